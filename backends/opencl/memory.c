@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory: the device's, the caller's cl_mem, host memory in place, and staging. */
+#include <stdlib.h>
+
+#include "opencl.h"
+
+static cl_mem create(const ocl_device *device, cl_mem_flags flags, uint64_t bytes, void *host, cl_int *error) {
+    /* OpenCL has no empty buffers. */
+    if (!bytes) return clCreateBuffer(device->context, CL_MEM_READ_WRITE, 1, NULL, error);
+    return clCreateBuffer(device->context, flags, bytes, host, error);
+}
+
+/* The caller's cl_mem, which must be of our context; asks its size. */
+static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, uint64_t *bytes) {
+    cl_context context = NULL;
+    size_t size = 0;
+    cl_int error = clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    if (!error) error = clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof(size), &size, NULL);
+    if (error) return ocl_fail(error, "clGetMemObjectInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
+    if (context != device->context)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_buffer_wrap_opencl: the cl_mem is of another cl_context");
+    if (*bytes > size) return tally_fail(TALLY_E_ARGUMENT, "tally_buffer_wrap_opencl: the cl_mem has %zu bytes", size);
+    error = clRetainMemObject(native);
+    if (error) return ocl_fail(error, "clRetainMemObject");
+    mem->handle = native;
+    *bytes = size;
+    return TALLY_OK;
+}
+
+/* Memory that copies fast: pinned by the driver; on a CPU any memory is, and needs only a vector's alignment. */
+static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes) {
+    cl_device_type type = 0;
+    clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    if (type & CL_DEVICE_TYPE_CPU) {
+        const size_t rounded = (bytes + 4096) / 4096 * 4096;
+        mem->host = mem->owned = aligned_alloc(4096, rounded);
+        if (!mem->host) return tally_fail(TALLY_E_MEMORY, "aligned_alloc(%zu bytes) failed", rounded);
+        return TALLY_OK;
+    }
+    cl_int error;
+    mem->handle = create(device, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (error) return ocl_fail(error, "clCreateBuffer(%llu bytes of staging)", (unsigned long long)bytes);
+    mem->host = clEnqueueMapBuffer(device->maps, mem->handle, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes ? bytes : 1, 0,
+                                   NULL, NULL, &error);
+    return error ? ocl_fail(error, "clEnqueueMapBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+}
+
+tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
+    const ocl_device *device = opaque;
+    ocl_mem *mem = calloc(1, sizeof(*mem));
+    if (!mem) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
+    mem->kind = kind;
+    cl_int error = CL_SUCCESS;
+    tally_status status = TALLY_OK;
+    switch (kind) {
+    case TALLY_MEM_DEVICE:
+        mem->handle = create(device, CL_MEM_READ_WRITE, *bytes, NULL, &error);
+        break;
+    case TALLY_MEM_HOST:
+        mem->handle = create(device, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, *bytes, handle, &error);
+        break;
+    case TALLY_MEM_NATIVE:
+        status = wrap(device, mem, handle, bytes);
+        break;
+    case TALLY_MEM_STAGING:
+        status = stage(device, mem, *bytes);
+        break;
+    default:
+        status = tally_fail(TALLY_E_INTERNAL, "opencl: memory of kind %d", (int)kind);
+    }
+    if (error) status = ocl_fail(error, "clCreateBuffer(%llu bytes)", (unsigned long long)*bytes);
+    if (status)
+        ocl_mem_close(opaque, mem);
+    else
+        *out = mem;
+    return status;
+}
+
+void ocl_mem_close(void *opaque, void *closed) {
+    const ocl_device *device = opaque;
+    ocl_mem *mem = closed;
+    if (mem->kind == TALLY_MEM_STAGING && mem->handle && mem->host) {
+        clEnqueueUnmapMemObject(device->maps, mem->handle, mem->host, 0, NULL, NULL);
+        clFinish(device->maps);
+    }
+    if (mem->handle) clReleaseMemObject(mem->handle);
+    free(mem->owned);
+    free(mem);
+}
+
+void *ocl_mem_pointer(void *opaque) {
+    const ocl_mem *mem = opaque;
+    return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)mem->handle;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* opencl.h: what the files of the OpenCL backend share. OpenCL 1.2; anything newer is probed. */
+#ifndef TALLY_BACKENDS_OPENCL_H
+#define TALLY_BACKENDS_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <tally/backend.h>
+
+typedef struct ocl_device {
+    cl_context context;
+    cl_device_id id;
+    cl_command_queue maps; /* maps staging memory */
+} ocl_device;
+
+typedef struct ocl_mem {
+    cl_mem handle;
+    tally_mem_kind kind;
+    void *host;  /* of staging memory */
+    void *owned; /* host memory under it that is to be freed */
+} ocl_mem;
+
+typedef struct ocl_queue {
+    cl_command_queue handle;
+    cl_context context;
+} ocl_queue;
+
+/* Sets the error text "WHAT: CL_NAME (number)" and returns the status that fits the number. */
+tally_status ocl_fail(cl_int error, const char *format, ...) TALLY_PRINTF(2, 3);
+
+/* The slots, by file. */
+tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes);
+tally_status ocl_device_info(int index, tally_device_info *info);
+tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **device);
+void ocl_device_close(void *device);
+
+tally_status ocl_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
+void ocl_mem_close(void *device, void *mem);
+void *ocl_mem_pointer(void *mem);
+
+tally_status ocl_queue_open(void *device, int wrap, void *native, void **queue);
+void ocl_queue_close(void *device, void *queue);
+tally_status ocl_queue_wait(void *queue);
+void *ocl_queue_native(void *queue);
+tally_status ocl_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
+tally_status ocl_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
+tally_status ocl_launch(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count, const tally_arg *args);
+tally_status ocl_event_create(void *device, void **event);
+void ocl_event_close(void *device, void *event);
+tally_status ocl_event_record(void *queue, void *event);
+tally_status ocl_event_seconds(void *from, void *to, double *seconds);
+
+const char *tally_kernel_source_opencl(const char *stem); /* embedded by the build */
+tally_status ocl_program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
+tally_status ocl_program_binary(void *device, void *program, void **data, size_t *bytes);
+void ocl_program_close(void *device, void *program);
+tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);
+void ocl_kernel_close(void *device, void *kernel);
+
+#define OCL_BUILD_OPTIONS "-cl-std=CL1.2"
+
+#endif

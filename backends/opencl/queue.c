@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues: waiting, copies, launches, and time. */
+#include <stdlib.h>
+
+#include "opencl.h"
+
+/* The caller's queue: of our context and device, in order. */
+static tally_status check_native(const ocl_device *device, cl_command_queue native) {
+    cl_context context = NULL;
+    cl_device_id id = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_int error = clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (!error) error = clGetCommandQueueInfo(native, CL_QUEUE_DEVICE, sizeof(id), &id, NULL);
+    if (!error) error = clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    if (error) return ocl_fail(error, "clGetCommandQueueInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
+    if (context != device->context || id != device->id)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_opencl: the queue is of another cl_context or device");
+    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_opencl: the queue is out of order; tally needs one in order");
+    return TALLY_OK;
+}
+
+tally_status ocl_queue_open(void *opaque, int wrap, void *native, void **out) {
+    const ocl_device *device = opaque;
+    ocl_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue) return tally_fail(TALLY_E_MEMORY, "tally_queue_create: out of memory");
+    queue->context = device->context;
+    tally_status status = TALLY_OK;
+    cl_int error = CL_SUCCESS;
+    if (wrap) {
+        status = check_native(device, native);
+        if (!status) error = clRetainCommandQueue(native);
+        queue->handle = native;
+    } else {
+        queue->handle = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
+    }
+    if (error) status = ocl_fail(error, wrap ? "clRetainCommandQueue" : "clCreateCommandQueue");
+    if (status)
+        free(queue);
+    else
+        *out = queue;
+    return status;
+}
+
+void ocl_queue_close(void *device, void *opaque) {
+    (void)device;
+    ocl_queue *queue = opaque;
+    clReleaseCommandQueue(queue->handle);
+    free(queue);
+}
+
+tally_status ocl_queue_wait(void *opaque) {
+    const ocl_queue *queue = opaque;
+    const cl_int error = clFinish(queue->handle);
+    return error ? ocl_fail(error, "clFinish") : TALLY_OK;
+}
+
+void *ocl_queue_native(void *opaque) {
+    return ((const ocl_queue *)opaque)->handle;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------- */
+
+tally_status ocl_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
+    const ocl_queue *queue = opaque;
+    const cl_int error =
+        clEnqueueWriteBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
+    return error ? ocl_fail(error, "clEnqueueWriteBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+}
+
+tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, uint64_t bytes) {
+    const ocl_queue *queue = opaque;
+    const cl_int error =
+        clEnqueueReadBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
+    return error ? ocl_fail(error, "clEnqueueReadBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
+tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint32_t items, uint32_t count,
+                        const tally_arg *args) {
+    const ocl_queue *queue = opaque;
+    const cl_kernel kernel = opaque_kernel;
+    for (uint32_t i = 0; i < count; i++) {
+        const cl_int error = args[i].mem ? clSetKernelArg(kernel, i, sizeof(cl_mem), &((ocl_mem *)args[i].mem)->handle)
+                                         : clSetKernelArg(kernel, i, args[i].bytes, args[i].value);
+        if (error) return ocl_fail(error, "clSetKernelArg(%u)", i);
+    }
+    const size_t global = groups * items, local = items;
+    const cl_int error = clEnqueueNDRangeKernel(queue->handle, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    if (error) return ocl_fail(error, "clEnqueueNDRangeKernel(%llu groups of %u)", (unsigned long long)groups, items);
+    return TALLY_OK;
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+tally_status ocl_event_create(void *device, void **event) {
+    (void)device;
+    cl_event *slot = calloc(1, sizeof(*slot));
+    if (!slot) return tally_fail(TALLY_E_MEMORY, "event: out of memory");
+    *event = slot;
+    return TALLY_OK;
+}
+
+void ocl_event_close(void *device, void *opaque) {
+    (void)device;
+    cl_event *slot = opaque;
+    if (*slot) clReleaseEvent(*slot);
+    free(slot);
+}
+
+tally_status ocl_event_record(void *opaque, void *event) {
+    const ocl_queue *queue = opaque;
+    cl_event *slot = event;
+    if (*slot) clReleaseEvent(*slot);
+    *slot = NULL;
+    const cl_int error = clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, slot);
+    return error ? ocl_fail(error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
+}
+
+tally_status ocl_event_seconds(void *from, void *to, double *seconds) {
+    cl_event events[] = {*(cl_event *)from, *(cl_event *)to};
+    if (!events[0] || !events[1]) return tally_fail(TALLY_E_ARGUMENT, "event: not recorded");
+    cl_ulong begin = 0, end = 0;
+    cl_int error = clWaitForEvents(2, events);
+    if (!error) error = clGetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_END, sizeof(begin), &begin, NULL);
+    if (!error) error = clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL);
+    if (error) return ocl_fail(error, "clGetEventProfilingInfo");
+    *seconds = (double)(end - begin) * 1e-9;
+    return TALLY_OK;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally: parallel reductions on any vendor's device through OpenCL and on NVIDIA through CUDA, with the same bits on all.
+ *
+ * Every function that can fail returns a tally_status; TALLY_OK is 0. After a failure tally_last_error() holds one line of
+ * text for the calling thread. The library never prints, never exits and never changes the caller's data.
+ *
+ * Words: a *context* is an opened device; a *buffer* is device memory; a *queue* is a CUDA stream or an OpenCL command queue;
+ * a *plan* is a reduction made ready to run (compiled, its workspace taken). Contexts may be shared between threads, plans may
+ * be created from any thread; one plan or feed serves one queue and one thread at a time.
+ *
+ * Destroying: every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context alive, so the order of
+ * destruction is free; what is enqueued must have ended (tally_queue_wait) before its plan or buffers are destroyed.
+ */
+#ifndef TALLY_TALLY_H
+#define TALLY_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tally/tables.h>
+
+#if defined(TALLY_STATIC) || !defined(__GNUC__)
+#define TALLY_API
+#else
+#define TALLY_API __attribute__((visibility("default")))
+#endif
+
+#define TALLY_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TALLY_ROW(id, value, text) TALLY_##id = value,
+typedef enum tally_status { TALLY_STATUS_TABLE(TALLY_ROW) TALLY_STATUS_END } tally_status;
+#undef TALLY_ROW
+
+#define TALLY_ROW(id, value, name, bytes, kind, c_type, summary) TALLY_##id = value,
+typedef enum tally_dtype { TALLY_DTYPE_DEFAULT = 0, TALLY_DTYPE_TABLE(TALLY_ROW) TALLY_DTYPE_END } tally_dtype;
+#undef TALLY_ROW
+
+#define TALLY_ROW(id, value, name, accumulate, identity, load, combine, finish, empty, exact, summary) TALLY_##id = value,
+typedef enum tally_op { TALLY_OP_NONE = 0, TALLY_OP_TABLE(TALLY_ROW) TALLY_OP_END } tally_op;
+#undef TALLY_ROW
+
+#define TALLY_ROW(id, value, name, summary) TALLY_CLASS_##id = value,
+typedef enum tally_device_class { TALLY_DEVICE_CLASS_TABLE(TALLY_ROW) TALLY_CLASS_END } tally_device_class;
+#undef TALLY_ROW
+
+typedef struct tally_context tally_context;
+typedef struct tally_buffer tally_buffer;
+typedef struct tally_queue tally_queue;
+typedef struct tally_plan tally_plan;
+typedef struct tally_feed tally_feed;
+
+/* ---- errors and names ------------------------------------------------------------------------------------------- */
+
+/* The library's version, as TALLY_VERSION was when it was built. Static text. */
+TALLY_API const char *tally_version(void);
+
+/* The last failure's text in this thread: the call, the object, the driver's name and number, the head of a build log. "" if
+ * nothing has failed yet. The text lives until the thread's next failure. */
+TALLY_API const char *tally_last_error(void);
+
+/* Static names and summaries of the tables' rows; NULL for a value that is no row. */
+TALLY_API const char *tally_status_name(tally_status status);
+TALLY_API const char *tally_status_text(tally_status status);
+TALLY_API const char *tally_dtype_name(tally_dtype dtype);
+TALLY_API const char *tally_op_name(tally_op op);
+TALLY_API const char *tally_op_summary(tally_op op);
+TALLY_API const char *tally_device_class_name(tally_device_class device_class);
+
+/* An item's size in bytes; 0 for a value that is no row. */
+TALLY_API size_t tally_dtype_bytes(tally_dtype dtype);
+
+/* Look a name up. Errors: E_ARGUMENT, whose text lists the names there are. */
+TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *out);
+TALLY_API tally_status tally_op_from_name(const char *name, tally_op *out);
+
+/* The result's type when the caller names none: a sum of integers is i64 or u64, everything else is of the item's type.
+ * TALLY_DTYPE_DEFAULT for an op or dtype that is no row. */
+TALLY_API tally_dtype tally_result_dtype(tally_op op, tally_dtype in);
+
+/* ---- what is here ----------------------------------------------------------------------------------------------- */
+
+/* A device as its driver describes it. */
+typedef struct tally_device_info {
+    char backend[16]; /* "cuda", "opencl" */
+    int index;        /* within its backend, as in TALLY_BACKEND=opencl:1; GPUs come before CPUs; -1: adopted */
+    tally_device_class device_class;
+    char name[128];
+    char platform[128];       /* OpenCL: the platform's name; CUDA: "NVIDIA CUDA" */
+    char driver[128];         /* the driver's version: part of the key of the program cache */
+    char build_options[160];  /* what every kernel is compiled with: likewise part of the key */
+    uint32_t compute_units;   /* multiprocessors, cores */
+    uint32_t max_group_items; /* the largest group */
+    uint64_t memory_bytes;
+    uint64_t max_buffer_bytes; /* the largest single buffer */
+    uint64_t local_bytes;      /* local memory of a group */
+    int has_f64;               /* 1 when the device computes in f64 */
+    int host_memory;           /* 1 when the device reads host memory in place, at full speed, without a copy */
+} tally_device_info;
+
+/* A backend that this library was built with. */
+typedef struct tally_backend_info {
+    char name[16];
+    int devices;      /* how many it has here; 0 is no error */
+    char reason[256]; /* why there are none; "" otherwise */
+} tally_backend_info;
+
+TALLY_API size_t tally_backend_count(void);
+/* Errors: E_ARGUMENT for an index that is not below tally_backend_count(). */
+TALLY_API tally_status tally_backend_get(size_t index, tally_backend_info *out);
+/* Errors: E_ARGUMENT for an unknown backend, E_NO_DEVICE for an index it does not have. */
+TALLY_API tally_status tally_device_get(const char *backend, int index, tally_device_info *out);
+
+/* A variant: one way to reduce. */
+typedef struct tally_variant_info {
+    const char *name;     /* what tally_reduce_desc.variant takes */
+    const char *stem;     /* its kernels: kernels_cl/STEM.cl and backends/cuda/kernels/STEM.cu */
+    const char *step;     /* the step of the ladder of optimisations that it shows */
+    const char *why;      /* why it exists */
+    uint32_t group_items; /* items of a group */
+    int canonical;        /* 1 when it combines in the canonical order (docs/numerics.md) */
+} tally_variant_info;
+
+TALLY_API size_t tally_variant_count(void);
+/* Errors: E_ARGUMENT for an index that is not below tally_variant_count(). Static texts. */
+TALLY_API tally_status tally_variant_get(size_t index, tally_variant_info *out);
+
+/* ---- contexts --------------------------------------------------------------------------------------------------- */
+
+/*
+ * Opens a device. What decides, in this order: `select`, if neither NULL nor ""; the environment's TALLY_BACKEND; the default
+ * built in ("cuda,opencl"). A selection is a list, tried in order, of BACKEND or BACKEND:DEVICE, where DEVICE is an index or
+ * a part of the device's or platform's name, in any case: "cuda:1", "opencl:pocl", "cuda,opencl".
+ * Errors: E_ARGUMENT for a selection that is not of this form or names an unknown backend; E_NO_DEVICE when nothing in the list
+ * is here: the text says what is. The caller destroys the context.
+ */
+TALLY_API tally_status tally_context_create(const char *select, tally_context **out);
+TALLY_API void tally_context_destroy(tally_context *context);
+
+typedef struct tally_context_info {
+    tally_device_info device;
+    char chosen_by[64];             /* "argument", "TALLY_BACKEND", "default", "native handles" */
+    char selection[128];            /* the selection that was followed */
+    char cache_dir[512];            /* the program cache on disk; "" when there is none */
+    char cache_note[256];           /* why there is none; "" otherwise */
+    uint64_t programs_built;        /* compiled from source by this context */
+    uint64_t programs_from_disk;    /* loaded from the cache on disk */
+    uint64_t programs_from_memory;  /* found in this context */
+    uint64_t cache_entries_damaged; /* entries on disk that failed their checksum or the driver, and were built anew */
+} tally_context_info;
+
+/* A snapshot of the context. Errors: E_ARGUMENT for NULL. */
+TALLY_API tally_status tally_context_get_info(tally_context *context, tally_context_info *out);
+
+/* The same as text, "key: value" lines: what was chosen and why, the device, the caches and their counters. Truncated to `size`
+ * bytes with the final 0. Errors: E_ARGUMENT for NULL or size 0. */
+TALLY_API tally_status tally_context_describe(tally_context *context, char *text, size_t size);
+
+/* ---- buffers and queues ----------------------------------------------------------------------------------------- */
+
+/* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY; E_ARGUMENT. */
+TALLY_API tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out);
+
+/* Host memory as a buffer, without a copy, on a device whose info says host_memory. The memory stays the caller's and must
+ * outlive the buffer; tally only reads it as input, and writes it only where it is given as output.
+ * Errors: E_UNSUPPORTED on another device. */
+TALLY_API tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out);
+
+TALLY_API void tally_buffer_destroy(tally_buffer *buffer);
+TALLY_API uint64_t tally_buffer_bytes(const tally_buffer *buffer);
+
+/* An in-order queue of the context's device. Queues may be wrapped too: tally/cuda.h, tally/opencl.h. */
+TALLY_API tally_status tally_queue_create(tally_context *context, tally_queue **out);
+TALLY_API void tally_queue_destroy(tally_queue *queue);
+
+/* Blocks until everything enqueued has ended. Errors: E_DEVICE if any of it failed. */
+TALLY_API tally_status tally_queue_wait(tally_queue *queue);
+
+/* Enqueue a copy of `bytes` bytes; `offset` is in bytes. The host memory must stay valid and unchanged until the queue has been
+ * waited for. Errors: E_ARGUMENT for a range outside the buffer or handles of two contexts. */
+TALLY_API tally_status tally_buffer_write(tally_queue *queue, tally_buffer *to, uint64_t offset, const void *from,
+                                          uint64_t bytes);
+TALLY_API tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uint64_t offset, void *to,
+                                         uint64_t bytes);
+
+/* ---- reductions ------------------------------------------------------------------------------------------------- */
+
+/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller ones filled with defaults. */
+typedef struct tally_reduce_desc {
+    size_t size; /* sizeof(tally_reduce_desc) */
+    tally_op op;
+    tally_dtype in;       /* the items' type */
+    tally_dtype out;      /* the result's type; 0 (and so far only): tally_result_dtype(op, in) */
+    uint64_t max_n;       /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
+    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. The result's bits do not depend on it */
+} tally_reduce_desc;
+
+/*
+ * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: at most 64 KiB + max_n / 512
+ * bytes of device memory. Blocks. Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists
+ * them); E_UNSUPPORTED when the device cannot run it (no f64, groups too large, too little local memory); E_BUILD; E_MEMORY.
+ */
+TALLY_API tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out);
+TALLY_API void tally_plan_destroy(tally_plan *plan);
+
+/* The variant that the plan runs: static text. */
+TALLY_API const char *tally_plan_variant(const tally_plan *plan);
+/* Device memory that the plan holds, in bytes. */
+TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
+
+/*
+ * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation.
+ * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment beyond the item's own is needed.
+ * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
+ * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer, input and output that overlap.
+ */
+TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n,
+                                    tally_buffer *out);
+TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
+                                       uint64_t n, tally_buffer *out, uint64_t out_offset);
+
+/* Host array in, value out: *result is of type tally_result_dtype(op, dtype). Blocks. Any n; what the device cannot hold is
+ * streamed through it. On a device with host_memory the array is used in place. */
+TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
+                                         void *result);
+
+/*
+ * A feed reduces host items that come in pieces, in order, of any lengths: a file, a pipe, more than the device can hold. The
+ * bits are those of one tally_reduce over all of them. Copies overlap kernels. desc->max_n is the number of items that
+ * the staging holds (0: 32 MiB worth); desc->variant must be canonical.
+ */
+TALLY_API tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *desc, tally_feed **out);
+/* Adds n items; `items` may be reused when it returns. */
+TALLY_API tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n);
+/* Adds the last n items (NULL and 0 if there are none), waits, writes the result, and makes the feed ready for a new start. */
+TALLY_API tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result);
+TALLY_API void tally_feed_destroy(tally_feed *feed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * finish: the second stage of a reduction in the canonical order, and what every such kernel shares.
+ *
+ * Computes the aligned binary tree over `count` partials, into the result (`last`) or into one more accumulator.
+ * How: one group. Each item owns an aligned run of partials, a power of two of them, reads 8 at a time and combines them as a binary
+ * counter; then the items' values are combined in local memory, neighbours first. Absent partials are the identity.
+ * Needs: local memory of GROUP accumulators (none when GROUP is 1).
+ * Why: groups of one launch cannot see each other's partials without device-scope ordering, which OpenCL 1.2 does not have; the end
+ * of a launch orders everything. The tree steps are written out: POCL has miscompiled barriers in loops.
+ */
+
+/* A binary counter of subtrees: level[k] holds a finished subtree of 2^k leaves that waits for its right neighbour. */
+#define COUNTER_LEVELS 64
+
+INLINE void counter_push(ACC *level, u64 leaves_before, ACC a) {
+    int k = 0;
+    for (; (leaves_before >> k) & 1; k++) a = op_combine(level[k], a);
+    level[k] = a;
+}
+
+INLINE ACC counter_value(const ACC *level, u64 leaves) {
+    ACC a = IDENTITY;
+    for (int k = 0; leaves >> k; k++)
+        if ((leaves >> k) & 1) a = op_combine(level[k], a);
+    return a;
+}
+
+INLINE void store(ACC a, u64 n, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
+    if (last)
+        *out = n ? op_result(a) : op_empty();
+    else
+        *partial = a;
+}
+
+#define READ 8 /* independent loads in flight */
+
+INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
+    ACC level[COUNTER_LEVELS];
+    u64 blocks = 0;
+    for (u64 i = begin; i < end; i += READ) {
+        ACC a[READ];
+        for (int j = 0; j < READ; j++) a[j] = i + j < end ? partials[i + j] : IDENTITY;
+        for (int s = 1; s < READ; s *= 2)
+            for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
+        counter_push(level, blocks++, a[0]);
+    }
+    return counter_value(level, blocks);
+}
+
+KERNEL void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+                         u64 out_offset, u32 last) {
+    const u64 item = get_local_id(0);
+    u64 run = 1;
+    while (run * GROUP < count) run *= 2;
+    ACC a = run_value(partials, min(count, item * run), min(count, (item + 1) * run));
+#if GROUP > 1
+    __local ACC tree[GROUP];
+    tree[item] = a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#define TREE_STEP(s)                                                                                                            \
+    if (2 * (s) * item < GROUP) tree[2 * (s) * item] = op_combine(tree[2 * (s) * item], tree[2 * (s) * item + (s)]);            \
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TREE_STEP(1)
+#if GROUP > 2
+    TREE_STEP(2)
+#endif
+#if GROUP > 4
+    TREE_STEP(4)
+#endif
+#if GROUP > 8
+    TREE_STEP(8)
+#endif
+#if GROUP > 16
+    TREE_STEP(16)
+#endif
+#if GROUP > 32
+    TREE_STEP(32)
+#endif
+#if GROUP > 64
+    TREE_STEP(64)
+#endif
+#if GROUP > 128
+    TREE_STEP(128)
+#endif
+#if GROUP > 256
+    TREE_STEP(256)
+#endif
+#if GROUP > 512
+    TREE_STEP(512)
+#endif
+    a = tree[0];
+#endif
+    if (item == 0) store(a, count, combined + slot, out + out_offset, last);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts: choosing and opening a device, and what is known about it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+tally_status tally_check_context(const tally_context *context, const char *call) {
+    if (!context) return tally_fail(TALLY_E_ARGUMENT, "%s: context is NULL", call);
+    if (context->tag != TALLY_TAG_CONTEXT) return tally_fail(TALLY_E_ARGUMENT, "%s: context is no context", call);
+    return TALLY_OK;
+}
+
+tally_status tally_check_pointer(const void *pointer, const char *call, const char *argument) {
+    return pointer ? TALLY_OK : tally_fail(TALLY_E_ARGUMENT, "%s: %s is NULL", call, argument);
+}
+
+void tally_context_retain(tally_context *context) {
+    atomic_fetch_add(&context->references, 1);
+}
+
+tally_status tally_context_open(const tally_backend *backend, int index, void *native_context, void *native_device,
+                                const char *chosen_by, const char *selection, tally_context **out) {
+    tally_context *context = calloc(1, sizeof(*context));
+    if (!context) return tally_fail(TALLY_E_MEMORY, "tally_context_create: out of memory");
+    context->tag = TALLY_TAG_CONTEXT;
+    context->backend = backend;
+    atomic_init(&context->references, 1);
+    snprintf(context->chosen_by, sizeof(context->chosen_by), "%s", chosen_by);
+    snprintf(context->selection, sizeof(context->selection), "%s", selection);
+    const tally_status status = backend->device_open(index, native_context, native_device, &context->info, &context->device);
+    if (status) {
+        free(context);
+        return status;
+    }
+    pthread_mutex_init(&context->lock, NULL);
+    context->cache =
+        tally_cache_open(context->cache_dir, sizeof(context->cache_dir), context->cache_note, sizeof(context->cache_note));
+    *out = context;
+    return TALLY_OK;
+}
+
+/* The selection that counts, and where it came from. */
+static const char *selection_in_force(const char *select, const char **by) {
+    const char *environment = getenv("TALLY_BACKEND");
+    if (select && select[0]) return *by = "argument", select;
+    if (environment && environment[0]) return *by = "TALLY_BACKEND", environment;
+    return *by = "default", NULL;
+}
+
+tally_status tally_context_create(const char *select, tally_context **out) {
+    tally_status status = tally_check_pointer(out, "tally_context_create", "out");
+    if (status) return status;
+    const char *by;
+    const char *selection = selection_in_force(select, &by);
+    char all[160] = "";
+    if (!selection) {
+        /* The default names what was built in, so that a build with one backend does not call the other unknown. */
+        size_t used = 0;
+        for (size_t i = 0; tally_backend_at(i) && used < sizeof(all); i++)
+            used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "," : "", tally_backend_at(i)->name);
+        if (!used) return tally_fail(TALLY_E_NO_DEVICE, "tally_context_create: this library was built without any backend");
+        selection = all;
+    }
+    const tally_backend *backend = NULL;
+    int device = 0;
+    status = tally_select(selection, by, &backend, &device);
+    return status ? status : tally_context_open(backend, device, NULL, NULL, by, selection, out);
+}
+
+static void release(tally_context *context) {
+    if (atomic_fetch_sub(&context->references, 1) != 1) return;
+    for (tally_program *program = context->programs, *next; program; program = next) {
+        next = program->next;
+        context->backend->program_close(context->device, program->handle);
+        free(program);
+    }
+    tally_cache_close(context->cache);
+    context->backend->device_close(context->device);
+    pthread_mutex_destroy(&context->lock);
+    context->tag = 0;
+    free(context);
+}
+
+void tally_context_destroy(tally_context *context) {
+    if (context && context->tag == TALLY_TAG_CONTEXT) release(context);
+}
+
+tally_status tally_context_get_info(tally_context *context, tally_context_info *out) {
+    tally_status status = tally_check_context(context, "tally_context_get_info");
+    if (!status) status = tally_check_pointer(out, "tally_context_get_info", "out");
+    if (status) return status;
+    *out = (tally_context_info){.device = context->info};
+    memcpy(out->chosen_by, context->chosen_by, sizeof(out->chosen_by));
+    memcpy(out->selection, context->selection, sizeof(out->selection));
+    memcpy(out->cache_dir, context->cache_dir, sizeof(out->cache_dir));
+    memcpy(out->cache_note, context->cache_note, sizeof(out->cache_note));
+    pthread_mutex_lock(&context->lock);
+    out->programs_built = context->built;
+    out->programs_from_disk = context->from_disk;
+    out->programs_from_memory = context->from_memory;
+    out->cache_entries_damaged = context->damaged;
+    pthread_mutex_unlock(&context->lock);
+    return TALLY_OK;
+}
+
+tally_status tally_context_describe(tally_context *context, char *text, size_t size) {
+    tally_context_info info;
+    tally_status status = tally_check_context(context, "tally_context_describe");
+    if (!status) status = tally_check_pointer(text, "tally_context_describe", "text");
+    if (status) return status;
+    if (!size) return tally_fail(TALLY_E_ARGUMENT, "tally_context_describe: size is 0");
+    status = tally_context_get_info(context, &info);
+    if (status) return status;
+    const tally_device_info *device = &info.device;
+    snprintf(text, size,
+             "backend: %s\n"
+             "device: %d, %s (%s)\n"
+             "platform: %s\n"
+             "driver: %s\n"
+             "chosen by: %s '%s'\n"
+             "compute units: %u\n"
+             "memory: %.1f GiB\n"
+             "host memory in place: %s\n"
+             "cache: %s%s%s\n"
+             "programs: %llu built, %llu from disk, %llu from memory, %llu damaged entries\n",
+             device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
+             device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
+             device->host_memory ? "yes" : "no", info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
+             info.cache_dir[0] ? "" : ")", (unsigned long long)info.programs_built, (unsigned long long)info.programs_from_disk,
+             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
+    return TALLY_OK;
+}

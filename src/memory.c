@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers and queues: own ones and wrapped ones. */
+#include <stdlib.h>
+
+#include "core.h"
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------ */
+
+tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context *context, const char *call,
+                                const char *argument) {
+    if (!buffer) return tally_fail(TALLY_E_ARGUMENT, "%s: %s is NULL", call, argument);
+    if (buffer->tag != TALLY_TAG_BUFFER) return tally_fail(TALLY_E_ARGUMENT, "%s: %s is no buffer", call, argument);
+    if (buffer->context != context) return tally_fail(TALLY_E_ARGUMENT, "%s: %s belongs to another context", call, argument);
+    return TALLY_OK;
+}
+
+tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
+    tally_buffer *buffer = calloc(1, sizeof(*buffer));
+    if (!buffer) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
+    *buffer = (tally_buffer){.tag = TALLY_TAG_BUFFER, .context = context, .bytes = bytes};
+    const tally_backend *backend = context->backend;
+    const tally_status status = backend->mem_open(context->device, kind, handle, &buffer->bytes, &buffer->mem);
+    if (status) {
+        free(buffer);
+        return status;
+    }
+    if (kind == TALLY_MEM_STAGING) buffer->host = backend->mem_pointer(buffer->mem);
+    tally_context_retain(context);
+    *out = buffer;
+    return TALLY_OK;
+}
+
+tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out) {
+    tally_status status = tally_check_context(context, "tally_buffer_create");
+    if (!status) status = tally_check_pointer(out, "tally_buffer_create", "out");
+    return status ? status : tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, out);
+}
+
+tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out) {
+    tally_status status = tally_check_context(context, "tally_buffer_wrap_host");
+    if (!status) status = tally_check_pointer(memory, "tally_buffer_wrap_host", "memory");
+    if (!status) status = tally_check_pointer(out, "tally_buffer_wrap_host", "out");
+    if (status) return status;
+    if (!context->info.host_memory)
+        return tally_fail(TALLY_E_UNSUPPORTED, "tally_buffer_wrap_host: %s does not use host memory in place",
+                          context->info.name);
+    return tally_buffer_open(context, TALLY_MEM_HOST, (void *)(uintptr_t)memory, bytes, out);
+}
+
+void tally_buffer_destroy(tally_buffer *buffer) {
+    if (!buffer || buffer->tag != TALLY_TAG_BUFFER) return;
+    tally_context *context = buffer->context;
+    context->backend->mem_close(context->device, buffer->mem);
+    buffer->tag = 0;
+    free(buffer);
+    tally_context_destroy(context);
+}
+
+uint64_t tally_buffer_bytes(const tally_buffer *buffer) {
+    return buffer && buffer->tag == TALLY_TAG_BUFFER ? buffer->bytes : 0;
+}
+
+/* ---- queues ------------------------------------------------------------------------------------------------------- */
+
+tally_status tally_check_queue(const tally_queue *queue, const tally_context *context, const char *call) {
+    if (!queue) return tally_fail(TALLY_E_ARGUMENT, "%s: queue is NULL", call);
+    if (queue->tag != TALLY_TAG_QUEUE) return tally_fail(TALLY_E_ARGUMENT, "%s: queue is no queue", call);
+    if (context && queue->context != context) return tally_fail(TALLY_E_ARGUMENT, "%s: queue belongs to another context", call);
+    return TALLY_OK;
+}
+
+tally_status tally_queue_open(tally_context *context, int wrap, void *native, tally_queue **out) {
+    tally_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue) return tally_fail(TALLY_E_MEMORY, "tally_queue_create: out of memory");
+    *queue = (tally_queue){.tag = TALLY_TAG_QUEUE, .context = context};
+    const tally_status status = context->backend->queue_open(context->device, wrap, native, &queue->handle);
+    if (status) {
+        free(queue);
+        return status;
+    }
+    tally_context_retain(context);
+    *out = queue;
+    return TALLY_OK;
+}
+
+tally_status tally_queue_create(tally_context *context, tally_queue **out) {
+    tally_status status = tally_check_context(context, "tally_queue_create");
+    if (!status) status = tally_check_pointer(out, "tally_queue_create", "out");
+    return status ? status : tally_queue_open(context, 0, NULL, out);
+}
+
+void tally_queue_destroy(tally_queue *queue) {
+    if (!queue || queue->tag != TALLY_TAG_QUEUE) return;
+    tally_context *context = queue->context;
+    context->backend->queue_close(context->device, queue->handle);
+    queue->tag = 0;
+    free(queue);
+    tally_context_destroy(context);
+}
+
+tally_status tally_queue_wait(tally_queue *queue) {
+    const tally_status status = tally_check_queue(queue, NULL, "tally_queue_wait");
+    return status ? status : queue->context->backend->queue_wait(queue->handle);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------- */
+
+static tally_status check_copy(const tally_queue *queue, const tally_buffer *buffer, uint64_t offset, const void *host,
+                               uint64_t bytes, const char *call, const char *buffer_argument, const char *host_argument) {
+    tally_status status = tally_check_queue(queue, NULL, call);
+    if (!status) status = tally_check_buffer(buffer, queue->context, call, buffer_argument);
+    if (!status && bytes) status = tally_check_pointer(host, call, host_argument);
+    if (status) return status;
+    if (offset > buffer->bytes || bytes > buffer->bytes - offset)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu bytes at offset %llu: the buffer has %llu", call,
+                          (unsigned long long)bytes, (unsigned long long)offset, (unsigned long long)buffer->bytes);
+    return TALLY_OK;
+}
+
+tally_status tally_buffer_write(tally_queue *queue, tally_buffer *to, uint64_t offset, const void *from, uint64_t bytes) {
+    const tally_status status = check_copy(queue, to, offset, from, bytes, "tally_buffer_write", "to", "from");
+    if (status || !bytes) return status;
+    return queue->context->backend->copy_in(queue->handle, to->mem, offset, from, bytes);
+}
+
+tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uint64_t offset, void *to, uint64_t bytes) {
+    const tally_status status = check_copy(queue, from, offset, to, bytes, "tally_buffer_read", "from", "to");
+    if (status || !bytes) return status;
+    return queue->context->backend->copy_out(queue->handle, from->mem, offset, to, bytes);
+}

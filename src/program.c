@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs: compiled once, then found in the context's memory or in the cache on disk. */
+#include <stdlib.h>
+
+#include "core.h"
+
+/* From the disk, or NULL: an entry that its check or the driver refuses is dropped. Called with the lock held. */
+static void *load(tally_context *context, tally_key key) {
+    size_t bytes = 0;
+    bool damaged = false;
+    void *handle = NULL;
+    void *data = tally_cache_load(context->cache, key, &bytes, &damaged);
+    if (data && context->backend->program_create(context->device, TALLY_PROGRAM_BINARY, data, bytes, &handle)) {
+        tally_cache_drop(context->cache, key);
+        damaged = true;
+        handle = NULL;
+    }
+    free(data);
+    context->damaged += damaged;
+    context->from_disk += handle != NULL;
+    return handle;
+}
+
+static tally_status build(tally_context *context, tally_key key, const char *source, size_t bytes, void **handle) {
+    const tally_backend *backend = context->backend;
+    const tally_status status = backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, handle);
+    if (status) return status;
+    context->built++;
+    void *binary = NULL;
+    size_t binary_bytes = 0;
+    /* A driver that keeps its binaries to itself costs time, not the result. */
+    if (context->cache && !backend->program_binary(context->device, *handle, &binary, &binary_bytes)) {
+        tally_cache_store(context->cache, key, binary, binary_bytes);
+        free(binary);
+    }
+    return TALLY_OK;
+}
+
+/* The lock is held while compiling: two threads that want the same program get one compilation. */
+tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **out) {
+    char *source = NULL;
+    size_t bytes = 0;
+    tally_status status = tally_source_create(context->backend, spec, &source, &bytes);
+    if (status) return status;
+    const tally_key key = tally_cache_key(&context->info, source, bytes);
+    pthread_mutex_lock(&context->lock);
+    tally_program *program = context->programs;
+    while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
+    if (program) {
+        context->from_memory++;
+    } else if (!(program = calloc(1, sizeof(*program)))) {
+        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    } else {
+        program->key = key;
+        program->handle = load(context, key);
+        if (!program->handle) status = build(context, key, source, bytes, &program->handle);
+        if (status) {
+            free(program);
+        } else {
+            program->next = context->programs;
+            context->programs = program;
+        }
+    }
+    if (!status) *out = program->handle;
+    pthread_mutex_unlock(&context->lock);
+    free(source);
+    return status;
+}

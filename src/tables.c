@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The public tables' rows, looked up by value and by name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core.h"
+
+#define DTYPE_ROW(id, value, name, bytes, kind, c_type, summary) [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, summary},
+static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(DTYPE_ROW)};
+
+#define OP_ROW(id, value, name, accumulate, identity, load, combine, finish, empty, exact, summary)                            \
+    [TALLY_##id] = {name, TALLY_ACCUMULATE_##accumulate, identity, load, combine, finish, empty, exact, summary},
+static const tally_op_row ops[TALLY_OP_END] = {TALLY_OP_TABLE(OP_ROW)};
+
+#define STATUS_NAME(id, value, text) [TALLY_##id] = "TALLY_" #id,
+static const char *const status_names[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_NAME)};
+
+#define STATUS_TEXT(id, value, text) [TALLY_##id] = text,
+static const char *const status_texts[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_TEXT)};
+
+#define CLASS_NAME(id, value, name, summary) [TALLY_CLASS_##id] = name,
+static const char *const class_names[TALLY_CLASS_END] = {TALLY_DEVICE_CLASS_TABLE(CLASS_NAME)};
+
+/* Values come from callers, who can put any number into an enum: compare as unsigned. */
+#define IN_TABLE(value, end) ((unsigned)(value) < (unsigned)(end))
+
+const tally_dtype_row *tally_dtype_find(tally_dtype dtype) {
+    return IN_TABLE(dtype, TALLY_DTYPE_END) && dtypes[dtype].name ? &dtypes[dtype] : NULL;
+}
+
+const tally_op_row *tally_op_find(tally_op op) {
+    return IN_TABLE(op, TALLY_OP_END) && ops[op].name ? &ops[op] : NULL;
+}
+
+const char *tally_version(void) {
+    return TALLY_VERSION;
+}
+
+const char *tally_status_name(tally_status status) {
+    return IN_TABLE(status, TALLY_STATUS_END) ? status_names[status] : NULL;
+}
+
+const char *tally_status_text(tally_status status) {
+    return IN_TABLE(status, TALLY_STATUS_END) ? status_texts[status] : NULL;
+}
+
+const char *tally_device_class_name(tally_device_class device_class) {
+    return IN_TABLE(device_class, TALLY_CLASS_END) ? class_names[device_class] : NULL;
+}
+
+const char *tally_dtype_name(tally_dtype dtype) {
+    const tally_dtype_row *row = tally_dtype_find(dtype);
+    return row ? row->name : NULL;
+}
+
+size_t tally_dtype_bytes(tally_dtype dtype) {
+    const tally_dtype_row *row = tally_dtype_find(dtype);
+    return row ? row->bytes : 0;
+}
+
+const char *tally_op_name(tally_op op) {
+    const tally_op_row *row = tally_op_find(op);
+    return row ? row->name : NULL;
+}
+
+const char *tally_op_summary(tally_op op) {
+    const tally_op_row *row = tally_op_find(op);
+    return row ? row->summary : NULL;
+}
+
+/* The names of a table's rows (any struct whose first member is its name), "sum, min, max", for error texts. */
+static void list_names(const void *rows, size_t row_bytes, size_t end, char *text, size_t bytes) {
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < end && used < bytes; i++) {
+        const char *name;
+        memcpy(&name, (const char *)rows + i * row_bytes, sizeof(name));
+        if (name) used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
+    }
+}
+
+tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {
+    if (!name || !out) return tally_fail(TALLY_E_ARGUMENT, "tally_dtype_from_name: %s is NULL", name ? "out" : "name");
+    for (int i = 0; i < TALLY_DTYPE_END; i++)
+        if (dtypes[i].name && !strcmp(name, dtypes[i].name)) return *out = (tally_dtype)i, TALLY_OK;
+    char names[512];
+    list_names(dtypes, sizeof(dtypes[0]), TALLY_DTYPE_END, names, sizeof(names));
+    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': there are %s", name, names);
+}
+
+tally_status tally_op_from_name(const char *name, tally_op *out) {
+    if (!name || !out) return tally_fail(TALLY_E_ARGUMENT, "tally_op_from_name: %s is NULL", name ? "out" : "name");
+    for (int i = 0; i < TALLY_OP_END; i++)
+        if (ops[i].name && !strcmp(name, ops[i].name)) return *out = (tally_op)i, TALLY_OK;
+    char names[512];
+    list_names(ops, sizeof(ops[0]), TALLY_OP_END, names, sizeof(names));
+    return tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': there are %s", name, names);
+}
+
+tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in) {
+    const tally_op_row *row = tally_op_find(op);
+    const tally_dtype_row *type = tally_dtype_find(in);
+    if (!row || !type) return TALLY_DTYPE_DEFAULT;
+    return row->accumulate == TALLY_ACCUMULATE_WIDE && type->kind != TALLY_KIND_FLOAT ? TALLY_U64 : in;
+}
+
+tally_dtype tally_result_dtype(tally_op op, tally_dtype in) {
+    const tally_dtype acc = tally_accumulator_dtype(op, in);
+    return acc == TALLY_U64 && tally_dtype_find(in)->kind == TALLY_KIND_SIGNED ? TALLY_I64 : acc;
+}
