@@ -116,6 +116,7 @@ struct tally_context {
     tally_program *programs;
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
+    bool probed;
     uint64_t built, from_disk, from_memory, damaged;
 };
 
@@ -160,6 +161,9 @@ typedef struct tally_spec {
 
 /* The whole source text, to be freed with free(). Errors: E_MEMORY, E_INTERNAL for a stem that the backend lacks. */
 tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes);
+
+/* The self-test of the context's device; E_UNSUPPORTED with the reason if it fails. Called with the context's lock held. */
+tally_status tally_probe(tally_context *context);
 
 /* The program for a spec: from memory, from disk, or compiled. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **program);

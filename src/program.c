@@ -48,9 +48,12 @@ tally_status tally_program_get(tally_context *context, const tally_spec *spec, v
     while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
     if (program) {
         context->from_memory++;
+    } else if (!context->probed && (status = tally_probe(context))) {
+        /* A device that computes otherwise is refused before anything is compiled for it. */
     } else if (!(program = calloc(1, sizeof(*program)))) {
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     } else {
+        context->probed = true;
         program->key = key;
         program->handle = load(context, key);
         if (!program->handle) status = build(context, key, source, bytes, &program->handle);
