@@ -12,6 +12,9 @@ tally_status tally_fail(tally_status status, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(last_error, sizeof(last_error), format, arguments);
     va_end(arguments);
+    /* Compilers' logs have many lines; the text is one. */
+    for (char *c = last_error; *c; c++)
+        if (*c == '\n' || *c == '\r') *c = ' ';
     return status;
 }
 

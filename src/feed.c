@@ -16,6 +16,7 @@
 #define FAN_IN 4096
 #define LEVELS 4
 #define SLOTS 2
+#define MAX_ITEMS (UINT64_MAX / 16)
 #define DEFAULT_STAGING_BYTES (32u << 20)
 #define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
 
@@ -62,6 +63,7 @@ static void close_slot(feed_slot *slot) {
 
 tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *given, tally_feed **out) {
     tally_status status = tally_check_context(context, "tally_feed_create");
+    if (!status) status = tally_check_pointer(given, "tally_feed_create", "desc");
     if (!status) status = tally_check_pointer(out, "tally_feed_create", "out");
     if (status) return status;
     tally_feed *feed = calloc(1, sizeof(*feed));
@@ -212,7 +214,7 @@ static tally_status push(tally_feed *feed, const void *items, uint64_t n, bool l
 static tally_status check(const tally_feed *feed, const void *items, uint64_t n, const char *call) {
     if (!feed) return tally_fail(TALLY_E_ARGUMENT, "%s: feed is NULL", call);
     if (feed->tag != TALLY_TAG_FEED) return tally_fail(TALLY_E_ARGUMENT, "%s: feed is no feed", call);
-    if (n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "%s: n is beyond any memory", call);
+    if (n > MAX_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "%s: n is beyond any memory", call);
     return n ? tally_check_pointer(items, call, "items") : TALLY_OK;
 }
 
@@ -251,6 +253,7 @@ tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, 
 tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                void *result) {
     tally_status status = tally_check_context(context, "tally_reduce_host");
+    if (!status && n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "tally_reduce_host: n is beyond any memory");
     if (!status && n) status = tally_check_pointer(items, "tally_reduce_host", "items");
     if (!status) status = tally_check_pointer(result, "tally_reduce_host", "result");
     if (status) return status;

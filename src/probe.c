@@ -74,7 +74,7 @@ tally_status tally_probe(tally_context *context) {
     const char *prelude = context->backend->kernel_source("prelude"), *probe = context->backend->kernel_source("probe");
     if (!prelude || !probe) return TALLY_OK;
     char *source;
-    const int length = asprintf(&source, "%s%s", prelude, probe);
+    const int length = asprintf(&source, "#define GROUP 1\n%s%s", prelude, probe);
     if (length < 0) return tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     const size_t bytes = (size_t)length;
     const tally_key key = tally_cache_key(&context->info, source, bytes);

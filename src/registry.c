@@ -41,6 +41,14 @@ static const tally_backend *find_backend(const char *name, size_t length) {
     return NULL;
 }
 
+/* The names that a selection may hold whatever was built in: "cuda,opencl" means the same to every build. */
+static bool known_name(const char *name, size_t length) {
+    static const char *const known[] = {"cuda", "opencl"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
+        if (strlen(known[i]) == length && !strncmp(name, known[i], length)) return true;
+    return find_backend(name, length) != NULL;
+}
+
 tally_status tally_backend_register(const tally_backend *backend) {
     if (!backend) return tally_fail(TALLY_E_ARGUMENT, "tally_backend_register: backend is NULL");
     if (backend->abi != TALLY_BACKEND_ABI)
@@ -172,7 +180,7 @@ tally_status tally_select(const char *selection, const char *by, const tally_bac
             const size_t wanted_length = colon ? length - name_length - 1 : 0;
             const tally_backend *backend = find_backend(entry, name_length);
             int device = -1;
-            if (!trying && !backend) {
+            if (!trying && !known_name(entry, name_length)) {
                 char names[256];
                 list_backends(names, sizeof(names));
                 return tally_fail(TALLY_E_ARGUMENT, "%s '%s': unknown backend '%.*s': there are %s", by, selection,
@@ -180,7 +188,7 @@ tally_status tally_select(const char *selection, const char *by, const tally_bac
             }
             if (!trying && colon && !wanted_length)
                 return tally_fail(TALLY_E_ARGUMENT, "%s '%s': no device after '%.*s'", by, selection, (int)length, entry);
-            if (trying) {
+            if (trying && backend) {
                 const tally_status status = match(backend, colon ? colon + 1 : NULL, wanted_length, &device);
                 if (status) return status;
                 if (device >= 0) return *out = backend, *out_device = device, TALLY_OK;

@@ -54,8 +54,9 @@ static void find_devices(void) {
         }
     }
     if (!found.count)
-        snprintf(found.reason, sizeof(found.reason), "%u OpenCL platform%s, but no usable device", platform_count,
-                 platform_count == 1 ? "" : "s");
+        snprintf(found.reason, sizeof(found.reason),
+                 "%u OpenCL platform%s, but no usable device (POCL needs a directory that it can write: POCL_CACHE_DIR)",
+                 platform_count, platform_count == 1 ? "" : "s");
 }
 
 tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes) {

@@ -51,7 +51,8 @@ tally_status ocl_program_binary(void *device, void *program, void **data, size_t
     size_t size = 0;
     cl_int error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL);
     /* An adopted context may have several devices; its programs then have as many binaries. */
-    if (!error && devices != 1) return tally_fail(TALLY_E_UNSUPPORTED, "opencl: a program of %u devices is not cached", devices);
+    if (!error && devices != 1)
+        return tally_fail(TALLY_E_UNSUPPORTED, "opencl: a program of %u devices is not cached", devices);
     if (!error) error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
     if (error) return ocl_fail(error, "clGetProgramInfo");
     if (!size) return tally_fail(TALLY_E_UNSUPPORTED, "opencl: the driver gives no binary");

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* driver.h: what the files of the CUDA backend share: the driver's entry points, opened at run time, and its objects. */
+#ifndef TALLY_BACKENDS_CUDA_DRIVER_H
+#define TALLY_BACKENDS_CUDA_DRIVER_H
+
+#include <stdbool.h>
+
+#include <cuda.h> /* types and constants alone: nothing is linked */
+
+#include <tally/backend.h>
+
+/*
+ * X(name, symbol): the calls that are used. <cuda.h> makes macros of names whose functions have newer versions (cuMemAlloc is
+ * cuMemAlloc_v2): the symbol is the version that every driver of CUDA 11 and later exports with the type that is used here.
+ */
+#define TALLY_CUDA_CALLS(X)                                                                                                    \
+    X(cuInit, "cuInit")                                                                                                        \
+    X(cuDriverGetVersion, "cuDriverGetVersion")                                                                                \
+    X(cuGetErrorName, "cuGetErrorName")                                                                                        \
+    X(cuDeviceGetCount, "cuDeviceGetCount")                                                                                    \
+    X(cuDeviceGet, "cuDeviceGet")                                                                                              \
+    X(cuDeviceGetName, "cuDeviceGetName")                                                                                      \
+    X(cuDeviceGetAttribute, "cuDeviceGetAttribute")                                                                            \
+    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2")                                                                                 \
+    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")                                                                    \
+    X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2")                                                               \
+    X(cuCtxGetCurrent, "cuCtxGetCurrent")                                                                                      \
+    X(cuCtxGetDevice, "cuCtxGetDevice")                                                                                        \
+    X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")                                                                                 \
+    X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")                                                                                   \
+    X(cuMemAlloc, "cuMemAlloc_v2")                                                                                             \
+    X(cuMemFree, "cuMemFree_v2")                                                                                               \
+    X(cuMemHostAlloc, "cuMemHostAlloc")                                                                                        \
+    X(cuMemFreeHost, "cuMemFreeHost")                                                                                          \
+    X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2")                                                                               \
+    X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2")                                                                               \
+    X(cuPointerGetAttributes, "cuPointerGetAttributes")                                                                        \
+    X(cuStreamCreate, "cuStreamCreate")                                                                                        \
+    X(cuStreamDestroy, "cuStreamDestroy_v2")                                                                                   \
+    X(cuStreamGetCtx, "cuStreamGetCtx")                                                                                        \
+    X(cuStreamSynchronize, "cuStreamSynchronize")                                                                              \
+    X(cuModuleLoadDataEx, "cuModuleLoadDataEx")                                                                                \
+    X(cuModuleUnload, "cuModuleUnload")                                                                                        \
+    X(cuModuleGetFunction, "cuModuleGetFunction")                                                                              \
+    X(cuLaunchKernel, "cuLaunchKernel")                                                                                        \
+    X(cuEventCreate, "cuEventCreate")                                                                                          \
+    X(cuEventDestroy, "cuEventDestroy_v2")                                                                                     \
+    X(cuEventRecord, "cuEventRecord")                                                                                          \
+    X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
+    X(cuEventElapsedTime, "cuEventElapsedTime")
+
+/* The driver, once tally_cuda_device_count has found one. */
+typedef struct tally_cuda_driver {
+#define FIELD(name, symbol) __typeof__(name) *name;
+    TALLY_CUDA_CALLS(FIELD)
+#undef FIELD
+    int version;           /* as cuDriverGetVersion gives it: 13000; 0 without a driver */
+    char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
+    int devices;
+    char reason[256]; /* why there are none */
+} tally_cuda_driver;
+
+/* Opens libcuda and counts the devices, once a process. */
+const tally_cuda_driver *tally_cuda_open(void);
+/* The same, for the slots that only run after it. */
+extern tally_cuda_driver tally_cuda;
+
+typedef struct tally_cuda_device {
+    CUdevice id;
+    CUcontext context;
+    bool primary; /* retained, to be released */
+    int arch;     /* compute capability: 90 is 9.0 */
+} tally_cuda_device;
+
+typedef struct tally_cuda_mem {
+    CUdeviceptr address;
+    void *host; /* of staging memory */
+    tally_mem_kind kind;
+} tally_cuda_mem;
+
+typedef struct tally_cuda_queue {
+    const tally_cuda_device *device;
+    CUstream stream; /* NULL: the default stream */
+    bool own;
+} tally_cuda_queue;
+
+typedef struct tally_cuda_program {
+    CUmodule module;
+    void *image; /* the cubin or PTX that the module was loaded from */
+    size_t bytes;
+} tally_cuda_program;
+
+typedef struct tally_cuda_event {
+    const tally_cuda_device *device;
+    CUevent handle;
+} tally_cuda_event;
+
+/* Sets the error text "WHAT: CUDA_ERROR_NAME (number)" and returns E_MEMORY or E_DEVICE. */
+tally_status tally_cuda_fail(CUresult error, const char *format, ...) TALLY_PRINTF(2, 3);
+/* CUDA_ERROR_NAME, for texts of another form. */
+const char *tally_cuda_error_name(CUresult error);
+
+/* Makes the device's context the thread's current one, unless it is already; leave restores what was before. */
+tally_status tally_cuda_enter(const tally_cuda_device *device, bool *pushed);
+void tally_cuda_leave(bool pushed);
+
+/* The slots, by file: device.c, memory.c, queue.c, program.c. */
+tally_status tally_cuda_device_count(int *count, char *reason, size_t reason_bytes);
+tally_status tally_cuda_device_info(int index, tally_device_info *info);
+tally_status tally_cuda_device_open(int index, void *native_context, void *native_device, tally_device_info *info,
+                                    void **device);
+void tally_cuda_device_close(void *device);
+
+tally_status tally_cuda_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
+void tally_cuda_mem_close(void *device, void *mem);
+void *tally_cuda_mem_pointer(void *mem);
+
+tally_status tally_cuda_queue_open(void *device, int wrap, void *native, void **queue);
+void tally_cuda_queue_close(void *device, void *queue);
+tally_status tally_cuda_queue_wait(void *queue);
+void *tally_cuda_queue_native(void *queue);
+tally_status tally_cuda_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
+tally_status tally_cuda_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
+tally_status tally_cuda_launch(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count,
+                               const tally_arg *args);
+tally_status tally_cuda_event_create(void *device, void **event);
+void tally_cuda_event_close(void *device, void *event);
+tally_status tally_cuda_event_record(void *queue, void *event);
+tally_status tally_cuda_event_seconds(void *from, void *to, double *seconds);
+
+const char *tally_kernel_source_cuda(const char *stem); /* embedded by the build */
+tally_status tally_cuda_program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
+tally_status tally_cuda_program_binary(void *device, void *program, void **data, size_t *bytes);
+void tally_cuda_program_close(void *device, void *program);
+tally_status tally_cuda_kernel_create(void *device, void *program, const char *entry, void **kernel);
+void tally_cuda_kernel_close(void *device, void *kernel);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory: the device's, the caller's, and pinned host memory for staging. */
+#include <stdlib.h>
+
+#include "driver.h"
+
+/* What the driver knows of an address: for one that it has never seen, all of it is 0. */
+typedef struct pointer_facts {
+    unsigned type;
+    int ordinal;
+    CUcontext context;
+    CUdeviceptr start;
+    size_t bytes;
+} pointer_facts;
+
+static CUresult ask(CUdeviceptr address, pointer_facts *facts) {
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *answers[] = {&facts->type, &facts->ordinal, &facts->context, &facts->start, &facts->bytes};
+    return tally_cuda.cuPointerGetAttributes(sizeof(which) / sizeof(which[0]), which, answers, address);
+}
+
+/* Checks that the address is memory of our device. */
+static tally_status wrap(const tally_cuda_device *device, CUdeviceptr address, uint64_t *bytes) {
+    static const char call[] = "tally_buffer_wrap_cuda";
+    pointer_facts facts = {.ordinal = -1};
+    const CUresult error = ask(address, &facts);
+    if (error)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: cuPointerGetAttributes(0x%llx): %s (%d)", call, (unsigned long long)address,
+                          tally_cuda_error_name(error), (int)error);
+    if (facts.type != CU_MEMORYTYPE_DEVICE)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is no device memory", call, (unsigned long long)address);
+    if (facts.ordinal != (int)device->id)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is memory of device %d, not of the context's", call,
+                          (unsigned long long)address, facts.ordinal);
+    /* Memory of a pool or of a mapped range belongs to no context. */
+    if (facts.context && facts.context != device->context)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is memory of another CUcontext", call, (unsigned long long)address);
+    const uint64_t rest = facts.bytes - (uint64_t)(address - facts.start);
+    if (!facts.bytes && !*bytes)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: the driver does not know how long the memory at 0x%llx is", call,
+                          (unsigned long long)address);
+    if (facts.bytes && *bytes > rest)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu bytes from 0x%llx: the allocation ends after %llu", call,
+                          (unsigned long long)*bytes, (unsigned long long)address, (unsigned long long)rest);
+    if (!*bytes) *bytes = rest;
+    return TALLY_OK;
+}
+
+static tally_status take(const tally_cuda_device *device, tally_cuda_mem *mem, void *handle, uint64_t *bytes) {
+    /* CUDA has no empty allocations. */
+    const size_t wanted = *bytes ? *bytes : 1;
+    CUresult error;
+    switch (mem->kind) {
+    case TALLY_MEM_DEVICE:
+        error = tally_cuda.cuMemAlloc(&mem->address, wanted);
+        return error ? tally_cuda_fail(error, "cuMemAlloc(%llu bytes)", (unsigned long long)wanted) : TALLY_OK;
+    case TALLY_MEM_NATIVE:
+        mem->address = (CUdeviceptr)(uintptr_t)handle;
+        return wrap(device, mem->address, bytes);
+    case TALLY_MEM_HOST:
+        return tally_fail(TALLY_E_UNSUPPORTED, "cuda: host memory is not used in place");
+    case TALLY_MEM_STAGING:
+        error = tally_cuda.cuMemHostAlloc(&mem->host, wanted, CU_MEMHOSTALLOC_PORTABLE);
+        return error ? tally_cuda_fail(error, "cuMemHostAlloc(%llu bytes)", (unsigned long long)wanted) : TALLY_OK;
+    default:
+        return tally_fail(TALLY_E_INTERNAL, "cuda: memory of kind %d", (int)mem->kind);
+    }
+}
+
+tally_status tally_cuda_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
+    const tally_cuda_device *device = opaque;
+    bool pushed;
+    tally_status status = tally_cuda_enter(device, &pushed);
+    if (status) return status;
+    tally_cuda_mem *mem = calloc(1, sizeof(*mem));
+    if (mem) {
+        mem->kind = kind;
+        status = take(device, mem, handle, bytes);
+    } else {
+        status = tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
+    }
+    tally_cuda_leave(pushed);
+    if (status)
+        free(mem);
+    else
+        *out = mem;
+    return status;
+}
+
+void tally_cuda_mem_close(void *device, void *opaque) {
+    tally_cuda_mem *mem = opaque;
+    bool pushed;
+    /* At the end of a process the driver may be gone before us: then its memory is too. */
+    if (!tally_cuda_enter(device, &pushed)) {
+        if (mem->kind == TALLY_MEM_DEVICE) tally_cuda.cuMemFree(mem->address);
+        if (mem->kind == TALLY_MEM_STAGING) tally_cuda.cuMemFreeHost(mem->host);
+        tally_cuda_leave(pushed);
+    }
+    free(mem);
+}
+
+void *tally_cuda_mem_pointer(void *opaque) {
+    const tally_cuda_mem *mem = opaque;
+    return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)(uintptr_t)mem->address;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs: compiled by NVRTC, or what was compiled before; and their kernels. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler.h"
+#include "driver.h"
+
+/*
+ * cuModuleLoadData takes an address alone and finds the end by what it reads there: a cut or foreign image would lead it
+ * beyond. So an image must be an ELF file whose tables lie within it, or text that ends with its 0.
+ */
+static bool image_is_whole(const unsigned char *data, size_t bytes) {
+    Elf64_Ehdr head;
+    if (bytes < sizeof(head)) return false;
+    memcpy(&head, data, sizeof(head));
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG)) return memchr(data, 0, bytes) == data + bytes - 1;
+    const uint64_t sections = (uint64_t)head.e_shnum * head.e_shentsize, segments = (uint64_t)head.e_phnum * head.e_phentsize;
+    return head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_shoff <= bytes && sections <= bytes - head.e_shoff &&
+           head.e_phoff <= bytes && segments <= bytes - head.e_phoff;
+}
+
+/* Loads the program's image; PTX is compiled by the driver here. */
+static tally_status load(tally_cuda_program *program) {
+    char log[601] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof(log) - 1)};
+    const CUresult error = tally_cuda.cuModuleLoadDataEx(&program->module, program->image, 2, options, values);
+    if (!error) return TALLY_OK;
+    if (error == CUDA_ERROR_OUT_OF_MEMORY) return tally_cuda_fail(error, "cuModuleLoadDataEx(%zu bytes)", program->bytes);
+    return tally_fail(TALLY_E_BUILD, "cuModuleLoadDataEx(%zu bytes): %s (%d)%s%s", program->bytes, tally_cuda_error_name(error),
+                      (int)error, log[0] ? ": " : "", log);
+}
+
+static tally_status make_image(const tally_cuda_device *device, tally_program_form form, const void *data, size_t bytes,
+                               tally_cuda_program *program) {
+    if (form == TALLY_PROGRAM_SOURCE) {
+        char *source = malloc(bytes + 1); /* NVRTC wants a final 0 */
+        if (!source) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
+        memcpy(source, data, bytes);
+        source[bytes] = 0;
+        tally_cuda_image image = {0};
+        const tally_status status = tally_cuda_compile(source, device->arch, NULL, &image);
+        free(source);
+        if (status) return status;
+        program->image = image.data;
+        program->bytes = image.bytes;
+        image.data = NULL;
+        tally_cuda_image_free(&image);
+        return TALLY_OK;
+    }
+    if (!image_is_whole(data, bytes)) return tally_fail(TALLY_E_BUILD, "cuda: %zu bytes that are no cubin and no PTX", bytes);
+    program->image = malloc(bytes);
+    if (!program->image) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
+    memcpy(program->image, data, bytes);
+    program->bytes = bytes;
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_program_create(void *opaque, tally_program_form form, const void *data, size_t bytes, void **out) {
+    const tally_cuda_device *device = opaque;
+    tally_cuda_program *program = calloc(1, sizeof(*program));
+    if (!program) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
+    tally_status status = make_image(device, form, data, bytes, program);
+    bool pushed = false;
+    if (!status) status = tally_cuda_enter(device, &pushed);
+    if (!status) status = load(program);
+    tally_cuda_leave(pushed);
+    if (status) {
+        free(program->image);
+        free(program);
+        return status;
+    }
+    *out = program;
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_program_binary(void *device, void *opaque, void **data, size_t *bytes) {
+    (void)device;
+    const tally_cuda_program *program = opaque;
+    void *copy = malloc(program->bytes);
+    if (!copy) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
+    memcpy(copy, program->image, program->bytes);
+    *data = copy;
+    *bytes = program->bytes;
+    return TALLY_OK;
+}
+
+void tally_cuda_program_close(void *device, void *opaque) {
+    tally_cuda_program *program = opaque;
+    bool pushed;
+    if (!tally_cuda_enter(device, &pushed)) {
+        tally_cuda.cuModuleUnload(program->module);
+        tally_cuda_leave(pushed);
+    }
+    free(program->image);
+    free(program);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * The kernel object is the CUfunction, which lives as long as its module. Asking for it loads its code (modules load lazily
+ * since CUDA 11.7), so that a launch has nothing left to load: it may be under capture.
+ */
+tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *entry, void **out) {
+    CUfunction function;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(opaque, &pushed);
+    if (status) return status;
+    const CUresult error = tally_cuda.cuModuleGetFunction(&function, ((const tally_cuda_program *)program)->module, entry);
+    tally_cuda_leave(pushed);
+    if (error) return tally_cuda_fail(error, "cuModuleGetFunction(%s)", entry);
+    *out = function;
+    return TALLY_OK;
+}
+
+void tally_cuda_kernel_close(void *device, void *kernel) {
+    (void)device;
+    (void)kernel;
+}

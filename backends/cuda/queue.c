@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Queues: streams, copies, launches, and time. What enqueues is fit for the capture of a CUDA graph. */
+#include <stdlib.h>
+
+#include "driver.h"
+
+#define MAX_ARGS 16
+#define MAX_GROUPS UINT64_C(0x7fffffff) /* of a grid's first dimension */
+
+/* The caller's stream must be of our context; NULL is the context's default stream. */
+static tally_status check_native(const tally_cuda_device *device, CUstream stream) {
+    CUcontext context = NULL;
+    if (!stream) return TALLY_OK;
+    const CUresult error = tally_cuda.cuStreamGetCtx(stream, &context);
+    if (error)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_cuda: cuStreamGetCtx: %s (%d)", tally_cuda_error_name(error),
+                          (int)error);
+    if (context != device->context)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_cuda: the stream is of another CUcontext");
+    return TALLY_OK;
+}
+
+tally_status tally_cuda_queue_open(void *opaque, int wrap, void *native, void **out) {
+    const tally_cuda_device *device = opaque;
+    bool pushed;
+    tally_status status = tally_cuda_enter(device, &pushed);
+    if (status) return status;
+    tally_cuda_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue) {
+        status = tally_fail(TALLY_E_MEMORY, "tally_queue_create: out of memory");
+    } else if (wrap) {
+        *queue = (tally_cuda_queue){.device = device, .stream = native};
+        status = check_native(device, native);
+    } else {
+        *queue = (tally_cuda_queue){.device = device, .own = true};
+        /* Not to wait for the default stream, which may be anybody's. */
+        const CUresult error = tally_cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
+        if (error) status = tally_cuda_fail(error, "cuStreamCreate");
+    }
+    tally_cuda_leave(pushed);
+    if (status)
+        free(queue);
+    else
+        *out = queue;
+    return status;
+}
+
+void tally_cuda_queue_close(void *device, void *opaque) {
+    tally_cuda_queue *queue = opaque;
+    bool pushed;
+    if (queue->own && !tally_cuda_enter(device, &pushed)) {
+        tally_cuda.cuStreamDestroy(queue->stream);
+        tally_cuda_leave(pushed);
+    }
+    free(queue);
+}
+
+tally_status tally_cuda_queue_wait(void *opaque) {
+    const tally_cuda_queue *queue = opaque;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(queue->device, &pushed);
+    if (status) return status;
+    const CUresult error = tally_cuda.cuStreamSynchronize(queue->stream);
+    tally_cuda_leave(pushed);
+    return error ? tally_cuda_fail(error, "cuStreamSynchronize") : TALLY_OK;
+}
+
+void *tally_cuda_queue_native(void *opaque) {
+    return ((const tally_cuda_queue *)opaque)->stream;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------- */
+
+tally_status tally_cuda_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
+    const tally_cuda_queue *queue = opaque;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(queue->device, &pushed);
+    if (status) return status;
+    const CUdeviceptr to = ((const tally_cuda_mem *)mem)->address + offset;
+    const CUresult error = tally_cuda.cuMemcpyHtoDAsync(to, host, bytes, queue->stream);
+    tally_cuda_leave(pushed);
+    return error ? tally_cuda_fail(error, "cuMemcpyHtoDAsync(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+}
+
+tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void *host, uint64_t bytes) {
+    const tally_cuda_queue *queue = opaque;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(queue->device, &pushed);
+    if (status) return status;
+    const CUdeviceptr from = ((const tally_cuda_mem *)mem)->address + offset;
+    const CUresult error = tally_cuda.cuMemcpyDtoHAsync(host, from, bytes, queue->stream);
+    tally_cuda_leave(pushed);
+    return error ? tally_cuda_fail(error, "cuMemcpyDtoHAsync(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
+tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t items, uint32_t count,
+                               const tally_arg *args) {
+    const tally_cuda_queue *queue = opaque;
+    if (groups > MAX_GROUPS)
+        return tally_fail(TALLY_E_UNSUPPORTED, "cuda: %llu groups in one launch: %llu at most", (unsigned long long)groups,
+                          (unsigned long long)MAX_GROUPS);
+    if (count > MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "cuda: %u kernel arguments: %d at most", count, MAX_ARGS);
+    /* The driver copies the values before it returns, and takes them through pointers to non-const. */
+    void *values[MAX_ARGS];
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = args[i].mem ? (void *)&((tally_cuda_mem *)args[i].mem)->address : (void *)(uintptr_t)args[i].value;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(queue->device, &pushed);
+    if (status) return status;
+    const CUresult error =
+        tally_cuda.cuLaunchKernel(kernel, (unsigned)groups, 1, 1, items, 1, 1, 0, queue->stream, values, NULL);
+    tally_cuda_leave(pushed);
+    if (error) return tally_cuda_fail(error, "cuLaunchKernel(%llu groups of %u)", (unsigned long long)groups, items);
+    return TALLY_OK;
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+tally_status tally_cuda_event_create(void *opaque, void **out) {
+    const tally_cuda_device *device = opaque;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(device, &pushed);
+    if (status) return status;
+    CUresult error = CUDA_SUCCESS;
+    tally_cuda_event *event = calloc(1, sizeof(*event));
+    if (event) {
+        event->device = device;
+        error = tally_cuda.cuEventCreate(&event->handle, CU_EVENT_DEFAULT);
+    }
+    tally_cuda_leave(pushed);
+    if (!event) return tally_fail(TALLY_E_MEMORY, "event: out of memory");
+    if (error) return free(event), tally_cuda_fail(error, "cuEventCreate");
+    *out = event;
+    return TALLY_OK;
+}
+
+void tally_cuda_event_close(void *device, void *opaque) {
+    tally_cuda_event *event = opaque;
+    bool pushed;
+    if (!tally_cuda_enter(device, &pushed)) {
+        tally_cuda.cuEventDestroy(event->handle);
+        tally_cuda_leave(pushed);
+    }
+    free(event);
+}
+
+tally_status tally_cuda_event_record(void *opaque, void *event) {
+    const tally_cuda_queue *queue = opaque;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(queue->device, &pushed);
+    if (status) return status;
+    const CUresult error = tally_cuda.cuEventRecord(((const tally_cuda_event *)event)->handle, queue->stream);
+    tally_cuda_leave(pushed);
+    return error ? tally_cuda_fail(error, "cuEventRecord") : TALLY_OK;
+}
+
+tally_status tally_cuda_event_seconds(void *from, void *to, double *seconds) {
+    const tally_cuda_event *begin = from, *end = to;
+    bool pushed;
+    const tally_status status = tally_cuda_enter(begin->device, &pushed);
+    if (status) return status;
+    float milliseconds = 0;
+    CUresult error = tally_cuda.cuEventSynchronize(begin->handle);
+    if (!error) error = tally_cuda.cuEventSynchronize(end->handle);
+    if (!error) error = tally_cuda.cuEventElapsedTime(&milliseconds, begin->handle, end->handle);
+    tally_cuda_leave(pushed);
+    if (error) return tally_cuda_fail(error, "cuEventElapsedTime");
+    *seconds = milliseconds * 1e-3;
+    return TALLY_OK;
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where: libraries, headers, the program, a CMake package and a pkg-config file.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Two export sets: who links the shared library needs nothing else; the static one needs what tally itself links.
+install(TARGETS tally EXPORT tally-targets)
+install(TARGETS tally_static EXPORT tally-static-targets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tally DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)
+foreach(set IN ITEMS tally-targets tally-static-targets)
+    install(EXPORT ${set} NAMESPACE tally:: DESTINATION ${package_dir})
+endforeach()
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tally-config.cmake.in ${PROJECT_BINARY_DIR}/tally-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tally-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tally-config.cmake ${PROJECT_BINARY_DIR}/tally-config-version.cmake
+        DESTINATION ${package_dir})
+
+set(pc_libs_private "-ldl -pthread")
+if(TALLY_WITH_OPENCL)
+    string(PREPEND pc_libs_private "-lOpenCL ")
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tally.pc.in ${PROJECT_BINARY_DIR}/tally.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Installs into a scratch folder, builds the README's example against that with both, and runs it. Not under the sanitizers: a
+# program without them cannot load a library with them.
+if(TALLY_TESTS AND NOT TALLY_SANITIZE)
+    add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/ci/check_install ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+                                  ${CMAKE_C_COMPILER})
+    set_tests_properties(install PROPERTIES TIMEOUT 300)
+endif()

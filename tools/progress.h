@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * progress.h: one line on stderr while something takes long. It is shown only on a terminal and only after half a second, and is
+ * erased at the end, at a message, and when the user interrupts the program.
+ */
+#ifndef TALLY_PROGRESS_H
+#define TALLY_PROGRESS_H
+
+#include <stdint.h>
+
+typedef enum progress_unit { PROGRESS_BYTES, PROGRESS_STEPS } progress_unit;
+
+/* Starts the clock. total 0: not known. The label must live until progress_end. */
+void progress_begin(const char *label, progress_unit unit, uint64_t total);
+void progress_update(uint64_t done);
+void progress_end(void);
+/* Erases the line; safe in a signal handler. */
+void progress_erase(void);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* variants.c: `tally variants`. Whether a variant runs on the device is found out by making a plan of it: a sum of f32. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct device_view {
+    tally_context *context; /* NULL: no device */
+    char device[40];
+    char automatic[64];
+    char reason[1024]; /* why there is no device */
+} device_view;
+
+static bool try_variant(tally_context *context, const char *variant, char *used, size_t used_bytes) {
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1, .variant = variant};
+    tally_plan *plan = NULL;
+    if (tally_plan_create(context, &desc, &plan) != TALLY_OK) return false;
+    if (used) snprintf(used, used_bytes, "%s", tally_plan_variant(plan));
+    tally_plan_destroy(plan);
+    return true;
+}
+
+static cli_exit view_device(const cli_options *options, device_view *out) {
+    tally_context_info info;
+    if (options->backend) {
+        const cli_exit code = cli_open(options, &out->context);
+        if (code != CLI_DONE) return code;
+    } else if (tally_context_create(NULL, &out->context) != TALLY_OK) {
+        out->context = NULL;
+        snprintf(out->reason, sizeof(out->reason), "%s", tally_last_error());
+        return CLI_DONE;
+    }
+    if (tally_context_get_info(out->context, &info) == TALLY_OK)
+        snprintf(out->device, sizeof(out->device), "%s:%d", info.device.backend, info.device.index);
+    try_variant(out->context, "auto", out->automatic, sizeof(out->automatic));
+    return CLI_DONE;
+}
+
+static void print_json(const device_view *view) {
+    json_object *all = json_object_new_object(), *rows = json_object_new_array();
+    tally_variant_info v;
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) {
+        json_object *o = json_object_new_object();
+        const bool runs = view->context && try_variant(view->context, v.name, NULL, 0);
+        json_object_object_add(o, "name", cli_json_text(v.name));
+        json_object_object_add(o, "stem", cli_json_text(v.stem));
+        json_object_object_add(o, "step", cli_json_text(v.step));
+        json_object_object_add(o, "why", cli_json_text(v.why));
+        json_object_object_add(o, "group_items", json_object_new_int64(v.group_items));
+        json_object_object_add(o, "canonical", json_object_new_boolean(v.canonical));
+        json_object_object_add(o, "runs", view->context ? json_object_new_boolean(runs) : NULL);
+        json_object_object_add(o, "reason", view->context && !runs ? cli_json_text(tally_last_error()) : NULL);
+        json_object_array_add(rows, o);
+    }
+    json_object_object_add(all, "variants", rows);
+    json_object_object_add(all, "device", view->context ? cli_json_text(view->device) : NULL);
+    json_object_object_add(all, "auto", *view->automatic ? cli_json_text(view->automatic) : NULL);
+    json_object_object_add(all, "reason", view->context ? NULL : cli_json_text(view->reason));
+    cli_print_json(all);
+}
+
+#define ROW "%c %-14s %-14s %7s  %-10s %s\n"
+
+static void print_table(const device_view *view) {
+    tally_variant_info v;
+    printf(ROW, ' ', "variant", "stem", "group", "canonical", view->context ? view->device : "");
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) {
+        const bool runs = view->context && try_variant(view->context, v.name, NULL, 0);
+        char group[16];
+        snprintf(group, sizeof(group), "%u", v.group_items);
+        printf(ROW, strcmp(v.name, view->automatic) ? ' ' : '*', v.name, v.stem, group, v.canonical ? "yes" : "no",
+               !view->context ? ""
+               : runs         ? "runs"
+                              : tally_last_error());
+        printf("    step: %s\n    why:  %s\n", v.step, v.why);
+    }
+    if (!view->context)
+        printf("auto picks none: %s\n", view->reason);
+    else
+        printf("* is what auto picks on %s\n", view->device);
+}
+
+cli_exit cli_variants(const cli_options *options, int count, char **operands) {
+    (void)count, (void)operands;
+    device_view view = {0};
+    const cli_exit code = view_device(options, &view);
+    if (code != CLI_DONE) return code;
+    if (options->json)
+        print_json(&view);
+    else
+        print_table(&view);
+    tally_context_destroy(view.context);
+    return CLI_DONE;
+}
