@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the scripts of ci/ share. Sourced, from the repository's root, under `set -euo pipefail`.
+
+POCL_ICD=/etc/OpenCL/vendors/pocl.icd
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+jobs_here() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }
+
+# step NAME COMMAND...: runs it, says how long it took, and names it if it fails.
+STEP=""
+STEP_TIMES=""
+step() {
+    STEP=$1
+    shift
+    local begin=$SECONDS
+    say "== $STEP"
+    "$@"
+    say "== $STEP: $((SECONDS - begin)) s"
+    STEP_TIMES+="$STEP $((SECONDS - begin)) s, "
+    STEP=""
+}
+SCRATCH="" # a folder to remove at the end
+on_exit() {
+    local status=$?
+    if [ "$status" -ne 0 ] && [ -n "$STEP" ]; then printf '%s: FAILED in: %s\n' "${0##*/}" "$STEP" >&2; fi
+    [ -z "$SCRATCH" ] || rm -rf "$SCRATCH"
+    exit "$status"
+}
+trap on_exit EXIT
+
+# $TALLY_DEPS is a folder with Debian packages unpacked into it (ci/deps makes one), for machines where nothing can be
+# installed. Its headers, libraries and CMake packages are found before the system's.
+use_deps() {
+    [ -n "${TALLY_DEPS:-}" ] || return 0
+    [ -d "$TALLY_DEPS/usr/include" ] || die "TALLY_DEPS=$TALLY_DEPS holds no usr/include: make it with ci/deps"
+    local root lib pc
+    root=$(cd "$TALLY_DEPS" && pwd)
+    lib=$root/usr/lib/$(deps_triplet "$root")
+    export CMAKE_PREFIX_PATH="$root/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
+    export CPATH="$root/usr/include${CPATH:+:$CPATH}"
+    export LIBRARY_PATH="$lib${LIBRARY_PATH:+:$LIBRARY_PATH}"
+    export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    # The .pc files say /usr. PKG_CONFIG_SYSROOT_DIR would move the system's own packages too, so copies are rewritten.
+    pc=$root/pkgconfig
+    mkdir -p "$pc"
+    local file
+    for file in "$lib"/pkgconfig/*.pc; do
+        [ -e "$file" ] || continue
+        sed "s,\([=IL]\)/usr,\1$root/usr,g" "$file" >"$pc/${file##*/}"
+    done
+    export PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+    if ! command -v pkg-config >/dev/null && [ -x "$root/usr/bin/pkgconf" ]; then export PKG_CONFIG=$root/usr/bin/pkgconf; fi
+    say "using the carried packages in $root"
+}
+
+# The folder below usr/lib of unpacked packages.
+deps_triplet() {
+    local folder
+    for folder in "$1"/usr/lib/*-linux-gnu*; do
+        if [ -d "$folder" ]; then
+            printf '%s\n' "${folder##*/}"
+            return
+        fi
+    done
+    die "$1/usr/lib holds no libraries"
+}
+
+# The tests run on POCL alone where it is installed, so that a result does not depend on what else the machine has.
+use_pocl_alone() {
+    if [ -z "${OCL_ICD_VENDORS:-}" ] && [ -e "$POCL_ICD" ]; then export OCL_ICD_VENDORS=$POCL_ICD; fi
+    say "OpenCL platforms: ${OCL_ICD_VENDORS:-as the system lists them}"
+}
+
+# build PRESET: configures and builds.
+build() {
+    cmake --preset "$1" "${@:2}"
+    cmake --build --preset "$1" --parallel "$(jobs_here)"
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* The public functions on a real device, as an application uses them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+#include "oracle.h"
+#include "patterns.h"
+
+#define EACH_OP_AND_DTYPE(op, in)                                                                                              \
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)                                                             \
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+
+static tally_context *context_of(void **state) {
+    const place *at = *state;
+    if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
+    return at->context;
+}
+
+static void *items_of(int pattern, tally_dtype in, uint64_t n) {
+    void *items = malloc(n * tally_dtype_bytes(in) + 64);
+    assert_non_null(items);
+    pattern_fill(pattern, in, items, n);
+    return items;
+}
+
+/* An op that this device cannot do, for want of f64. */
+static int lacks(tally_context *context, tally_dtype in) {
+    tally_context_info info;
+    MUST(tally_context_get_info(context, &info));
+    return in == TALLY_F64 && !info.device.has_f64;
+}
+
+static void test_reduce_host(void **state) {
+    static const uint64_t sizes[] = {0, 1, 127, 4097, 100003};
+    tally_context *context = context_of(state);
+    EACH_OP_AND_DTYPE(op, in) {
+        if (lacks(context, in)) continue;
+        /* One item in: memory that is aligned to the item's size and to nothing more. */
+        const size_t bytes = tally_dtype_bytes(in);
+        char *items = items_of(PATTERN_WIDE, in, 100004), *copy = items_of(PATTERN_WIDE, in, 100004);
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+            unsigned char result[24];
+            memset(result, 0xcd, sizeof result);
+            MUST(tally_reduce_host(context, op, in, items + bytes, sizes[s], result + 8));
+            expect_result(op, in, items + bytes, sizes[s], result + 8, "tally_reduce_host");
+            for (size_t i = 0; i < sizeof result; i++)
+                if (i < 8 || i >= 8 + tally_dtype_bytes(tally_result_dtype(op, in))) assert_int_equal(result[i], 0xcd);
+        }
+        assert_memory_equal(items, copy, 100004 * bytes);
+        unsigned char result[8];
+        MUST(tally_reduce_host(context, op, in, NULL, 0, result));
+        expect_result(op, in, NULL, 0, result, "tally_reduce_host of NULL");
+        free(items);
+        free(copy);
+    }
+}
+
+/* A result where no device computes, without f64: a clear refusal. */
+static void test_f64_where_there_is_none(void **state) {
+    tally_context *context = context_of(state);
+    if (!lacks(context, TALLY_F64)) return;
+    double x = 1, result;
+    assert_int_equal(tally_reduce_host(context, TALLY_SUM, TALLY_F64, &x, 1, &result), TALLY_E_UNSUPPORTED);
+    assert_non_null(strstr(tally_last_error(), "f64"));
+}
+
+static void test_copies(void **state) {
+    tally_context *context = context_of(state);
+    unsigned char host[1000], expected[1000], back[1000];
+    for (int i = 0; i < 1000; i++) host[i] = (unsigned char)(i * 7);
+    tally_queue *queue;
+    tally_buffer *buffer, *empty;
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, 1000, &buffer));
+    MUST(tally_buffer_create(context, 0, &empty));
+    assert_int_equal(tally_buffer_bytes(buffer), 1000);
+    assert_int_equal(tally_buffer_bytes(empty), 0);
+    MUST(tally_buffer_write(queue, buffer, 0, host, 1000));
+    MUST(tally_buffer_write(queue, buffer, 13, host, 101));
+    MUST(tally_buffer_write(queue, buffer, 999, host + 5, 1));
+    MUST(tally_buffer_write(queue, buffer, 1000, host, 0));
+    MUST(tally_buffer_write(queue, empty, 0, host, 0));
+    memcpy(expected, host, 1000);
+    memcpy(expected + 13, host, 101);
+    expected[999] = host[5];
+    memset(back, 0, sizeof back);
+    MUST(tally_buffer_read(queue, buffer, 0, back, 1000));
+    MUST(tally_queue_wait(queue));
+    assert_memory_equal(back, expected, 1000);
+    memset(back, 0, sizeof back);
+    MUST(tally_buffer_read(queue, buffer, 17, back + 3, 901));
+    MUST(tally_buffer_read(queue, buffer, 1000, back, 0));
+    MUST(tally_queue_wait(queue));
+    assert_memory_equal(back + 3, expected + 17, 901);
+    assert_int_equal(back[2], 0);
+    assert_int_equal(back[904], 0);
+    tally_buffer_destroy(empty);
+    tally_buffer_destroy(buffer);
+    tally_queue_destroy(queue);
+}
+
+/* Many reductions enqueued on one plan without waiting: each must have the workspace to itself in its turn. */
+static void test_enqueue_many(void **state) {
+    tally_context *context = context_of(state);
+    const uint64_t n = 300007, runs = 40;
+    float *items = items_of(PATTERN_WIDE, TALLY_F32, n), results[40];
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    tally_plan *plan;
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, n * sizeof *items, &in));
+    MUST(tally_buffer_create(context, sizeof results, &out));
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_write(queue, in, 0, items, n * sizeof *items));
+    for (uint64_t r = 0; r < runs; r++) MUST(tally_reduce_at(plan, queue, in, r, n - 7001 * r, out, r));
+    MUST(tally_buffer_read(queue, out, 0, results, sizeof results));
+    MUST(tally_queue_wait(queue));
+    for (uint64_t r = 0; r < runs; r++)
+        expect_result(TALLY_SUM, TALLY_F32, items + r, n - 7001 * r, &results[r], "one of many enqueued");
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+    free(items);
+}
+
+/* Results of one plan are the items of another, in the order of the queue. */
+static void test_chained(void **state) {
+    tally_context *context = context_of(state);
+    enum { PARTS = 8, PART = 5000 };
+    int32_t *items = items_of(PATTERN_WIDE, TALLY_I32, PARTS * PART);
+    int64_t sums[PARTS], got;
+    tally_queue *queue;
+    tally_buffer *in, *between, *out;
+    tally_plan *sum, *max;
+    const tally_reduce_desc first = {.size = sizeof first, .op = TALLY_SUM, .in = TALLY_I32, .max_n = PART};
+    const tally_reduce_desc second = {.size = sizeof second, .op = TALLY_MAX, .in = TALLY_I64, .max_n = PARTS};
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, PARTS * PART * sizeof *items, &in));
+    MUST(tally_buffer_create(context, sizeof sums, &between));
+    MUST(tally_buffer_create(context, sizeof got, &out));
+    MUST(tally_plan_create(context, &first, &sum));
+    MUST(tally_plan_create(context, &second, &max));
+    MUST(tally_buffer_write(queue, in, 0, items, PARTS * PART * sizeof *items));
+    for (uint64_t p = 0; p < PARTS; p++) MUST(tally_reduce_at(sum, queue, in, p * PART, PART, between, p));
+    MUST(tally_reduce(max, queue, between, PARTS, out));
+    MUST(tally_buffer_read(queue, out, 0, &got, sizeof got));
+    MUST(tally_queue_wait(queue));
+    for (uint64_t p = 0; p < PARTS; p++) oracle_reduce(TALLY_SUM, TALLY_I32, items + p * PART, PART, &sums[p]);
+    expect_result(TALLY_MAX, TALLY_I64, sums, PARTS, &got, "a max of sums");
+    /* The result may lie in the memory that the items are in, beside them. */
+    MUST(tally_reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
+    MUST(tally_buffer_read(queue, between, (PARTS - 1) * sizeof got, &got, sizeof got));
+    MUST(tally_queue_wait(queue));
+    expect_result(TALLY_MAX, TALLY_I64, sums, PARTS - 1, &got, "a result beside its items");
+    tally_plan_destroy(sum);
+    tally_plan_destroy(max);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(between);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+    free(items);
+}
+
+static void test_wrap_host(void **state) {
+    tally_context *context = context_of(state);
+    tally_context_info info;
+    MUST(tally_context_get_info(context, &info));
+    const uint64_t n = 50021;
+    float *items = items_of(PATTERN_WIDE, TALLY_F32, n + 1), result = 0;
+    tally_buffer *in = NULL, *out;
+    if (!info.device.host_memory) {
+        assert_int_equal(tally_buffer_wrap_host(context, items, n * sizeof *items, &in), TALLY_E_UNSUPPORTED);
+        assert_string_not_equal(tally_last_error(), "");
+        free(items);
+        return;
+    }
+    tally_queue *queue;
+    tally_plan *plan;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_wrap_host(context, &result, sizeof result, &out));
+    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes alone */
+        MUST(tally_buffer_wrap_host(context, items + shift, n * sizeof *items, &in));
+        assert_int_equal(tally_buffer_bytes(in), n * sizeof *items);
+        MUST(tally_reduce(plan, queue, in, n, out));
+        float read;
+        MUST(tally_buffer_read(queue, out, 0, &read, sizeof read));
+        MUST(tally_queue_wait(queue));
+        expect_result(TALLY_SUM, TALLY_F32, items + shift, n, &read, "of wrapped host memory, read");
+        tally_buffer_destroy(in);
+    }
+    tally_buffer_destroy(out);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    expect_result(TALLY_SUM, TALLY_F32, items + 1, n, &result, "of wrapped host memory, in place");
+    free(items);
+}
+
+/* Plans, buffers and queues keep their context alive. */
+static void test_destroy_in_any_order(void **state) {
+    const place *at = *state;
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    tally_plan *plan;
+    const float items[3] = {1, 2, 4};
+    float result = 0;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 3};
+    MUST(tally_context_create(at->select, &context));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, sizeof items, &in));
+    MUST(tally_buffer_create(context, sizeof result, &out));
+    MUST(tally_plan_create(context, &desc, &plan));
+    tally_context_destroy(context);
+    MUST(tally_buffer_write(queue, in, 0, items, sizeof items));
+    MUST(tally_reduce(plan, queue, in, 3, out));
+    MUST(tally_queue_wait(queue));
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(in);
+    MUST(tally_buffer_read(queue, out, 0, &result, sizeof result));
+    MUST(tally_queue_wait(queue));
+    tally_queue_destroy(queue);
+    assert_int_equal(tally_buffer_bytes(out), sizeof result);
+    tally_buffer_destroy(out);
+    assert_true(result == 7);
+}
+
+static void test_describe(void **state) {
+    tally_context *context = context_of(state);
+    tally_context_info info;
+    char text[4096], piece[16];
+    MUST(tally_context_get_info(context, &info));
+    MUST(tally_context_describe(context, text, sizeof text));
+    const char *const contents[] = {info.device.backend, info.device.name, info.device.platform,
+                                    info.device.driver,  info.chosen_by,   info.selection,
+                                    "argument"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(contents); i++) {
+        assert_string_not_equal(contents[i], "");
+        if (!strstr(text, contents[i])) fail_msg("\"%s\" is not in the description:\n%s", contents[i], text);
+    }
+    assert_true(info.device.compute_units > 0 && info.device.max_group_items > 0 && info.device.memory_bytes > 0);
+    assert_true(info.device.max_buffer_bytes > 0 && info.device.max_buffer_bytes <= info.device.memory_bytes);
+    memset(piece, 'x', sizeof piece);
+    MUST(tally_context_describe(context, piece, 10));
+    assert_memory_equal(piece, text, 9);
+    assert_int_equal(piece[9], 0);
+    assert_int_equal(piece[10], 'x');
+}
+
+const device_test api_tests[] = {
+    {"reduce_host", test_reduce_host},
+    {"f64 where there is none", test_f64_where_there_is_none},
+    {"copies", test_copies},
+    {"many enqueued", test_enqueue_many},
+    {"chained", test_chained},
+    {"wrap_host", test_wrap_host},
+    {"destroyed in any order", test_destroy_in_any_order},
+    {"describe", test_describe},
+    {NULL, NULL},
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
+ * and the tests of conformance.h, on every device of every backend. See places.h for the environment.
+ */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+
+void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what) {
+    oracle_result expected;
+    oracle_reduce(op, in, items, n, &expected);
+    const size_t bytes = tally_dtype_bytes(tally_result_dtype(op, in));
+    if (memcmp(result, &expected, bytes) == 0) return;
+    uint64_t got = 0, want = 0;
+    memcpy(&got, result, bytes);
+    memcpy(&want, &expected, bytes);
+    fail_msg("%s: %s of %llu %s is 0x%llx, should be 0x%llx", what, tally_op_name(op), (unsigned long long)n,
+             tally_dtype_name(in), (unsigned long long)got, (unsigned long long)want);
+}
+
+/* cache_test.c starts this program twice at once on one empty cache. */
+static int only_use_cache(const char *select) {
+    tally_context_info info;
+    return expect_fresh_context(select, &info) > 0 ? 0 : 1;
+}
+
+typedef struct suite {
+    struct CMUnitTest *tests;
+    size_t count, capacity;
+} suite;
+
+static void add(suite *s, const char *name, CMUnitTestFunction run, void *state) {
+    if (s->count == s->capacity) {
+        s->capacity = s->capacity ? 2 * s->capacity : 256;
+        s->tests = realloc(s->tests, s->capacity * sizeof *s->tests);
+        if (!s->tests) abort();
+    }
+    s->tests[s->count++] = (struct CMUnitTest){name, run, NULL, NULL, state};
+}
+
+static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *used) {
+    static const device_test *const lists[] = {api_tests, feed_tests, thread_tests, cache_tests, arithmetic_tests};
+    for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
+        for (const device_test *t = lists[l]; t->name; t++) {
+            char *name = names[(*used)++];
+            snprintf(name, sizeof names[0], "%s %s", at->select, t->name);
+            add(s, name, t->run, at);
+        }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
+    static place places[MAX_PLACES];
+    static char names[MAX_PLACES * 64][96];
+    size_t used = 0, count;
+    const int place_count = places_open(places);
+    if (place_count < 0) return 1;
+    cell *cells = cells_create(places, place_count, &count);
+    suite s = {0};
+    for (int p = 0; p < place_count; p++) add_device_tests(&s, &places[p], names, &used);
+    for (size_t c = 0; c < count; c++) add(&s, cells[c].name, cell_test, &cells[c]);
+    const int failed = s.count ? _cmocka_run_group_tests("conformance", s.tests, s.count, NULL, NULL) : 0;
+    places_close(places, place_count);
+    const int too_few = cells_report(cells, count, places, place_count);
+    free(cells);
+    free(s.tests);
+    return failed != 0 || too_few;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* conformance.h: the tests that every device passes besides the matrix; each is a cmocka test whose *state is a place. */
+#ifndef TALLY_TESTS_CONFORMANCE_H
+#define TALLY_TESTS_CONFORMANCE_H
+
+#include "cells.h"
+
+typedef struct device_test {
+    const char *name;
+    CMUnitTestFunction run;
+} device_test;
+
+/* Lists that end with a NULL name. */
+extern const device_test api_tests[];        /* api_test.c: the public functions on a real device */
+extern const device_test feed_tests[];       /* feed_test.c: items in pieces */
+extern const device_test thread_tests[];     /* thread_test.c: contexts shared by threads */
+extern const device_test cache_tests[];      /* cache_test.c: the program cache on disk */
+extern const device_test arithmetic_tests[]; /* arithmetic_test.c: no contraction, no reassociation, denormals kept */
+
+/* Fails unless the op's result over these items is the oracle's, to the bit; `what` names the case. */
+void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what);
+
+/* Two sums and a min through a plan each, in a context opened anew with this selection; fails unless they are right. Used to fill
+ * and to read the program cache. Returns how many programs that took. */
+int expect_fresh_context(const char *select, tally_context_info *info);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* core_tests.h: what the parts of test_core share. */
+#ifndef TALLY_TESTS_CORE_TESTS_H
+#define TALLY_TESTS_CORE_TESTS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core.h"
+#include "stub_backend.h"
+
+typedef struct core_test {
+    const char *name;
+    CMUnitTestFunction run;
+} core_test;
+
+/* Lists that end with a NULL name. */
+extern const core_test table_tests[];     /* core_tables.c: names, texts, sizes */
+extern const core_test selection_tests[]; /* core_selection.c: which device, and why */
+extern const core_test handle_tests[];    /* core_handles.c: NULL, garbage and foreign handles */
+extern const core_test argument_tests[];  /* core_arguments.c: ranges and descriptors */
+extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
+
+/* Fails with tally_last_error() unless the call gave TALLY_OK. */
+#define MUST(call) must(call, #call, __FILE__, __LINE__)
+void must(tally_status status, const char *call, const char *file, int line);
+
+/* Expects a call to be refused with this status, and each word in the error text. */
+#define REFUSED(call, status, ...) refused(call, status, #call, __FILE__, __LINE__, (const char *[]){__VA_ARGS__, NULL})
+void refused(tally_status got, tally_status expected, const char *call, const char *file, int line, const char *const *words);
+
+/* Nothing of the stub is open, and none of its rules was broken. */
+#define SOUND() sound(__FILE__, __LINE__)
+void sound(const char *file, int line);
+
+#define BAD(call, ...) REFUSED(call, TALLY_E_ARGUMENT, __VA_ARGS__)
+/* A refusal whose status the headers leave open between E_ARGUMENT and E_UNSUPPORTED. */
+#define REFUSED_EITHER(call, ...)                                                                                              \
+    do {                                                                                                                       \
+        const tally_status got = call;                                                                                         \
+        refused(got, got == TALLY_E_UNSUPPORTED ? TALLY_E_UNSUPPORTED : TALLY_E_ARGUMENT, #call, __FILE__, __LINE__,           \
+                (const char *[]){__VA_ARGS__, NULL});                                                                          \
+    } while (0)
+
+/* A context with an object of each kind. */
+#define SIDE_ITEMS 100
+#define SIDE_MAX_N 200
+
+typedef struct side {
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out; /* SIDE_ITEMS and 2 floats */
+    tally_plan *plan;       /* of side_desc: a sum of f32 */
+    tally_feed *feed;
+} side;
+
+extern const tally_reduce_desc side_desc;
+void open_side(side *s, const char *select);
+void close_side(side *s);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* patterns.h: the values that reductions are tested with. A pattern is a function of the type, the index and n alone. */
+#ifndef TALLY_TESTS_PATTERNS_H
+#define TALLY_TESTS_PATTERNS_H
+
+#include <stdint.h>
+
+#include <tally/tally.h>
+
+/* X(id, name, what floats are; what integers are) */
+#define PATTERN_TABLE(X)                                                                                                       \
+    X(WIDE, "wide", "random, exponents over 2^-40 to 2^40; random bits")                                                       \
+    X(RAMP, "ramp", "0, 1, 2, ...; from below zero up")                                                                        \
+    X(POWERS, "powers", "exact powers of two; likewise")                                                                       \
+    X(ALTERNATING, "alternating", "+1, -2, +3, ...; likewise")                                                                 \
+    X(NAN_FIRST, "nan first", "random and a NaN with a payload at the first place; the type's limits there")                   \
+    X(NAN_MIDDLE, "nan middle", "likewise in the middle, a negative NaN; likewise")                                            \
+    X(NAN_LAST, "nan last", "likewise at the last place, a signalling NaN; likewise")                                          \
+    X(INFINITE, "infinite", "+inf among finite; the highest among others")                                                     \
+    X(NEGATIVE_INFINITE, "-infinite", "-inf among finite; the lowest among others")                                            \
+    X(BOTH_INFINITE, "+-infinite", "+inf and -inf: their sum is NaN; both limits")                                             \
+    X(ALL_INFINITE, "all +infinite", "every item +inf; every item the highest")                                                \
+    X(NEGATIVE_ZERO, "-0", "every item -0; every item 0")                                                                      \
+    X(ZEROS, "zeros", "all -0 but one +0 in the middle; 0 but one 1")                                                          \
+    X(NEGATIVE_ONLY_ZERO, "one -0", "all +0 but one -0 at the last place; 0 but one lowest")                                   \
+    X(DENORMAL, "denormal", "random denormals of both signs; small numbers of both signs")                                     \
+    X(LIMITS, "limits", "largest finite numbers of both signs, which overflow; the limits, which wrap")                        \
+    X(DUPLICATES, "duplicates", "a few values, the extremes many times; likewise")
+
+#define PATTERN_ROW(id, name, text) PATTERN_##id,
+enum { PATTERN_TABLE(PATTERN_ROW) PATTERNS };
+#undef PATTERN_ROW
+
+const char *pattern_name(int pattern);
+/* Fills n items. */
+void pattern_fill(int pattern, tally_dtype dtype, void *items, uint64_t n);
+
+/* 64 bits that look random: splitmix64 of a counter. */
+uint64_t pattern_random(uint64_t counter);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.h: the devices that a test program runs on, and what its environment asks of it:
+ *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program fails
+ *   TALLY_TEST_DEVICE=SELECTION     only this device, as in TALLY_BACKEND
+ *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
+ *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
+ */
+#ifndef TALLY_TESTS_PLACES_H
+#define TALLY_TESTS_PLACES_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <tally/tally.h>
+
+#include "core.h"
+#include "folders.h"
+
+typedef struct place {
+    const tally_backend *backend;
+    tally_device_info info;
+    char select[32];        /* BACKEND:INDEX */
+    tally_context *context; /* NULL: it did not open, and `error` says why */
+    char error[512];
+} place;
+
+#define MAX_PLACES 32
+
+/* Finds the devices, opens a context on each and prints them. Returns how many, or -1 when what the environment asks for is not
+ * here, having said so. */
+int places_open(place *places);
+void places_close(place *places, int count);
+
+/* 1 when TALLY_TEST_QUICK asks for less. */
+int quick(void);
+
+/* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
+#define MUST(call) must(call, #call, __FILE__, __LINE__)
+void must(tally_status status, const char *call, const char *file, int line);
+
+#endif

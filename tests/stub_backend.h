@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stub_backend.h: a backend for the tests of the core. Its devices are host memory; its programs hold their source, and a launch does
+ * through the oracle what the specialised text asks for, so that results are right. It is as unkind as the vtable allows: what is
+ * enqueued happens only when its queue is waited for, objects are checked at every use, and any call can be made to fail.
+ */
+#ifndef TALLY_TESTS_STUB_BACKEND_H
+#define TALLY_TESTS_STUB_BACKEND_H
+
+#include <tally/backend.h>
+
+/* X(kind): what is opened and must be closed. */
+#define STUB_KINDS(X) X(DEVICE) X(MEMORY) X(QUEUE) X(PROGRAM) X(KERNEL) X(EVENT)
+#define STUB_KIND(kind) STUB_##kind,
+typedef enum stub_kind { STUB_KINDS(STUB_KIND) STUB_KIND_COUNT } stub_kind;
+#undef STUB_KIND
+
+/* What a device gets wrong in the self-test. */
+typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, STUB_ENDS_LOOPS } stub_defect;
+
+/* Three devices: a GPU, a CPU that reads host memory in place and has groups of 64 at most, and a GPU without f64 and with little
+ * local memory. */
+enum { STUB_ALPHA, STUB_BETA, STUB_GAMMA, STUB_DEVICES };
+#define STUB_LOST "stub: lost"
+#define STUB_NO_DEVICE_REASON "the stub was told to have none"
+
+typedef struct stub_state {
+    /* Set by the test. */
+    int fail_at;            /* the call that fails, from 1; 0: none */
+    tally_status fail_with; /* how */
+    int lost;               /* and every call after it fails too, as on a device that is lost */
+    int devices;            /* how many there are */
+    stub_defect defect;     /* of all devices */
+    const char *missing;    /* a stem that there is none of */
+    int refuse_binaries;    /* the driver has changed: binaries load no more */
+    int in_void;            /* the test is in a function that has no status to return */
+    /* Read by the test. */
+    int calls;       /* of slots that can fail */
+    char failed[32]; /* the slot that was made to fail; "" */
+    char text[96];   /* the error text that it set */
+    int failed_in_void;
+    int open[STUB_KIND_COUNT], opened[STUB_KIND_COUNT];
+    char misuse[256];      /* the first breach of the vtable's rules; "" */
+    int sources, binaries; /* programs from source and from a binary */
+    int launches, copies, waits;
+} stub_state;
+
+extern stub_state stub;
+extern const tally_backend stub_backend;
+
+/* Everything as at the start; frees what was closed. */
+void stub_reset(void);
+
+/* ---- inside the stub ------------------------------------------------------------------------------------------------- */
+
+typedef struct stub_memory {
+    unsigned char *bytes;
+    uint64_t size;
+} stub_memory;
+
+/* Notes a breach of the rules. */
+void stub_misuse(const char *format, ...) TALLY_PRINTF(1, 2);
+
+#define STUB_MAX_ARGS 9
+
+typedef struct stub_launch {
+    const char *source; /* the program's */
+    char entry[32];
+    uint64_t groups;
+    uint32_t items, count;
+    stub_memory *mem[STUB_MAX_ARGS]; /* NULL: a value */
+    uint64_t value[STUB_MAX_ARGS];
+} stub_launch;
+
+/* stub_launch.c: runs it. */
+void stub_run(const stub_launch *launch);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program `tally`, run as a user runs it: exit codes, what is on stdout, what is on stderr.
+ * Usage: test_cli TALLY NILE.npy
+ */
+#include "test_cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int open_all(void **unused) {
+    (void)unused;
+    folder_open();
+    const result r = run(NULL, "devices --json");
+    if (r.code) return fprintf(stderr, "test_cli: %s devices: exit code %d: %s\n", program, r.code, r.err), -1;
+    json_object *o = parse_line(&r, 0);
+    if (member(o, "chosen")) snprintf(device, sizeof(device), "%s", text_member(o, "chosen"));
+    json_object_put(o);
+    printf("device: %s\n", *device ? device : "none: the tests that reduce are skipped");
+    return 0;
+}
+
+static int close_all(void **unused) {
+    (void)unused;
+    folder_close();
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_usage),  cmocka_unit_test(test_bad_files), cmocka_unit_test(test_bad_streams),
+        cmocka_unit_test(test_bad_output), cmocka_unit_test(test_no_device), cmocka_unit_test(test_shrinking_file),
+        cmocka_unit_test(test_nile),       cmocka_unit_test(test_formats),   cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_slices),    cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_selection),  cmocka_unit_test(test_home),      cmocka_unit_test(test_listings),
+        cmocka_unit_test(test_help),       cmocka_unit_test(test_check),     cmocka_unit_test(test_progress),
+    };
+    if (argc != 3) return fprintf(stderr, "usage: %s TALLY NILE.npy\n", argv[0]), 2;
+    /* The program is run in another folder. */
+    program = realpath(argv[1], NULL);
+    nile = realpath(argv[2], NULL);
+    if (!program || !nile) return fprintf(stderr, "test_cli: no such file: %s\n", program ? argv[2] : argv[1]), 2;
+    return cmocka_run_group_tests(tests, open_all, close_all) != 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Which device is used, and what the listings and `check` say of it. */
+#include "test_cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Runs a sum and returns who computed it; NULL if it failed. */
+static const char *used_device(const setup *how, const char *option) {
+    static char used[64];
+    char words[512];
+    snprintf(words, sizeof(words), "reduce sum --json %s%s", option, nile);
+    const result r = run(how, words);
+    if (r.code) return NULL;
+    json_object *o = parse_line(&r, 0);
+    snprintf(used, sizeof(used), "%s:%s", text_member(o, "backend"), text_member(o, "device_index"));
+    json_object_put(o);
+    return used;
+}
+
+/* The three forms: BACKEND, BACKEND:INDEX or BACKEND:NAME, and a list; in the environment and as the option. */
+void test_selection(void **unused) {
+    (void)unused;
+    char backend[64], wanted[5][160], words[256];
+    need_device();
+    snprintf(backend, sizeof(backend), "%.*s", (int)strcspn(device, ":"), device);
+    result r = run(NULL, "devices --json");
+    json_object *o = parse_line(&r, 0), *backends = member(o, "backends");
+    for (size_t i = 0; i < json_object_array_length(backends); i++) {
+        json_object *b = json_object_array_get_idx(backends, i);
+        if (strcmp(text_member(b, "backend"), backend)) continue;
+        const char *name = text_member(json_object_array_get_idx(member(b, "devices"), 0), "name");
+        /* Its first letters, in capitals. */
+        snprintf(wanted[2], sizeof(wanted[2]), "%s:%.4s", backend, name);
+        for (char *c = strchr(wanted[2], ':'); *c; c++) *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
+    }
+    json_object_put(o);
+    snprintf(wanted[0], sizeof(wanted[0]), "%s", backend);
+    snprintf(wanted[1], sizeof(wanted[1]), "%s", device);
+    snprintf(wanted[3], sizeof(wanted[3]), "%s:99,%s", backend, backend);
+    snprintf(wanted[4], sizeof(wanted[4]), "%s:no such name,%s", backend, device);
+    for (int i = 0; i < 5; i++) {
+        char environment[1024], option[1024];
+        snprintf(environment, sizeof(environment), "TALLY_BACKEND=%s", wanted[i]);
+        const char *used = used_device(&(setup){.env = {environment}}, "");
+        if (!used || strcmp(used, device)) fail_msg("%s: %s, not %s", environment, used ? used : "failed", device);
+        if (strchr(wanted[i], ' ')) continue;
+        snprintf(option, sizeof(option), "--backend %s ", wanted[i]);
+        /* The option counts for more than the environment. */
+        used = used_device(&(setup){.env = {"TALLY_BACKEND=frob"}}, option);
+        if (!used || strcmp(used, device)) fail_msg("%s: %s, not %s", option, used ? used : "failed", device);
+    }
+    const char *const says[] = {":99", "no such device here", backend};
+    snprintf(words, sizeof(words), "reduce sum --backend %s:99 x", backend);
+    must_refuse(NULL, words, 1, says, COUNT(says));
+    snprintf(words, sizeof(words), "TALLY_BACKEND=%s:99", backend);
+    must_refuse(&(setup){.env = {words}}, "reduce sum x", 1, says, COUNT(says));
+    /* A variant of choice. */
+    must_give(NULL, "reduce sum --variant group_tree a.npy", "6");
+    must_give(NULL, "reduce sum --variant auto a.npy", "6");
+}
+
+/* A home where nothing can be written: the program cache goes without. (POCL itself insists on a folder.) */
+void test_home(void **unused) {
+    (void)unused;
+    char pocl[512];
+    need_device();
+    snprintf(pocl, sizeof(pocl), "POCL_CACHE_DIR=%s", folder_path());
+    const setup how = {.env = {"HOME=/proc", "TALLY_CACHE_DIR", "XDG_CACHE_HOME", pocl}};
+    must_give(&how, "reduce sum a.npy", "6");
+}
+
+void test_listings(void **unused) {
+    (void)unused;
+    need_device();
+    result r = run(NULL, "devices");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "* "));
+    assert_non_null(strstr(r.out, device));
+    r = run(NULL, "variants --json");
+    json_object *o = parse_line(&r, 0), *variants = member(o, "variants");
+    assert_string_equal(text_member(o, "device"), device);
+    bool runs = false;
+    for (size_t i = 0; i < json_object_array_length(variants); i++) {
+        json_object *v = json_object_array_get_idx(variants, i);
+        static const char *const texts[] = {"name", "stem", "step", "why"};
+        for (size_t t = 0; t < COUNT(texts); t++) assert_true(strlen(text_member(v, texts[t])) > 1);
+        assert_true(json_object_get_int(member(v, "group_items")) > 0);
+        assert_true(json_object_is_type(member(v, "canonical"), json_type_boolean));
+        assert_true(json_object_get_boolean(member(v, "runs")) || strlen(text_member(v, "reason")) > 4);
+        if (strcmp(text_member(v, "name"), text_member(o, "auto")) == 0) runs = json_object_get_boolean(member(v, "runs"));
+    }
+    assert_true(runs);
+    json_object_put(o);
+    r = run(NULL, "variants");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "* "));
+    assert_non_null(strstr(r.out, "is what auto picks"));
+}
+
+void test_help(void **unused) {
+    (void)unused;
+    static const char *const commands[] = {"--help",       "devices --help", "variants -h", "reduce --help",
+                                           "check --help", "--help reduce",  "reduce"};
+    result r;
+    for (size_t i = 0; i + 1 < COUNT(commands); i++) {
+        r = run(NULL, commands[i]);
+        assert_int_equal(r.code, 0);
+        assert_string_equal(r.err, "");
+        assert_non_null(strstr(r.out, "--backend SEL"));
+    }
+    r = run(NULL, "--help");
+    static const char *const words[] = {"devices", "variants", "reduce OP FILE...", "check", "--json",
+                                        "sum",     "f32",      "exit code"};
+    for (size_t i = 0; i < COUNT(words); i++) assert_non_null(strstr(r.out, words[i]));
+    r = run(NULL, "--version");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(strncmp(r.out, "tally ", 6), 0);
+    assert_int_equal(count_lines(r.out), 1);
+}
+
+void test_check(void **unused) {
+    (void)unused;
+    char words[128];
+    need_device();
+    snprintf(words, sizeof(words), "check --backend %s --json", device);
+    const result r = run(NULL, words);
+    if (r.code) fail_msg("check: exit code %d: %s%s", r.code, r.out, r.err);
+    json_object *o = parse_line(&r, 0);
+    assert_true(json_object_get_int(member(o, "run")) >= 18); /* one variant of 3 ops and 6 dtypes */
+    assert_int_equal(json_object_get_int(member(o, "failed")), 0);
+    json_object_put(o);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts that threads share: each thread has plans and queues of its own, and plans are created from any thread. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+#include "oracle.h"
+#include "patterns.h"
+
+#define THREADS 4
+#define MAX_N UINT64_C(70001)
+
+/* A thread must not leave its function by cmocka's longjmp: it reports here, and the main thread fails. */
+typedef struct worker {
+    pthread_t thread;
+    const char *select;     /* to open a context of its own */
+    tally_context *context; /* to share */
+    int index, rounds;
+    char failure[512];
+} worker;
+
+static int good(worker *w, tally_status status, const char *what) {
+    if (status == TALLY_OK) return 1;
+    if (!w->failure[0])
+        snprintf(w->failure, sizeof w->failure, "thread %d: %s: %s: %s", w->index, what, tally_status_name(status),
+                 tally_last_error());
+    return 0;
+}
+
+/* Every thread reduces other items, of other lengths, with another op first. */
+static int reduce_once(worker *w, int round, const void *items, tally_op op, tally_dtype in, uint64_t n) {
+    const size_t bytes = tally_dtype_bytes(in), result_bytes = tally_dtype_bytes(tally_result_dtype(op, in));
+    tally_plan *plan = NULL;
+    tally_queue *queue = NULL;
+    tally_buffer *from = NULL, *to = NULL;
+    oracle_result result = {0}, expected = {0};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in, .max_n = MAX_N};
+    int done = good(w, tally_plan_create(w->context, &desc, &plan), "tally_plan_create") &&
+               good(w, tally_queue_create(w->context, &queue), "tally_queue_create") &&
+               good(w, tally_buffer_create(w->context, n * bytes, &from), "tally_buffer_create") &&
+               good(w, tally_buffer_create(w->context, result_bytes, &to), "tally_buffer_create") &&
+               good(w, tally_buffer_write(queue, from, 0, items, n * bytes), "tally_buffer_write");
+    for (int again = 0; done && again < 5; again++)
+        done = good(w, tally_reduce(plan, queue, from, n, to), "tally_reduce") &&
+               good(w, tally_buffer_read(queue, to, 0, &result, result_bytes), "tally_buffer_read") &&
+               good(w, tally_queue_wait(queue), "tally_queue_wait");
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    tally_buffer_destroy(from);
+    tally_buffer_destroy(to);
+    oracle_reduce(op, in, items, n, &expected);
+    if (done && memcmp(&result, &expected, sizeof result) != 0)
+        snprintf(w->failure, sizeof w->failure, "thread %d, round %d: %s %s is 0x%llx, should be 0x%llx", w->index, round,
+                 tally_op_name(op), tally_dtype_name(in), (unsigned long long)result.u64, (unsigned long long)expected.u64);
+    return !w->failure[0];
+}
+
+static void *work(void *data) {
+    worker *w = data;
+    static const tally_dtype types[] = {TALLY_F32, TALLY_I32, TALLY_U64};
+    void *items = malloc(MAX_N * 8);
+    for (int round = 0; items && round < w->rounds; round++) {
+        const tally_op op = TALLY_OP_NONE + 1 + (tally_op)((round + w->index) % (TALLY_OP_END - 1));
+        const tally_dtype in = types[(round / 3 + w->index) % 3];
+        const uint64_t n = MAX_N - (uint64_t)(1000 * w->index + round);
+        pattern_fill(PATTERN_WIDE, in, items, n);
+        if (!reduce_once(w, round, items, op, in, n)) break;
+    }
+    if (!items) snprintf(w->failure, sizeof w->failure, "no memory");
+    free(items);
+    return NULL;
+}
+
+static void run_threads(tally_context *context, int threads, int rounds) {
+    worker workers[THREADS] = {0};
+    for (int t = 0; t < threads; t++) {
+        workers[t] = (worker){.context = context, .index = t, .rounds = rounds};
+        assert_int_equal(pthread_create(&workers[t].thread, NULL, work, &workers[t]), 0);
+    }
+    for (int t = 0; t < threads; t++) pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < threads; t++)
+        if (workers[t].failure[0]) fail_msg("%s", workers[t].failure);
+}
+
+static void test_two_threads(void **state) {
+    const place *at = *state;
+    if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
+    run_threads(at->context, 2, 18);
+}
+
+/* A context that has no program yet: four threads ask for the same ones at once. */
+static void test_plans_from_four_threads(void **state) {
+    const place *at = *state;
+    tally_context *context;
+    tally_context_info info;
+    MUST(tally_context_create(at->select, &context));
+    run_threads(context, THREADS, 9);
+    MUST(tally_context_get_info(context, &info));
+    tally_context_destroy(context);
+    /* Three ops by three types; each program once, however many threads wanted it. */
+    assert_int_equal(info.programs_built + info.programs_from_disk, 9);
+    assert_int_equal(info.programs_from_memory, THREADS * 9 - 9);
+}
+
+/* Threads that open contexts of their own at once. */
+static void *open_and_work(void *data) {
+    worker *w = data;
+    if (good(w, tally_context_create(w->select, &w->context), "tally_context_create")) work(w);
+    tally_context_destroy(w->context);
+    return NULL;
+}
+
+static void test_contexts_from_two_threads(void **state) {
+    const place *at = *state;
+    worker workers[2] = {0};
+    for (int t = 0; t < 2; t++) {
+        workers[t] = (worker){.select = at->select, .index = t, .rounds = 3};
+        assert_int_equal(pthread_create(&workers[t].thread, NULL, open_and_work, &workers[t]), 0);
+    }
+    for (int t = 0; t < 2; t++) pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < 2; t++)
+        if (workers[t].failure[0]) fail_msg("%s", workers[t].failure);
+}
+
+/* An error's text belongs to the thread that met it. */
+static void *fail_in_thread(void *data) {
+    tally_op op;
+    char *text = data;
+    tally_op_from_name("no such op in the other thread", &op);
+    snprintf(text, 256, "%s", tally_last_error());
+    return NULL;
+}
+
+static void test_error_text_per_thread(void **state) {
+    (void)state;
+    pthread_t thread;
+    tally_op op;
+    char theirs[256], ours[256];
+    assert_int_equal(tally_op_from_name("ours", &op), TALLY_E_ARGUMENT);
+    snprintf(ours, sizeof ours, "%s", tally_last_error());
+    assert_int_equal(pthread_create(&thread, NULL, fail_in_thread, theirs), 0);
+    pthread_join(thread, NULL);
+    assert_string_equal(tally_last_error(), ours);
+    assert_non_null(strstr(theirs, "no such op in the other thread"));
+}
+
+const device_test thread_tests[] = {
+    {"threads: two on one context", test_two_threads},
+    {"threads: plans from four", test_plans_from_four_threads},
+    {"threads: contexts from two", test_contexts_from_two_threads},
+    {"threads: error text", test_error_text_per_thread},
+    {NULL, NULL},
+};
