@@ -23,6 +23,8 @@
 typedef enum tally_kind { TALLY_KIND_FLOAT, TALLY_KIND_SIGNED, TALLY_KIND_UNSIGNED } tally_kind;
 typedef enum tally_accumulate { TALLY_ACCUMULATE_SAME, TALLY_ACCUMULATE_WIDE } tally_accumulate;
 
+typedef enum tally_atomic { TALLY_ATOMIC_NONE, TALLY_ATOMIC_ADD } tally_atomic;
+
 typedef struct tally_dtype_row {
     const char *name;
     uint32_t bytes;
@@ -35,6 +37,7 @@ typedef struct tally_op_row {
     tally_accumulate accumulate;
     const char *identity, *load, *combine, *finish, *empty;
     bool exact;
+    tally_atomic atomic;
     const char *summary;
 } tally_op_row;
 
@@ -43,20 +46,34 @@ const tally_dtype_row *tally_dtype_find(tally_dtype dtype);
 const tally_op_row *tally_op_find(tally_op op);
 tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 
-/* How a variant's launches are shaped. */
+/* What a group of a variant owns. */
 typedef enum tally_shape {
-    TALLY_SHAPE_GROUP, /* group_items items own group_items / 32 chunks */
-    TALLY_SHAPE_SINGLE /* one item owns a run of chunks that the planner chooses */
+    TALLY_SHAPE_CHUNKS,  /* group_items / 32 chunks */
+    TALLY_SHAPE_RUN,     /* a run of chunks that the planner chooses; one item */
+    TALLY_SHAPE_SEGMENT, /* a segment of group_items * items_per_item * factor items */
+    TALLY_SHAPE_GRID     /* what a grid that fills the device leaves it */
 } tally_shape;
+
+/* How the groups' values become one. */
+typedef enum tally_stage {
+    TALLY_STAGE_SECOND,  /* a partial each, combined by a second launch */
+    TALLY_STAGE_SCRATCH, /* the same, with workspace of an accumulator for each item behind the partials */
+    TALLY_STAGE_ATOMIC,  /* by atomics on one accumulator */
+    TALLY_STAGE_HOST     /* a partial each, combined on the host: the call blocks */
+} tally_stage;
 
 typedef struct tally_variant {
     tally_variant_info info;
     tally_shape shape;
+    tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
+    uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 items */
+    bool ladder;                 /* its kernels build on the stem "ladder" */
 } tally_variant;
 
+const char *tally_stage_name(tally_stage stage);
 const tally_variant *tally_variant_row(size_t index);
 /* The row of that name; NULL and "auto" give the default of the device's class. */
 tally_status tally_variant_find(const char *name, const tally_device_info *device, const tally_variant **out);
@@ -96,7 +113,8 @@ typedef enum tally_tag {
     TALLY_TAG_BUFFER = 0x54425546,
     TALLY_TAG_QUEUE = 0x54515545,
     TALLY_TAG_PLAN = 0x54504c4e,
-    TALLY_TAG_FEED = 0x54464545
+    TALLY_TAG_FEED = 0x54464545,
+    TALLY_TAG_EVENT = 0x54455654
 } tally_tag;
 
 typedef struct tally_program {
@@ -117,6 +135,7 @@ struct tally_context {
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
     bool probed;
+    unsigned features; /* bit i: the device accepted the trial build of feature i */
     uint64_t built, from_disk, from_memory, damaged;
 };
 
@@ -125,13 +144,20 @@ struct tally_buffer {
     tally_context *context;
     void *mem;
     uint64_t bytes;
-    void *host; /* of staging memory: its address */
+    void *host; /* of host and staging memory: its address */
 };
 
 struct tally_queue {
     tally_tag tag;
     tally_context *context;
     void *handle;
+};
+
+struct tally_event {
+    tally_tag tag;
+    tally_context *context;
+    void *handle;
+    bool recorded;
 };
 
 /* Argument checks: E_ARGUMENT with a text naming `call` and `argument`. */
@@ -156,19 +182,33 @@ typedef struct tally_spec {
     tally_op op;
     tally_dtype in, out;
     const tally_variant *variant;
-    uint32_t group_items;
+    uint32_t group_items, factor;
+    unsigned features; /* of the device: tally_features */
 } tally_spec;
 
 /* The whole source text, to be freed with free(). Errors: E_MEMORY, E_INTERNAL for a stem that the backend lacks. */
 tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes);
 
+/* Prelude and stem alone, for kernels that reduce nothing; to be freed with free(). E_UNSUPPORTED where the backend lacks the stem. */
+tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text);
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **program);
+
 /* The self-test of the context's device; E_UNSUPPORTED with the reason if it fails. Called with the context's lock held. */
 tally_status tally_probe(tally_context *context);
+
+/* What some devices of a backend have beyond the standard, told by a trial build of the stem; the name is defined in every program. */
+typedef struct tally_feature {
+    const char *name, *stem;
+} tally_feature;
+extern const tally_feature tally_features[];
+
+/* Finds the context's features. Called with the context's lock held. */
+void tally_find_features(tally_context *context);
 
 /* The program for a spec: from memory, from disk, or compiled. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **program);
 
-/* ---- plan.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- plan.c, reduce.c ---------------------------------------------------------------------------------------------------------- */
 
 struct tally_plan {
     tally_tag tag;
@@ -176,12 +216,13 @@ struct tally_plan {
     tally_spec spec;
     tally_dtype acc;
     uint64_t max_n;
-    uint64_t run; /* TALLY_SHAPE_SINGLE: chunks of a group, 0 to choose by n */
-    void *partials_kernel, *finish_kernel;
+    uint64_t run; /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
+    void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
+    void *host; /* TALLY_STAGE_HOST: the partials */
 };
 
-/* Groups and chunks per group for n items. */
+/* Groups and chunks per group (of the canonical shapes) for n items. */
 typedef struct tally_geometry {
     uint64_t groups, run;
 } tally_geometry;
@@ -199,5 +240,10 @@ typedef struct tally_target {
 tally_status tally_plan_partials(tally_plan *plan, void *queue, void *in, uint64_t in_offset, uint64_t n,
                                  tally_geometry geometry, tally_target to);
 tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, tally_target to);
+
+/* ---- host_ops.c ------------------------------------------------------------------------------------------------------ */
+
+/* Combines `count` accumulators of a built-in op in sequence, into the first. */
+void tally_host_combine(tally_op op, tally_dtype acc, void *accumulators, uint64_t count);
 
 #endif

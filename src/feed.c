@@ -100,8 +100,10 @@ done:
 
 static tally_status wait_all(tally_feed *feed) {
     tally_status status = TALLY_OK;
-    for (int i = 0; i < SLOTS && !status; i++)
-        if (feed->slots[i].queue) status = tally_queue_wait(feed->slots[i].queue);
+    for (int i = 0; i < SLOTS; i++) {
+        const tally_status waited = feed->slots[i].queue ? tally_queue_wait(feed->slots[i].queue) : TALLY_OK;
+        if (!status) status = waited;
+    }
     return status;
 }
 

@@ -25,6 +25,7 @@ tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void
         return status;
     }
     if (kind == TALLY_MEM_STAGING) buffer->host = backend->mem_pointer(buffer->mem);
+    if (kind == TALLY_MEM_HOST) buffer->host = handle;
     tally_context_retain(context);
     *out = buffer;
     return TALLY_OK;
@@ -127,4 +128,58 @@ tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uin
     const tally_status status = check_copy(queue, from, offset, to, bytes, "tally_buffer_read", "from", "to");
     if (status || !bytes) return status;
     return queue->context->backend->copy_out(queue->handle, from->mem, offset, to, bytes);
+}
+
+/* ---- time --------------------------------------------------------------------------------------------------------- */
+
+static tally_status check_event(const tally_event *event, const tally_context *context, const char *call) {
+    if (!event) return tally_fail(TALLY_E_ARGUMENT, "%s: event is NULL", call);
+    if (event->tag != TALLY_TAG_EVENT) return tally_fail(TALLY_E_ARGUMENT, "%s: event is no event", call);
+    if (context && event->context != context) return tally_fail(TALLY_E_ARGUMENT, "%s: event belongs to another context", call);
+    return TALLY_OK;
+}
+
+tally_status tally_event_create(tally_context *context, tally_event **out) {
+    tally_status status = tally_check_context(context, "tally_event_create");
+    if (!status) status = tally_check_pointer(out, "tally_event_create", "out");
+    if (status) return status;
+    tally_event *event = calloc(1, sizeof(*event));
+    if (!event) return tally_fail(TALLY_E_MEMORY, "tally_event_create: out of memory");
+    *event = (tally_event){.tag = TALLY_TAG_EVENT, .context = context};
+    status = context->backend->event_create(context->device, &event->handle);
+    if (status) {
+        free(event);
+        return status;
+    }
+    tally_context_retain(context);
+    *out = event;
+    return TALLY_OK;
+}
+
+void tally_event_destroy(tally_event *event) {
+    if (!event || event->tag != TALLY_TAG_EVENT) return;
+    tally_context *context = event->context;
+    context->backend->event_close(context->device, event->handle);
+    event->tag = 0;
+    free(event);
+    tally_context_destroy(context);
+}
+
+tally_status tally_event_record(tally_event *event, tally_queue *queue) {
+    tally_status status = check_event(event, NULL, "tally_event_record");
+    if (!status) status = tally_check_queue(queue, event->context, "tally_event_record");
+    if (status) return status;
+    status = event->context->backend->event_record(queue->handle, event->handle);
+    if (!status) event->recorded = true;
+    return status;
+}
+
+tally_status tally_event_seconds(tally_event *from, tally_event *to, double *seconds) {
+    tally_status status = check_event(from, NULL, "tally_event_seconds");
+    if (!status) status = check_event(to, from->context, "tally_event_seconds");
+    if (!status) status = tally_check_pointer(seconds, "tally_event_seconds", "seconds");
+    if (status) return status;
+    if (!from->recorded || !to->recorded)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_event_seconds: an event was never recorded");
+    return from->context->backend->event_seconds(from->handle, to->handle, seconds);
 }

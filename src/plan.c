@@ -1,36 +1,101 @@
 /* SPDX-License-Identifier: MIT */
-/* The planner of reductions: what is launched, with which geometry and how much workspace; and the launches themselves. */
+/* The planner of reductions: what is launched, with which geometry and how much workspace. The launches are in reduce.c. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
 
-/* Groups for each core of a CPU: enough for the threads to even out, few enough to cost nothing. 2 cores, POCL 3.1, f32 at 2^24 to
- * 2^28, November 2026: 4 to 128 groups a core are equal within the noise. A group of fewer than 8 chunks (128 KiB of f32) would
- * cost more to start than to run. */
-#define CPU_GROUPS_PER_UNIT 16
+/* Groups for each core of a CPU: enough for the threads to even out, few enough to cost nothing. f32 sums at 2^24 to 2^28, November
+ * 2026: on 2 cores (POCL 3.1) 4 to 128 groups a core are equal within the noise; on 16 (POCL 5.0) 64 give 106 to 115 GB/s, 16 95 to
+ * 100, 1 79 to 90. A group of fewer than 8 chunks (128 KiB of f32) would cost more to start than to run. */
+#define CPU_GROUPS_PER_UNIT 64
 #define CPU_MIN_RUN 8
+
+#define MAX_FACTOR 65536
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }
 
+/* Items of a fixed grid for each unit: what the largest multiprocessors (of an H200, say) can hold at once; smaller ones take them in
+ * turns. */
+#define GRID_ITEMS_PER_UNIT 2048
+
+static uint64_t grid_groups(const tally_plan *plan) {
+    return ceil_div((uint64_t)GRID_ITEMS_PER_UNIT * plan->context->info.compute_units, plan->spec.group_items);
+}
+
+/* Items that a group of a fixed segment owns. */
+static uint64_t segment_items(const tally_plan *plan) {
+    const uint64_t factor = plan->spec.factor ? plan->spec.factor : 1;
+    return factor * plan->spec.variant->items_per_item * plan->spec.group_items;
+}
+
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n) {
     const uint64_t chunks = ceil_div(n, TALLY_CHUNK_ITEMS);
-    uint64_t run = plan->run;
-    if (!run) {
-        const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
-        for (run = CPU_MIN_RUN; ceil_div(chunks, run) > most;) run *= 2;
+    uint64_t groups = 0, run = plan->run;
+    switch (plan->spec.variant->shape) {
+    case TALLY_SHAPE_SEGMENT:
+        groups = ceil_div(n, segment_items(plan));
+        break;
+    case TALLY_SHAPE_GRID: {
+        const uint64_t most = grid_groups(plan), wanted = ceil_div(n, plan->spec.group_items);
+        groups = wanted < most ? wanted : most;
+        break;
     }
-    const uint64_t groups = ceil_div(chunks, run);
+    case TALLY_SHAPE_CHUNKS:
+        groups = ceil_div(chunks, run);
+        break;
+    case TALLY_SHAPE_RUN:
+        if (!run) {
+            const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
+            for (run = CPU_MIN_RUN; ceil_div(chunks, run) > most;) run *= 2;
+        }
+        groups = ceil_div(chunks, run);
+        break;
+    }
     return (tally_geometry){.groups = groups ? groups : 1, .run = run};
 }
 
-/* The most groups that any n up to max_n takes. */
-static uint64_t most_groups(const tally_plan *plan) {
+/* Accumulators of workspace for any n up to max_n. */
+static uint64_t workspace_items(const tally_plan *plan) {
     const uint64_t groups = tally_plan_geometry(plan, plan->max_n).groups;
+    switch (plan->spec.variant->stage) {
+    case TALLY_STAGE_ATOMIC:
+        return 1;
+    case TALLY_STAGE_SCRATCH:
+        return groups + groups * segment_items(plan);
+    default:
+        break;
+    }
+    /* The groups of runs do not grow evenly with n. */
     const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
-    return !plan->run && groups > 1 ? most : groups;
+    return plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? most : groups;
+}
+
+static uint64_t log2_ceil(uint64_t n) {
+    uint64_t k = 0;
+    while (k < 64 && (UINT64_C(1) << k) < n) k++;
+    return k;
+}
+
+uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n) {
+    if (!plan || plan->tag != TALLY_TAG_PLAN) return 0;
+    const tally_variant *variant = plan->spec.variant;
+    if (variant->info.canonical) return TALLY_ROWS + log2_ceil(TALLY_LANES) + log2_ceil(ceil_div(n, TALLY_CHUNK_ITEMS));
+    const uint64_t groups = tally_plan_geometry(plan, n).groups;
+    /* Without local memory every item is an atomic on the one word. Else, within a group: as many atomics as it has items, or in
+     * sequence before the tree and then the tree. */
+    if (variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators) return n;
+    const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? ceil_div(n, groups) : segment_items(plan);
+    const bool tree = variant->local_accumulators == 32 || variant->stage == TALLY_STAGE_SCRATCH;
+    /* Items that an item combines in sequence; of a grid, also what vectors and the ends of a misaligned input add. */
+    const uint64_t ends = variant->shape == TALLY_SHAPE_GRID ? 16 / tally_dtype_bytes(plan->spec.in) + 2 : 0;
+    const uint64_t sequence = ceil_div(items, plan->spec.group_items) + ends;
+    const uint64_t within = tree ? sequence + log2_ceil(plan->spec.group_items) : items;
+    const uint64_t across =
+        variant->stage == TALLY_STAGE_ATOMIC || variant->stage == TALLY_STAGE_HOST ? groups : log2_ceil(groups);
+    return within + across;
 }
 
 static tally_status check_desc(const tally_context *context, const tally_reduce_desc *given, tally_reduce_desc *desc,
@@ -55,11 +120,22 @@ static tally_status check_desc(const tally_context *context, const tally_reduce_
     tally_status status = tally_variant_find(desc->variant, &context->info, &variant);
     if (status) return status;
     if (!desc->group_items) desc->group_items = variant->info.group_items;
+    if (!desc->factor) desc->factor = variant->info.factor;
+    if (desc->factor && !variant->info.factor)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.factor is %u: variant %s has no factor", call, desc->factor,
+                          variant->info.name);
+    if (desc->factor > MAX_FACTOR)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.factor is %u: at most %d", call, desc->factor, MAX_FACTOR);
     if (!desc->max_n) desc->max_n = context->info.memory_bytes / tally_dtype_bytes(desc->in);
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "%s: desc.max_n is beyond any memory", call);
     status = tally_variant_check(variant, &context->info, desc->op, desc->in, desc->group_items);
     if (status) return status;
-    *spec = (tally_spec){.op = desc->op, .in = desc->in, .out = result, .variant = variant, .group_items = desc->group_items};
+    *spec = (tally_spec){.op = desc->op,
+                         .in = desc->in,
+                         .out = result,
+                         .variant = variant,
+                         .group_items = desc->group_items,
+                         .factor = desc->factor};
     return TALLY_OK;
 }
 
@@ -80,14 +156,17 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
                          .spec = spec,
                          .acc = tally_accumulator_dtype(spec.op, spec.in),
                          .max_n = desc.max_n,
-                         .run = spec.variant->shape == TALLY_SHAPE_GROUP ? spec.group_items / 32 : 0};
+                         .run = spec.variant->shape == TALLY_SHAPE_CHUNKS ? spec.group_items / 32 : 0};
     tally_context_retain(context);
     const tally_backend *backend = context->backend;
     status = backend->kernel_create(context->device, program, "tally_partials", &plan->partials_kernel);
     if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
-    if (!status)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, most_groups(plan) * tally_dtype_bytes(plan->acc),
-                                   &plan->workspace);
+    if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
+        status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
+    const uint64_t workspace_bytes = workspace_items(plan) * tally_dtype_bytes(plan->acc);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
+    if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
+        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     if (status)
         tally_plan_destroy(plan);
     else
@@ -99,6 +178,8 @@ void tally_plan_destroy(tally_plan *plan) {
     if (!plan || plan->tag != TALLY_TAG_PLAN) return;
     tally_context *context = plan->context;
     tally_buffer_destroy(plan->workspace);
+    free(plan->host);
+    if (plan->init_kernel) context->backend->kernel_close(context->device, plan->init_kernel);
     if (plan->finish_kernel) context->backend->kernel_close(context->device, plan->finish_kernel);
     if (plan->partials_kernel) context->backend->kernel_close(context->device, plan->partials_kernel);
     plan->tag = 0;
@@ -112,76 +193,4 @@ const char *tally_plan_variant(const tally_plan *plan) {
 
 uint64_t tally_plan_workspace_bytes(const tally_plan *plan) {
     return plan && plan->tag == TALLY_TAG_PLAN ? plan->workspace->bytes : 0;
-}
-
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
-
-#define MEM(object) ((tally_arg){.mem = (object)})
-#define VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
-
-/* Both kernels take an accumulator slot and a result; the one that `last` rules out is never touched, so any memory will do. */
-
-tally_status tally_plan_partials(tally_plan *plan, void *queue, void *in, uint64_t in_offset, uint64_t n,
-                                 tally_geometry geometry, tally_target to) {
-    const uint64_t first = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
-    const uint32_t last = to.result;
-    const tally_arg args[] = {MEM(in),      VALUE(in_offset), VALUE(n),          VALUE(geometry.run), MEM(to.mem),
-                              VALUE(first), MEM(to.mem),      VALUE(out_offset), VALUE(last)};
-    return plan->context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->spec.group_items,
-                                          TALLY_ARRAY_LENGTH(args), args);
-}
-
-tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, tally_target to) {
-    const uint64_t slot = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
-    const uint32_t last = to.result;
-    const tally_arg args[] = {MEM(partials), VALUE(count),      MEM(to.mem), VALUE(slot),
-                              MEM(to.mem),   VALUE(out_offset), VALUE(last)};
-    return plan->context->backend->launch(queue, plan->finish_kernel, 1, plan->spec.group_items, TALLY_ARRAY_LENGTH(args),
-                                          args);
-}
-
-/* ---- tally_reduce ------------------------------------------------------------------------------------------------- */
-
-static tally_status check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, size_t bytes, const char *argument) {
-    const uint64_t items = buffer->bytes / bytes;
-    if (offset > items || n > items - offset)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_reduce: %llu items at offset %llu: %s holds %llu", (unsigned long long)n,
-                          (unsigned long long)offset, argument, (unsigned long long)items);
-    return TALLY_OK;
-}
-
-static tally_status check_overlap(const tally_plan *plan, const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes,
-                                  const tally_buffer *out, uint64_t out_begin, uint64_t out_bytes) {
-    const tally_backend *backend = plan->context->backend;
-    if (in != out && backend->mem_pointer(in->mem) != backend->mem_pointer(out->mem)) return TALLY_OK;
-    if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "tally_reduce: in and out overlap");
-}
-
-tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset, uint64_t n,
-                             tally_buffer *out, uint64_t out_offset) {
-    if (!plan) return tally_fail(TALLY_E_ARGUMENT, "tally_reduce: plan is NULL");
-    if (plan->tag != TALLY_TAG_PLAN) return tally_fail(TALLY_E_ARGUMENT, "tally_reduce: plan is no plan");
-    const size_t in_bytes = tally_dtype_bytes(plan->spec.in), out_bytes = tally_dtype_bytes(plan->spec.out);
-    tally_status status = tally_check_queue(queue, plan->context, "tally_reduce");
-    if (!status) status = tally_check_buffer(in, plan->context, "tally_reduce", "in");
-    if (!status) status = tally_check_buffer(out, plan->context, "tally_reduce", "out");
-    if (!status) status = check_range(in, in_offset, n, in_bytes, "in");
-    if (!status) status = check_range(out, out_offset, 1, out_bytes, "out");
-    if (!status && n > plan->max_n)
-        status = tally_fail(TALLY_E_ARGUMENT, "tally_reduce: n is %llu: the plan's max_n is %llu", (unsigned long long)n,
-                            (unsigned long long)plan->max_n);
-    if (!status) status = check_overlap(plan, in, in_offset * in_bytes, n * in_bytes, out, out_offset * out_bytes, out_bytes);
-    if (status) return status;
-
-    const tally_geometry geometry = tally_plan_geometry(plan, n);
-    const tally_target result = {.mem = out->mem, .offset = out_offset, .result = true};
-    if (geometry.groups == 1) return tally_plan_partials(plan, queue->handle, in->mem, in_offset, n, geometry, result);
-    void *partials = plan->workspace->mem;
-    status = tally_plan_partials(plan, queue->handle, in->mem, in_offset, n, geometry, (tally_target){.mem = partials});
-    return status ? status : tally_plan_finish(plan, queue->handle, partials, geometry.groups, result);
-}
-
-tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out) {
-    return tally_reduce_at(plan, queue, in, 0, n, out, 0);
 }

@@ -71,14 +71,11 @@ static tally_status judge(const tally_context *context, const float out[3], cons
 }
 
 tally_status tally_probe(tally_context *context) {
-    const char *prelude = context->backend->kernel_source("prelude"), *probe = context->backend->kernel_source("probe");
-    if (!prelude || !probe) return TALLY_OK;
     char *source;
-    const int length = asprintf(&source, "#define GROUP 1\n%s%s", prelude, probe);
-    if (length < 0) return tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
-    const size_t bytes = (size_t)length;
+    tally_status status = tally_source_of_stem(context->backend, "probe", 1, &source);
+    if (status) return status;
+    const size_t bytes = strlen(source);
     const tally_key key = tally_cache_key(&context->info, source, bytes);
-    tally_status status = TALLY_OK;
     bool damaged = false;
     size_t verdict_bytes = 0;
     void *verdict = tally_cache_load(context->cache, key, &verdict_bytes, &damaged);
@@ -95,4 +92,40 @@ tally_status tally_probe(tally_context *context) {
     free(verdict);
     free(source);
     return status;
+}
+
+/* ---- features ------------------------------------------------------------------------------------------------------ */
+
+const tally_feature tally_features[] = {
+    {"PTX", "feature_ptx"}, /* NVIDIA's inline assembly in OpenCL: shuffles, barriers of a warp, atomics on floats */
+    {NULL, NULL},
+};
+
+/* Whether the device takes the stem, by a trial build whose verdict the cache keeps. */
+static bool has_feature(tally_context *context, const char *stem) {
+    char *source;
+    if (tally_source_of_stem(context->backend, stem, 1, &source)) return false;
+    const tally_key key = tally_cache_key(&context->info, source, strlen(source));
+    bool damaged = false, has = false;
+    size_t bytes = 0;
+    char *verdict = tally_cache_load(context->cache, key, &bytes, &damaged);
+    if (verdict) {
+        has = bytes == 1 && verdict[0] == 'y';
+    } else {
+        void *program = NULL;
+        has = !context->backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, strlen(source), &program);
+        if (program) context->backend->program_close(context->device, program);
+        tally_cache_store(context->cache, key, has ? "y" : "n", 1);
+    }
+    context->damaged += damaged;
+    free(verdict);
+    free(source);
+    return has;
+}
+
+void tally_find_features(tally_context *context) {
+    /* A CPU has none of them, and POCL prints the compiler's complaint. */
+    if (context->info.device_class == TALLY_CLASS_CPU) return;
+    for (size_t i = 0; tally_features[i].name; i++)
+        if (has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs: compiled once, then found in the context's memory or in the cache on disk. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 
@@ -36,35 +37,56 @@ static tally_status build(tally_context *context, tally_key key, const char *sou
     return TALLY_OK;
 }
 
-/* The lock is held while compiling: two threads that want the same program get one compilation. */
-tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **out) {
-    char *source = NULL;
-    size_t bytes = 0;
-    tally_status status = tally_source_create(context->backend, spec, &source, &bytes);
-    if (status) return status;
+/* In memory, or loaded or built and added. Called with the lock held. */
+static tally_status find(tally_context *context, const char *source, size_t bytes, void **out) {
     const tally_key key = tally_cache_key(&context->info, source, bytes);
-    pthread_mutex_lock(&context->lock);
     tally_program *program = context->programs;
     while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
     if (program) {
         context->from_memory++;
-    } else if (!context->probed && (status = tally_probe(context))) {
-        /* A device that computes otherwise is refused before anything is compiled for it. */
-    } else if (!(program = calloc(1, sizeof(*program)))) {
-        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
-    } else {
-        context->probed = true;
-        program->key = key;
-        program->handle = load(context, key);
-        if (!program->handle) status = build(context, key, source, bytes, &program->handle);
-        if (status) {
-            free(program);
-        } else {
-            program->next = context->programs;
-            context->programs = program;
-        }
+        return *out = program->handle, TALLY_OK;
     }
-    if (!status) *out = program->handle;
+    program = calloc(1, sizeof(*program));
+    if (!program) return tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    program->key = key;
+    program->handle = load(context, key);
+    if (!program->handle) {
+        const tally_status status = build(context, key, source, bytes, &program->handle);
+        if (status) return free(program), status;
+    }
+    program->next = context->programs;
+    context->programs = program;
+    *out = program->handle;
+    return TALLY_OK;
+}
+
+/* The lock is held while compiling: two threads that want the same program get one compilation. */
+tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **out) {
+    char *source = NULL;
+    size_t bytes = 0;
+    tally_status status = TALLY_OK;
+    pthread_mutex_lock(&context->lock);
+    if (!context->probed) {
+        /* A device that computes otherwise is refused before anything is compiled for it. */
+        status = tally_probe(context);
+        if (!status) tally_find_features(context);
+        context->probed = !status;
+    }
+    tally_spec specific = *spec;
+    specific.features = context->features;
+    if (!status) status = tally_source_create(context->backend, &specific, &source, &bytes);
+    if (!status) status = find(context, source, bytes, out);
+    pthread_mutex_unlock(&context->lock);
+    free(source);
+    return status;
+}
+
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **out) {
+    char *source;
+    tally_status status = tally_source_of_stem(context->backend, stem, group_items, &source);
+    if (status) return status;
+    pthread_mutex_lock(&context->lock);
+    status = find(context, source, strlen(source), out);
     pthread_mutex_unlock(&context->lock);
     free(source);
     return status;

@@ -8,9 +8,10 @@
 #define DTYPE_ROW(id, value, name, bytes, kind, c_type, summary) [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, summary},
 static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(DTYPE_ROW)};
 
-#define OP_ROW(id, value, name, accumulate, identity, load, combine, finish, empty, exact, summary)                            \
-    [TALLY_##id] = {name, TALLY_ACCUMULATE_##accumulate, identity, load, combine, finish, empty, exact, summary},
-static const tally_op_row ops[TALLY_OP_END] = {TALLY_OP_TABLE(OP_ROW)};
+#define OP_ROW(extra, id, value, name, accumulate, identity, load, combine, finish, empty, exact, atomic, summary)             \
+    [TALLY_##id] = {name,  TALLY_ACCUMULATE_##accumulate, #identity, #load, #combine, #finish, #empty,                         \
+                    exact, TALLY_ATOMIC_##atomic,         summary},
+static const tally_op_row ops[TALLY_OP_END] = {TALLY_OP_TABLE(OP_ROW, )};
 
 #define STATUS_NAME(id, value, text) [TALLY_##id] = "TALLY_" #id,
 static const char *const status_names[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_NAME)};

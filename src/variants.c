@@ -8,15 +8,59 @@
 #define ON(id) (1u << TALLY_CLASS_##id)
 #define ON_ALL (ON(GPU) | ON(CPU) | ON(OTHER))
 
+#define LADDER_GROUP 256 /* document 000's; 003 uses 512 on a GTX 680 */
+
+/* A step of the ladder: its kernels' stem, how it finishes, what a group owns, accumulators of local memory for each 32 items. */
+#define STEP(stem_, stage_, shape_, per_item, factor_, local, source_, step_, why_)                                            \
+    {                                                                                                                          \
+        .info = {.name = #stem_,                                                                                               \
+                 .stem = #stem_,                                                                                               \
+                 .step = step_,                                                                                                \
+                 .source = source_,                                                                                            \
+                 .why = why_,                                                                                                  \
+                 .group_items = LADDER_GROUP,                                                                                  \
+                 .factor = factor_},                                                                                           \
+        .shape = TALLY_SHAPE_##shape_, .stage = TALLY_STAGE_##stage_, .classes = ON_ALL, .min_group_items = 32,                \
+        .max_group_items = 1024, .items_per_item = per_item, .local_accumulators = local, .ladder = true                       \
+    }
+
 static const tally_variant variants[] = {
+    STEP(atomic_global, ATOMIC, SEGMENT, 1, 0, 0, "003 #1", "an atomic on the result for every item",
+         "the baseline: one word serialises everything"),
+    STEP(atomic_local, ATOMIC, SEGMENT, 1, 0, 1, "003 #2", "atomics in local memory, one on the result per group",
+         "contention moves on chip"),
+    STEP(tree_global, SCRATCH, SEGMENT, 1, 0, 0, "002 globalReduceBlockSum",
+         "a halving tree in global memory, on a scratch copy", "shows what local memory saves"),
+    STEP(interleaved_modulo, ATOMIC, SEGMENT, 1, 0, 32, "000 reduce0, 003 #3", "a tree in local memory, item % 2s",
+         "the first tree; warps diverge"),
+    STEP(interleaved_strided, ATOMIC, SEGMENT, 1, 0, 32, "000 version 1, 003 #4", "the same tree, strided index",
+         "no divergence, bank conflicts"),
+    STEP(sequential, ATOMIC, SEGMENT, 1, 0, 32, "000 version 2, 001, 002 sharedReduceBlockSum, 003 #5", "strides halve",
+         "no bank conflicts"),
+    STEP(first_add, ATOMIC, SEGMENT, 2, 0, 32, "000 version 3, 003 #6, 004 Fig. 10.13", "two items combined on load",
+         "no item idle at the start"),
+    STEP(unroll_last, ATOMIC, SEGMENT, 2, 0, 32, "000 version 4, 003 #7", "the last warp unrolled",
+         "no barrier where a warp works alone"),
+    STEP(unroll_all, ATOMIC, SEGMENT, 2, 0, 32, "000 version 5, 001, 003 #8", "the whole tree unrolled", "no loop left"),
+    STEP(shuffle, ATOMIC, SEGMENT, 2, 0, 32, "003 #9", "registers exchanged within a warp", "local memory only across warps"),
+    STEP(coarsened, ATOMIC, SEGMENT, 2, 8, 32, "004 Fig. 10.15", "2 x factor items in sequence before the tree",
+         "fewer groups pay for the tree"),
+    STEP(grid_stride, ATOMIC, GRID, 1, 0, 32, "000 version 6, 003 #10", "a fixed grid, a loop over many items",
+         "trees do not grow with n"),
+    STEP(vectorized, ATOMIC, GRID, 1, 0, 32, "001 vectorize", "grid_stride with 16-byte loads",
+         "a quarter of the load instructions"),
+    STEP(host_finish, HOST, SEGMENT, 1, 0, 32, "001, 002", "one partial per group, finished on the host",
+         "no atomic, no second launch; a wait instead"),
     {
         .info = {.name = "group_tree",
                  .stem = "group_tree",
                  .step = "chunk per 32 items, 16-byte loads, tree per group, second stage",
+                 .source = "",
                  .why = "memory speed on GPUs in the canonical order",
                  .group_items = 256, /* H200: docs/performance.md */
                  .canonical = 1},
-        .shape = TALLY_SHAPE_GROUP,
+        .shape = TALLY_SHAPE_CHUNKS,
+        .stage = TALLY_STAGE_SECOND,
         .classes = ON_ALL,
         .min_group_items = 32,
         .max_group_items = 1024,
@@ -26,23 +70,32 @@ static const tally_variant variants[] = {
         .info = {.name = "cpu_chunks",
                  .stem = "cpu_chunks",
                  .step = "one item per group, a run of chunks each, lanes in vector registers",
+                 .source = "",
                  .why = "memory speed on CPUs in the canonical order",
                  .group_items = 1,
                  .canonical = 1},
-        .shape = TALLY_SHAPE_SINGLE,
+        .shape = TALLY_SHAPE_RUN,
+        .stage = TALLY_STAGE_SECOND,
         .classes = ON(CPU),
         .min_group_items = 1,
         .max_group_items = 1,
         .local_accumulators = 0,
     },
 };
-
 /* What "auto" means. */
 static const char *const defaults[TALLY_CLASS_END] = {
     [TALLY_CLASS_GPU] = "group_tree",
     [TALLY_CLASS_CPU] = "cpu_chunks",
     [TALLY_CLASS_OTHER] = "group_tree",
 };
+
+const char *tally_stage_name(tally_stage stage) {
+    static const char *const names[] = {[TALLY_STAGE_SECOND] = "second stage",
+                                        [TALLY_STAGE_SCRATCH] = "second stage",
+                                        [TALLY_STAGE_ATOMIC] = "atomic",
+                                        [TALLY_STAGE_HOST] = "host"};
+    return names[stage];
+}
 
 size_t tally_variant_count(void) {
     return TALLY_ARRAY_LENGTH(variants);
@@ -59,6 +112,7 @@ tally_status tally_variant_get(size_t index, tally_variant_info *out) {
         return tally_fail(TALLY_E_ARGUMENT, "tally_variant_get: index %zu: there are %zu variants", index,
                           tally_variant_count());
     *out = row->info;
+    out->finish = tally_stage_name(row->stage);
     return TALLY_OK;
 }
 
@@ -85,10 +139,18 @@ tally_status tally_variant_check(const tally_variant *variant, const tally_devic
     const tally_dtype acc = tally_accumulator_dtype(op, in);
     if ((in == TALLY_F64 || acc == TALLY_F64) && !device->has_f64)
         return tally_fail(TALLY_E_UNSUPPORTED, "%s does not compute in f64", device->name);
+    const size_t acc_bytes = tally_dtype_bytes(acc);
+    if (variant->stage == TALLY_STAGE_ATOMIC) {
+        if (acc_bytes != 4 && acc_bytes != 8)
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: no atomic is as wide as an accumulator of %zu bytes", name,
+                              acc_bytes);
+        if (acc_bytes == 8 && !device->has_atomic64)
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s has no 64-bit atomics", name, device->name);
+    }
     if (group_items > device->max_group_items)
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, group_items,
                           device->name, device->max_group_items);
-    const uint64_t local = (uint64_t)(group_items / 32) * variant->local_accumulators * tally_dtype_bytes(acc);
+    const uint64_t local = (uint64_t)(group_items / 32) * variant->local_accumulators * acc_bytes;
     if (local > device->local_bytes)
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items need %llu bytes of local memory: %s has %llu",
                           name, group_items, (unsigned long long)local, device->name, (unsigned long long)device->local_bytes);

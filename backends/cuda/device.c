@@ -27,8 +27,12 @@ static int arch_of(CUdevice id, CUresult *error) {
 }
 
 static tally_status describe(CUdevice id, int index, tally_device_info *out) {
-    tally_device_info info = {
-        .backend = "cuda", .index = index, .device_class = TALLY_CLASS_GPU, .platform = "NVIDIA CUDA", .has_f64 = 1};
+    tally_device_info info = {.backend = "cuda",
+                              .index = index,
+                              .device_class = TALLY_CLASS_GPU,
+                              .platform = "NVIDIA CUDA",
+                              .has_atomic64 = 1,
+                              .has_f64 = 1};
     size_t memory = 0;
     CUresult error = tally_cuda.cuDeviceGetName(info.name, (int)sizeof(info.name), id);
     if (error) return tally_cuda_fail(error, "cuDeviceGetName(device %d)", (int)id);

@@ -76,6 +76,17 @@ static void text_info(cl_device_id device, cl_device_info what, char *text, size
     snprintf(text, bytes, "%.*s", (int)length, start);
 }
 
+static int has_extension(cl_device_id device, const char *name) {
+    size_t bytes = 0;
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    char *extensions = calloc(1, bytes + 1);
+    if (!extensions) return 0;
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, bytes, extensions, NULL);
+    const int found_it = strstr(extensions, name) != NULL;
+    free(extensions);
+    return found_it;
+}
+
 static tally_status describe(cl_device_id device, int index, tally_device_info *info) {
     *info = (tally_device_info){.backend = "opencl", .index = index, .device_class = class_of(device)};
     text_info(device, CL_DEVICE_NAME, info->name, sizeof(info->name));
@@ -106,6 +117,7 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     info->local_bytes = local;
     info->max_group_items = (uint32_t)group;
     info->has_f64 = f64 != 0;
+    info->has_atomic64 = has_extension(device, "cl_khr_int64_base_atomics");
     /* An integrated GPU shares the memory too, but may copy what is not aligned to its pages. */
     info->host_memory = info->device_class == TALLY_CLASS_CPU;
     return TALLY_OK;

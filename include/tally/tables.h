@@ -30,8 +30,8 @@
     X(U64, 6, "u64", 8, UNSIGNED, uint64_t, "unsigned 64-bit integer")
 
 /*
- * X(id, value, name, accumulate, identity, load, combine, finish, empty, exact, summary): operators. The expressions are C
- * that means the same in CUDA C and OpenCL C; kernels are compiled from them at run time.
+ * X(extra, id, value, name, accumulate, identity, load, combine, finish, empty, exact, atomic, summary): operators. The
+ * expressions are C that means the same in CUDA C, OpenCL C and C; kernels are compiled from them at run time.
  *
  * accumulate  the accumulator's type: SAME as the item's; WIDE: 64 unsigned bits for integers (so that a sum wraps modulo
  *             2^64 without undefined behaviour; the result is i64 or u64), the item's own type for floats.
@@ -42,14 +42,15 @@
  * finish      the result of the accumulator a; converted to the result's type; a NaN is made the canonical quiet one.
  * empty       the result for n = 0.
  * exact       1 when the result does not depend on the order of combination.
+ * atomic      the atomic operation that combine is, where a device has it: ADD or NONE.
  *
  * ACC_ZERO, ACC_NEG_ZERO (-0.0, for integers 0), ACC_LOWEST and ACC_HIGHEST (the infinities, for integers the limits) are
- * constants of the accumulator's type.
+ * constants of the accumulator's type. `extra` is whatever the user of the table passes.
  */
-#define TALLY_OP_TABLE(X)                                                                                                      \
-    X(SUM, 1, "sum", WIDE, "ACC_NEG_ZERO", "x", "a + b", "a", "ACC_ZERO", 0, "sum of all items")                               \
-    X(MIN, 2, "min", SAME, "ACC_HIGHEST", "x", "ACC_MIN(a, b)", "a", "ACC_HIGHEST", 1, "smallest item; NaN wins; -0 < +0")     \
-    X(MAX, 3, "max", SAME, "ACC_LOWEST", "x", "ACC_MAX(a, b)", "a", "ACC_LOWEST", 1, "largest item; NaN wins; -0 < +0")
+#define TALLY_OP_TABLE(X, extra)                                                                                               \
+    X(extra, SUM, 1, "sum", WIDE, ACC_NEG_ZERO, x, a + b, a, ACC_ZERO, 0, ADD, "sum of all items")                             \
+    X(extra, MIN, 2, "min", SAME, ACC_HIGHEST, x, ACC_MIN(a, b), a, ACC_HIGHEST, 1, NONE, "smallest item; NaN wins; -0 < +0")  \
+    X(extra, MAX, 3, "max", SAME, ACC_LOWEST, x, ACC_MAX(a, b), a, ACC_LOWEST, 1, NONE, "largest item; NaN wins; -0 < +0")
 
 /* X(id, value, name, summary): what kind of machine a device is; it decides the kernels' shape. */
 #define TALLY_DEVICE_CLASS_TABLE(X)                                                                                            \

@@ -40,8 +40,9 @@ typedef enum tally_status { TALLY_STATUS_TABLE(TALLY_ROW) TALLY_STATUS_END } tal
 typedef enum tally_dtype { TALLY_DTYPE_DEFAULT = 0, TALLY_DTYPE_TABLE(TALLY_ROW) TALLY_DTYPE_END } tally_dtype;
 #undef TALLY_ROW
 
-#define TALLY_ROW(id, value, name, accumulate, identity, load, combine, finish, empty, exact, summary) TALLY_##id = value,
-typedef enum tally_op { TALLY_OP_NONE = 0, TALLY_OP_TABLE(TALLY_ROW) TALLY_OP_END } tally_op;
+#define TALLY_ROW(extra, id, value, name, accumulate, identity, load, combine, finish, empty, exact, atomic, summary)          \
+    TALLY_##id = value,
+typedef enum tally_op { TALLY_OP_NONE = 0, TALLY_OP_TABLE(TALLY_ROW, ) TALLY_OP_END } tally_op;
 #undef TALLY_ROW
 
 #define TALLY_ROW(id, value, name, summary) TALLY_CLASS_##id = value,
@@ -98,6 +99,7 @@ typedef struct tally_device_info {
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes; /* the largest single buffer */
     uint64_t local_bytes;      /* local memory of a group */
+    int has_atomic64;          /* 1 when it has atomics on 64-bit words */
     int has_f64;               /* 1 when the device computes in f64 */
     int host_memory;           /* 1 when the device reads host memory in place, at full speed, without a copy */
 } tally_device_info;
@@ -120,8 +122,11 @@ typedef struct tally_variant_info {
     const char *name;     /* what tally_reduce_desc.variant takes */
     const char *stem;     /* its kernels: kernels_cl/STEM.cl and backends/cuda/kernels/STEM.cu */
     const char *step;     /* the step of the ladder of optimisations that it shows */
+    const char *source;   /* the lecture documents' kernels that it is; "" for tally's own */
+    const char *finish;   /* how the groups' values become one: "second stage", "atomic", "host" */
     const char *why;      /* why it exists */
     uint32_t group_items; /* items of a group */
+    uint32_t factor;      /* its default factor; 0: it has none */
     int canonical;        /* 1 when it combines in the canonical order (docs/numerics.md) */
 } tally_variant_info;
 
@@ -197,24 +202,29 @@ typedef struct tally_reduce_desc {
     tally_dtype out;      /* the result's type; 0 (and so far only): tally_result_dtype(op, in) */
     uint64_t max_n;       /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
     const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
-    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. The result's bits do not depend on it */
+    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
+    uint32_t factor;      /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
 } tally_reduce_desc;
 
 /*
- * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: at most 64 KiB + max_n / 512
- * bytes of device memory. Blocks. Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists
- * them); E_UNSUPPORTED when the device cannot run it (no f64, groups too large, too little local memory); E_BUILD; E_MEMORY.
+ * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for a canonical variant at most
+ * 64 KiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
+ * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists them); E_UNSUPPORTED when the device
+ * cannot run it (no f64, groups too large, too little local memory, no such atomics); E_BUILD; E_MEMORY.
  */
 TALLY_API tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
 /* The variant that the plan runs: static text. */
 TALLY_API const char *tally_plan_variant(const tally_plan *plan);
+/* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
+TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
 /*
- * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation.
+ * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation (but the
+ * variant host_finish waits for its partials).
  * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment beyond the item's own is needed.
  * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
  * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer, input and output that overlap.
@@ -223,6 +233,20 @@ TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const 
                                     tally_buffer *out);
 TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
                                        uint64_t n, tally_buffer *out, uint64_t out_offset);
+
+/* What the device reads from its memory, in bytes per second: a kernel that does nothing else, over `bytes` bytes (0: 1 GiB, or a
+ * quarter of the memory if that is less), timed by the device's clock; the median of 15 runs. Blocks. The ceiling of every reduction.
+ * Errors: E_MEMORY, E_BUILD, E_DEVICE. */
+TALLY_API tally_status tally_measure_read(tally_context *context, uint64_t bytes, double *bytes_per_second);
+
+/* The time between two marks on a queue, by the device's clock. */
+typedef struct tally_event tally_event;
+TALLY_API tally_status tally_event_create(tally_context *context, tally_event **out);
+TALLY_API void tally_event_destroy(tally_event *event);
+/* Enqueues a mark. An event may be recorded again. */
+TALLY_API tally_status tally_event_record(tally_event *event, tally_queue *queue);
+/* Blocks until both marks are reached. Errors: E_DEVICE on a wrapped OpenCL queue without profiling. */
+TALLY_API tally_status tally_event_seconds(tally_event *from, tally_event *to, double *seconds);
 
 /* Host array in, value out: *result is of type tally_result_dtype(op, dtype). Blocks. Any n; what the device cannot hold is
  * streamed through it. On a device with host_memory the array is used in place. */

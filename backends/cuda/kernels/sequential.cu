@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sequential: the tree with halving strides: neither divergence nor bank conflicts.
+ *
+ * Why: document 000, version 2; 002, sharedReduceBlockSum; 003, reduction #5; 001. Half the items are idle from the first step on.
+ */
+PARTIALS {
+    __shared__ ACC data[GROUP];
+    const u32 item = threadIdx.x;
+    const ACC a = tree(data, item, item_or_identity(in + in_offset, (u64)blockIdx.x * GROUP + threadIdx.x, n));
+    if (item == 0) HAND_IN(a);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coarsened: 2 x FACTOR items per item of the group are combined in sequence before the tree.
+ *
+ * How: a group covers a segment of 2 x FACTOR x GROUP items; no barrier and no local memory until each has its own value. Why: document
+ * 004, Fig. 10.15: fewer groups pay for the tree; too large a factor leaves the device without enough groups. FACTOR is a parameter.
+ */
+PARTIALS {
+    __local ACC data[GROUP];
+    const u32 item = get_local_id(0);
+    const u64 i = (u64)get_group_id(0) * 2 * FACTOR * GROUP + item;
+    GLOBAL const ITEM *x = in + in_offset;
+    ACC a = item_or_identity(x, i, n);
+    for (u32 tile = 1; tile < 2 * FACTOR; tile++) a = op_combine(a, item_or_identity(x, i + (u64)tile * GROUP, n));
+    a = tree(data, item, a);
+    if (item == 0) HAND_IN(a);
+}

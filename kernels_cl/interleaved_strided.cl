@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interleaved_strided: the same tree by the first items of the group: no divergence, but bank conflicts.
+ *
+ * Why: document 000, version 1, and 003, reduction #4. The items that work are neighbours, the words they touch are 2s apart: at s = 16 all
+ * of a warp's are in one bank.
+ */
+PARTIALS {
+    __local ACC data[GROUP];
+    const u32 item = get_local_id(0);
+    data[item] = item_or_identity(in + in_offset, get_global_id(0), n);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (u32 s = 1; s < GROUP; s *= 2) {
+        const u32 at = 2 * s * item;
+        if (at < GROUP) data[at] = op_combine(data[at], data[at + s]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item == 0) HAND_IN(data[0]);
+}
