@@ -118,7 +118,12 @@ static void shortest(char *text, size_t bytes, wide w) {
     for (int digits = 1; digits <= w.digits; digits++) {
         snprintf(text, bytes, "%.*g", digits, w.number);
         const double back = w.digits == 9 ? (double)strtof(text, NULL) : strtod(text, NULL);
-        if (back == w.number) return;
+        if (back != w.number) continue;
+        /* 1370, not 1.37e+03. */
+        const char *exponent = strstr(text, "e+");
+        const int before_point = exponent ? atoi(exponent + 2) + 1 : 0;
+        if (exponent && before_point <= 15) snprintf(text, bytes, "%.*g", before_point, w.number);
+        return;
     }
 }
 

@@ -19,15 +19,16 @@
 typedef enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 } cli_exit;
 
 typedef struct cli_options {
-    const char *backend; /* NULL when not given, like the next two */
+    const char *backend; /* NULL when not given, like the others */
     const char *dtype;
     const char *variant;
-    bool json, help, version;
+    const char *op, *n, *group, *factor, *runs, *plot; /* of study */
+    bool json, csv, sweep, help, version;
 } cli_options;
 
 /* The commands. `operands` are the arguments after the command's name that are no options. */
 typedef cli_exit cli_command(const cli_options *options, int count, char **operands);
-cli_command cli_devices, cli_variants, cli_reduce, cli_check;
+cli_command cli_devices, cli_variants, cli_reduce, cli_check, cli_study;
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 

@@ -24,6 +24,8 @@ static const command_row commands[] = {
     {"variants", cli_variants, "", "bj", "list the ways to reduce, and say which run on the device"},
     {"reduce", cli_reduce, " OP FILE...", "bjtv", "reduce each file to one value"},
     {"check", cli_check, "", "bj", "test every device against the host, bit by bit; with --backend, that device alone"},
+    {"study", cli_study, "", "bontgfrvwjcp",
+     "time every variant, checked, against what the device reads; --backend A,B: side by side"},
 };
 
 typedef struct option_row {
@@ -35,8 +37,16 @@ typedef struct option_row {
 static const option_row options_table[] = {
     {'b', "backend", "SEL", "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
     {'j', "json", NULL, "print JSON, one object a line"},
-    {'t', "dtype", "TYPE", "FILE is raw: items of TYPE in this machine's byte order, nothing else"},
-    {'v', "variant", "NAME", "how to reduce (tally variants); auto is the default"},
+    {'t', "dtype", "TYPE", "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default"},
+    {'v', "variant", "NAME", "how to reduce (tally variants); auto is the default; study takes a list, and else all"},
+    {'o', "op", "OP", "what is studied; sum is the default"},
+    {'n', "n", "N", "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, the largest size"},
+    {'g', "group", "N", "items of a group, a power of two from 32 to 1024; else the variant's own"},
+    {'f', "factor", "N", "of the variants that have one: items in sequence before the tree"},
+    {'r', "runs", "N", "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},
+    {'w', "sweep", NULL, "over sizes from 2^10 to 2^26 too, and over factors from 1 to 256"},
+    {'c', "csv", NULL, "print CSV"},
+    {'p', "plot", "FILE", "draw it: an SVG file"},
     {'h', "help", NULL, "print this text"},
     {'V', "version", NULL, "print the version"},
 };
@@ -93,6 +103,7 @@ static void print_help(const command_row *only) {
         if (!only || only == &commands[i]) print_usage(&commands[i]);
     puts("\noptions:");
     print_options(only);
+    if (only && only->run == cli_study) puts("\nexample:\n  tally study --backend cuda,opencl --sweep --plot ladder.svg");
     if (only && only->run != cli_reduce) return;
     puts("\nOP, the operator:");
     for (int op = 0; op < TALLY_OP_END; op++)
@@ -127,6 +138,30 @@ static void set_option(arguments *a, size_t index) {
         break;
     case 'j':
         a->options.json = true;
+        break;
+    case 'c':
+        a->options.csv = true;
+        break;
+    case 'f':
+        a->options.factor = optarg;
+        break;
+    case 'g':
+        a->options.group = optarg;
+        break;
+    case 'n':
+        a->options.n = optarg;
+        break;
+    case 'o':
+        a->options.op = optarg;
+        break;
+    case 'p':
+        a->options.plot = optarg;
+        break;
+    case 'r':
+        a->options.runs = optarg;
+        break;
+    case 'w':
+        a->options.sweep = true;
         break;
     case 't':
         a->options.dtype = optarg;

@@ -46,8 +46,11 @@ static void print_json(const device_view *view) {
         json_object_object_add(o, "name", cli_json_text(v.name));
         json_object_object_add(o, "stem", cli_json_text(v.stem));
         json_object_object_add(o, "step", cli_json_text(v.step));
+        json_object_object_add(o, "source", cli_json_text(v.source));
+        json_object_object_add(o, "finish", cli_json_text(v.finish));
         json_object_object_add(o, "why", cli_json_text(v.why));
         json_object_object_add(o, "group_items", json_object_new_int64(v.group_items));
+        json_object_object_add(o, "factor", v.factor ? json_object_new_int64(v.factor) : NULL);
         json_object_object_add(o, "canonical", json_object_new_boolean(v.canonical));
         json_object_object_add(o, "runs", view->context ? json_object_new_boolean(runs) : NULL);
         json_object_object_add(o, "reason", view->context && !runs ? cli_json_text(tally_last_error()) : NULL);
@@ -60,20 +63,23 @@ static void print_json(const device_view *view) {
     cli_print_json(all);
 }
 
-#define ROW "%c %-14s %-14s %7s  %-10s %s\n"
+#define ROW "%c %-19s %-19s %5s %6s  %-12s  %-9s  %s\n"
 
 static void print_table(const device_view *view) {
     tally_variant_info v;
-    printf(ROW, ' ', "variant", "stem", "group", "canonical", view->context ? view->device : "");
+    printf(ROW, ' ', "variant", "stem", "group", "factor", "finish", "canonical", view->context ? view->device : "");
     for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) {
         const bool runs = view->context && try_variant(view->context, v.name, NULL, 0);
-        char group[16];
+        char group[16], factor[16] = "";
         snprintf(group, sizeof(group), "%u", v.group_items);
-        printf(ROW, strcmp(v.name, view->automatic) ? ' ' : '*', v.name, v.stem, group, v.canonical ? "yes" : "no",
+        if (v.factor) snprintf(factor, sizeof(factor), "%u", v.factor);
+        printf(ROW, strcmp(v.name, view->automatic) ? ' ' : '*', v.name, v.stem, group, factor, v.finish,
+               v.canonical ? "yes" : "no",
                !view->context ? ""
                : runs         ? "runs"
                               : tally_last_error());
         printf("    step: %s\n    why:  %s\n", v.step, v.why);
+        if (*v.source) printf("    from: document %s\n", v.source);
     }
     if (!view->context)
         printf("auto picks none: %s\n", view->reason);

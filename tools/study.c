@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* study.c: `tally study`: the ladder of variants, checked, timed and compared on one or more devices. */
+#include "study.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define DEFAULT_N ((uint64_t)3 << 22) /* document 003's */
+#define DEFAULT_RUNS 15
+#define LEAST_RUNS 7
+#define MOST_RUNS 1000
+#define LEAST_GROUP 32
+#define MOST_GROUP 1024
+#define MOST_FACTOR 65536
+#define MOST_N (UINT64_C(1) << 40)
+#define MOST_DEVICES 16
+
+/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+
+/* A whole number at `text`; moves it on. */
+static bool read_number(const char **text, uint64_t *out) {
+    char *end;
+    if (**text < '0' || **text > '9') return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return !errno;
+}
+
+/* 12582912, 2^24, 3*2^22. */
+static bool read_power(const char *text, uint64_t *out) {
+    uint64_t value = 1, base, power;
+    while (true) {
+        if (!read_number(&text, &base)) return false;
+        power = 1;
+        if (*text == '^' && (text++, !read_number(&text, &power))) return false;
+        for (; power && base > 1; power--) {
+            if (value > UINT64_MAX / base) return false;
+            value *= base;
+        }
+        if (!base && power) value = 0;
+        if (*text != '*') return *out = value, !*text;
+        text++;
+    }
+}
+
+/* An option between two limits; `out` keeps its default when there is none. */
+static cli_exit read_limited(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
+    if (!text) return CLI_DONE;
+    if (read_power(text, out) && *out >= least && *out <= most) return CLI_DONE;
+    return cli_usage("--%s %s: a whole number from %" PRIu64 " to %" PRIu64 " is needed, such as 1000 or 3*2^10", name, text,
+                     least, most);
+}
+
+static bool variant_exists(const char *name, size_t length) {
+    tally_variant_info v;
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++)
+        if (strlen(v.name) == length && strncmp(v.name, name, length) == 0) return true;
+    return length == strlen(STUDY_AUTO) && strncmp(name, STUDY_AUTO, length) == 0;
+}
+
+static cli_exit check_variants(const char *list) {
+    for (const char *at = list; at;) {
+        const size_t length = strcspn(at, ",");
+        if (!variant_exists(at, length))
+            return cli_usage("--variant %.*s: unknown variant; there are %s", (int)length, at, cli_variant_names().text);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return CLI_DONE;
+}
+
+static cli_exit check_plot(const char *file) {
+    const char *extension = file ? strrchr(file, '.') : NULL;
+    if (!file || (extension && strcasecmp(extension, ".svg") == 0)) return CLI_DONE;
+    return cli_usage("--plot %s: the plot is an SVG file, and its name ends in .svg", file);
+}
+
+static cli_exit understand(const cli_options *options, study_request *r) {
+    uint64_t n = DEFAULT_N, group = 0, factor = 0, runs = DEFAULT_RUNS;
+    *r = (study_request){.op = TALLY_SUM,
+                         .dtype = TALLY_F32,
+                         .variants = options->variant,
+                         .plot = options->plot,
+                         .json = options->json,
+                         .csv = options->csv};
+    if (options->op && tally_op_from_name(options->op, &r->op) != TALLY_OK)
+        return cli_usage("--op %s: unknown operator; there are %s", options->op, cli_op_names().text);
+    if (options->dtype && tally_dtype_from_name(options->dtype, &r->dtype) != TALLY_OK)
+        return cli_usage("--dtype %s: unknown item type; there are %s", options->dtype, cli_dtype_names().text);
+    if (options->json && options->csv) return cli_usage("study: --json and --csv exclude each other");
+    cli_exit code = read_limited("n", options->n, 1, MOST_N, &n);
+    if (code == CLI_DONE) code = read_limited("group", options->group, LEAST_GROUP, MOST_GROUP, &group);
+    if (code == CLI_DONE && (group & (group - 1)))
+        code = cli_usage("--group %s: a power of two from %d to %d is needed", options->group, LEAST_GROUP, MOST_GROUP);
+    if (code == CLI_DONE) code = read_limited("factor", options->factor, 1, MOST_FACTOR, &factor);
+    if (code == CLI_DONE) code = read_limited("runs", options->runs, LEAST_RUNS, MOST_RUNS, &runs);
+    if (code == CLI_DONE) code = check_variants(options->variant);
+    if (code == CLI_DONE) code = check_plot(options->plot);
+    r->n = n;
+    r->group = (uint32_t)group;
+    r->factor = (uint32_t)factor;
+    r->runs = (uint32_t)runs;
+    if (options->sweep) r->sweep_n = options->n ? n : STUDY_SWEEP_MOST;
+    return code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------------- */
+
+static size_t count_failed(const study_list *list) {
+    size_t failed = 0;
+    for (size_t i = 0; i < list->count; i++) failed += list->points[i].state == STUDY_FAILED;
+    return failed;
+}
+
+static cli_exit judge(const study_device *d) {
+    const size_t failed =
+        count_failed(&d->ladder) + count_failed(&d->small) + count_failed(&d->sizes) + count_failed(&d->factors);
+    if (!failed) return CLI_DONE;
+    cli_report("study on %s: %zu results are wrong or missing, and have no figures", d->label, failed);
+    return CLI_FAILED;
+}
+
+static void print(const study_request *r, const study_device *devices, size_t count) {
+    if (r->csv) {
+        study_print_csv(r, devices, count);
+        return;
+    }
+    if (!r->json) study_print(r, devices, count);
+    for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
+}
+
+/* A file that cannot be written is found out before the work. */
+static bool can_write(const char *file) {
+    FILE *f = file ? fopen(file, "ab") : NULL;
+    if (file && !f) return cli_report("%s: %s", file, strerror(errno)), false;
+    if (f) fclose(f);
+    return true;
+}
+
+/* That a device is not here is found out before the others are measured. */
+static cli_exit try_device(const char *selection) {
+    const cli_options options = {.backend = selection};
+    tally_context *context = NULL;
+    const cli_exit code = cli_open(&options, &context);
+    tally_context_destroy(context);
+    return code;
+}
+
+cli_exit cli_study(const cli_options *options, int count, char **operands) {
+    (void)count, (void)operands;
+    study_request request;
+    study_device devices[MOST_DEVICES];
+    size_t used = 0;
+    char *copy = NULL, *selections[MOST_DEVICES] = {NULL};
+    memset(devices, 0, sizeof(devices));
+    cli_exit code = understand(options, &request);
+    if (code != CLI_DONE) return code;
+    if (options->backend && !(copy = strdup(options->backend))) return cli_report("out of memory"), CLI_FAILED;
+    for (char *at = copy; at && code == CLI_DONE;) {
+        if (used == MOST_DEVICES) code = cli_usage("--backend %s: at most %d devices", options->backend, MOST_DEVICES);
+        char *end = strchr(at, ',');
+        if (code == CLI_DONE && (!*at || at == end))
+            code = cli_usage("--backend '%s': an entry is empty; for study the list means side by side", options->backend);
+        if (end) *end++ = 0;
+        if (code == CLI_DONE) selections[used++] = at;
+        at = end;
+    }
+    if (!copy) used = 1;
+    if (code == CLI_DONE && !can_write(request.plot)) code = CLI_FAILED;
+    for (size_t i = 0; i < used && code == CLI_DONE && used > 1; i++) code = try_device(selections[i]);
+    for (size_t i = 0; i < used && code == CLI_DONE; i++) code = study_device_measure(&request, selections[i], &devices[i]);
+    if (code == CLI_DONE) {
+        print(&request, devices, used);
+        if (!cli_flush() || (request.plot && !study_plot(&request, devices, used))) code = CLI_FAILED;
+        for (size_t i = 0; i < used; i++)
+            if (judge(&devices[i]) != CLI_DONE) code = CLI_FAILED;
+    }
+    for (size_t i = 0; i < used; i++) study_device_close(&devices[i]);
+    free(copy);
+    return code;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * study_measure.c: runs the points of a study on one device. A point is checked first, then timed: marks of the device's clock stand
+ * between runs that are queued back to back, so that the host's share does not count where the host is fast enough; afterwards the
+ * last result is checked again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress.h"
+#include "study.h"
+
+#define SLOW_SECONDS 0.5 /* a run that takes longer is repeated less often: */
+#define LEAST_RUNS 3
+#define LADDER_SECONDS 6.0 /* as often as fits into this */
+#define SWEEP_SECONDS 1.5
+/* Runs shorter than this have two others queued before them, so that the device never waits for the host. */
+#define SHORT_SECONDS 0.01
+
+#define DOCUMENT_GROUP 1024 /* document 002's blocks: 8 of 1,024 */
+static const uint64_t small_sizes[] = {8 * 1024, 1 << 14, 1 << 16, 1 << 18, 1 << 20};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MAX_SIZES 96
+
+typedef struct bench {
+    const study_request *request;
+    study_device *device;
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    tally_event **events; /* request->runs + 1 */
+    study_input *input;
+    uint64_t steps;
+} bench;
+
+/* ---- lists ----------------------------------------------------------------------------------------------------------- */
+
+static study_point *add_point(study_list *list) {
+    if (list->count == list->room) {
+        const size_t room = list->room ? 2 * list->room : 32;
+        study_point *points = realloc(list->points, room * sizeof(*points));
+        if (!points) return NULL;
+        list->points = points;
+        list->room = room;
+    }
+    list->points[list->count] = (study_point){0};
+    return &list->points[list->count++];
+}
+
+static bool is_listed(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length])) return true;
+    return false;
+}
+
+static bool is_wanted(const bench *b, const char *name) {
+    const char *variants = b->request->variants;
+    if (!variants || is_listed(variants, name)) return true;
+    return strcmp(name, b->device->automatic) == 0 && is_listed(variants, STUDY_AUTO);
+}
+
+static bool find_wanted(const bench *b, const char *name, tally_variant_info *out) {
+    for (size_t i = 0; tally_variant_get(i, out) == TALLY_OK; i++)
+        if (strcmp(out->name, name) == 0) return is_wanted(b, name);
+    return false;
+}
+
+/* ---- one point ------------------------------------------------------------------------------------------------------- */
+
+static bool failed(study_point *p) {
+    p->state = STUDY_FAILED;
+    snprintf(p->text, sizeof(p->text), "%s", tally_last_error());
+    return false;
+}
+
+static bool check(const bench *b, tally_plan *plan, study_point *p, bool run) {
+    unsigned char result[8];
+    memset(result, 0xa5, sizeof(result));
+    const size_t bytes = tally_dtype_bytes(tally_result_dtype(b->request->op, b->request->dtype));
+    tally_status status = run ? tally_buffer_write(b->queue, b->out, 0, result, bytes) : TALLY_OK;
+    if (!status && run) status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
+    if (!status) status = tally_buffer_read(b->queue, b->out, 0, result, bytes);
+    const tally_status waited = tally_queue_wait(b->queue);
+    if (status || waited) return failed(p);
+    if (study_input_check(b->input, p->n, tally_plan_depth(plan, p->n), result, p->text, sizeof(p->text)))
+        return *p->text = 0, true;
+    p->state = STUDY_FAILED;
+    return false;
+}
+
+/* Times `runs` runs, each between two marks; the first `before` runs are not timed. */
+static bool time_runs(const bench *b, tally_plan *plan, study_point *p, unsigned before, unsigned runs, double *seconds) {
+    tally_status status = TALLY_OK;
+    for (unsigned i = 0; i < before && !status; i++) status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
+    if (!status) status = tally_event_record(b->events[0], b->queue);
+    for (unsigned i = 0; i < runs && !status; i++) {
+        status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
+        if (!status) status = tally_event_record(b->events[i + 1], b->queue);
+    }
+    for (unsigned i = 0; i < runs && !status; i++) {
+        status = tally_event_seconds(b->events[i], b->events[i + 1], &seconds[i]);
+        if (seconds[i] < 1e-9) seconds[i] = 1e-9; /* below the clock's step */
+    }
+    const tally_status waited = tally_queue_wait(b->queue);
+    return (status || waited) ? failed(p) : true;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void run_point(bench *b, tally_plan *plan, study_point *p, double patience) {
+    double *seconds = calloc(b->request->runs, sizeof(*seconds));
+    unsigned runs = b->request->runs;
+    progress_update(b->steps++);
+    if (!seconds) {
+        p->state = STUDY_FAILED;
+        snprintf(p->text, sizeof(p->text), "out of memory");
+        return;
+    }
+    bool done = check(b, plan, p, true) && time_runs(b, plan, p, 0, 1, seconds);
+    if (done) {
+        const double trial = seconds[0];
+        if (trial > SLOW_SECONDS && patience / trial < runs) runs = (unsigned)(patience / trial);
+        if (runs < LEAST_RUNS) runs = LEAST_RUNS;
+        done = time_runs(b, plan, p, trial < SHORT_SECONDS ? 2 : 0, runs, seconds) && check(b, plan, p, false);
+    }
+    if (done) {
+        qsort(seconds, runs, sizeof(*seconds), ascending);
+        p->state = STUDY_CHECKED;
+        p->runs = runs;
+        p->least = seconds[0];
+        p->most = seconds[runs - 1];
+        p->median = (seconds[(runs - 1) / 2] + seconds[runs / 2]) / 2;
+    }
+    free(seconds);
+}
+
+/* Runs a variant at each of the sizes. Without a plan, all these points have its reason. */
+static bool run_variant(bench *b, study_list *list, const tally_variant_info *variant, uint32_t group, uint32_t factor,
+                        const uint64_t *sizes, size_t count, double patience) {
+    const tally_reduce_desc desc = {.size = sizeof(desc),
+                                    .op = b->request->op,
+                                    .in = b->request->dtype,
+                                    .max_n = sizes[count - 1],
+                                    .variant = variant->name,
+                                    /* Kernels of one item per group have no other form. */
+                                    .group_items = variant->group_items > 1 ? group : 0,
+                                    .factor = variant->factor ? factor : 0};
+    tally_plan *plan = NULL;
+    const tally_status status = tally_plan_create(b->context, &desc, &plan);
+    for (size_t i = 0; i < count; i++) {
+        study_point *p = add_point(list);
+        if (!p) break;
+        p->variant = *variant;
+        p->n = sizes[i];
+        p->group = desc.group_items ? desc.group_items : variant->group_items;
+        p->factor = desc.factor ? desc.factor : variant->factor;
+        p->automatic = strcmp(variant->name, b->device->automatic) == 0;
+        if (plan) {
+            run_point(b, plan, p, patience);
+            continue;
+        }
+        failed(p);
+        /* What this device cannot do, or has no memory for, is no defect. */
+        if (status == TALLY_E_UNSUPPORTED || status == TALLY_E_MEMORY) p->state = STUDY_SKIPPED;
+    }
+    tally_plan_destroy(plan);
+    return list->count > 0;
+}
+
+/* ---- all points ------------------------------------------------------------------------------------------------------ */
+
+static size_t sweep_sizes(const study_request *request, uint64_t *sizes) {
+    size_t count = 0;
+    for (uint64_t n = STUDY_SWEEP_LEAST; n < request->sweep_n; n *= 2) sizes[count++] = n;
+    if (request->sweep_n) sizes[count++] = request->sweep_n;
+    return count;
+}
+
+static bool has_small(const bench *b) {
+    tally_variant_info variant;
+    return find_wanted(b, STUDY_GLOBAL_TREE, &variant) && find_wanted(b, STUDY_LOCAL_TREE, &variant);
+}
+
+static void measure_small(bench *b) {
+    tally_variant_info variants[2];
+    const uint32_t most = b->device->info.max_group_items;
+    const uint32_t group = b->request->group ? b->request->group : most < DOCUMENT_GROUP ? most : DOCUMENT_GROUP;
+    find_wanted(b, STUDY_GLOBAL_TREE, &variants[0]);
+    find_wanted(b, STUDY_LOCAL_TREE, &variants[1]);
+    for (size_t i = 0; i < COUNT(small_sizes); i++)
+        for (int v = 0; v < 2; v++)
+            run_variant(b, &b->device->small, &variants[v], group, 0, &small_sizes[i], 1, SWEEP_SECONDS);
+}
+
+static uint64_t count_steps(const bench *b) {
+    uint64_t sizes[MAX_SIZES], steps = has_small(b) ? 2 * COUNT(small_sizes) : 0;
+    const size_t swept = sweep_sizes(b->request, sizes);
+    tally_variant_info v;
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) steps += is_wanted(b, v.name) ? 1 + swept : 0;
+    return steps;
+}
+
+static void measure_all(bench *b) {
+    const study_request *r = b->request;
+    study_device *d = b->device;
+    tally_variant_info v;
+    uint64_t sizes[MAX_SIZES];
+    const size_t swept = sweep_sizes(r, sizes);
+    progress_begin(d->label, PROGRESS_STEPS, count_steps(b));
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++)
+        if (is_wanted(b, v.name)) run_variant(b, &d->ladder, &v, r->group, r->factor, &r->n, 1, LADDER_SECONDS);
+    if (has_small(b)) measure_small(b);
+    for (size_t i = 0; swept && tally_variant_get(i, &v) == TALLY_OK; i++)
+        if (is_wanted(b, v.name)) run_variant(b, &d->sizes, &v, r->group, r->factor, sizes, swept, SWEEP_SECONDS);
+    if (swept && find_wanted(b, STUDY_FACTORED, &v))
+        for (uint32_t factor = 1; factor <= STUDY_MAX_FACTOR; factor *= 2)
+            run_variant(b, &d->factors, &v, r->group, factor, &r->n, 1, SWEEP_SECONDS);
+    progress_end();
+}
+
+/* ---- the device ------------------------------------------------------------------------------------------------------ */
+
+/* Every n that is run, rising. */
+static size_t all_sizes(const bench *b, uint64_t *sizes) {
+    size_t count = sweep_sizes(b->request, sizes), kept = 0;
+    for (size_t i = 0; i < COUNT(small_sizes) && has_small(b); i++) sizes[count++] = small_sizes[i];
+    sizes[count++] = b->request->n;
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = i; j && sizes[j - 1] > sizes[j]; j--) {
+            const uint64_t larger = sizes[j - 1];
+            sizes[j - 1] = sizes[j];
+            sizes[j] = larger;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (!kept || sizes[kept - 1] != sizes[i]) sizes[kept++] = sizes[i];
+    return kept;
+}
+
+static cli_exit give_up(const bench *b) {
+    cli_report("study on %s: %s", b->device->label, tally_last_error());
+    return CLI_FAILED;
+}
+
+/* Said before anything is taken: some drivers take memory only when it is used, and then end the program. */
+static bool has_room(const bench *b, uint64_t n) {
+    const tally_device_info *d = &b->device->info;
+    const size_t bytes = study_item_bytes(b->request);
+    const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
+    if (n <= most / bytes) return true;
+    cli_report("study on %s: %llu items of %s are too many for %s: a buffer there holds at most %s, of %s of memory",
+               b->device->label, (unsigned long long)n, tally_dtype_name(b->request->dtype), d->name, cli_bytes_text(most).text,
+               cli_bytes_text(d->memory_bytes).text);
+    return false;
+}
+
+static cli_exit open_bench(bench *b) {
+    const study_request *r = b->request;
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = r->op, .in = r->dtype, .max_n = 1, .variant = STUDY_AUTO};
+    tally_context_info info;
+    tally_plan *plan = NULL;
+    uint64_t sizes[2 * MAX_SIZES];
+    study_device *d = b->device;
+    if (tally_context_get_info(b->context, &info)) return give_up(b);
+    d->info = info.device;
+    snprintf(d->label, sizeof(d->label), "%s:%d", d->info.backend, d->info.index);
+    if (tally_plan_create(b->context, &desc, &plan)) return give_up(b);
+    snprintf(d->automatic, sizeof(d->automatic), "%s", tally_plan_variant(plan));
+    tally_plan_destroy(plan);
+    const size_t count = all_sizes(b, sizes);
+    if (!has_room(b, sizes[count - 1])) return CLI_FAILED;
+    if (tally_measure_read(b->context, 0, &d->read)) return give_up(b);
+    tally_status status = tally_queue_create(b->context, &b->queue);
+    if (!status) status = tally_buffer_create(b->context, sizes[count - 1] * study_item_bytes(r), &b->in);
+    if (!status) status = tally_buffer_create(b->context, 8, &b->out);
+    b->events = calloc(r->runs + 1, sizeof(tally_event *));
+    if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");
+    for (uint32_t i = 0; i <= r->runs && !status; i++) status = tally_event_create(b->context, &b->events[i]);
+    if (status) return give_up(b);
+    b->input = study_input_create(r, b->queue, b->in, sizes, count);
+    return b->input ? CLI_DONE : CLI_FAILED;
+}
+
+cli_exit study_device_measure(const study_request *request, const char *selection, study_device *out) {
+    const cli_options options = {.backend = selection};
+    bench b = {.request = request, .device = out};
+    cli_exit code = cli_open(&options, &b.context);
+    if (code == CLI_DONE) code = open_bench(&b);
+    if (code == CLI_DONE) measure_all(&b);
+    for (uint32_t i = 0; b.events && i <= request->runs; i++) tally_event_destroy(b.events[i]);
+    free(b.events);
+    study_input_destroy(b.input);
+    tally_buffer_destroy(b.in);
+    tally_buffer_destroy(b.out);
+    tally_queue_destroy(b.queue);
+    tally_context_destroy(b.context);
+    return code;
+}
+
+void study_device_close(study_device *device) {
+    study_list *lists[] = {&device->ladder, &device->small, &device->sizes, &device->factors};
+    for (size_t i = 0; i < COUNT(lists); i++) free(lists[i]->points);
+}

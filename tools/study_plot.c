@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* study_plot.c: the study as charts: bandwidth by variant; with a sweep, by n and by factor, for each device. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot.h"
+#include "study.h"
+
+#define MOST_ROWS 64
+#define MOST_SERIES 16
+
+static double giga(double bytes_per_second) {
+    return 1e-9 * bytes_per_second;
+}
+
+static plot_limit read_limit(const study_device *d) {
+    plot_limit limit = {.value = giga(d->read)};
+    snprintf(limit.label, sizeof(limit.label), "%s reads %s", d->label, study_speed_text(d->read).text);
+    return limit;
+}
+
+static const study_point *find_point(const study_list *list, const char *variant) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->points[i].state == STUDY_CHECKED && strcmp(list->points[i].variant.name, variant) == 0)
+            return &list->points[i];
+    return NULL;
+}
+
+/* ---- by variant ------------------------------------------------------------------------------------------------------ */
+
+typedef struct bar_data {
+    const char *rows[MOST_ROWS], *series[MOST_SERIES];
+    char series_text[MOST_SERIES][192];
+    bool marked[MOST_ROWS];
+    plot_limit limits[MOST_SERIES];
+    double values[MOST_ROWS * MOST_SERIES];
+    char texts[MOST_ROWS * MOST_SERIES][64];
+} bar_data;
+
+/* Every variant that has a figure on some device. */
+static size_t fill_rows(bar_data *b, const study_request *r, const study_device *devices, size_t count) {
+    tally_variant_info v;
+    size_t rows = 0;
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK && rows < MOST_ROWS; i++) {
+        bool any = false;
+        for (size_t d = 0; d < count; d++) {
+            const study_point *p = find_point(&devices[d].ladder, v.name);
+            const size_t at = rows * count + d;
+            b->values[at] = p ? giga(study_speed(r, p)) : 0;
+            if (!p) continue;
+            any = true;
+            b->marked[rows] |= p->automatic;
+            snprintf(b->texts[at], sizeof(b->texts[at]), "%s  (%.1f%%)", study_speed_text(study_speed(r, p)).text,
+                     100 * study_speed(r, p) / devices[d].read);
+        }
+        if (any) b->rows[rows++] = v.name;
+    }
+    return rows;
+}
+
+static void draw_variants(plot *p, const study_request *r, const study_device *devices, size_t count) {
+    char title[256], subtitle[512];
+    bar_data *b = calloc(1, sizeof(*b));
+    if (!b) return;
+    const size_t rows = fill_rows(b, r, devices, count);
+    bool marked = false;
+    for (size_t i = 0; i < rows; i++) marked |= b->marked[i];
+    for (size_t d = 0; d < count; d++) {
+        snprintf(b->series_text[d], sizeof(b->series_text[d]), "%s %s", devices[d].label, devices[d].info.name);
+        b->series[d] = b->series_text[d];
+        b->limits[d] = read_limit(&devices[d]);
+    }
+    snprintf(title, sizeof(title), "The ladder of reductions: %s of %" PRIu64 " %s", tally_op_name(r->op), r->n,
+             tally_dtype_name(r->dtype));
+    snprintf(subtitle, sizeof(subtitle),
+             "%s, %s. Medians by the device's clock, results checked; in brackets: %% of what the device reads.",
+             count == 1 ? b->series[0] : "Devices side by side", study_date().text);
+    plot_draw_bars(p, &(plot_bars){.title = title,
+                                   .subtitle = subtitle,
+                                   .unit = "bandwidth, GB/s",
+                                   .rows = rows,
+                                   .series = count,
+                                   .row_names = b->rows,
+                                   .row_marked = b->marked,
+                                   .marked_means = marked ? "* what auto picks" : NULL,
+                                   .series_names = b->series,
+                                   .limits = b->limits,
+                                   .values = b->values,
+                                   .value_texts = (const char(*)[64])b->texts});
+    free(b);
+}
+
+/* ---- by n and by factor ---------------------------------------------------------------------------------------------- */
+
+/* 2 to the 10th as people write it; other numbers as they are. */
+static void write_size(char *text, size_t bytes, uint64_t n) {
+    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    unsigned power = 0;
+    while (power < 63 && UINT64_C(1) << power < n) power++;
+    if (UINT64_C(1) << power != n)
+        snprintf(text, bytes, "%" PRIu64, n);
+    else
+        snprintf(text, bytes, "2%s%s", power > 9 ? digits[power / 10] : "", digits[power % 10]);
+}
+
+static size_t points_of_first(const study_list *list) {
+    size_t count = 0;
+    while (count < list->count && strcmp(list->points[count].variant.name, list->points[0].variant.name) == 0) count++;
+    return count;
+}
+
+static void write_headings(const study_request *r, const study_device *d, uint64_t n, char *subtitle, size_t bytes) {
+    char items[48] = "";
+    if (n) snprintf(items, sizeof(items), "%" PRIu64 " ", n);
+    snprintf(subtitle, bytes, "%s %s, %s of %s%s, %s. Medians by the device's clock, results checked.", d->label, d->info.name,
+             tally_op_name(r->op), items, tally_dtype_name(r->dtype), study_date().text);
+}
+
+static void draw_sizes(plot *p, const study_request *r, const study_device *d) {
+    const study_list *list = &d->sizes;
+    const size_t per = points_of_first(list), count = per ? list->count / per : 0;
+    double *x = calloc(list->count + 1, sizeof(*x)), *y = calloc(list->count + 1, sizeof(*y));
+    plot_series *series = calloc(count + 1, sizeof(*series));
+    plot_label *labels = calloc(per + 1, sizeof(*labels));
+    char subtitle[512];
+    if (x && y && series && labels && count) {
+        for (size_t i = 0; i < list->count; i++) {
+            x[i] = (double)list->points[i].n;
+            y[i] = giga(study_speed(r, &list->points[i]));
+        }
+        for (size_t s = 0; s < count; s++) {
+            const study_point *first = &list->points[s * per];
+            series[s] = (plot_series){.name = first->variant.name,
+                                      .colour = plot_colour(s),
+                                      .strong = first->automatic,
+                                      .count = per,
+                                      .x = x + s * per,
+                                      .y = y + s * per};
+        }
+        for (size_t i = 0; i < per; i++) {
+            labels[i].x = x[i];
+            write_size(labels[i].text, sizeof(labels[i].text), list->points[i].n);
+        }
+        write_headings(r, d, 0, subtitle, sizeof(subtitle));
+        plot_draw_lines(p, &(plot_lines){.title = "Bandwidth by the number of items",
+                                         .subtitle = subtitle,
+                                         .x_title = "items, n (logarithmic)",
+                                         .y_title = "bandwidth, GB/s (logarithmic)",
+                                         .height = 560,
+                                         .y_logarithmic = true,
+                                         .series_count = count,
+                                         .series = series,
+                                         .label_count = per,
+                                         .labels = labels,
+                                         .limit = read_limit(d)});
+    }
+    free(x);
+    free(y);
+    free(series);
+    free(labels);
+}
+
+static void draw_factors(plot *p, const study_request *r, const study_device *d) {
+    enum { MOST = 32 };
+    const study_list *list = &d->factors;
+    double x[MOST], y[MOST];
+    plot_label labels[MOST];
+    double best = 0;
+    char subtitle[512];
+    const size_t count = list->count < MOST ? list->count : MOST;
+    if (!count) return;
+    for (size_t i = 0; i < count; i++) {
+        const study_point *point = &list->points[i];
+        x[i] = point->factor;
+        y[i] = giga(study_speed(r, point));
+        if (y[i] > best) best = y[i];
+        labels[i] = (plot_label){.x = x[i]};
+        snprintf(labels[i].text, sizeof(labels[i].text), "%" PRIu32, point->factor);
+        snprintf(labels[i].below, sizeof(labels[i].below), "%.4g", study_groups_per_unit(d, point));
+    }
+    const plot_series series = {
+        .name = STUDY_FACTORED, .colour = plot_broad_colour(0), .strong = true, .count = count, .x = x, .y = y};
+    write_headings(r, d, r->n, subtitle, sizeof(subtitle));
+    plot_draw_lines(p, &(plot_lines){.title = "Thread coarsening (" STUDY_FACTORED "): bandwidth by the factor",
+                                     .subtitle = subtitle,
+                                     .x_title = "factor: a group owns group x 2 x factor items",
+                                     .below_title = "groups for each compute unit",
+                                     .y_title = "bandwidth, GB/s",
+                                     .height = 320,
+                                     .values_shown = true,
+                                     .series_count = 1,
+                                     .series = &series,
+                                     .label_count = count,
+                                     .labels = labels,
+                                     /* Far above, it would flatten the line. */
+                                     .limit = 4 * best > giga(d->read) ? read_limit(d) : (plot_limit){0}});
+}
+
+bool study_plot(const study_request *request, const study_device *devices, size_t count) {
+    plot p;
+    char title[128];
+    if (!plot_begin(&p)) return cli_report("%s: out of memory", request->plot), false;
+    draw_variants(&p, request, devices, count);
+    for (size_t i = 0; i < count; i++) draw_sizes(&p, request, &devices[i]);
+    for (size_t i = 0; i < count; i++) draw_factors(&p, request, &devices[i]);
+    snprintf(title, sizeof(title), "tally study: %s of %s", tally_op_name(request->op), tally_dtype_name(request->dtype));
+    if (plot_end(&p, request->plot, title)) return true;
+    return cli_report("%s: %s", request->plot, strerror(errno)), false;
+}
