@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The public functions on a real device, as an application uses them. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,72 @@ static void test_destroy_in_any_order(void **state) {
     assert_true(result == 7);
 }
 
+/* Marks around no work, some, and a hundred times as much: the device's clock is not a stub's, but so much it must tell. */
+static void test_events(void **state) {
+    tally_context *context = context_of(state);
+    enum { N = 1 << 20, MANY = 100 };
+    int32_t *items = items_of(PATTERN_WIDE, TALLY_I32, N);
+    tally_plan *plan;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    tally_event *marks[4];
+    double nothing = -1, once = -1, often = -1, all = -1;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_MAX, .in = TALLY_I32, .max_n = N};
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, N * sizeof *items, &in));
+    MUST(tally_buffer_create(context, sizeof *items, &out));
+    MUST(tally_buffer_write(queue, in, 0, items, N * sizeof *items));
+    for (size_t m = 0; m < TALLY_ARRAY_LENGTH(marks); m++) MUST(tally_event_create(context, &marks[m]));
+    MUST(tally_reduce(plan, queue, in, N, out)); /* the first is slower */
+    MUST(tally_queue_wait(queue));
+    if (tally_event_seconds(marks[0], marks[1], &nothing) != TALLY_E_ARGUMENT) fail_msg("an event that was never recorded");
+    MUST(tally_event_record(marks[0], queue));
+    MUST(tally_event_record(marks[1], queue));
+    MUST(tally_reduce(plan, queue, in, N, out));
+    MUST(tally_event_record(marks[2], queue));
+    for (int i = 0; i < MANY; i++) MUST(tally_reduce(plan, queue, in, N, out));
+    MUST(tally_event_record(marks[3], queue));
+    MUST(tally_event_seconds(marks[0], marks[1], &nothing));
+    MUST(tally_event_seconds(marks[1], marks[2], &once));
+    MUST(tally_event_seconds(marks[2], marks[3], &often)); /* waits by itself */
+    MUST(tally_event_seconds(marks[0], marks[3], &all));
+    assert_true(nothing >= 0 && once > 0);
+    if (often < 10 * once && often < 1e-2) fail_msg("%d reductions took %g s, one %g s", MANY, often, once);
+    if (fabs(all - (nothing + once + often)) > 1e-3 * all) fail_msg("%g + %g + %g s are %g s", nothing, once, often, all);
+    MUST(tally_event_record(marks[3], queue)); /* again */
+    MUST(tally_event_seconds(marks[2], marks[3], &all));
+    assert_true(all >= often);
+    for (size_t m = 0; m < TALLY_ARRAY_LENGTH(marks); m++) tally_event_destroy(marks[m]);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    free(items);
+}
+
+/* On a real device too: a factor changes the plan's depth, and only where the variant has one. */
+static void test_factor(void **state) {
+    tally_context *context = context_of(state);
+    tally_plan *plan = NULL;
+    tally_reduce_desc desc = {
+        .size = sizeof desc, .op = TALLY_MAX, .in = TALLY_I32, .max_n = 100000, .variant = "coarsened", .factor = 3};
+    MUST(tally_plan_create(context, &desc, &plan));
+    const uint64_t depth = tally_plan_depth(plan, 1000);
+    tally_plan_destroy(plan);
+    desc.factor = 64;
+    MUST(tally_plan_create(context, &desc, &plan));
+    assert_true(tally_plan_depth(plan, 1000) > depth);
+    tally_plan_destroy(plan);
+    plan = NULL;
+    desc.factor = 1u << 20;
+    assert_int_equal(tally_plan_create(context, &desc, &plan), TALLY_E_ARGUMENT);
+    desc.factor = 3;
+    desc.variant = NULL;
+    assert_int_equal(tally_plan_create(context, &desc, &plan), TALLY_E_ARGUMENT);
+    assert_null(plan);
+}
+
 static void test_describe(void **state) {
     tally_context *context = context_of(state);
     tally_context_info info;
@@ -260,6 +327,8 @@ const device_test api_tests[] = {
     {"chained", test_chained},
     {"wrap_host", test_wrap_host},
     {"destroyed in any order", test_destroy_in_any_order},
+    {"events", test_events},
+    {"factors", test_factor},
     {"describe", test_describe},
     {NULL, NULL},
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bound.h"
 #include "cells.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -23,6 +24,9 @@ typedef struct bench {
     unsigned char *host, *back; /* the input's items with their pads, as written and as read back */
     size_t item_bytes, result_bytes;
     uint64_t max_n;
+    int is_exact;      /* the result must be the oracle's, to the bit; else it keeps the bound on a float sum's error */
+    int is_repeatable; /* and the same in every run */
+    int may_flush;     /* atomics on f32 may take subnormals for zero */
     char failure[512];
 } bench;
 
@@ -98,15 +102,32 @@ static void print_value(char *text, size_t bytes, tally_dtype dtype, const oracl
     }
 }
 
-/* Compares two runs with each other and with the oracle. */
-static int check_results(bench *b, const oracle_result runs[2], const oracle_result *expected) {
+/* Compares two runs with each other and with the oracle, or with what a float sum in another order may be. */
+static int check_results(bench *b, const trial *t, const void *items, const oracle_result runs[2],
+                         const oracle_result *expected) {
     const tally_dtype out = tally_result_dtype(b->cell->op, b->cell->in);
     char got[2][48], want[48];
-    if (memcmp(&runs[0], &runs[1], b->result_bytes) == 0 && memcmp(&runs[0], expected, b->result_bytes) == 0) return 1;
+    const uint64_t depth = b->is_exact ? 0 : tally_plan_depth(b->plan, t->n);
+    int good = !b->is_repeatable || memcmp(&runs[0], &runs[1], b->result_bytes) == 0;
+    for (int r = 0; r < 2 && good; r++) {
+        if (b->is_exact) {
+            good = memcmp(&runs[r], expected, b->result_bytes) == 0;
+            continue;
+        }
+        const bound_verdict verdict = bound_check(b->cell->in, items, t->n, depth, b->may_flush, &runs[r]);
+        good = verdict != BOUND_BROKEN;
+        b->cell->kept += verdict == BOUND_KEPT;
+        b->cell->unbounded += verdict == BOUND_FREE;
+    }
+    if (good) return 1;
     print_value(got[0], sizeof got[0], out, &runs[0]);
     print_value(got[1], sizeof got[1], out, &runs[1]);
     print_value(want, sizeof want, out, expected);
     snprintf(b->failure, sizeof b->failure, "is %s, the second time %s; should be %s", got[0], got[1], want);
+    const size_t used = strlen(b->failure);
+    if (!b->is_exact)
+        snprintf(b->failure + used, sizeof b->failure - used, " or within the bound for a depth of %llu",
+                 (unsigned long long)depth);
     return 0;
 }
 
@@ -129,7 +150,7 @@ static int run_trial(bench *b, const trial *t) {
         snprintf(b->failure, sizeof b->failure, "changed its input or what surrounds it");
         return 0;
     }
-    return check_results(b, runs, &expected);
+    return check_results(b, t, first, runs, &expected);
 }
 
 static void expect(bench *b, uint64_t n, int pattern, uint64_t in_offset, uint64_t out_offset) {
@@ -184,35 +205,64 @@ static void walk_few(bench *b, uint32_t group) {
     expect(b, group == 32 ? MAX_N : 1000003, PATTERN_WIDE, 0, 0);
 }
 
+/* For the steps of the ladder, of which there are many: the edges of a group and of two, the special values, a tree that is not full,
+ * and alignments. */
+static void walk_ladder(bench *b, uint32_t group) {
+    static const int patterns[] = {PATTERN_WIDE,          PATTERN_ALTERNATING, PATTERN_ABSORBED, PATTERN_NAN_FIRST,
+                                   PATTERN_NAN_MIDDLE,    PATTERN_NAN_LAST,    PATTERN_INFINITE, PATTERN_BOTH_INFINITE,
+                                   PATTERN_NEGATIVE_ZERO, PATTERN_ZEROS,       PATTERN_DENORMAL, PATTERN_LIMITS};
+    static const int many_patterns[] = {PATTERN_WIDE, PATTERN_ABSORBED, PATTERN_NAN_LAST};
+    const uint64_t shapes[] = {0, 1, 2, group - 1, group, group + 1, 2 * group + 1, 4097};
+    const uint64_t shifted[] = {1, group + 1, 4097};
+    EACH(uint64_t, n, shapes) EACH(int, pattern, patterns) expect(b, *n, *pattern, 0, 0);
+    EACH(int, pattern, many_patterns) expect(b, 1000003, *pattern, 0, 0);
+    EACH(uint64_t, n, shifted) EACH(uint64_t, in_offset, offsets) {
+        expect(b, *n, PATTERN_WIDE, *in_offset, 1);
+        expect(b, *n, PATTERN_NAN_LAST, *in_offset, 2);
+    }
+}
+
 /* ---- the test ------------------------------------------------------------------------------------------------------- */
 
-/* What a plan says of itself: the variant asked for, and no more memory than the header allows. */
-static void check_plan(bench *b) {
+/* What a plan says of itself: the variant asked for, and no more memory than the header allows a canonical one. Of the others, those
+ * that end in atomics need a word, a partial for each group is less than an accumulator for each item, and a scratch copy is hardly more. */
+static void check_plan(bench *b, const tally_variant_info *info) {
     const char *variant = tally_plan_variant(b->plan);
     assert_non_null(variant);
-    if (strcmp(b->cell->variant, "auto") != 0) assert_string_equal(variant, b->cell->variant);
-    const uint64_t bytes = tally_plan_workspace_bytes(b->plan), allowed = 64 * 1024 + b->max_n / 512;
-    if (bytes > allowed)
+    if (strcmp(b->cell->variant, "auto") != 0)
+        assert_string_equal(variant, b->cell->variant);
+    else
+        assert_true(info->canonical);
+    const size_t acc_bytes = tally_dtype_bytes(tally_accumulator_dtype(b->cell->op, b->cell->in));
+    const uint64_t bytes = tally_plan_workspace_bytes(b->plan), rounded = b->max_n + 2 * 1024;
+    uint64_t allowed = 64 * 1024 + b->max_n / 512;
+    if (!info->canonical) allowed = strcmp(info->finish, "atomic") ? (rounded + rounded / 32) * acc_bytes : acc_bytes;
+    if (bytes > allowed || bytes < acc_bytes)
         fail_msg("%s: a workspace of %llu bytes for %llu items: at most %llu", b->cell->name, (unsigned long long)bytes,
                  (unsigned long long)b->max_n, (unsigned long long)allowed);
 }
 
-/* Another plan of this cell for at most max_n items, and one trial with it. */
-static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max_n, uint64_t n) {
+/* Another plan of this cell, and one trial with it. */
+static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max_n, uint32_t factor, uint64_t n) {
     tally_reduce_desc planned = *desc;
     planned.max_n = max_n;
+    planned.factor = factor;
     tally_plan_destroy(b->plan);
     b->plan = NULL;
     MUST(tally_plan_create(b->cell->at->context, &planned, &b->plan));
     expect(b, n, PATTERN_WIDE, 0, 0);
 }
 
-/* Plans for exactly n items, where a workspace that is a little too small shows; and one for as many as the device holds. */
-static void check_plan_sizes(bench *b, const tally_reduce_desc *desc) {
+/* Plans for exactly n items, where a workspace that is a little too small shows; for as many as the device holds; other factors. */
+static void check_other_plans(bench *b, const tally_reduce_desc *desc, const tally_variant_info *info) {
     static const uint64_t shapes[] = {1, 4096, 4097, 33 * 4096 - 1, 3 * 4096 * 32 + 17};
-    EACH(uint64_t, n, shapes) expect_planned(b, desc, *n, *n);
-    expect_planned(b, desc, 1, 0);
-    expect_planned(b, desc, 0, 4097);
+    static const uint32_t factors[] = {1, 3, 64};
+    EACH(uint64_t, n, shapes) expect_planned(b, desc, *n, 0, *n);
+    expect_planned(b, desc, 1, 0, 0);
+    if (info->canonical) expect_planned(b, desc, 0, 0, 4097);
+    const int sample = b->cell->op == TALLY_SUM && (b->cell->in == TALLY_F32 || b->cell->in == TALLY_I64);
+    if (info->factor && (sample || full()))
+        EACH(uint32_t, factor, factors) expect_planned(b, desc, b->max_n, *factor, 33 * 4096 - 1);
 }
 
 static void walk(bench *b, const tally_reduce_desc *desc) {
@@ -222,12 +272,18 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
         if (strcmp(info.name, tally_plan_variant(b->plan)) == 0) break;
     }
     const uint32_t group = b->cell->group_items ? b->cell->group_items : info.group_items;
-    check_plan(b);
-    if (quick() || b->cell->group_items)
+    const int is_float = b->cell->in == TALLY_F32 || b->cell->in == TALLY_F64;
+    b->is_exact = info.canonical || b->cell->op != TALLY_SUM || !is_float;
+    b->is_repeatable = b->is_exact || strcmp(info.finish, "atomic") != 0;
+    b->may_flush = b->cell->in == TALLY_F32 && !b->is_repeatable && b->cell->at->info.device_class == TALLY_CLASS_GPU;
+    check_plan(b, &info);
+    if (!info.canonical)
+        walk_ladder(b, group);
+    else if (quick() || b->cell->group_items)
         walk_few(b, group);
     else
         walk_all(b, group);
-    if (!b->cell->group_items) check_plan_sizes(b, desc);
+    if (!b->cell->group_items) check_other_plans(b, desc, &info);
 }
 
 static void open_bench(bench *b) {

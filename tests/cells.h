@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cells.h: the test matrix. A cell is one (device, variant, group_items, op, dtype); its test walks shapes and value patterns and
- * compares with the oracle to the bit.
+ * compares with the oracle to the bit; float sums of variants that are not canonical with the bound on their error.
  */
 #ifndef TALLY_TESTS_CELLS_H
 #define TALLY_TESTS_CELLS_H
@@ -19,7 +19,8 @@ typedef struct cell {
     tally_dtype in;
     char name[96];
     cell_state state;
-    char cause[256]; /* of a skip */
+    size_t kept, unbounded; /* float sums within their bound; those of which it says nothing, because they may overflow */
+    char cause[256];        /* of a skip */
 } cell;
 
 /* The cells of these devices; the array is the caller's to free. */

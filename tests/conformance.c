@@ -3,11 +3,13 @@
  * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
  * and the tests of conformance.h, on every device of every backend. See places.h for the environment.
  */
+#define _XOPEN_SOURCE 700
 #include "conformance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "oracle.h"
 
@@ -27,6 +29,53 @@ void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, c
 static int only_use_cache(const char *select) {
     tally_context_info info;
     return expect_fresh_context(select, &info) > 0 ? 0 : 1;
+}
+
+/* ---- POCL's other way to make loops of work-groups ------------------------------------------------------------------- */
+
+#define METHOD "POCL_WORK_GROUP_METHOD"
+#define SKIPPED_STATUS 77
+
+/* POCL's selection and its version's first number; 0 when there is none. */
+static int find_pocl(char *select, size_t bytes) {
+    tally_device_info info;
+    for (int d = 0; tally_device_get("opencl", d, &info) == TALLY_OK; d++) {
+        const char *version = strstr(info.platform, "PoCL ");
+        snprintf(select, bytes, "opencl:%d", d);
+        if (version) return atoi(version + strlen("PoCL "));
+    }
+    return 0;
+}
+
+/* "cbs" means whatever this POCL has besides its default: before 4 it knows no cbs, but loops that are vectorised otherwise. POCL reads
+ * the variable when it starts, so this program starts anew. */
+static void choose_method(char **argv) {
+    const char *method = getenv(METHOD);
+    char select[32];
+    if (!method || strcmp(method, "cbs") != 0) return;
+    const int version = find_pocl(select, sizeof select);
+    if (version == 0) {
+        printf("skipped: " METHOD "=cbs, but there is no POCL here\n");
+        exit(SKIPPED_STATUS);
+    }
+    if (version >= 4) return;
+    printf("POCL %d does not know " METHOD "=cbs: its other method is workitemloops\n", version);
+    fflush(stdout);
+    setenv(METHOD, "workitemloops", 1);
+    execv("/proc/self/exe", argv);
+    perror("execv");
+    exit(1);
+}
+
+/* The ctest fails if POCL complains of the method. */
+static int only_method(void) {
+    char select[32];
+    tally_context_info info;
+    const int version = find_pocl(select, sizeof select);
+    const char *method = getenv(METHOD), *wanted = version < 4 ? "workitemloops" : "cbs";
+    if (version == 0 || expect_fresh_context(select, &info) <= 0) return 1;
+    printf("%s, %s: " METHOD "=%s\n", select, info.device.platform, method ? method : "");
+    return !method || strcmp(method, wanted) != 0;
 }
 
 typedef struct suite {
@@ -54,7 +103,9 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
 }
 
 int main(int argc, char **argv) {
+    choose_method(argv);
     if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "--only-method") == 0) return only_method();
     static place places[MAX_PLACES];
     static char names[MAX_PLACES * 64][96];
     size_t used = 0, count;

@@ -19,9 +19,6 @@
 
 static float *items; /* MANY of them, made once */
 
-/* A sequence returns the first failure, having destroyed what it made; results that are wrong fail the test. */
-typedef tally_status (*sequence)(void);
-
 static void expect_sum(uint64_t first, uint64_t n, float result) {
     float expected;
     oracle_reduce(TALLY_SUM, TALLY_F32, items + first, n, &expected);
@@ -204,8 +201,6 @@ static tally_status use_feed_in_place(void) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
 
-typedef enum cache_mode { CACHE_OFF, CACHE_COLD, CACHE_WARM } cache_mode;
-
 /* A driver that keeps its binary to itself, or does not take one back, costs time but no result; and a function that returns nothing
  * cannot say what failed. */
 static int may_be_swallowed(void) {
@@ -229,7 +224,7 @@ static void check_failure(tally_status status, int k) {
     if (stub.misuse[0]) fail_msg("after %s, call %d, failed: %s", stub.failed, k, stub.misuse);
 }
 
-static void fail_each_call(sequence run, cache_mode mode, int lost) {
+void fail_each_call(sequence run, cache_mode mode, int lost) {
     static const tally_status statuses[] = {TALLY_E_DEVICE, TALLY_E_MEMORY, TALLY_E_UNSUPPORTED, TALLY_E_BUILD,
                                             TALLY_E_INTERNAL};
     char dir[512];

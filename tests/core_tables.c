@@ -38,7 +38,7 @@ static void test_dtypes(void **unused) {
 static void test_ops(void **unused) {
     (void)unused;
     int rows = 0;
-#define ROW(id, value, name_, accumulate, identity, load, combine, finish, empty, exact, summary_)                             \
+#define ROW(extra, id, value, name_, accumulate, identity, load, combine, finish, empty, exact, atomic, summary_)              \
     do {                                                                                                                       \
         tally_op got = TALLY_OP_NONE;                                                                                          \
         assert_int_equal(TALLY_##id, value);                                                                                   \
@@ -48,7 +48,7 @@ static void test_ops(void **unused) {
         assert_int_equal(got, TALLY_##id);                                                                                     \
         rows++;                                                                                                                \
     } while (0);
-    TALLY_OP_TABLE(ROW)
+    TALLY_OP_TABLE(ROW, )
 #undef ROW
     assert_int_equal(rows, TALLY_OP_END - 1);
     static const int strange[] = {TALLY_OP_NONE, TALLY_OP_END, 1000, -1};

@@ -24,6 +24,13 @@ extern const core_test selection_tests[]; /* core_selection.c: which device, and
 extern const core_test handle_tests[];    /* core_handles.c: NULL, garbage and foreign handles */
 extern const core_test argument_tests[];  /* core_arguments.c: ranges and descriptors */
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
+extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
+
+/* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
+typedef tally_status (*sequence)(void);
+typedef enum cache_mode { CACHE_OFF, CACHE_COLD, CACHE_WARM } cache_mode;
+/* Makes each of the backend's calls in the sequence fail in turn (lost: and those after it); see core_failures.c. */
+void fail_each_call(sequence run, cache_mode mode, int lost);
 
 /* Fails with tally_last_error() unless the call gave TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)

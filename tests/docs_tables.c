@@ -58,19 +58,22 @@ static const char *default_variant(tally_device_class device_class) {
 }
 
 static void print_variants(FILE *out) {
-    fputs("| variant | items of a group | devices | canonical order | the step it shows | why it exists |\n"
-          "|---|---|---|---|---|---|\n",
+    fputs("| variant | the step it shows | documents | finishes by | items of a group | devices | canonical order | why it "
+          "exists |\n"
+          "|---|---|---|---|---|---|---|---|\n",
           out);
     for (size_t v = 0; v < tally_variant_count(); v++) {
-        const tally_variant *row = tally_variant_row(v);
-        fprintf(out, "| `%s` | %u | ", row->info.name, row->info.group_items);
+        tally_variant_info info;
+        if (tally_variant_get(v, &info) != TALLY_OK) abort();
+        fprintf(out, "| `%s` | %s | %s | %s | %u | ", info.name, info.step, info.source[0] ? info.source : "-", info.finish,
+                info.group_items);
         const char *separator = "";
         for (tally_device_class c = 1; c < TALLY_CLASS_END; c++)
-            if (row->classes & 1u << c) {
+            if (tally_variant_row(v)->classes & 1u << c) {
                 fprintf(out, "%s%s", separator, tally_device_class_name(c));
                 separator = ", ";
             }
-        fprintf(out, " | %s | %s | %s |\n", row->info.canonical ? "yes" : "no", row->info.step, row->info.why);
+        fprintf(out, " | %s | %s |\n", info.canonical ? "yes" : "no", info.why);
     }
 }
 

@@ -71,6 +71,8 @@ static double float_value(int pattern, double largest, uint64_t i, uint64_t n) {
         return i == n - 1 ? -0.0 : 0.0;
     case PATTERN_LIMITS:
         return pattern_random(i) % 4 ? largest : -largest;
+    case PATTERN_ABSORBED:
+        return i == 0 ? 1.0 : largest > (double)FLT_MAX ? 0x1.8p-54 : 0x1.8p-25;
     case PATTERN_DUPLICATES:
         return (double)(pattern_random(i) % 5) - 2.5;
     default:

@@ -25,6 +25,7 @@
     X(NEGATIVE_ONLY_ZERO, "one -0", "all +0 but one -0 at the last place; 0 but one lowest")                                   \
     X(DENORMAL, "denormal", "random denormals of both signs; small numbers of both signs")                                     \
     X(LIMITS, "limits", "largest finite numbers of both signs, which overflow; the limits, which wrap")                        \
+    X(ABSORBED, "absorbed", "1, then what is less than half an ulp of it: in sequence all of it is lost; random")              \
     X(DUPLICATES, "duplicates", "a few values, the extremes many times; likewise")
 
 #define PATTERN_ROW(id, name, text) PATTERN_##id,

@@ -3,6 +3,8 @@
  * places.h: the devices that a test program runs on, and what its environment asks of it:
  *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program fails
  *   TALLY_TEST_DEVICE=SELECTION     only this device, as in TALLY_BACKEND
+ *                                   (nvrtc and oclgrind, which other tests ask for, may stand there too)
+ *   TALLY_TEST_FULL=1               every variant with every group, op and dtype: takes an hour on a CPU
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */
@@ -36,8 +38,9 @@ typedef struct place {
 int places_open(place *places);
 void places_close(place *places, int count);
 
-/* 1 when TALLY_TEST_QUICK asks for less. */
+/* 1 when TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
 int quick(void);
+int full(void);
 
 /* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)

@@ -33,7 +33,8 @@ typedef struct object {
     char *text; /* program: its source; kernel: its entry */
     struct object *program;
     operation *operations; /* queue: what has not happened yet */
-    int pending, native;
+    int pending;           /* queue: how many; event: 0, or 1 + the launches before its mark */
+    int native;
     void *handle;
 } object;
 
@@ -77,7 +78,7 @@ static object *object_of(void *handle, stub_kind kind, const void *device, const
 
 static int is_pending(const object *mem) {
     for (const object *q = objects; q; q = q->next)
-        for (int i = 0; q->live && i < q->pending; i++) {
+        for (int i = 0; q->live && q->kind == STUB_QUEUE && i < q->pending; i++) {
             const operation *op = &q->operations[i];
             if (op->mem == &mem->memory) return 1;
             for (uint32_t a = 0; op->what == LAUNCH && a < op->launch.count; a++)
@@ -141,6 +142,7 @@ static const tally_device_info infos[STUB_DEVICES] = {
      .memory_bytes = UINT64_C(1) << 28,
      .max_buffer_bytes = UINT64_C(1) << 26,
      .local_bytes = 48 * 1024,
+     .has_atomic64 = 1,
      .has_f64 = 1},
     {.backend = "stub",
      .index = STUB_BETA,
@@ -153,6 +155,7 @@ static const tally_device_info infos[STUB_DEVICES] = {
      .memory_bytes = UINT64_C(1) << 28,
      .max_buffer_bytes = UINT64_C(1) << 26,
      .local_bytes = 64 * 1024,
+     .has_atomic64 = 1,
      .has_f64 = 1,
      .host_memory = 1},
     {.backend = "stub",
@@ -300,17 +303,24 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* ---- programs and kernels ------------------------------------------------------------------------------------------- */
 
+/* Every stem that there is, with a text that names it. */
 static const char *kernel_source(const char *stem) {
-    static const struct {
-        const char *stem, *text;
-    } stems[] = {{"prelude", "/* stub: prelude */\n"},
-                 {"probe", "/* stub: probe */\n"},
-                 {"finish", "/* stub: finish */\n"},
-                 {"group_tree", "/* stub: group_tree */\n"},
-                 {"cpu_chunks", "/* stub: cpu_chunks */\n"}};
-    for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++)
-        if (strcmp(stem, stems[i].stem) == 0 && (!stub.missing || strcmp(stem, stub.missing) != 0)) return stems[i].text;
-    return NULL;
+    static const char *const shared[] = {"prelude", "probe", "finish", "ladder"};
+    static char texts[64][64];
+    static size_t made;
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) known += strcmp(stem, shared[i]) == 0;
+    for (size_t v = 0; v < tally_variant_count(); v++) {
+        tally_variant_info info;
+        known += tally_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;
+    }
+    if (!known || (stub.missing && strcmp(stem, stub.missing) == 0)) return NULL;
+    char text[64];
+    snprintf(text, sizeof text, "/* stub: %s */\n", stem);
+    for (size_t i = 0; i < made; i++)
+        if (strcmp(text, texts[i]) == 0) return texts[i];
+    if (made == sizeof texts / sizeof texts[0]) abort();
+    return strcpy(texts[made++], text);
 }
 
 static const char magic[] = "stub binary:";
@@ -382,7 +392,7 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     return TALLY_OK;
 }
 
-/* ---- time ----------------------------------------------------------------------------------------------------------- */
+/* ---- time: a tick for each launch that was enqueued ------------------------------------------------------------------ */
 
 static tally_status event_create(void *device, void **event) {
     CALL("event_create");
@@ -396,16 +406,19 @@ static void event_close(void *device, void *event) {
 
 static tally_status event_record(void *queue, void *event) {
     CALL("event_record");
-    object_of(queue, STUB_QUEUE, NULL, "event_record");
-    object_of(event, STUB_EVENT, NULL, "event_record");
+    const object *q = object_of(queue, STUB_QUEUE, NULL, "event_record");
+    object *o = object_of(event, STUB_EVENT, q ? q->device : NULL, "event_record");
+    if (o) o->pending = 1 + stub.launches;
     return TALLY_OK;
 }
 
 static tally_status event_seconds(void *from, void *to, double *seconds) {
     CALL("event_seconds");
-    object_of(from, STUB_EVENT, NULL, "event_seconds");
-    object_of(to, STUB_EVENT, NULL, "event_seconds");
-    *seconds = 1e-3;
+    const object *first = object_of(from, STUB_EVENT, NULL, "event_seconds");
+    const object *second = object_of(to, STUB_EVENT, first ? first->device : NULL, "event_seconds");
+    if (!first || !second) return tally_fail(TALLY_E_INTERNAL, "stub: event_seconds");
+    if (!first->pending || !second->pending) stub_misuse("event_seconds: an event was not recorded");
+    *seconds = 1e-3 * (second->pending - first->pending);
     return TALLY_OK;
 }
 

@@ -18,8 +18,8 @@ typedef enum stub_kind { STUB_KINDS(STUB_KIND) STUB_KIND_COUNT } stub_kind;
 /* What a device gets wrong in the self-test. */
 typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, STUB_ENDS_LOOPS } stub_defect;
 
-/* Three devices: a GPU, a CPU that reads host memory in place and has groups of 64 at most, and a GPU without f64 and with little
- * local memory. */
+/* Three devices: a GPU, a CPU that reads host memory in place and has groups of 64 at most, and a GPU without f64 and 64-bit atomics and
+ * with little local memory. */
 enum { STUB_ALPHA, STUB_BETA, STUB_GAMMA, STUB_DEVICES };
 #define STUB_LOST "stub: lost"
 #define STUB_NO_DEVICE_REASON "the stub was told to have none"

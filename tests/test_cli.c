@@ -29,12 +29,14 @@ static int close_all(void **unused) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_usage),  cmocka_unit_test(test_bad_files), cmocka_unit_test(test_bad_streams),
-        cmocka_unit_test(test_bad_output), cmocka_unit_test(test_no_device), cmocka_unit_test(test_shrinking_file),
-        cmocka_unit_test(test_nile),       cmocka_unit_test(test_formats),   cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_values),     cmocka_unit_test(test_slices),    cmocka_unit_test(test_several_files),
-        cmocka_unit_test(test_selection),  cmocka_unit_test(test_home),      cmocka_unit_test(test_listings),
-        cmocka_unit_test(test_help),       cmocka_unit_test(test_check),     cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_bad_usage),  cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_bad_streams),
+        cmocka_unit_test(test_bad_output), cmocka_unit_test(test_no_device),   cmocka_unit_test(test_shrinking_file),
+        cmocka_unit_test(test_nile),       cmocka_unit_test(test_formats),     cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_slices),      cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_selection),  cmocka_unit_test(test_home),        cmocka_unit_test(test_listings),
+        cmocka_unit_test(test_help),       cmocka_unit_test(test_check),       cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_study_json), cmocka_unit_test(test_study_cells), cmocka_unit_test(test_study_tables),
+        cmocka_unit_test(test_study_plot), cmocka_unit_test(test_study_usage),
     };
     if (argc != 3) return fprintf(stderr, "usage: %s TALLY NILE.npy\n", argv[0]), 2;
     /* The program is run in another folder. */

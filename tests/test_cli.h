@@ -90,4 +90,10 @@ void test_help(void **unused);
 void test_check(void **unused);
 void test_progress(void **unused);
 
+void test_study_json(void **unused);
+void test_study_cells(void **unused);
+void test_study_tables(void **unused);
+void test_study_plot(void **unused);
+void test_study_usage(void **unused);
+
 #endif

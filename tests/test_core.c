@@ -80,7 +80,8 @@ static int end(void **state) {
 }
 
 int main(void) {
-    static const core_test *const lists[] = {table_tests, selection_tests, handle_tests, argument_tests, failure_tests};
+    static const core_test *const lists[] = {table_tests,    selection_tests, handle_tests,
+                                             argument_tests, failure_tests,   ladder_tests};
     static struct CMUnitTest tests[128];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

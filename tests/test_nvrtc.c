@@ -22,14 +22,15 @@
 
 extern const tally_backend tally_backend_cuda;
 
-/* What is named in the README; groups other than the variant's default are compiled for one of them. */
+/* What is named in the README. One of them compiles everything: every variant, op and dtype, and groups other than the variant's; for
+ * the others a part of the ladder, which differs by its stems, is enough. */
 static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHS TALLY_ARRAY_LENGTH(archs)
-#define GROUPS_ARCH 90
+#define FULL_ARCH 90
 static const uint32_t other_groups[] = {32, 1024};
 
 #define ONE(...) +1
-#define OPS (0 TALLY_OP_TABLE(ONE))
+#define OPS (0 TALLY_OP_TABLE(ONE, ))
 #define DTYPES (0 TALLY_DTYPE_TABLE(ONE))
 
 /* A cell is FAILED until it has shown otherwise. */
@@ -181,25 +182,36 @@ static void test_build_options(void **state) {
 
 /* ---- the matrix ------------------------------------------------------------------------------------------------------ */
 
+/* Canonical variants compile everything for every architecture, and other groups for one; the ladder sums of f32 and i64 and a minimum
+ * of f32, which is a compare-and-swap, and for one architecture everything, and the two sums for other groups. */
+static bool is_wanted(const tally_variant *variant, int arch, uint32_t group_items, tally_op op, tally_dtype in) {
+    const bool own_group = group_items == variant->info.group_items;
+    if (variant->info.canonical) return own_group || arch == FULL_ARCH;
+    const bool sum = op == TALLY_SUM && (in == TALLY_F32 || in == TALLY_I64), min = op == TALLY_MIN && in == TALLY_F32;
+    if (own_group) return arch == FULL_ARCH || sum || min;
+    return arch == FULL_ARCH && sum;
+}
+
 /* Writes the cells of one variant, architecture and group, if `cells` is not NULL; returns how many. */
 static size_t add_cells(cell *cells, const tally_variant *variant, int arch, uint32_t group_items) {
     size_t count = 0;
-    for (int op = 0; op < TALLY_OP_END; op++)
-        for (int in = 0; in < TALLY_DTYPE_END; in++) {
-            if (!tally_op_find((tally_op)op) || !tally_dtype_find((tally_dtype)in)) continue;
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+            if (!is_wanted(variant, arch, group_items, op, in)) continue;
             if (!cells) {
                 count++;
                 continue;
             }
             cell *c = &cells[count++];
             c->arch = arch;
-            c->spec = (tally_spec){.op = (tally_op)op,
-                                   .in = (tally_dtype)in,
-                                   .out = tally_result_dtype((tally_op)op, (tally_dtype)in),
+            c->spec = (tally_spec){.op = op,
+                                   .in = in,
+                                   .out = tally_result_dtype(op, in),
                                    .variant = variant,
-                                   .group_items = group_items};
-            snprintf(c->name, sizeof(c->name), "sm_%d %s/%u %s %s", arch, variant->info.name, group_items,
-                     tally_op_name((tally_op)op), tally_dtype_name((tally_dtype)in));
+                                   .group_items = group_items,
+                                   .factor = variant->info.factor};
+            snprintf(c->name, sizeof(c->name), "sm_%d %s/%u %s %s", arch, variant->info.name, group_items, tally_op_name(op),
+                     tally_dtype_name(in));
         }
     return count;
 }
@@ -215,17 +227,26 @@ static size_t make_cells(cell *cells) {
             const uint32_t group = other_groups[g];
             if (group == variant->info.group_items || group < variant->min_group_items || group > variant->max_group_items)
                 continue;
-            count += add_cells(cells ? cells + count : NULL, variant, GROUPS_ARCH, group);
+            count += add_cells(cells ? cells + count : NULL, variant, FULL_ARCH, group);
         }
     }
     return count;
 }
 
-/* Prints the table; returns whether every known architecture compiled at least every op and dtype of every variant. */
+/* The fewest programs that an architecture must have compiled, from the tables alone. */
+static size_t floor_of(int arch) {
+    size_t canonical = 0, steps = 0;
+    for (size_t v = 0; v < tally_variant_count(); v++) {
+        const tally_variant *variant = tally_variant_row(v);
+        if (has_kernels(variant)) *(variant->info.canonical ? &canonical : &steps) += 1;
+    }
+    return canonical * OPS * DTYPES + steps * (arch == FULL_ARCH ? OPS * DTYPES : 3);
+}
+
+/* Prints the table; returns whether every known architecture compiled what it must. */
 static bool report(const cell *cells, size_t count) {
-    size_t variants = 0, known = 0;
+    size_t known = 0;
     bool enough = true;
-    for (size_t v = 0; v < tally_variant_count(); v++) variants += has_kernels(tally_variant_row(v));
     for (size_t a = 0; a < ARCHS; a++)
         if (!compiler_knows(archs[a]))
             printf("sm_%d skipped: NVRTC %d.%d does not know it\n", archs[a], compiler->version / 1000,
@@ -244,9 +265,9 @@ static bool report(const cell *cells, size_t count) {
                most[0], most[1]);
         if (!compiler_knows(archs[a])) continue;
         known++;
-        enough = enough && states[CELL_COMPILED] >= variants * OPS * DTYPES;
+        enough = enough && floor_of(archs[a]) && states[CELL_COMPILED] >= floor_of(archs[a]);
     }
-    return enough && variants && known;
+    return enough && known && compiler_knows(FULL_ARCH);
 }
 
 static int run(void) {
@@ -264,7 +285,7 @@ static int run(void) {
     failed |= _cmocka_run_group_tests("kernels", tests, count, NULL, NULL);
     if (!report(cells, count)) {
         failed = 1;
-        fputs("fewer programs compiled than there are ops and dtypes\n", stderr);
+        fputs("fewer programs compiled than the tables' rows ask for\n", stderr);
     }
     free(tests);
     free(cells);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* `tally study`: its table, JSON, CSV and plot, and what it refuses. The figures themselves are the machine's. */
+#include "test_cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tally/tally.h>
+
+/* Runs `words` with stdout in a file, which may be long; returns its text, to be freed. */
+static char *run_to_text(const char *words, int code, result *r) {
+    *r = run(&(setup){.out = "study.out"}, words);
+    if (r->code != code) fail_msg("%s: exit code %d, not %d: %s", words, r->code, code, r->err);
+    char path[512];
+    snprintf(path, sizeof(path), "%s/study.out", folder_path());
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    char *text = NULL;
+    size_t bytes = 0;
+    assert_true(getdelim(&text, &bytes, 0, f) > 0);
+    fclose(f);
+    return text;
+}
+
+static json_object *study_json(const char *words) {
+    result r;
+    char *text = run_to_text(words, 0, &r);
+    assert_string_equal(r.err, "");
+    assert_int_equal(count_lines(text), 1);
+    json_object *o = json_tokener_parse(text);
+    assert_non_null(o);
+    free(text);
+    return o;
+}
+
+/* How many of the rows are of that variant. */
+static unsigned rows_of(json_object *rows, const char *variant) {
+    unsigned count = 0;
+    for (size_t i = 0; i < json_object_array_length(rows); i++)
+        count += strcmp(text_member(json_object_array_get_idx(rows, i), "variant"), variant) == 0;
+    return count;
+}
+
+static double number(json_object *row, const char *name) {
+    return json_object_get_double(member(row, name));
+}
+
+/* Checked, with figures that fit each other. */
+static void expect_rows(json_object *rows, double read, size_t item_bytes) {
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        json_object *row = json_object_array_get_idx(rows, i);
+        assert_true(json_object_get_boolean(member(row, "checked")));
+        const double seconds = number(row, "seconds"), speed = number(row, "bytes_per_second");
+        assert_true(seconds > 0 && json_object_get_int(member(row, "runs")) >= 3);
+        assert_true(number(row, "seconds_least") <= seconds && seconds <= number(row, "seconds_most"));
+        const double bytes = number(row, "n") * (double)item_bytes;
+        assert_true(speed > 0.99 * bytes / (seconds + 1e-9) - 1 && speed < 1.01 * bytes / (seconds - 0.5e-9) + 1);
+        assert_true(number(row, "of_read") > 0.99 * speed / read - 1e-5 && number(row, "of_read") < 1.01 * speed / read + 1e-5);
+    }
+}
+
+/* Every variant is in the rows or, with a reason, among the skipped. */
+void test_study_json(void **unused) {
+    (void)unused;
+    tally_variant_info v;
+    need_device();
+    json_object *o = study_json("study --n 5000 --json"), *rows = member(o, "rows"), *skipped = member(o, "skipped");
+    assert_string_equal(text_member(o, "op"), "sum");
+    assert_int_equal(json_object_get_int(member(o, "n")), 5000);
+    assert_int_equal(json_object_array_length(member(o, "failed")), 0);
+    assert_true(number(o, "read_bytes_per_second") > 0);
+    expect_rows(rows, number(o, "read_bytes_per_second"), 4);
+    expect_rows(member(o, "small"), number(o, "read_bytes_per_second"), 4);
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++)
+        if (rows_of(rows, v.name) + rows_of(skipped, v.name) < 1) fail_msg("%s is missing", v.name);
+    for (size_t i = 0; i < json_object_array_length(skipped); i++)
+        assert_true(strlen(text_member(json_object_array_get_idx(skipped, i), "reason")) > 4);
+    unsigned automatic = 0;
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        json_object *row = json_object_array_get_idx(rows, i);
+        automatic += json_object_get_boolean(member(row, "auto"));
+        /* The first row is what the others are compared with. */
+        const double expected = number(json_object_array_get_idx(rows, 0), "seconds") / number(row, "seconds");
+        const double cumulative = number(row, "cumulative_speedup");
+        assert_true(cumulative > 0.99 * expected && cumulative < 1.01 * expected);
+        if (strcmp(text_member(row, "variant"), "interleaved_modulo") == 0) assert_true(number(row, "speedup_to_tree") == 1);
+    }
+    assert_int_equal(automatic, 1);
+    assert_true(strlen(text_member(o, "small_finding")) > 20);
+    json_object_put(o);
+}
+
+/* Sums of all types, the other ops of a float and an integer, on variants of each finish. */
+void test_study_cells(void **unused) {
+    (void)unused;
+    char words[256];
+    need_device();
+    for (int op = 0; op < TALLY_OP_END; op++)
+        for (int dtype = 0; dtype < TALLY_DTYPE_END; dtype++) {
+            if (!tally_op_name((tally_op)op) || !tally_dtype_name((tally_dtype)dtype)) continue;
+            if (op != TALLY_SUM && dtype != TALLY_F32 && dtype != TALLY_I64) continue;
+            snprintf(words, sizeof(words),
+                     "study --n 3*2^10 --runs 7 --group 64 --factor 2 --json --op %s --dtype %s "
+                     "--variant atomic_global,coarsened,tree_global,host_finish,auto",
+                     tally_op_name((tally_op)op), tally_dtype_name((tally_dtype)dtype));
+            json_object *o = study_json(words), *rows = member(o, "rows");
+            assert_int_equal(json_object_array_length(member(o, "failed")), 0);
+            assert_int_equal(json_object_array_length(rows) + json_object_array_length(member(o, "skipped")), 5);
+            assert_true(json_object_array_length(rows) >= 1);
+            expect_rows(rows, number(o, "read_bytes_per_second"), tally_dtype_bytes((tally_dtype)dtype));
+            for (size_t i = 0; i < json_object_array_length(rows); i++) {
+                json_object *row = json_object_array_get_idx(rows, i);
+                const int group = json_object_get_int(member(row, "group_items"));
+                assert_true(group == 64 || group == 1);
+                if (strcmp(text_member(row, "variant"), "coarsened") == 0)
+                    assert_int_equal(json_object_get_int(member(row, "factor")), 2);
+            }
+            json_object_put(o);
+        }
+}
+
+void test_study_tables(void **unused) {
+    (void)unused;
+    tally_variant_info v;
+    result r;
+    char words[256];
+    need_device();
+    snprintf(words, sizeof(words), "study --n 4096 --backend %s,%s", device, device);
+    char *text = run_to_text(words, 0, &r);
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) assert_non_null(strstr(text, v.name));
+    static const char *const says[] = {"bandwidth", "step", "cumulative",   "to tree",      "of read",          "least..most",
+                                       "checked",   "GB/s", "document 002", "side by side", "At 8 x 1024 items"};
+    for (size_t i = 0; i < COUNT(says); i++)
+        if (!strstr(text, says[i])) fail_msg("no '%s' in: %s", says[i], text);
+    free(text);
+
+    text = run_to_text("study --n 4096 --csv --variant sequential,coarsened --sweep", 0, &r);
+    static const char header[] = "part,device,name,variant,op,dtype,n,group_items,factor,auto,checked,runs,seconds,";
+    assert_int_equal(strncmp(text, header, strlen(header)), 0);
+    /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256; each with as many commas as the header, and one name in quotes. */
+    assert_int_equal(count_lines(text), 1 + 2 + 2 * 3 + 9);
+    unsigned columns = 0, lines = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1, lines++) {
+        unsigned commas = 0;
+        bool quoted = false;
+        for (const char *c = line; *c != '\n'; c++) {
+            if (*c == '"') quoted = !quoted;
+            commas += *c == ',' && !quoted;
+        }
+        if (!lines) columns = commas;
+        assert_int_equal(commas, columns);
+    }
+    assert_non_null(strstr(text, "\nfactors,"));
+    free(text);
+}
+
+/* ---- the plot -------------------------------------------------------------------------------------------------------- */
+
+/* Every element is closed, in order. */
+static void expect_elements(const char *text) {
+    char open[32][32];
+    unsigned depth = 0, elements = 0;
+    for (const char *at = text; (at = strchr(at, '<')); at++) {
+        if (at[1] == '?') continue;
+        const bool closing = at[1] == '/';
+        const char *name = at + 1 + closing, *end = strchr(at, '>');
+        char word[32];
+        assert_non_null(end);
+        assert_true(sscanf(name, "%31[a-z]", word) == 1);
+        if (closing) {
+            assert_true(depth > 0);
+            assert_string_equal(open[--depth], word);
+        } else if (end[-1] != '/') {
+            assert_true(depth < COUNT(open));
+            snprintf(open[depth++], sizeof(open[0]), "%s", word);
+        }
+        elements++;
+        at = end;
+    }
+    assert_int_equal(depth, 0);
+    assert_true(elements > 100);
+}
+
+void test_study_plot(void **unused) {
+    (void)unused;
+    tally_variant_info v;
+    char path[512], command[600], label[128], *text = NULL;
+    size_t bytes = 0;
+    need_device();
+    json_object *o = study_json("study --n 2048 --sweep --json --plot plot.svg");
+    snprintf(path, sizeof(path), "%s/plot.svg", folder_path());
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_true(getdelim(&text, &bytes, 0, f) > 0);
+    fclose(f);
+    expect_elements(text);
+    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) {
+        snprintf(label, sizeof(label), ">%s</text>", v.name);
+        if (rows_of(member(o, "rows"), v.name) && strcmp(v.name, text_member(o, "auto")) && !strstr(text, label))
+            fail_msg("the plot does not name %s", v.name);
+    }
+    snprintf(label, sizeof(label), ">* %s</text>", text_member(o, "auto"));
+    assert_non_null(strstr(text, label));
+    static const char *const says[] = {"GB/s",
+                                       "Bandwidth by the number of items",
+                                       "groups for each compute unit",
+                                       " reads ",
+                                       "sum of 2048 f32",
+                                       "stroke-dasharray"};
+    for (size_t i = 0; i < COUNT(says); i++)
+        if (!strstr(text, says[i])) fail_msg("the plot does not say '%s'", says[i]);
+    assert_non_null(strstr(text, text_member(o, "date")));
+    if (system("command -v xmllint >/dev/null 2>&1") == 0) {
+        snprintf(command, sizeof(command), "xmllint --noout '%s'", path);
+        assert_int_equal(system(command), 0);
+    }
+    free(text);
+    json_object_put(o);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------------------------------- */
+
+typedef struct bad_row {
+    const char *words;
+    const char *says[3];
+} bad_row;
+
+void test_study_usage(void **unused) {
+    (void)unused;
+    static const bad_row rows[] = {
+        {"study this", {"study", "this"}},
+        {"study --op frob", {"--op frob", "sum, min, max"}},
+        {"study --dtype f33", {"--dtype f33", "f32, f64"}},
+        {"study --variant fast", {"--variant fast", "auto, atomic_global"}},
+        {"study --variant sequential,fast", {"--variant fast", "auto, atomic_global"}},
+        {"study --variant sequential,", {"--variant", "unknown variant"}},
+        {"study --group 33", {"--group 33", "power of two"}},
+        {"study --group 16", {"--group 16", "32 to 1024"}},
+        {"study --group x", {"--group x", "32 to 1024"}},
+        {"study --factor 0", {"--factor 0", "1 to 65536"}},
+        {"study --factor 65537", {"--factor 65537", "1 to 65536"}},
+        {"study --runs 6", {"--runs 6", "7 to 1000"}},
+        {"study --n 0", {"--n 0", "whole number"}},
+        {"study --n -5", {"--n -5", "whole number"}},
+        {"study --n 2^", {"--n 2^", "whole number"}},
+        {"study --n 2^64", {"--n 2^64", "whole number"}},
+        {"study --n 1e6", {"--n 1e6", "whole number"}},
+        {"study --plot x.png", {"--plot x.png", "SVG", ".svg"}},
+        {"study --plot svg", {"--plot svg", "SVG", ".svg"}},
+        {"study --json --csv", {"--json", "--csv"}},
+        {"study --backend frob", {"--backend", "frob", "there are"}},
+        {"study --backend opencl,", {"--backend", "empty"}},
+        {"reduce sum x --sweep", {"reduce", "--sweep"}},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) must_refuse(NULL, rows[i].words, 2, rows[i].says, COUNT(rows[i].says));
+    static const bad_row failures[] = {
+        {"study --n 2^40", {"1099511627776 items of f32", "too many", device}},
+        {"study --n 64 --plot absent/x.svg", {"absent/x.svg", "No such file"}},
+    };
+    need_device();
+    for (size_t i = 0; i < COUNT(failures); i++)
+        must_refuse(NULL, failures[i].words, 1, failures[i].says, COUNT(failures[i].says));
+}
