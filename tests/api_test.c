@@ -251,6 +251,15 @@ static void test_events(void **state) {
     MUST(tally_reduce(plan, queue, in, N, out)); /* the first is slower */
     MUST(tally_queue_wait(queue));
     if (tally_event_seconds(marks[0], marks[1], &nothing) != TALLY_E_ARGUMENT) fail_msg("an event that was never recorded");
+    /* The least of several: on a busy machine any one of them may be held up. */
+    double least = 1e9;
+    for (int i = 0; i < 9; i++) {
+        MUST(tally_event_record(marks[1], queue));
+        MUST(tally_reduce(plan, queue, in, N, out));
+        MUST(tally_event_record(marks[2], queue));
+        MUST(tally_event_seconds(marks[1], marks[2], &once));
+        least = once < least ? once : least;
+    }
     MUST(tally_event_record(marks[0], queue));
     MUST(tally_event_record(marks[1], queue));
     MUST(tally_reduce(plan, queue, in, N, out));
@@ -262,7 +271,7 @@ static void test_events(void **state) {
     MUST(tally_event_seconds(marks[2], marks[3], &often)); /* waits by itself */
     MUST(tally_event_seconds(marks[0], marks[3], &all));
     assert_true(nothing >= 0 && once > 0);
-    if (often < 10 * once && often < 1e-2) fail_msg("%d reductions took %g s, one %g s", MANY, often, once);
+    if (often < 10 * least) fail_msg("%d reductions took %g s, one %g s", MANY, often, least);
     if (fabs(all - (nothing + once + often)) > 1e-3 * all) fail_msg("%g + %g + %g s are %g s", nothing, once, often, all);
     MUST(tally_event_record(marks[3], queue)); /* again */
     MUST(tally_event_seconds(marks[2], marks[3], &all));
