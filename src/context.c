@@ -105,6 +105,18 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     return TALLY_OK;
 }
 
+/* "PTX, SUBGROUPS": found before the first plan. */
+static void list_features(tally_context *context, char *text, size_t size) {
+    pthread_mutex_lock(&context->lock);
+    const bool probed = context->probed;
+    const unsigned features = context->features;
+    pthread_mutex_unlock(&context->lock);
+    snprintf(text, size, "%s", !probed ? "not looked for before the first plan" : features ? "" : "none");
+    for (size_t i = 0, used = 0; probed && tally_features[i].name && used < size; i++)
+        if (features & (1u << i))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", tally_features[i].name);
+}
+
 tally_status tally_context_describe(tally_context *context, char *text, size_t size) {
     tally_context_info info;
     tally_status status = tally_check_context(context, "tally_context_describe");
@@ -114,6 +126,8 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
     status = tally_context_get_info(context, &info);
     if (status) return status;
     const tally_device_info *device = &info.device;
+    char features[64];
+    list_features(context, features, sizeof(features));
     snprintf(text, size,
              "backend: %s\n"
              "device: %d, %s (%s)\n"
@@ -123,11 +137,12 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "compute units: %u\n"
              "memory: %.1f GiB\n"
              "host memory in place: %s\n"
+             "features: %s\n"
              "cache: %s%s%s\n"
              "programs: %llu built, %llu from disk, %llu from memory, %llu damaged entries\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
-             device->host_memory ? "yes" : "no", info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
+             device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
              info.cache_dir[0] ? "" : ")", (unsigned long long)info.programs_built, (unsigned long long)info.programs_from_disk,
              (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
     return TALLY_OK;

@@ -20,31 +20,90 @@
 
 /* ---- tables.c, variants.c ---------------------------------------------------------------------------------------- */
 
-typedef enum tally_kind { TALLY_KIND_FLOAT, TALLY_KIND_SIGNED, TALLY_KIND_UNSIGNED } tally_kind;
-typedef enum tally_accumulate { TALLY_ACCUMULATE_SAME, TALLY_ACCUMULATE_WIDE } tally_accumulate;
+typedef enum tally_kind {
+    TALLY_KIND_FLOAT,
+    TALLY_KIND_SIGNED,
+    TALLY_KIND_UNSIGNED,
+    TALLY_KIND_BOOL,
+    TALLY_KIND_COMPLEX
+} tally_kind;
 
-typedef enum tally_atomic { TALLY_ATOMIC_NONE, TALLY_ATOMIC_ADD } tally_atomic;
+/* Bits 1 << tally_kind. */
+enum {
+    TALLY_TAKES_FLOAT = 1 << TALLY_KIND_FLOAT,
+    TALLY_TAKES_INTEGER = 1 << TALLY_KIND_SIGNED | 1 << TALLY_KIND_UNSIGNED | 1 << TALLY_KIND_BOOL,
+    TALLY_TAKES_ANY = TALLY_TAKES_FLOAT | TALLY_TAKES_INTEGER,
+    TALLY_TAKES_COMPLEX = 1 << TALLY_KIND_COMPLEX
+};
+
+/* The words of the tables' columns: tables.h says what they mean. */
+typedef enum tally_accumulate {
+    TALLY_ACCUMULATE_SAME,
+    TALLY_ACCUMULATE_WIDE,
+    TALLY_ACCUMULATE_REAL,
+    TALLY_ACCUMULATE_MAGNITUDE,
+    TALLY_ACCUMULATE_COUNT,
+    TALLY_ACCUMULATE_TRUTH
+} tally_accumulate;
+
+typedef enum tally_gives {
+    TALLY_GIVES_ITEM,
+    TALLY_GIVES_WIDE,
+    TALLY_GIVES_UNSIGNED,
+    TALLY_GIVES_REAL,
+    TALLY_GIVES_MAGNITUDE,
+    TALLY_GIVES_INDEX,
+    TALLY_GIVES_COUNT,
+    TALLY_GIVES_TRUTH
+} tally_gives;
+
+typedef enum tally_additive {
+    TALLY_ADDITIVE_NO,
+    TALLY_ADDITIVE_UNIT,
+    TALLY_ADDITIVE_LINEAR,
+    TALLY_ADDITIVE_QUADRATIC
+} tally_additive;
 
 typedef struct tally_dtype_row {
     const char *name;
     uint32_t bytes;
     tally_kind kind;
+    tally_dtype compute;
     const char *summary;
 } tally_dtype_row;
 
+#define TALLY_ROW_FIELDS 4 /* with the end */
+#define TALLY_ROW_PARAMS 3
+
 typedef struct tally_op_row {
     const char *name;
+    unsigned takes;
+    uint32_t inputs;
     tally_accumulate accumulate;
-    const char *identity, *load, *combine, *finish, *empty;
+    tally_gives gives;
+    struct {
+        tally_dtype type; /* TALLY_DTYPE_DEFAULT: V */
+        const char *name;
+    } fields[TALLY_ROW_FIELDS]; /* none: the accumulator is a V */
+    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
     bool exact;
-    tally_atomic atomic;
+    tally_additive additive;
+    struct {
+        const char *name;
+        double value;
+    } params[TALLY_ROW_PARAMS];
     const char *summary;
 } tally_op_row;
 
 /* The rows; NULL for a value that is none. */
 const tally_dtype_row *tally_dtype_find(tally_dtype dtype);
 const tally_op_row *tally_op_find(tally_op op);
+/* The row that an op is for these items: complex and compensated ones have their own. NULL where there is none. */
+const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
+/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the dtype. */
 tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
+
+typedef struct tally_spec tally_spec;
 
 /* What a group of a variant owns. */
 typedef enum tally_shape {
@@ -62,12 +121,16 @@ typedef enum tally_stage {
     TALLY_STAGE_HOST     /* a partial each, combined on the host: the call blocks */
 } tally_stage;
 
+/* Where a plan's items are many enough that a larger group pays. */
+#define TALLY_LARGE_BYTES (UINT64_C(256) << 20)
+
 typedef struct tally_variant {
     tally_variant_info info;
     tally_shape shape;
     tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
+    uint32_t large_group_items;  /* for plans of at least TALLY_LARGE_BYTES; 0: as the rest */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 items */
     bool ladder;                 /* its kernels build on the stem "ladder" */
@@ -77,9 +140,8 @@ const char *tally_stage_name(tally_stage stage);
 const tally_variant *tally_variant_row(size_t index);
 /* The row of that name; NULL and "auto" give the default of the device's class. */
 tally_status tally_variant_find(const char *name, const tally_device_info *device, const tally_variant **out);
-/* Whether the device can run the variant with this accumulator and group; E_UNSUPPORTED with the reason if not. */
-tally_status tally_variant_check(const tally_variant *variant, const tally_device_info *device, tally_op op, tally_dtype in,
-                                 uint32_t group_items);
+/* Whether the device can run the spec's variant with its accumulator and group; E_UNSUPPORTED with the reason if not. */
+tally_status tally_variant_check(const tally_device_info *device, const tally_spec *spec);
 
 /* ---- registry.c --------------------------------------------------------------------------------------------------- */
 
@@ -114,7 +176,8 @@ typedef enum tally_tag {
     TALLY_TAG_QUEUE = 0x54515545,
     TALLY_TAG_PLAN = 0x54504c4e,
     TALLY_TAG_FEED = 0x54464545,
-    TALLY_TAG_EVENT = 0x54455654
+    TALLY_TAG_EVENT = 0x54455654,
+    TALLY_TAG_OP = 0x544f5043
 } tally_tag;
 
 typedef struct tally_program {
@@ -135,7 +198,7 @@ struct tally_context {
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
     bool probed;
-    unsigned features; /* bit i: the device accepted the trial build of feature i */
+    unsigned features; /* bit i: the device passed the trial of feature i */
     uint64_t built, from_disk, from_memory, damaged;
 };
 
@@ -175,16 +238,79 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out);
 tally_status tally_queue_open(tally_context *context, int wrap, void *native, tally_queue **out);
 
-/* ---- source.c, program.c -------------------------------------------------------------------------------------------- */
+/* ---- op.c ---------------------------------------------------------------------------------------------------------- */
+
+#define TALLY_MAX_FIELDS 16
+#define TALLY_MAX_PARAMS 16
+
+/* A user's operator: a copy of the descriptor and its texts. Plans share it. */
+struct tally_custom_op {
+    tally_tag tag;
+    atomic_int references;
+    tally_op_desc desc;
+    tally_op_field fields[TALLY_MAX_FIELDS];
+    tally_op_param params[TALLY_MAX_PARAMS];
+    char *texts; /* what all of them point into */
+};
+
+void tally_op_retain(tally_custom_op *op);
+
+/* ---- spec.c --------------------------------------------------------------------------------------------------------- */
+
+/* A type's size and alignment in a C struct. */
+typedef struct tally_layout {
+    uint32_t bytes, align;
+} tally_layout;
+
+/* One op of a plan, resolved for its items: what a row or a custom op says, with every type decided. */
+typedef struct tally_term {
+    const char *name;
+    tally_op op;                             /* TALLY_OP_NONE: a custom one */
+    tally_dtype value;                       /* V */
+    tally_dtype real;                        /* R */
+    tally_dtype natural;                     /* the result's type before it is converted; its parts' of a complex one */
+    tally_dtype out;                         /* each value of the result */
+    tally_dtype lane;                        /* a lane's accumulator within a chunk; TALLY_DTYPE_DEFAULT: as the rest */
+    uint32_t out_count;                      /* values of the result: 1 or 2 */
+    uint32_t field_count;                    /* 0: the accumulator is a V */
+    tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
+    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
+    bool is_custom; /* its texts are the user's: of fields, those of each field */
+    uint32_t param_count;
+    tally_op_param params[TALLY_MAX_PARAMS];
+    bool exact;
+    tally_additive additive;
+    tally_layout acc, result, param;
+    uint32_t acc_offset; /* in the accumulator of all terms */
+} tally_term;
 
 /* What a program is specialised for. */
-typedef struct tally_spec {
-    tally_op op;
-    tally_dtype in, out;
+struct tally_spec {
+    tally_dtype in;
+    uint32_t inputs, term_count;
+    tally_term *terms; /* freed by tally_spec_free */
+    tally_layout acc, result, param;
+    tally_custom_op *custom; /* retained; NULL: the ops are rows */
+    tally_accuracy accuracy;
     const tally_variant *variant;
     uint32_t group_items, factor;
     unsigned features; /* of the device: tally_features */
-} tally_spec;
+};
+
+/* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device. */
+tally_status tally_spec_resolve(const tally_device_info *device, const tally_reduce_desc *given, tally_reduce_desc *desc,
+                                tally_spec *spec);
+void tally_spec_free(tally_spec *spec);
+/* Where the result's value `index` is; false beyond the last. */
+bool tally_spec_result(const tally_spec *spec, uint32_t index, tally_result_info *info);
+/* Writes the parameters as the kernels' PARAMS, of spec->param.bytes. */
+void tally_spec_pack_params(const tally_spec *spec, void *to);
+/* Items of a group that share a chunk, so that each loads 16 bytes. */
+uint32_t tally_chunk_team(size_t item_bytes);
+/* Whether the op combines to the same bits in any order. */
+bool tally_spec_exact(const tally_spec *spec);
+
+/* ---- source.c, program.c -------------------------------------------------------------------------------------------- */
 
 /* The whole source text, to be freed with free(). Errors: E_MEMORY, E_INTERNAL for a stem that the backend lacks. */
 tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes);
@@ -196,9 +322,11 @@ tally_status tally_program_of_stem(tally_context *context, const char *stem, uin
 /* The self-test of the context's device; E_UNSUPPORTED with the reason if it fails. Called with the context's lock held. */
 tally_status tally_probe(tally_context *context);
 
-/* What some devices of a backend have beyond the standard, told by a trial build of the stem; the name is defined in every program. */
+/* What some devices of a backend have beyond the standard, told by a trial of the stem: it is built, run and checked. The name is
+ * defined in the programs of the variants whose stem says `used`; NULL: in every program. */
 typedef struct tally_feature {
-    const char *name, *stem;
+    const char *name, *stem, *used;
+    bool on_cpus; /* CPUs are tried too */
 } tally_feature;
 extern const tally_feature tally_features[];
 
@@ -214,12 +342,12 @@ struct tally_plan {
     tally_tag tag;
     tally_context *context;
     tally_spec spec;
-    tally_dtype acc;
     uint64_t max_n;
     uint64_t run; /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
     void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
-    void *host; /* TALLY_STAGE_HOST: the partials */
+    void *host;   /* TALLY_STAGE_HOST: the partials */
+    void *params; /* the kernels' PARAMS */
 };
 
 /* Groups and chunks per group (of the canonical shapes) for n items. */
@@ -236,14 +364,24 @@ typedef struct tally_target {
     bool result;
 } tally_target;
 
-/* Enqueue one stage each. to->result needs a single group in tally_plan_partials. */
-tally_status tally_plan_partials(tally_plan *plan, void *queue, void *in, uint64_t in_offset, uint64_t n,
-                                 tally_geometry geometry, tally_target to);
-tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, tally_target to);
+/* Where items are: of each input the memory and the offset of the first, in items. `base` is that item's index in the whole input. */
+typedef struct tally_source {
+    void *mem[TALLY_MAX_INPUTS];
+    uint64_t offset[TALLY_MAX_INPUTS];
+    uint64_t base;
+} tally_source;
+
+/* Enqueue one stage each. to->result needs a single group in tally_plan_partials. `n` of tally_plan_finish: items in the whole input. */
+tally_status tally_plan_partials(tally_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_geometry geometry,
+                                 tally_target to);
+tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n, tally_target to);
+
+/* Errors: E_ARGUMENT naming `call`. */
+tally_status tally_check_plan(const tally_plan *plan, const char *call);
 
 /* ---- host_ops.c ------------------------------------------------------------------------------------------------------ */
 
-/* Combines `count` accumulators of a built-in op in sequence, into the first. */
-void tally_host_combine(tally_op op, tally_dtype acc, void *accumulators, uint64_t count);
+/* Combines `count` accumulators of rows in sequence, into the first. Custom ops are not compiled for the host. */
+void tally_host_combine(const tally_spec *spec, void *accumulators, uint64_t count);
 
 #endif

@@ -21,7 +21,7 @@
 #define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
 
 typedef struct feed_slot {
-    tally_buffer *staging, *items;
+    tally_buffer *staging[TALLY_MAX_INPUTS], *items[TALLY_MAX_INPUTS];
     tally_queue *queue;
 } feed_slot;
 
@@ -36,7 +36,12 @@ struct tally_feed {
     tally_buffer *result;
     tally_buffer *levels[LEVELS]; /* FAN_IN accumulators each */
     uint64_t counts[LEVELS];
+    uint64_t added; /* items that the levels stand for */
 };
+
+static uint32_t input_count(const tally_feed *feed) {
+    return feed->plan->spec.inputs;
+}
 
 static size_t item_bytes(const tally_feed *feed) {
     return tally_dtype_bytes(feed->plan->spec.in);
@@ -45,19 +50,24 @@ static size_t item_bytes(const tally_feed *feed) {
 static tally_status open_slot(tally_feed *feed, feed_slot *slot) {
     tally_context *context = feed->plan->context;
     const uint64_t bytes = feed->staging_items * item_bytes(feed);
-    tally_status status = tally_buffer_open(context, TALLY_MEM_STAGING, NULL, bytes, &slot->staging);
-    if (status) return status;
-    if (context->info.host_memory)
-        status = tally_buffer_open(context, TALLY_MEM_HOST, slot->staging->host, bytes, &slot->items);
-    else
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &slot->items);
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++) {
+        status = tally_buffer_open(context, TALLY_MEM_STAGING, NULL, bytes, &slot->staging[k]);
+        if (status) break;
+        if (context->info.host_memory)
+            status = tally_buffer_open(context, TALLY_MEM_HOST, slot->staging[k]->host, bytes, &slot->items[k]);
+        else
+            status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &slot->items[k]);
+    }
     return status ? status : tally_queue_open(context, 0, NULL, &slot->queue);
 }
 
 static void close_slot(feed_slot *slot) {
     tally_queue_destroy(slot->queue);
-    tally_buffer_destroy(slot->items);
-    tally_buffer_destroy(slot->staging);
+    for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+        tally_buffer_destroy(slot->items[k]);
+        tally_buffer_destroy(slot->staging[k]);
+    }
     *slot = (feed_slot){0};
 }
 
@@ -87,8 +97,8 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     feed->staging_items = spans * feed->span_items;
 
     for (int i = 0; i < LEVELS && !status; i++)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * tally_dtype_bytes(plan->acc), &feed->levels[i]);
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, tally_dtype_bytes(plan->spec.out), &feed->result);
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * plan->spec.acc.bytes, &feed->levels[i]);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->spec.result.bytes, &feed->result);
     if (!status) status = open_slot(feed, &feed->slots[0]);
 done:
     if (status)
@@ -111,6 +121,7 @@ static tally_status wait_all(tally_feed *feed) {
 static void reset(tally_feed *feed) {
     wait_all(feed);
     feed->filled = 0;
+    feed->added = 0;
     memset(feed->counts, 0, sizeof(feed->counts));
 }
 
@@ -129,7 +140,7 @@ void tally_feed_destroy(tally_feed *feed) {
 static tally_status raise_level(tally_feed *feed, int i) {
     tally_status status = wait_all(feed);
     if (!status)
-        status = tally_plan_finish(feed->plan, feed->slots[0].queue->handle, feed->levels[i]->mem, feed->counts[i],
+        status = tally_plan_finish(feed->plan, feed->slots[0].queue->handle, feed->levels[i]->mem, feed->counts[i], feed->added,
                                    (tally_target){.mem = feed->levels[i + 1]->mem, .offset = feed->counts[i + 1]});
     if (!status) status = wait_all(feed);
     feed->counts[i + 1]++;
@@ -138,12 +149,15 @@ static tally_status raise_level(tally_feed *feed, int i) {
 }
 
 /* Reduces `n` items that lie in `items` to partials of level 0. Only the last items of all may end within a span. */
-static tally_status add(tally_feed *feed, tally_queue *queue, const tally_buffer *items, uint64_t n) {
+static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *const *items, uint64_t n) {
     const uint64_t spans = n / feed->span_items + (n % feed->span_items != 0);
-    tally_status status = tally_plan_partials(feed->plan, queue->handle, items->mem, 0, n,
-                                              (tally_geometry){.groups = spans, .run = feed->plan->run},
-                                              (tally_target){.mem = feed->levels[0]->mem, .offset = feed->counts[0]});
+    tally_source source = {.base = feed->added};
+    for (uint32_t k = 0; k < input_count(feed); k++) source.mem[k] = items[k]->mem;
+    tally_status status =
+        tally_plan_partials(feed->plan, queue->handle, &source, n, (tally_geometry){.groups = spans, .run = feed->plan->run},
+                            (tally_target){.mem = feed->levels[0]->mem, .offset = feed->counts[0]});
     feed->counts[0] += spans;
+    feed->added += n;
     for (int i = 0; i < LEVELS && feed->counts[i] == FAN_IN && !status; i++) {
         if (i + 1 == LEVELS) return tally_fail(TALLY_E_UNSUPPORTED, "tally_feed_push: more items than a feed can count");
         status = raise_level(feed, i);
@@ -151,20 +165,31 @@ static tally_status add(tally_feed *feed, tally_queue *queue, const tally_buffer
     return status;
 }
 
+/* Items, one array for each input, of which the first `done` are taken. */
+typedef struct piece {
+    const void *const *items;
+    uint64_t done;
+} piece;
+
+static const void *piece_at(const tally_feed *feed, const piece *from, uint32_t k) {
+    return (const char *)from->items[k] + from->done * item_bytes(feed);
+}
+
 /* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
-static tally_status add_in_place(tally_feed *feed, const void *items, uint64_t n, uint64_t *taken) {
+static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     uint64_t spans = FAN_IN - feed->counts[0];
     const uint64_t largest = feed->plan->context->info.max_buffer_bytes / (feed->span_items * item_bytes(feed));
     if (spans > largest) spans = largest ? largest : 1;
     *taken = n < spans * feed->span_items ? n : spans * feed->span_items;
-    tally_buffer *buffer;
-    tally_status status =
-        tally_buffer_open(feed->plan->context, TALLY_MEM_HOST, (void *)(uintptr_t)items, *taken * item_bytes(feed), &buffer);
-    if (status) return status;
+    tally_buffer *buffers[TALLY_MAX_INPUTS] = {NULL};
     tally_queue *queue = feed->slots[0].queue;
-    status = add(feed, queue, buffer, *taken);
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+        status = tally_buffer_open(feed->plan->context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
+                                   *taken * item_bytes(feed), &buffers[k]);
+    if (!status) status = add(feed, queue, buffers, *taken);
     if (!status) status = tally_queue_wait(queue);
-    tally_buffer_destroy(buffer);
+    for (uint32_t k = 0; k < input_count(feed); k++) tally_buffer_destroy(buffers[k]);
     return status;
 }
 
@@ -173,7 +198,9 @@ static tally_status flush(tally_feed *feed) {
     feed_slot *slot = &feed->slots[feed->current];
     tally_status status = TALLY_OK;
     if (!feed->plan->context->info.host_memory)
-        status = tally_buffer_write(slot->queue, slot->items, 0, slot->staging->host, feed->filled * item_bytes(feed));
+        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+            status =
+                tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, feed->filled * item_bytes(feed));
     if (!status) status = add(feed, slot->queue, slot->items, feed->filled);
     feed->filled = 0;
     feed->current = (feed->current + 1) % SLOTS;
@@ -183,7 +210,7 @@ static tally_status flush(tally_feed *feed) {
 }
 
 /* Copies what fits into the current slot's staging; a full one is flushed. */
-static tally_status add_by_copy(tally_feed *feed, const void *items, uint64_t n, uint64_t *taken) {
+static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     feed_slot *slot = &feed->slots[feed->current];
     if (!slot->queue) {
         const tally_status status = open_slot(feed, slot);
@@ -192,37 +219,58 @@ static tally_status add_by_copy(tally_feed *feed, const void *items, uint64_t n,
     const uint64_t room = feed->staging_items - feed->filled;
     const size_t bytes = item_bytes(feed);
     *taken = n < room ? n : room;
-    memcpy((char *)slot->staging->host + feed->filled * bytes, items, *taken * bytes);
+    for (uint32_t k = 0; k < input_count(feed); k++)
+        memcpy((char *)slot->staging[k]->host + feed->filled * bytes, piece_at(feed, from, k), *taken * bytes);
     feed->filled += *taken;
     return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
 }
 
-static tally_status push(tally_feed *feed, const void *items, uint64_t n, bool last) {
-    const size_t bytes = item_bytes(feed);
-    const bool in_place = feed->plan->context->info.host_memory && (uintptr_t)items % bytes == 0;
-    const char *next = items;
-    while (n) {
-        const uint64_t whole = last ? n : n - n % feed->span_items;
+/* Whether the device may read all inputs where they lie: at addresses that suit their parts. */
+static bool fit_in_place(const tally_feed *feed, const void *const *items) {
+    const tally_dtype_row *row = tally_dtype_find(feed->plan->spec.in);
+    const uintptr_t align = row->kind == TALLY_KIND_COMPLEX ? row->bytes / 2 : row->bytes;
+    bool fit = feed->plan->context->info.host_memory;
+    for (uint32_t k = 0; k < input_count(feed); k++) fit = fit && (uintptr_t)items[k] % align == 0;
+    return fit;
+}
+
+static tally_status push(tally_feed *feed, const void *const *items, uint64_t n, bool last) {
+    const bool in_place = n && fit_in_place(feed, items);
+    piece from = {.items = items};
+    while (from.done < n) {
+        const uint64_t left = n - from.done, whole = last ? left : left - left % feed->span_items;
         uint64_t taken = 0;
-        const tally_status status =
-            in_place && !feed->filled && whole ? add_in_place(feed, next, whole, &taken) : add_by_copy(feed, next, n, &taken);
+        const tally_status status = in_place && !feed->filled && whole ? add_in_place(feed, &from, whole, &taken)
+                                                                       : add_by_copy(feed, &from, left, &taken);
         if (status) return reset(feed), status;
-        next += taken * bytes;
-        n -= taken;
+        from.done += taken;
     }
     return TALLY_OK;
 }
 
-static tally_status check(const tally_feed *feed, const void *items, uint64_t n, const char *call) {
+static tally_status check(const tally_feed *feed, const void *const *items, uint64_t n, const char *call) {
     if (!feed) return tally_fail(TALLY_E_ARGUMENT, "%s: feed is NULL", call);
     if (feed->tag != TALLY_TAG_FEED) return tally_fail(TALLY_E_ARGUMENT, "%s: feed is no feed", call);
     if (n > MAX_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "%s: n is beyond any memory", call);
-    return n ? tally_check_pointer(items, call, "items") : TALLY_OK;
+    tally_status status = n ? tally_check_pointer(items, call, "items") : TALLY_OK;
+    for (uint32_t k = 0; n && k < input_count(feed) && !status; k++) status = tally_check_pointer(items[k], call, "items");
+    return status;
+}
+
+static tally_status check_single(const tally_feed *feed, const char *call) {
+    if (!feed || feed->tag != TALLY_TAG_FEED || input_count(feed) == 1) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s: %s has %u inputs: %s_inputs takes them", call, feed->plan->spec.terms[0].name,
+                      input_count(feed), call);
+}
+
+tally_status tally_feed_push_inputs(tally_feed *feed, const void *const *items, uint64_t n) {
+    const tally_status status = check(feed, items, n, "tally_feed_push");
+    return status ? status : push(feed, items, n, false);
 }
 
 tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n) {
-    const tally_status status = check(feed, items, n, "tally_feed_push");
-    return status ? status : push(feed, items, n, false);
+    const tally_status status = check_single(feed, "tally_feed_push");
+    return status ? status : tally_feed_push_inputs(feed, &items, n);
 }
 
 /* Folds the levels from below, each into one more accumulator of the next, and finishes the highest. */
@@ -235,13 +283,13 @@ static tally_status fold(tally_feed *feed, void *result) {
     if (!status) status = wait_all(feed);
     tally_queue *queue = feed->slots[0].queue;
     if (!status)
-        status = tally_plan_finish(feed->plan, queue->handle, feed->levels[top]->mem, feed->counts[top],
+        status = tally_plan_finish(feed->plan, queue->handle, feed->levels[top]->mem, feed->counts[top], feed->added,
                                    (tally_target){.mem = feed->result->mem, .result = true});
     if (!status) status = tally_buffer_read(queue, feed->result, 0, result, feed->result->bytes);
     return status ? status : tally_queue_wait(queue);
 }
 
-tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result) {
+tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_status status = check(feed, items, n, "tally_feed_finish");
     if (!status) status = tally_check_pointer(result, "tally_feed_finish", "result");
     if (status) return status;
@@ -252,18 +300,51 @@ tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, 
     return status;
 }
 
-tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
-                               void *result) {
-    tally_status status = tally_check_context(context, "tally_reduce_host");
-    if (!status && n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "tally_reduce_host: n is beyond any memory");
-    if (!status && n) status = tally_check_pointer(items, "tally_reduce_host", "items");
-    if (!status) status = tally_check_pointer(result, "tally_reduce_host", "result");
+tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result) {
+    const tally_status status = check_single(feed, "tally_feed_finish");
+    return status ? status : tally_feed_finish_inputs(feed, &items, n, result);
+}
+
+tally_plan *tally_feed_plan(tally_feed *feed) {
+    return feed && feed->tag == TALLY_TAG_FEED ? feed->plan : NULL;
+}
+
+/* ---- host arrays ---------------------------------------------------------------------------------------------------- */
+
+static tally_status reduce_host(tally_context *context, const tally_reduce_desc *given, const void *const *items, uint64_t n,
+                                void *result, const char *call) {
+    tally_status status = TALLY_OK;
+    if (n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "%s: n is beyond any memory", call);
+    if (!status) status = tally_check_pointer(result, call, "result");
     if (status) return status;
-    const uint64_t most = tally_dtype_bytes(dtype) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(dtype) : 1;
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = dtype, .max_n = n && n < most ? n : most};
+    tally_reduce_desc desc = {0};
+    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
+    const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
+    desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
     tally_feed *feed = NULL;
     status = tally_feed_create(context, &desc, &feed);
-    if (!status) status = tally_feed_finish(feed, items, n, result);
+    if (!status) status = tally_feed_finish_inputs(feed, items, n, result);
     tally_feed_destroy(feed);
     return status;
+}
+
+tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
+                               void *result) {
+    const char *call = "tally_reduce_host";
+    tally_status status = tally_check_context(context, call);
+    if (!status && n && n <= MAX_ITEMS) status = tally_check_pointer(items, call, "items");
+    if (!status && tally_op_inputs(op) > 1)
+        status = tally_fail(TALLY_E_ARGUMENT, "%s: %s has %u inputs: %s_inputs takes them", call, tally_op_name(op),
+                            tally_op_inputs(op), call);
+    if (status) return status;
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = dtype};
+    return reduce_host(context, &desc, &items, n, result, call);
+}
+
+tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
+                                      uint64_t n, void *result) {
+    const char *call = "tally_reduce_host_inputs";
+    tally_status status = tally_check_context(context, call);
+    if (!status) status = tally_check_pointer(desc, call, "desc");
+    return status ? status : reduce_host(context, desc, items, n, result, call);
 }

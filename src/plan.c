@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The planner of reductions: what is launched, with which geometry and how much workspace. The launches are in reduce.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,6 @@
  * 100, 1 79 to 90. A group of fewer than 8 chunks (128 KiB of f32) would cost more to start than to run. */
 #define CPU_GROUPS_PER_UNIT 64
 #define CPU_MIN_RUN 8
-
-#define MAX_FACTOR 65536
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
@@ -98,72 +97,36 @@ uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n) {
     return within + across;
 }
 
-static tally_status check_desc(const tally_context *context, const tally_reduce_desc *given, tally_reduce_desc *desc,
-                               tally_spec *spec) {
-    const char *call = "tally_plan_create";
-    if (!given) return tally_fail(TALLY_E_ARGUMENT, "%s: desc is NULL", call);
-    if (given->size < offsetof(tally_reduce_desc, out) || given->size > sizeof(*given))
-        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.size is %zu: sizeof(tally_reduce_desc) is %zu", call, given->size,
-                          sizeof(*given));
-    *desc = (tally_reduce_desc){0};
-    memcpy(desc, given, given->size);
-    if (!tally_op_find(desc->op)) return tally_fail(TALLY_E_ARGUMENT, "%s: desc.op is %d: no such op", call, (int)desc->op);
-    if (!tally_dtype_find(desc->in))
-        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.in is %d: no such dtype", call, (int)desc->in);
-    const tally_dtype result = tally_result_dtype(desc->op, desc->in);
-    if (desc->out && !tally_dtype_find(desc->out))
-        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.out is %d: no such dtype", call, (int)desc->out);
-    if (desc->out && desc->out != result)
-        return tally_fail(TALLY_E_UNSUPPORTED, "%s: %s of %s gives %s, not %s", call, tally_op_name(desc->op),
-                          tally_dtype_name(desc->in), tally_dtype_name(result), tally_dtype_name(desc->out));
-    const tally_variant *variant;
-    tally_status status = tally_variant_find(desc->variant, &context->info, &variant);
-    if (status) return status;
-    if (!desc->group_items) desc->group_items = variant->info.group_items;
-    if (!desc->factor) desc->factor = variant->info.factor;
-    if (desc->factor && !variant->info.factor)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.factor is %u: variant %s has no factor", call, desc->factor,
-                          variant->info.name);
-    if (desc->factor > MAX_FACTOR)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: desc.factor is %u: at most %d", call, desc->factor, MAX_FACTOR);
-    if (!desc->max_n) desc->max_n = context->info.memory_bytes / tally_dtype_bytes(desc->in);
-    if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "%s: desc.max_n is beyond any memory", call);
-    status = tally_variant_check(variant, &context->info, desc->op, desc->in, desc->group_items);
-    if (status) return status;
-    *spec = (tally_spec){.op = desc->op,
-                         .in = desc->in,
-                         .out = result,
-                         .variant = variant,
-                         .group_items = desc->group_items,
-                         .factor = desc->factor};
-    return TALLY_OK;
-}
-
 tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out) {
     tally_reduce_desc desc;
     tally_spec spec;
     void *program;
     tally_status status = tally_check_context(context, "tally_plan_create");
     if (!status) status = tally_check_pointer(out, "tally_plan_create", "out");
-    if (!status) status = check_desc(context, given, &desc, &spec);
-    if (!status) status = tally_program_get(context, &spec, &program);
+    if (!status) status = tally_spec_resolve(&context->info, given, &desc, &spec);
     if (status) return status;
 
     tally_plan *plan = calloc(1, sizeof(*plan));
-    if (!plan) return tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    if (!plan) return tally_spec_free(&spec), tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    const uint32_t team = tally_chunk_team(tally_dtype_bytes(spec.in));
     *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
                          .context = context,
                          .spec = spec,
-                         .acc = tally_accumulator_dtype(spec.op, spec.in),
                          .max_n = desc.max_n,
-                         .run = spec.variant->shape == TALLY_SHAPE_CHUNKS ? spec.group_items / 32 : 0};
+                         .run = spec.variant->shape == TALLY_SHAPE_CHUNKS ? spec.group_items / team : 0};
     tally_context_retain(context);
     const tally_backend *backend = context->backend;
-    status = backend->kernel_create(context->device, program, "tally_partials", &plan->partials_kernel);
+    plan->params = malloc(spec.param.bytes);
+    if (plan->params)
+        tally_spec_pack_params(&spec, plan->params);
+    else
+        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    if (!status) status = tally_program_get(context, &spec, &program);
+    if (!status) status = backend->kernel_create(context->device, program, "tally_partials", &plan->partials_kernel);
     if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
     if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
         status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
-    const uint64_t workspace_bytes = workspace_items(plan) * tally_dtype_bytes(plan->acc);
+    const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
     if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
@@ -179,12 +142,49 @@ void tally_plan_destroy(tally_plan *plan) {
     tally_context *context = plan->context;
     tally_buffer_destroy(plan->workspace);
     free(plan->host);
+    free(plan->params);
     if (plan->init_kernel) context->backend->kernel_close(context->device, plan->init_kernel);
     if (plan->finish_kernel) context->backend->kernel_close(context->device, plan->finish_kernel);
     if (plan->partials_kernel) context->backend->kernel_close(context->device, plan->partials_kernel);
+    tally_spec_free(&plan->spec);
     plan->tag = 0;
     free(plan);
     tally_context_destroy(context);
+}
+
+tally_status tally_check_plan(const tally_plan *plan, const char *call) {
+    if (!plan) return tally_fail(TALLY_E_ARGUMENT, "%s: plan is NULL", call);
+    if (plan->tag != TALLY_TAG_PLAN) return tally_fail(TALLY_E_ARGUMENT, "%s: plan is no plan", call);
+    return TALLY_OK;
+}
+
+uint64_t tally_plan_result_bytes(const tally_plan *plan) {
+    return plan && plan->tag == TALLY_TAG_PLAN ? plan->spec.result.bytes : 0;
+}
+
+int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result) {
+    return plan && plan->tag == TALLY_TAG_PLAN && result && tally_spec_result(&plan->spec, index, result);
+}
+
+tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value) {
+    tally_status status = tally_check_plan(plan, "tally_plan_set_param");
+    if (!status) status = tally_check_pointer(name, "tally_plan_set_param", "name");
+    if (status) return status;
+    bool found = false;
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t t = 0; t < plan->spec.term_count; t++)
+        for (uint32_t i = 0; i < plan->spec.terms[t].param_count; i++) {
+            tally_op_param *param = &plan->spec.terms[t].params[i];
+            if (!strcmp(param->name, name)) param->value = value, found = true;
+            if (used < sizeof(names))
+                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", param->name);
+        }
+    if (!found)
+        return tally_fail(TALLY_E_ARGUMENT, "tally_plan_set_param: unknown parameter '%s': there %s%s", name,
+                          used ? "are " : "is none", names);
+    tally_spec_pack_params(&plan->spec, plan->params);
+    return TALLY_OK;
 }
 
 const char *tally_plan_variant(const tally_plan *plan) {

@@ -97,14 +97,40 @@ tally_status tally_probe(tally_context *context) {
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
 const tally_feature tally_features[] = {
-    {"PTX", "feature_ptx"}, /* NVIDIA's inline assembly in OpenCL: shuffles, barriers of a warp, atomics on floats */
-    {NULL, NULL},
+    /* NVIDIA's inline assembly in OpenCL: shuffles, barriers of a warp, atomics on floats. A CPU has none, and POCL prints the
+     * compiler's complaint. */
+    {"PTX", "feature_ptx", NULL, false},
+    /* Registers exchanged within an OpenCL sub-group. */
+    {"SUBGROUPS", "feature_subgroups", "group_value", true},
+    {NULL, NULL, NULL, false},
 };
 
-/* Whether the device takes the stem, by a trial build whose verdict the cache keeps. */
+enum { TRIAL_ITEMS = 64 };
+
+/* Builds the trial and runs it in one group. */
+static tally_status run_trial(tally_context *context, const char *source, probe_run *run, float verdicts[TRIAL_ITEMS]) {
+    const tally_backend *backend = context->backend;
+    void *device = context->device;
+    uint64_t bytes = TRIAL_ITEMS * sizeof(verdicts[0]);
+    tally_status status = backend->program_create(device, TALLY_PROGRAM_SOURCE, source, strlen(source), &run->program);
+    if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
+    if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
+    if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
+    if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TRIAL_ITEMS, 1, &(tally_arg){.mem = run->out});
+    if (!status) status = backend->copy_out(run->queue, run->out, 0, verdicts, bytes);
+    if (run->queue) {
+        const tally_status waited = backend->queue_wait(run->queue);
+        if (!status) status = waited;
+    }
+    return status;
+}
+
+/* Whether every item of the stem's trial found it right. The cache keeps the verdict, unless the trial failed for a reason that may
+ * pass: then the device goes without, for this context. */
 static bool has_feature(tally_context *context, const char *stem) {
     char *source;
-    if (tally_source_of_stem(context->backend, stem, 1, &source)) return false;
+    if (tally_source_of_stem(context->backend, stem, TRIAL_ITEMS, &source)) return false;
     const tally_key key = tally_cache_key(&context->info, source, strlen(source));
     bool damaged = false, has = false;
     size_t bytes = 0;
@@ -112,10 +138,13 @@ static bool has_feature(tally_context *context, const char *stem) {
     if (verdict) {
         has = bytes == 1 && verdict[0] == 'y';
     } else {
-        void *program = NULL;
-        has = !context->backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, strlen(source), &program);
-        if (program) context->backend->program_close(context->device, program);
-        tally_cache_store(context->cache, key, has ? "y" : "n", 1);
+        probe_run run = {0};
+        float verdicts[TRIAL_ITEMS] = {0};
+        const tally_status status = run_trial(context, source, &run, verdicts);
+        close_run(context, &run);
+        has = !status;
+        for (size_t i = 0; i < TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
+        if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
     }
     context->damaged += damaged;
     free(verdict);
@@ -124,8 +153,7 @@ static bool has_feature(tally_context *context, const char *stem) {
 }
 
 void tally_find_features(tally_context *context) {
-    /* A CPU has none of them, and POCL prints the compiler's complaint. */
-    if (context->info.device_class == TALLY_CLASS_CPU) return;
+    const bool cpu = context->info.device_class == TALLY_CLASS_CPU;
     for (size_t i = 0; tally_features[i].name; i++)
-        if (has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
+        if ((!cpu || tally_features[i].on_cpus) && has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
 }

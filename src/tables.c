@@ -5,13 +5,42 @@
 
 #include "core.h"
 
-#define DTYPE_ROW(id, value, name, bytes, kind, c_type, summary) [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, summary},
+#define DTYPE_ROW(id, value, name, bytes, kind, compute, summary)                                                              \
+    [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, TALLY_##compute, summary},
 static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(DTYPE_ROW)};
 
-#define OP_ROW(extra, id, value, name, accumulate, identity, load, combine, finish, empty, exact, atomic, summary)             \
-    [TALLY_##id] = {name,  TALLY_ACCUMULATE_##accumulate, #identity, #load, #combine, #finish, #empty,                         \
-                    exact, TALLY_ATOMIC_##atomic,         summary},
+/* The columns that are lists: fields and parameters, each with an end. */
+#define SCALAR
+#define NONE
+#define F(type, name) {FIELD_##type, #name},
+#define P(name, value) {#name, value},
+#define FIELD_V TALLY_DTYPE_DEFAULT
+#define FIELD_u64 TALLY_U64
+#define OP_ROW(extra, id, value, name, takes, inputs, accumulate, gives, acc, identity, load, combine, first, second, empty,   \
+               second_empty, exact, additive, params, summary)                                                                 \
+    [TALLY_##id] = {name,                                                                                                      \
+                    TALLY_TAKES_##takes,                                                                                       \
+                    inputs,                                                                                                    \
+                    TALLY_ACCUMULATE_##accumulate,                                                                             \
+                    TALLY_GIVES_##gives,                                                                                       \
+                    {acc{TALLY_DTYPE_DEFAULT, NULL}},                                                                          \
+                    #identity,                                                                                                 \
+                    #load,                                                                                                     \
+                    #combine,                                                                                                  \
+                    #first,                                                                                                    \
+                    #second,                                                                                                   \
+                    #empty,                                                                                                    \
+                    #second_empty,                                                                                             \
+                    exact,                                                                                                     \
+                    TALLY_ADDITIVE_##additive,                                                                                 \
+                    {params{NULL, 0}},                                                                                         \
+                    summary},
 static const tally_op_row ops[TALLY_OP_END] = {TALLY_OP_TABLE(OP_ROW, )};
+static const tally_op_row complex_ops[TALLY_OP_END] = {TALLY_COMPLEX_OP_TABLE(OP_ROW, )};
+static const tally_op_row compensated_ops[TALLY_OP_END] = {TALLY_COMPENSATED_OP_TABLE(OP_ROW, )};
+
+#define ACCURACY_NAME(id, value, name, summary) [TALLY_ACCURACY_##id] = name,
+static const char *const accuracy_names[TALLY_ACCURACY_END] = {TALLY_ACCURACY_TABLE(ACCURACY_NAME)};
 
 #define STATUS_NAME(id, value, text) [TALLY_##id] = "TALLY_" #id,
 static const char *const status_names[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_NAME)};
@@ -31,6 +60,15 @@ const tally_dtype_row *tally_dtype_find(tally_dtype dtype) {
 
 const tally_op_row *tally_op_find(tally_op op) {
     return IN_TABLE(op, TALLY_OP_END) && ops[op].name ? &ops[op] : NULL;
+}
+
+const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    const tally_dtype_row *type = tally_dtype_find(in);
+    if (!tally_op_find(op) || !type) return NULL;
+    const tally_op_row *row = accuracy == TALLY_ACCURACY_COMPENSATED ? &compensated_ops[op]
+                              : type->kind == TALLY_KIND_COMPLEX     ? &complex_ops[op]
+                                                                     : &ops[op];
+    return row->name && row->takes & 1u << type->kind ? row : NULL;
 }
 
 const char *tally_version(void) {
@@ -57,6 +95,10 @@ const char *tally_dtype_name(tally_dtype dtype) {
 size_t tally_dtype_bytes(tally_dtype dtype) {
     const tally_dtype_row *row = tally_dtype_find(dtype);
     return row ? row->bytes : 0;
+}
+
+const char *tally_accuracy_name(tally_accuracy accuracy) {
+    return IN_TABLE(accuracy, TALLY_ACCURACY_END) ? accuracy_names[accuracy] : NULL;
 }
 
 const char *tally_op_name(tally_op op) {
@@ -98,14 +140,17 @@ tally_status tally_op_from_name(const char *name, tally_op *out) {
     return tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': there are %s", name, names);
 }
 
-tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in) {
+uint32_t tally_op_inputs(tally_op op) {
     const tally_op_row *row = tally_op_find(op);
-    const tally_dtype_row *type = tally_dtype_find(in);
-    if (!row || !type) return TALLY_DTYPE_DEFAULT;
-    return row->accumulate == TALLY_ACCUMULATE_WIDE && type->kind != TALLY_KIND_FLOAT ? TALLY_U64 : in;
+    return row ? row->inputs : 0;
 }
 
-tally_dtype tally_result_dtype(tally_op op, tally_dtype in) {
-    const tally_dtype acc = tally_accumulator_dtype(op, in);
-    return acc == TALLY_U64 && tally_dtype_find(in)->kind == TALLY_KIND_SIGNED ? TALLY_I64 : acc;
+const char *tally_op_param_name(tally_op op, uint32_t index, double *value) {
+    const tally_op_row *row = tally_op_find(op);
+    for (uint32_t i = 0; row && row->params[i].name; i++) {
+        if (i < index) continue;
+        if (value) *value = row->params[i].value;
+        return row->params[i].name;
+    }
+    return NULL;
 }

@@ -36,13 +36,18 @@ extern "C" {
 typedef enum tally_status { TALLY_STATUS_TABLE(TALLY_ROW) TALLY_STATUS_END } tally_status;
 #undef TALLY_ROW
 
-#define TALLY_ROW(id, value, name, bytes, kind, c_type, summary) TALLY_##id = value,
+#define TALLY_ROW(id, value, name, bytes, kind, compute, summary) TALLY_##id = value,
 typedef enum tally_dtype { TALLY_DTYPE_DEFAULT = 0, TALLY_DTYPE_TABLE(TALLY_ROW) TALLY_DTYPE_END } tally_dtype;
 #undef TALLY_ROW
 
-#define TALLY_ROW(extra, id, value, name, accumulate, identity, load, combine, finish, empty, exact, atomic, summary)          \
+#define TALLY_ROW(extra, id, value, name, takes, inputs, accumulate, gives, acc, identity, load, combine, first, second,       \
+                  empty, second_empty, exact, additive, params, summary)                                                       \
     TALLY_##id = value,
 typedef enum tally_op { TALLY_OP_NONE = 0, TALLY_OP_TABLE(TALLY_ROW, ) TALLY_OP_END } tally_op;
+#undef TALLY_ROW
+
+#define TALLY_ROW(id, value, name, summary) TALLY_ACCURACY_##id = value,
+typedef enum tally_accuracy { TALLY_ACCURACY_TABLE(TALLY_ROW) TALLY_ACCURACY_END } tally_accuracy;
 #undef TALLY_ROW
 
 #define TALLY_ROW(id, value, name, summary) TALLY_CLASS_##id = value,
@@ -54,6 +59,13 @@ typedef struct tally_buffer tally_buffer;
 typedef struct tally_queue tally_queue;
 typedef struct tally_plan tally_plan;
 typedef struct tally_feed tally_feed;
+typedef struct tally_custom_op tally_custom_op;
+
+/* The index that argmin, argmax and iamax of no items give. */
+#define TALLY_NO_INDEX UINT64_MAX
+/* The most inputs of a custom op, and the most ops of one plan. */
+#define TALLY_MAX_INPUTS 4
+#define TALLY_MAX_OPS 16
 
 /* ---- errors and names ------------------------------------------------------------------------------------------- */
 
@@ -71,6 +83,7 @@ TALLY_API const char *tally_dtype_name(tally_dtype dtype);
 TALLY_API const char *tally_op_name(tally_op op);
 TALLY_API const char *tally_op_summary(tally_op op);
 TALLY_API const char *tally_device_class_name(tally_device_class device_class);
+TALLY_API const char *tally_accuracy_name(tally_accuracy accuracy);
 
 /* An item's size in bytes; 0 for a value that is no row. */
 TALLY_API size_t tally_dtype_bytes(tally_dtype dtype);
@@ -79,9 +92,19 @@ TALLY_API size_t tally_dtype_bytes(tally_dtype dtype);
 TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *out);
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *out);
 
-/* The result's type when the caller names none: a sum of integers is i64 or u64, everything else is of the item's type.
- * TALLY_DTYPE_DEFAULT for an op or dtype that is no row. */
+/* The result's type when the caller names none (docs/semantics.md has the table). TALLY_DTYPE_DEFAULT for an op or dtype that is no
+ * row, or an op that does not take the dtype: min of c64, say, or band of f32. */
 TALLY_API tally_dtype tally_result_dtype(tally_op op, tally_dtype in);
+
+/* How many values of that type the result is, one after the other: 2 for minmax (smallest, largest), else 1; 0 where there is none. */
+TALLY_API uint32_t tally_result_count(tally_op op, tally_dtype in);
+
+/* How many inputs the op reads: 1, or 2 (dot, dotc, dist2, allclose); 0 for a value that is no row. */
+TALLY_API uint32_t tally_op_inputs(tally_op op);
+
+/* The op's parameter `index` (of var and std: ddof; of allclose: rtol, atol): its name (static text) and, if `value` is not NULL, its
+ * default. NULL beyond the last. */
+TALLY_API const char *tally_op_param_name(tally_op op, uint32_t index, double *value);
 
 /* ---- what is here ----------------------------------------------------------------------------------------------- */
 
@@ -194,16 +217,75 @@ TALLY_API tally_status tally_buffer_read(tally_queue *queue, const tally_buffer 
 
 /* ---- reductions ------------------------------------------------------------------------------------------------- */
 
+/* ---- an operator of one's own ------------------------------------------------------------------------------------- */
+
+/* One field of an accumulator that is a struct. */
+typedef struct tally_op_field {
+    const char *name;     /* a C identifier */
+    tally_dtype type;     /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
+    const char *identity; /* the field's value that changes nothing when combined */
+    const char *load;     /* its value for one item */
+    const char *combine;  /* of the accumulators a and b, whose fields are a.name and b.name */
+} tally_op_field;
+
+/* A constant that the expressions read as p.name; its value is an argument of the kernel, so that a change compiles nothing. */
+typedef struct tally_op_param {
+    const char *name;
+    tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
+    double value;     /* unless tally_plan_set_param says otherwise; converted to the type */
+} tally_op_param;
+
+/*
+ * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts to f32, f64, i32, u32, i64, u64, and
+ * the functions that both have (fabs sqrt exp log fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons.
+ *
+ * Either identity, load and combine are given: the accumulator is one value; or fields: it is a struct. In `load`, x is the item (of
+ * further inputs y, z, w) as f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (u8, u16, bool), i64, u64, or a complex with x.re
+ * and x.im; i is its index (u64). In `combine`, a and b are accumulators, a of the items with the lower indices where the order is
+ * canonical. In `finish` and `empty`, a is the accumulator and n the number of items (u64). All of them see p, but combine and identity.
+ * combine must be associative, or as good as; combine(identity, a) must be a to the bit, or bits may depend on the device.
+ */
+typedef struct tally_op_desc {
+    size_t size;      /* sizeof(tally_op_desc) */
+    const char *name; /* for error texts; NULL: "custom" */
+    uint32_t inputs;  /* 1 to TALLY_MAX_INPUTS; 0: 1. All are of the plan's item type */
+    tally_dtype acc;  /* the accumulator's type; 0: f32 or f64 for floats, i64 or u64 for integers */
+    const char *identity, *load, *combine;
+    const tally_op_field *fields; /* NULL: a scalar accumulator */
+    uint32_t field_count;         /* 16 at most */
+    const tally_op_param *params;
+    uint32_t param_count; /* 16 at most */
+    const char *finish;   /* the result; NULL: a, of a scalar accumulator */
+    const char *empty;    /* the result for n = 0; NULL: finish of the identity */
+    tally_dtype out;      /* the result's type; 0: acc */
+    int exact;            /* 1: the result does not depend on the order of combination */
+} tally_op_desc;
+
+/* Makes an operator; every text is copied. What a text lacks or has too much is told here, what does not compile by tally_plan_create,
+ * with E_BUILD and the compiler's words about the expression. Errors: E_ARGUMENT; E_MEMORY. */
+TALLY_API tally_status tally_op_create(const tally_op_desc *desc, tally_custom_op **out);
+/* Plans made of it keep working. */
+TALLY_API void tally_op_destroy(tally_custom_op *op);
+
+/* ---- plans --------------------------------------------------------------------------------------------------------- */
+
 /* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller ones filled with defaults. */
 typedef struct tally_reduce_desc {
     size_t size; /* sizeof(tally_reduce_desc) */
     tally_op op;
-    tally_dtype in;       /* the items' type */
-    tally_dtype out;      /* the result's type; 0 (and so far only): tally_result_dtype(op, in) */
-    uint64_t max_n;       /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
-    const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
-    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
-    uint32_t factor;      /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
+    tally_dtype in; /* the items' type */
+    tally_dtype
+        out; /* the result's type, to which it is converted; 0: tally_result_dtype(op, in). Real and complex, and floats and
+                      * integers, do not mix, but that an integer may become a float */
+    uint64_t max_n;          /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    const char *variant;     /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
+    uint32_t group_items;    /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
+    uint32_t factor;         /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
+    tally_dtype acc;         /* what floats accumulate in; 0: f32, or f64 for f64 and (mean, var, ...) integers; TALLY_F64 */
+    tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
+    const tally_op *ops;     /* several ops over one pass, in place of `op`: op must be 0, out too */
+    uint32_t op_count;       /* TALLY_MAX_OPS at most */
+    const tally_custom_op *custom; /* an operator of one's own, in place of `op` */
 } tally_reduce_desc;
 
 /*
@@ -219,6 +301,18 @@ TALLY_API void tally_plan_destroy(tally_plan *plan);
 TALLY_API const char *tally_plan_variant(const tally_plan *plan);
 /* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
+/* The result's bytes, and where in it the value `index` is: values are laid out as the members of a C struct, in the order of the ops,
+ * a result of two values as two members. result: its dtype, its offset in bytes; the op that it is of. 0 beyond the last. */
+TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
+typedef struct tally_result_info {
+    tally_dtype dtype;
+    uint32_t offset; /* bytes */
+    uint32_t op;     /* the index of its op in desc.ops; 0 for a single op */
+} tally_result_info;
+TALLY_API int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result);
+/* Sets a parameter of the plan's op (or of all its ops that have it) for the calls that follow; nothing is compiled.
+ * Errors: E_ARGUMENT for a name that none of them has: the text lists those there are. */
+TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value);
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
@@ -234,6 +328,11 @@ TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const 
 TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
                                        uint64_t n, tally_buffer *out, uint64_t out_offset);
 
+/* The same for a plan of several inputs: as many buffers (and offsets; NULL: all 0) as the op has inputs.
+ * Errors also: E_ARGUMENT when one of the inputs holds fewer than n items. */
+TALLY_API tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
+                                           const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset);
+
 /* What the device reads from its memory, in bytes per second: a kernel that does nothing else, over `bytes` bytes (0: 1 GiB, or a
  * quarter of the memory if that is less), timed by the device's clock; the median of 15 runs. Blocks. The ceiling of every reduction.
  * Errors: E_MEMORY, E_BUILD, E_DEVICE. */
@@ -248,10 +347,14 @@ TALLY_API tally_status tally_event_record(tally_event *event, tally_queue *queue
 /* Blocks until both marks are reached. Errors: E_DEVICE on a wrapped OpenCL queue without profiling. */
 TALLY_API tally_status tally_event_seconds(tally_event *from, tally_event *to, double *seconds);
 
-/* Host array in, value out: *result is of type tally_result_dtype(op, dtype). Blocks. Any n; what the device cannot hold is
+/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of them. Blocks. Any n; what the device cannot hold is
  * streamed through it. On a device with host_memory the array is used in place. */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
+
+/* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as tally_plan_result says. */
+TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
+                                                uint64_t n, void *result);
 
 /*
  * A feed reduces host items that come in pieces, in order, of any lengths: a file, a pipe, more than the device can hold. The
@@ -263,6 +366,11 @@ TALLY_API tally_status tally_feed_create(tally_context *context, const tally_red
 TALLY_API tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n);
 /* Adds the last n items (NULL and 0 if there are none), waits, writes the result, and makes the feed ready for a new start. */
 TALLY_API tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result);
+/* The same for several inputs: one array for each, n items of each. */
+TALLY_API tally_status tally_feed_push_inputs(tally_feed *feed, const void *const *items, uint64_t n);
+TALLY_API tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result);
+/* The feed's plan, for tally_plan_result, tally_plan_set_param and the like; it stays the feed's. */
+TALLY_API tally_plan *tally_feed_plan(tally_feed *feed);
 TALLY_API void tally_feed_destroy(tally_feed *feed);
 
 #ifdef __cplusplus
