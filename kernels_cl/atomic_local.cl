@@ -6,12 +6,13 @@
  * still serialises the group.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC sum;
     const u32 item = get_local_id(0);
     const u64 i = get_global_id(0);
     if (item == 0) sum = IDENTITY;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < n) combine_at_local(&sum, op_load(in[in_offset + i], i));
+    if (i < n) combine_at_local(&sum, op_load(items_at(in, i), base + i, in.p));
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) HAND_IN(sum);
 }

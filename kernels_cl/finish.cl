@@ -10,8 +10,16 @@
  * of a launch orders everything. The tree steps are written out: POCL has miscompiled barriers in loops.
  */
 
+/* Of a kernel that is launched with GROUP items. NVIDIA's compiler gives an item as many registers as it likes: more than 256 items may
+ * then not fit (CL_OUT_OF_RESOURCES: prod of c128 in groups of 1,024). */
+#if GROUP > 256
+#define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#else
+#define BOUNDS
+#endif
+
 /* A binary counter of subtrees: level[k] holds a finished subtree of 2^k leaves that waits for its right neighbour. */
-#define COUNTER_LEVELS 64
+#define COUNTER_LEVELS 48 /* 2^48 chunks, of 2^12 items */
 
 INLINE void counter_push(ACC *level, u64 leaves_before, ACC a) {
     int k = 0;
@@ -26,9 +34,9 @@ INLINE ACC counter_value(const ACC *level, u64 leaves) {
     return a;
 }
 
-INLINE void store(ACC a, u64 n, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
+INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
     if (last)
-        *out = n ? op_result(a) : op_empty();
+        *out = n ? op_result(a, n, params) : op_empty(params);
     else
         *partial = a;
 }
@@ -40,7 +48,10 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     u64 blocks = 0;
     for (u64 i = begin; i < end; i += READ) {
         ACC a[READ];
-        for (int j = 0; j < READ; j++) a[j] = i + j < end ? partials[i + j] : IDENTITY;
+        for (int j = 0; j < READ; j++) {
+            a[j] = IDENTITY;
+            if (i + j < end) a[j] = partials[i + j];
+        }
         for (int s = 1; s < READ; s *= 2)
             for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
         counter_push(level, blocks++, a[0]);
@@ -48,8 +59,8 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     return counter_value(level, blocks);
 }
 
-KERNEL void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                         u64 out_offset, u32 last) {
+KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+                         u64 out_offset, u32 last, u64 n, const PARAMS params) {
     const u64 item = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;
@@ -91,5 +102,34 @@ KERNEL void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *comb
 #endif
     a = tree[0];
 #endif
-    if (item == 0) store(a, count, combined + slot, out + out_offset, last);
+    if (item == 0) store(a, n, params, combined + slot, out + out_offset, last);
+}
+
+/* ---- loads of 16 bytes of each input, for the stems that use them -------------------------------------------------------- */
+
+#define VECTOR (16 / ITEM_BYTES) /* items of one */
+
+#define VECTOR_OF(name)                                                                                                        \
+    union {                                                                                                                    \
+        ITEM_VECTOR vector;                                                                                                    \
+        u32 word[4];                                                                                                           \
+        ITEM item[VECTOR];                                                                                                     \
+    } name;
+typedef struct {
+    EACH_INPUT(VECTOR_OF)
+} VECTORS;
+
+/* `at` is the first item's place. */
+INLINE VECTORS vectors_at(SOURCE in, u64 at) {
+    VECTORS v;
+#define READ_VECTOR(name) v.name.vector = *(GLOBAL const ITEM_VECTOR *)(in.name + at);
+    EACH_INPUT(READ_VECTOR)
+    return v;
+}
+
+INLINE ITEMS items_of(const VECTORS *v, int j) {
+    ITEMS items;
+#define ITEM_OF(name) items.name = v->name.item[j];
+    EACH_INPUT(ITEM_OF)
+    return items;
 }

@@ -6,11 +6,12 @@
  * (MultiSeq). The cost of the tree no longer grows with n.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
     const u64 grid = get_global_size(0);
     ACC a = IDENTITY;
-    for (u64 i = get_global_id(0); i < n; i += grid) a = op_combine(a, op_load(in[in_offset + i], i));
+    for (u64 i = get_global_id(0); i < n; i += grid) a = op_combine(a, op_load(items_at(in, i), base + i, in.p));
     a = group_value(data, item, a);
     if (item == 0) HAND_IN(a);
 }

@@ -2,96 +2,178 @@
 /*
  * group_tree: a reduction in the canonical order, for GPUs: a local-memory tree per group, then a second stage (finish).
  *
- * Computes one partial per group: the accumulator of its run of GROUP / 32 chunks (`run` is that number).
- * How: 32 items share a chunk. Each owns 4 of its 128 lanes, so that the 32 load a row of f32 as 512 contiguous bytes in 16-byte
- * vectors; 8 loads are in flight per item. The lanes are then halved in local memory, and the chunks combined, neighbours first. Short
- * chunks and inputs that are not aligned to 16 bytes are loaded item by item.
- * Needs: GROUP a power of two from 32 to 1024; local memory of 4 * GROUP accumulators.
+ * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number).
+ * How: a team of items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: 32 for items of 4 bytes, 8 for
+ * bytes. Each owns OWN lanes, of VECTOR neighbours; 128 bytes are in flight per item. The lanes are then halved: in local memory where the
+ * two belong to different items, EXCHANGED of an item's at a time, in registers where they belong to one. Then the chunks are combined,
+ * neighbours first. Short chunks and inputs of which one is not aligned to 16 bytes are loaded item by item.
+ * Needs: GROUP a power of two from 32 to 1024; local memory of GROUP accumulators, or of 4 * GROUP where they have 8 bytes or fewer.
  * Why: the default of GPUs without device-scope ordering or sub-groups. No early return, no barrier in a loop.
  */
-#define WARP 32
-#define SPAN (GROUP / WARP)               /* chunks of a group */
-#define OWN (LANES / WARP)                /* lanes of an item */
-#define VECTOR (16 / ITEM_BYTES)          /* items of a 16-byte load */
-#define VECTORS (OWN / VECTOR)            /* loads of a row */
-#define FLIGHT 8                          /* loads in flight: 128 bytes an item */
-#define FLIGHT_ROWS (FLIGHT / VECTORS)
-
-typedef union {
-    ITEM_VECTOR vector;
-    ITEM item[VECTOR];
-} items16;
+#define ROW_BYTES (LANES * ITEM_BYTES)
+#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32) /* items that share a chunk */
+#define SPAN (GROUP / TEAM)                          /* chunks of a group */
+#define OWN (LANES / TEAM)                           /* lanes of an item */
+#define ROW_LOADS (OWN / VECTOR)                     /* loads of a row, of each input */
+#define IN_FLIGHT (INPUTS > 2 ? 2 : 8 / INPUTS)      /* loads in flight, of each input: 128 bytes an item */
+#define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
+#define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
 /* The chunk's lane that an item's lane k * VECTOR + j is. */
-#define LANE(t, k, j) ((k) * WARP * VECTOR + (t) * VECTOR + (j))
+#define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-INLINE void load_chunk(ACC *lane, GLOBAL const ITEM *x, u64 index, u32 t) {
+/* Four bytes at once: which lane of an item they go to does not matter to a sum of integers. */
+#if defined(SUM_OF_BYTES) && defined(PTX)
+#define ADD_BYTES
+INLINE LANE add_bytes(u32 word, LANE a) {
+    asm("dp4a." BYTE_SIGN ".u32 %0, %1, %2, %0;" : "+r"(a) : "r"(word), "r"(0x01010101));
+    return a;
+}
+#endif
+
+INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
-        items16 v[FLIGHT];
+        VECTORS v[FLIGHT];
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
+#ifdef ADD_BYTES
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
-            v[f].vector = *(GLOBAL const ITEM_VECTOR *)(x + (r + f / VECTORS) * LANES + LANE(t, f % VECTORS, 0));
+#pragma unroll
+            for (int w = 0; w < 4; w++) lane[w] = add_bytes(v[f].x.word[w], lane[w]);
+#else
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
-                const int own = f % VECTORS * VECTOR + j;
-                const int at = (r + f / VECTORS) * LANES + LANE(t, f % VECTORS, j);
-                lane[own] = op_combine(lane[own], op_load(v[f].item[j], index + at));
+                const int own = f % ROW_LOADS * VECTOR + j;
+                const u32 at = (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, j);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, at, in.p);
             }
+#endif
     }
 }
 
-INLINE void load_items(ACC *lane, GLOBAL const ITEM *x, u64 index, u64 count, u32 t) {
+INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 at = r * LANES + LANE(t, own / VECTOR, own % VECTOR);
-            if (at < count) lane[own] = op_combine(lane[own], op_load(x[at], index + at));
+            const u32 at = r * LANES + LANE_AT(t, own / VECTOR, own % VECTOR);
+            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, at, in.p);
         }
 }
 
-KERNEL void tally_partials(GLOBAL const ITEM *in, u64 in_offset, u64 n, u64 run, GLOBAL ACC *partials, u64 first,
-                           GLOBAL RESULT *out, u64 out_offset, u32 last) {
-    __local ACC lanes[SPAN * LANES];
+/* An item's lanes that are in local memory at a time. */
+#if ACC_BYTES <= 8 && VECTOR >= 4 && !defined(ANY_ORDER)
+#define EXCHANGED 4
+#else
+#define EXCHANGED 1
+#endif
+
+typedef union {
+    LANE lane[GROUP * EXCHANGED];
+    ACC chunk[SPAN];
+} shared;
+
+/* Pair p: item p / EXCHANGED of the upper ones of its team, its lane p % EXCHANGED. */
+#define ITEM_STEP(s)                                                                                                           \
+    for (u32 p = item; p < SPAN * (s)*EXCHANGED; p += GROUP) {                                                                 \
+        const u32 at = (p / ((s)*EXCHANGED) * TEAM * EXCHANGED) + p % ((s)*EXCHANGED);                                         \
+        data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                                        \
+    }                                                                                                                          \
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if TEAM > 16
+#define ITEM_STEPS ITEM_STEP(16) ITEM_STEP(8) ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#elif TEAM > 8
+#define ITEM_STEPS ITEM_STEP(8) ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#else
+#define ITEM_STEPS ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#endif
+
+/* The lanes from..., of VECTOR, of all of a team's items: into its item 0. */
+#define EXCHANGE(from)                                                                                                         \
+    for (int j = 0; j < EXCHANGED; j++) data.lane[item * EXCHANGED + j] = lane[(from) + j];                                        \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
+    ITEM_STEPS                                                                                                                 \
+    if (t == 0)                                                                                                                \
+        for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[item * EXCHANGED + j];                                    \
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
+                           u64 out_offset, u32 last) {
+    SOURCE_OPEN(in)
+    __local shared data;
     const u64 group = get_group_id(0);
     const u32 item = get_local_id(0);
-    const u32 t = item % WARP;
-    const u64 begin = (group * run + item / WARP) * CHUNK_ITEMS;
+    const u32 t = item % TEAM;
+    const u64 begin = (group * run + item / TEAM) * CHUNK_ITEMS;
     const u64 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
-    GLOBAL const ITEM *x = in + in_offset + begin;
+    size_t addresses = 0;
+#define TO_CHUNK(name)                                                                                                         \
+    in.name += begin;                                                                                                          \
+    addresses |= (size_t)in.name;
+    EACH_INPUT(TO_CHUNK)
 
-    ACC lane[OWN];
+    LANE lane[OWN];
 #pragma unroll
-    for (int own = 0; own < OWN; own++) lane[own] = IDENTITY;
-    if (count == CHUNK_ITEMS && ((size_t)x & 15) == 0)
-        load_chunk(lane, x, begin, t);
+    for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+    if (count == CHUNK_ITEMS && addresses % 16 == 0)
+        load_chunk(lane, in, base + begin, t);
     else
-        load_items(lane, x, begin, count, t);
+        load_items(lane, in, base + begin, count, t);
+
+#ifdef ANY_ORDER
+    /* An item's own lanes come first, which leaves one to exchange. */
 #pragma unroll
-    for (int own = 0; own < OWN; own++) lanes[item / WARP * LANES + LANE(t, own / VECTOR, own % VECTOR)] = lane[own];
+    for (int s = OWN / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int own = 0; own < OWN / 2; own++)
+            if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+    EXCHANGE(0)
+    if (t == 0) {
+#else
+#pragma unroll
+    for (int s = OWN / 2; s >= VECTOR; s /= 2)
+#pragma unroll
+        for (int own = 0; own < OWN / 2; own++)
+            if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+    EXCHANGE(0)
+#if VECTOR > EXCHANGED
+    EXCHANGE(EXCHANGED)
+#endif
+#if VECTOR > 2 * EXCHANGED
+    EXCHANGE(2 * EXCHANGED)
+    EXCHANGE(3 * EXCHANGED)
+#endif
+#if VECTOR > 4 * EXCHANGED
+    EXCHANGE(4 * EXCHANGED)
+    EXCHANGE(5 * EXCHANGED)
+    EXCHANGE(6 * EXCHANGED)
+    EXCHANGE(7 * EXCHANGED)
+#endif
+#if VECTOR > 8 * EXCHANGED
+    EXCHANGE(8 * EXCHANGED)
+    EXCHANGE(9 * EXCHANGED)
+    EXCHANGE(10 * EXCHANGED)
+    EXCHANGE(11 * EXCHANGED)
+    EXCHANGE(12 * EXCHANGED)
+    EXCHANGE(13 * EXCHANGED)
+    EXCHANGE(14 * EXCHANGED)
+    EXCHANGE(15 * EXCHANGED)
+#endif
+    if (t == 0) {
+#pragma unroll
+        for (int s = VECTOR / 2; s > 0; s /= 2)
+#pragma unroll
+            for (int own = 0; own < VECTOR / 2; own++)
+                if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+#endif
+        data.chunk[item / TEAM] = lane_value(lane[0], base + begin);
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* Pair p of step s: lane p % s of chunk p / s. */
-#define LANE_STEP(s)                                                                                                            \
-    for (u32 p = item; p < SPAN * (s); p += GROUP) {                                                                            \
-        const u32 at = p / (s) * LANES + p % (s);                                                                               \
-        lanes[at] = op_combine(lanes[at], lanes[at + (s)]);                                                                     \
-    }                                                                                                                           \
-    barrier(CLK_LOCAL_MEM_FENCE);
-    LANE_STEP(64)
-    LANE_STEP(32)
-    LANE_STEP(16)
-    LANE_STEP(8)
-    LANE_STEP(4)
-    LANE_STEP(2)
-    LANE_STEP(1)
-
-#define CHUNK_STEP(s)                                                                                                           \
-    if (2 * (s) * item < SPAN) {                                                                                                \
-        const u32 at = 2 * (s) * item * LANES;                                                                                  \
-        lanes[at] = op_combine(lanes[at], lanes[at + (s) * LANES]);                                                             \
-    }                                                                                                                           \
+#define CHUNK_STEP(s)                                                                                                          \
+    if (2 * (s)*item < SPAN) data.chunk[2 * (s)*item] = op_combine(data.chunk[2 * (s)*item], data.chunk[2 * (s)*item + (s)]);              \
     barrier(CLK_LOCAL_MEM_FENCE);
 #if SPAN > 1
     CHUNK_STEP(1)
@@ -108,5 +190,11 @@ KERNEL void tally_partials(GLOBAL const ITEM *in, u64 in_offset, u64 n, u64 run,
 #if SPAN > 16
     CHUNK_STEP(16)
 #endif
-    if (item == 0) store(lanes[0], n, partials + first + group, out + out_offset, last);
+#if SPAN > 32
+    CHUNK_STEP(32)
+#endif
+#if SPAN > 64
+    CHUNK_STEP(64)
+#endif
+    if (item == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last);
 }

@@ -6,8 +6,9 @@
  * sends one accumulator back. The call blocks: a step of the ladder, not a way to work. Why: documents 001 and 002 end so.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
-    const ACC a = tree(data, item, item_or_identity(in + in_offset, get_global_id(0), n));
+    const ACC a = tree(data, item, item_or_identity(in, get_global_id(0), n, base));
     if (item == 0) HAND_IN(a);
 }

@@ -6,9 +6,10 @@
  * diverge, and the remainder is slow to compute.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
-    data[item] = item_or_identity(in + in_offset, get_global_id(0), n);
+    data[item] = item_or_identity(in, get_global_id(0), n, base);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (u32 s = 1; s < GROUP; s *= 2) {
         if (item % (2 * s) == 0) data[item] = op_combine(data[item], data[item + s]);

@@ -6,9 +6,10 @@
  * of a warp's are in one bank.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
-    data[item] = item_or_identity(in + in_offset, get_global_id(0), n);
+    data[item] = item_or_identity(in, get_global_id(0), n, base);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (u32 s = 1; s < GROUP; s *= 2) {
         const u32 at = 2 * s * item;

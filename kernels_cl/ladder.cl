@@ -6,11 +6,12 @@
  * How: a variant's row says whether its groups combine on one accumulator by an atomic (ATOMIC_STAGE; tally_init has set it to the
  * identity) or leave a partial each, which finish or the host combines. An accumulator of 4 or 8 bytes is combined by
  * compare-and-swap; where the device has the op itself as an atomic (NATIVE_INTEGER_ADD, or NATIVE_FLOAT_ADD by inline PTX), that is used instead.
+ * Registers are exchanged within a warp (group_value) by PTX, or within a sub-group of any size (SUBGROUPS), or in local memory.
  * Needs: 64-bit atomics for accumulators of 8 bytes (cl_khr_int64_base_atomics).
  * Why: the lecture notes' kernels end in atomicAdd on a float, which OpenCL 1.2 does not have.
  */
-INLINE ACC item_or_identity(GLOBAL const ITEM *x, u64 i, u64 n) {
-    return i < n ? op_load(x[i], i) : IDENTITY;
+INLINE ACC item_or_identity(SOURCE in, u64 i, u64 n, u64 base) {
+    return i < n ? op_load(items_at(in, i), base + i, in.p) : IDENTITY;
 }
 
 /* An atomic needs a word; wider accumulators have none (their variants do not apply). */
@@ -86,7 +87,7 @@ KERNEL void tally_init(GLOBAL ACC *target) {
 #if ATOMIC_STAGE
 #define HAND_IN(a) combine_at(partials + first, a)
 #else
-#define HAND_IN(a) store(a, n, partials + first + get_group_id(0), out + out_offset, last)
+#define HAND_IN(a) store(a, n, params, partials + first + get_group_id(0), out + out_offset, last)
 #endif
 
 /* Neighbours far apart first (the `sequential` step): no two items of a warp in one bank, no divergence but in the last warp. */
@@ -141,6 +142,51 @@ INLINE ACC shuffle_down(ACC a, u32 s) {
     return to.acc;
 }
 #define WARP_STEP(data, item, a, s) a = op_combine(a, shuffle_down(a, s));
+#elif defined(SUBGROUPS)
+/* The value of an item of the sub-group. In words, so that any type of accumulator will do. */
+INLINE ACC sub_group_value_of(ACC a, u32 lane) {
+    union {
+        ACC acc;
+        u32 word[ACC_BYTES / 4];
+    } from, to;
+    from.acc = a;
+#pragma unroll
+    for (int w = 0; w < ACC_BYTES / 4; w++) to.word[w] = sub_group_shuffle(from.word[w], lane);
+    return to.acc;
+}
+
+/* The size of a sub-group is known at run time only. A step that is too wide for it changes nothing; it is not branched around,
+ * since POCL's shuffles have a barrier in them, which every item must pass. */
+#define SUB_GROUP_STEP(a, lane, size, s)                                                                                       \
+    if (s < GROUP) {                                                                                                           \
+        const u32 other = lane + s < size ? lane + s : lane;                                                                   \
+        const ACC b = sub_group_value_of(a, other);                                                                            \
+        a = other == lane ? a : op_combine(a, b);                                                                              \
+    }
+
+/* The group's value, in item 0: every sub-group's, then those of the sub-groups by item 0 alone: there may be one sub-group or
+ * hundreds, and this takes one barrier for any number. Both are trees, so that a sum is as deep as with warps. */
+INLINE ACC group_value(__local ACC *data, u32 item, ACC a) {
+    const u32 lane = get_sub_group_local_id(), size = get_sub_group_size(), count = get_num_sub_groups();
+    SUB_GROUP_STEP(a, lane, size, 512)
+    SUB_GROUP_STEP(a, lane, size, 256)
+    SUB_GROUP_STEP(a, lane, size, 128)
+    SUB_GROUP_STEP(a, lane, size, 64)
+    SUB_GROUP_STEP(a, lane, size, 32)
+    SUB_GROUP_STEP(a, lane, size, 16)
+    SUB_GROUP_STEP(a, lane, size, 8)
+    SUB_GROUP_STEP(a, lane, size, 4)
+    SUB_GROUP_STEP(a, lane, size, 2)
+    SUB_GROUP_STEP(a, lane, size, 1)
+    if (lane == 0) data[get_sub_group_id()] = a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+        for (u32 s = 1; s < count; s *= 2)
+            for (u32 i = 0; i + s < count; i += 2 * s) data[i] = op_combine(data[i], data[i + s]);
+        a = data[0];
+    }
+    return a;
+}
 #else
 /* The same exchange through local memory. */
 #define WARP_STEP(data, item, a, s)                                                                                            \
@@ -150,6 +196,7 @@ INLINE ACC shuffle_down(ACC a, u32 s) {
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 
+#if defined(PTX) || !defined(SUBGROUPS)
 #define WARP_STEPS(data, item, a)                                                                                              \
     WARP_STEP(data, item, a, 16)                                                                                               \
     WARP_STEP(data, item, a, 8)                                                                                                \
@@ -169,8 +216,9 @@ INLINE ACC group_value(__local ACC *data, u32 item, ACC a) {
 #endif
     return a;
 }
+#endif
 
 /* Every step is called as every other kernel is; what it does not use is there for the rest. */
 #define PARTIALS                                                                                                               \
-    KERNEL void tally_partials(GLOBAL const ITEM *in, u64 in_offset, u64 n, u64 run, GLOBAL ACC *partials, u64 first,          \
-                               GLOBAL RESULT *out, u64 out_offset, u32 last)
+    KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,     \
+                               u64 out_offset, u32 last)

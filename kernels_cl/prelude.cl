@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prelude: what every OpenCL kernel of tally starts with: names of types, constants and operators that mean the same as in the
+ * prelude: what every OpenCL kernel of tally starts with: names of types, constants and conversions that mean the same as in the
  * CUDA prelude. The specialised text follows (ITEM, ACC, RESULT, the op's functions, the geometry), then the stems.
+ *
+ * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
+ * a result as an item. f16 and bf16 are stored as 16 bits and computed in f32, whether or not the device computes in them.
  */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -12,73 +15,171 @@
 #define KERNEL __kernel
 #define GLOBAL __global
 #define INLINE static inline
-
-/* T_VECTOR: 16 bytes of T. */
-typedef uint u32;
-typedef uint4 u32_VECTOR;
-typedef int i32;
-typedef int4 i32_VECTOR;
-typedef ulong u64;
-typedef ulong2 u64_VECTOR;
-typedef long i64;
-typedef long2 i64_VECTOR;
-typedef float f32;
-typedef float4 f32_VECTOR;
+#define ALIGN(n) __attribute__((aligned(n)))
+/* Whether the sign bit is set, of a float of either type. Not signbit: POCL links its functions in after the first run of the optimiser. */
 #ifdef cl_khr_fp64
-typedef double f64;
-typedef double2 f64_VECTOR;
-#define f64_ZERO 0.0
-#define f64_NEG_ZERO (-0.0)
-#define f64_LOWEST (-(double)INFINITY)
-#define f64_HIGHEST ((double)INFINITY)
-#define f64_MIN(a, b) FLOAT_MIN(a, b)
-#define f64_MAX(a, b) FLOAT_MAX(a, b)
-#define f64_CANONICAL(r) ((r) == (r) ? (r) : as_double(0x7ff8000000000000UL))
+#define SIGN(a) (sizeof(a) == 4 ? as_int((float)(a)) < 0 : as_long((double)(a)) < 0)
+#else
+#define SIGN(a) (as_int(a) < 0)
 #endif
 
-/* IEEE 754-2019 minimum and maximum. No short-circuit operators: branches would keep a CPU's compiler from using vectors. */
-#define FLOAT_MIN(a, b) (((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (signbit(a) != 0)) ? (a) : (b))
-#define FLOAT_MAX(a, b) (((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (signbit(a) == 0)) ? (a) : (b))
-#define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
+typedef char i8;
+typedef uchar u8;
+typedef short i16;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+typedef float f32;
+#ifdef cl_khr_fp64
+typedef double f64;
+#endif
 
-/* Per type: +0, -0, the identities of max and min, both of them, and the one NaN that results use. */
+/* ---- storage -------------------------------------------------------------------------------------------------------- */
+
+typedef i8 i8_ITEM;
+typedef char16 i8_VECTOR;
+typedef u8 u8_ITEM;
+typedef uchar16 u8_VECTOR;
+typedef u8 bool_ITEM;
+typedef uchar16 bool_VECTOR;
+typedef i16 i16_ITEM;
+typedef short8 i16_VECTOR;
+typedef u16 u16_ITEM;
+typedef ushort8 u16_VECTOR;
+typedef u16 f16_ITEM;
+typedef ushort8 f16_VECTOR;
+typedef u16 bf16_ITEM;
+typedef ushort8 bf16_VECTOR;
+typedef i32 i32_ITEM;
+typedef int4 i32_VECTOR;
+typedef u32 u32_ITEM;
+typedef uint4 u32_VECTOR;
+typedef f32 f32_ITEM;
+typedef float4 f32_VECTOR;
+typedef i64 i64_ITEM;
+typedef long2 i64_VECTOR;
+typedef u64 u64_ITEM;
+typedef ulong2 u64_VECTOR;
+typedef struct {
+    f32 re, im;
+} c64_ITEM;
+typedef float4 c64_VECTOR;
+#ifdef cl_khr_fp64
+typedef f64 f64_ITEM;
+typedef double2 f64_VECTOR;
+typedef struct {
+    f64 re, im;
+} c128_ITEM;
+typedef double2 c128_VECTOR;
+#endif
+
+/* ---- items to values ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Exact; NaNs stay NaNs. vload_half is in every OpenCL, of any device. POCL 3.1 does it in integers, 9 vector instructions for 16 items: the
+ * processor's own conversion (by __builtin_load_halff) sums a fifth faster, but then LLVM 15 compares in half precision, item by item:
+ * argmax took 8 times as long (November 2026).
+ */
+INLINE f32 f16_VALUE(u16 x) {
+    return vload_half(0, (const half *)&x);
+}
+#define bf16_VALUE(x) as_float((u32)(x) << 16)
+#define f32_VALUE(x) (x)
+#define f64_VALUE(x) (x)
+#define i8_VALUE(x) ((i32)(x))
+#define i16_VALUE(x) ((i32)(x))
+#define i32_VALUE(x) (x)
+#define i64_VALUE(x) (x)
+#define u8_VALUE(x) ((u32)(x))
+#define u16_VALUE(x) ((u32)(x))
+#define u32_VALUE(x) (x)
+#define u64_VALUE(x) (x)
+#define bool_VALUE(x) ((u32)((x) != 0))
+#define c64_VALUE(x) (x)
+#define c128_VALUE(x) (x)
+
+/* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
+
+#ifdef cl_khr_fp64
+/* To f32 by rounding to odd: what is rounded to nearest from it, to 22 bits or fewer, is what would come of v itself. */
+INLINE f32 round_to_odd(f64 v) {
+    const f32 near = (f32)v;
+    const u32 bits = as_uint(near);
+    return (f64)near == v ? near : as_float((bits - (fabs((f64)near) > fabs(v) ? 1U : 0U)) | 1U);
+}
+#else
+#define round_to_odd(v) (v)
+#endif
+
+INLINE u16 f16_of_f32(f32 v) {
+    const u32 bits = as_uint(v), sign = bits >> 16 & 0x8000U, size = bits & 0x7fffffffU;
+    if (size > 0x7f800000U) return (u16)0x7e00U;
+    if (size >= 0x477ff000U) return (u16)(sign | 0x7c00U); /* from 65,520 on */
+    /* A subnormal: the sum's last bit is worth 2^-24, as a subnormal's is. */
+    if (size < 0x38800000U) return (u16)(sign | (as_uint(as_float(size) + 0.5f) - 0x3f000000U));
+    return (u16)(sign | ((size + 0xfffU + (size >> 13 & 1U)) >> 13) - (112U << 10));
+}
+
+INLINE u16 bf16_of_f32(f32 v) {
+    const u32 bits = as_uint(v);
+    return (bits & 0x7fffffffU) > 0x7f800000U ? (u16)0x7fc0U : (u16)((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+INLINE f32 f32_canonical(f32 v) {
+    return v == v ? v : as_float(0x7fc00000U);
+}
+
+#define f16_STORE(v) f16_of_f32(round_to_odd(v))
+#define bf16_STORE(v) bf16_of_f32(round_to_odd(v))
+#define f32_STORE(v) f32_canonical((f32)(v))
+#ifdef cl_khr_fp64
+INLINE f64 f64_canonical(f64 v) {
+    return v == v ? v : as_double(0x7ff8000000000000UL);
+}
+#define f64_STORE(v) f64_canonical((f64)(v))
+#endif
+#define i8_STORE(v) ((i8)(v))
+#define i16_STORE(v) ((i16)(v))
+#define i32_STORE(v) ((i32)(v))
+#define i64_STORE(v) ((i64)(v))
+#define u8_STORE(v) ((u8)(v))
+#define u16_STORE(v) ((u16)(v))
+#define u32_STORE(v) ((u32)(v))
+#define u64_STORE(v) ((u64)(v))
+#define bool_STORE(v) ((u8)((v) != 0))
+
+/* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
+
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)
 #define f32_LOWEST (-INFINITY)
 #define f32_HIGHEST INFINITY
-#define f32_MIN(a, b) FLOAT_MIN(a, b)
-#define f32_MAX(a, b) FLOAT_MAX(a, b)
-#define f32_CANONICAL(r) ((r) == (r) ? (r) : as_float(0x7fc00000U))
+
+#ifdef cl_khr_fp64
+#define f64_ZERO 0.0
+#define f64_NEG_ZERO (-0.0)
+#define f64_LOWEST (-(double)INFINITY)
+#define f64_HIGHEST ((double)INFINITY)
+#endif
 
 #define i32_ZERO 0
 #define i32_NEG_ZERO 0
 #define i32_LOWEST INT_MIN
 #define i32_HIGHEST INT_MAX
-#define i32_MIN(a, b) INTEGER_MIN(a, b)
-#define i32_MAX(a, b) INTEGER_MAX(a, b)
-#define i32_CANONICAL(r) (r)
 
 #define u32_ZERO 0U
 #define u32_NEG_ZERO 0U
 #define u32_LOWEST 0U
 #define u32_HIGHEST UINT_MAX
-#define u32_MIN(a, b) INTEGER_MIN(a, b)
-#define u32_MAX(a, b) INTEGER_MAX(a, b)
-#define u32_CANONICAL(r) (r)
 
 #define i64_ZERO 0L
 #define i64_NEG_ZERO 0L
 #define i64_LOWEST LONG_MIN
 #define i64_HIGHEST LONG_MAX
-#define i64_MIN(a, b) INTEGER_MIN(a, b)
-#define i64_MAX(a, b) INTEGER_MAX(a, b)
-#define i64_CANONICAL(r) (r)
 
 #define u64_ZERO 0UL
 #define u64_NEG_ZERO 0UL
 #define u64_LOWEST 0UL
 #define u64_HIGHEST ULONG_MAX
-#define u64_MIN(a, b) INTEGER_MIN(a, b)
-#define u64_MAX(a, b) INTEGER_MAX(a, b)
-#define u64_CANONICAL(r) (r)

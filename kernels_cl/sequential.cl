@@ -5,8 +5,9 @@
  * Why: document 000, version 2; 002, sharedReduceBlockSum; 003, reduction #5; 001. Half the items are idle from the first step on.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
-    const ACC a = tree(data, item, item_or_identity(in + in_offset, get_global_id(0), n));
+    const ACC a = tree(data, item, item_or_identity(in, get_global_id(0), n, base));
     if (item == 0) HAND_IN(a);
 }

@@ -6,10 +6,11 @@
  * Why: document 002, globalReduceBlockSum, which overwrites its input; ours never changes the caller's. The step that local memory removes.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     const u32 item = get_local_id(0);
     const u64 group = get_group_id(0);
     GLOBAL ACC *data = partials + first + get_num_groups(0) + group * GROUP;
-    data[item] = item_or_identity(in + in_offset, group * GROUP + item, n);
+    data[item] = item_or_identity(in, group * GROUP + item, n, base);
     barrier(CLK_GLOBAL_MEM_FENCE);
     for (u32 s = GROUP / 2; s > 0; s /= 2) {
         if (item < s) data[item] = op_combine(data[item], data[item + s]);

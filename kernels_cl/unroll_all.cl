@@ -10,11 +10,11 @@
     barrier(CLK_LOCAL_MEM_FENCE);
 
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
     const u64 i = (u64)get_group_id(0) * 2 * GROUP + item;
-    GLOBAL const ITEM *x = in + in_offset;
-    data[item] = op_combine(item_or_identity(x, i, n), item_or_identity(x, i + GROUP, n));
+    data[item] = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
     barrier(CLK_LOCAL_MEM_FENCE);
 #if GROUP >= 1024
     STEP(512)

@@ -6,11 +6,11 @@
  * group. The lecture's `volatile` warp tail is undefined on Volta and later. Why: document 000, version 4; 003, reduction #7.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __local ACC data[GROUP];
     const u32 item = get_local_id(0);
     const u64 i = (u64)get_group_id(0) * 2 * GROUP + item;
-    GLOBAL const ITEM *x = in + in_offset;
-    data[item] = op_combine(item_or_identity(x, i, n), item_or_identity(x, i + GROUP, n));
+    data[item] = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
     barrier(CLK_LOCAL_MEM_FENCE);
     for (u32 s = GROUP / 2; s > 32; s /= 2) {
         if (item < s) data[item] = op_combine(data[item], data[item + s]);

@@ -181,14 +181,24 @@ static tally_status get_image(nvrtcProgram program, bool ptx, tally_cuda_image *
     return result ? fail(result, ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN") : TALLY_OK;
 }
 
+/* The log's errors, without the warnings between them: they are about text that is not the user's. Each message ends with an empty line. */
+static void find_errors(const char *log, char *errors, size_t bytes) {
+    size_t used = 0;
+    errors[0] = 0;
+    for (const char *message = log, *next; *message && used < bytes; message = next) {
+        const char *end = strstr(message, "\n\n"), *error = strstr(message, "error:");
+        next = end ? end + 2 : message + strlen(message);
+        if (!error || error > message + strcspn(message, "\n")) continue;
+        used += (size_t)snprintf(errors + used, bytes - used, "%.*s", (int)(next - message), message);
+    }
+}
+
 static tally_status compile_failed(nvrtcResult result, const char *log, const char *arch) {
+    char errors[LOG_HEAD + 1];
     if (result != NVRTC_ERROR_COMPILATION && !log[0]) return fail(result, "nvrtcCompileProgram");
-    /* From the line with the first error on. */
-    const char *start = strstr(log, "error");
-    if (!start) start = log;
-    while (start > log && start[-1] != '\n') start--;
+    find_errors(log, errors, sizeof(errors));
     return tally_fail(TALLY_E_BUILD, "nvrtcCompileProgram(%s): %s (%d): %.*s", arch, nvrtc.nvrtcGetErrorString(result),
-                      (int)result, LOG_HEAD, start);
+                      (int)result, LOG_HEAD, errors[0] ? errors : log);
 }
 
 tally_status tally_cuda_compile(const char *source, int arch, const char *option, tally_cuda_image *out) {

@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-#define MAX_ARGS 16
+#define MAX_ARGS 24
 #define MAX_GROUPS UINT64_C(0x7fffffff) /* of a grid's first dimension */
 
 /* The caller's stream must be of our context; NULL is the context's default stream. */

@@ -87,11 +87,17 @@ static int has_extension(cl_device_id device, const char *name) {
     return found_it;
 }
 
+static int is_rounded(cl_device_id device) {
+    cl_device_fp_config f32 = 0;
+    clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(f32), &f32, NULL);
+    return (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+}
+
 static tally_status describe(cl_device_id device, int index, tally_device_info *info) {
     *info = (tally_device_info){.backend = "opencl", .index = index, .device_class = class_of(device)};
     text_info(device, CL_DEVICE_NAME, info->name, sizeof(info->name));
     text_info(device, CL_DRIVER_VERSION, info->driver, sizeof(info->driver));
-    snprintf(info->build_options, sizeof(info->build_options), "%s", OCL_BUILD_OPTIONS);
+    snprintf(info->build_options, sizeof(info->build_options), "%s%s", OCL_STANDARD, is_rounded(device) ? OCL_ROUNDED : "");
 
     cl_platform_id platform = NULL;
     char name[64] = "", version[128] = "";
@@ -162,7 +168,14 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
         device->maps = clCreateCommandQueue(device->context, device->id, 0, &error);
         if (error) status = ocl_fail(error, "clCreateCommandQueue");
     }
-    if (!status) status = describe(device->id, index, info);
+    if (!status) {
+        char version[128];
+        text_info(device->id, CL_DEVICE_VERSION, version, sizeof(version));
+        /* "OpenCL MAJOR.MINOR ..."; every device of version 3 compiles OpenCL C 3.0. */
+        device->has_c3 = atoi(version + strcspn(version, "0123456789")) >= 3;
+        device->is_rounded = is_rounded(device->id);
+        status = describe(device->id, index, info);
+    }
     if (status)
         ocl_device_close(device);
     else

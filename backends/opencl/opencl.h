@@ -12,6 +12,8 @@ typedef struct ocl_device {
     cl_context context;
     cl_device_id id;
     cl_command_queue maps; /* maps staging memory */
+    int has_c3;            /* it compiles OpenCL C 3.0 */
+    int is_rounded;        /* it takes OCL_ROUNDED */
 } ocl_device;
 
 typedef struct ocl_mem {
@@ -52,12 +54,17 @@ tally_status ocl_event_record(void *queue, void *event);
 tally_status ocl_event_seconds(void *from, void *to, double *seconds);
 
 const char *tally_kernel_source_opencl(const char *stem); /* embedded by the build */
+const char *ocl_kernel_source(const char *stem);
 tally_status ocl_program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
 tally_status ocl_program_binary(void *device, void *program, void **data, size_t *bytes);
 void ocl_program_close(void *device, void *program);
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);
 void ocl_kernel_close(void *device, void *kernel);
 
-#define OCL_BUILD_OPTIONS "-cl-std=CL1.2"
+#define OCL_STANDARD "-cl-std=CL1.2"
+/* Of programs that use sub-groups, where the device has it: in 1.2 only some devices take them (POCL does, Intel's do not). */
+#define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
+/* Where the device can: elsewhere a division or root in f32 may be off in its last bits. */
+#define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
 
 #endif

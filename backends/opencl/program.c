@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs and kernels. */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +10,72 @@
 
 #define LOG_HEAD 600 /* characters of a build log that go into the error text */
 
-static tally_status build_failed(cl_program program, cl_device_id device, cl_int error) {
+/* Keeps of a log its errors, with the lines that go with them, and drops the warnings: they are about text that is not the user's. */
+static void keep_errors(char *log) {
+    char *to = log;
+    bool keep = false;
+    for (char *line = log, *next; *line; line = next) {
+        const size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        const char *warning = strstr(line, "warning:"), *error = strstr(line, "error:");
+        if (warning && warning < next) keep = false;
+        if (error && error < next) keep = true;
+        if (!keep) continue;
+        memmove(to, line, (size_t)(next - line));
+        to += next - line;
+    }
+    if (to > log) *to = 0; /* a log without a line that says "error:" stays whole */
+}
+
+/*
+ * NVIDIA's compiler does not heed #line: it says <kernel>:LINE for a line of the whole text. Where the text's line before that is a #line,
+ * the name that it gives is written to `name`, as other compilers would have begun their message; else "".
+ */
+static void find_line_name(const char *log, const char *text, size_t bytes, char *name, size_t name_bytes) {
+    static const char place[] = "<kernel>:", directive[] = "#line 1 \"";
+    const char *at = strstr(log, place);
+    name[0] = 0;
+    if (!at) return;
+    long line = strtol(at + strlen(place), NULL, 10);
+    const char *before = NULL, *start = text, *end = text + bytes;
+    for (; line > 1 && start; line--) {
+        before = start;
+        start = memchr(start, '\n', (size_t)(end - start));
+        if (start) start++;
+    }
+    if (!before || !start || strncmp(before, directive, strlen(directive))) return;
+    before += strlen(directive);
+    snprintf(name, name_bytes, "%.*s: ", (int)strcspn(before, "\"\n"), before);
+}
+
+static tally_status build_failed(cl_program program, cl_device_id device, cl_int error, const char *text, size_t text_bytes) {
+    char name[192] = "";
     char *log = NULL;
     size_t bytes = 0;
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
     if (bytes) log = calloc(1, bytes + 1);
     if (log) clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
-    const char *start = log ? strstr(log, "error") : NULL;
-    tally_fail(TALLY_E_BUILD, "clBuildProgram: error %d: %.*s", (int)error, LOG_HEAD, start ? start : log ? log : "no log");
+    if (log) keep_errors(log);
+    if (log) find_line_name(log, text, text_bytes, name, sizeof(name));
+    tally_fail(TALLY_E_BUILD, "clBuildProgram: error %d: %s%.*s", (int)error, name, LOG_HEAD, log && log[0] ? log : "no log");
     free(log);
     return TALLY_E_BUILD;
+}
+
+const char *ocl_kernel_source(const char *stem) {
+    /* POCL's method cbs has no sub-groups, and the trial could not tell: POCL 6.0 ends the process for want of a symbol. */
+    const char *method = getenv("POCL_WORK_GROUP_METHOD");
+    if (method && !strcmp(method, "cbs") && !strcmp(stem, "feature_subgroups")) return NULL;
+    return tally_kernel_source_opencl(stem);
+}
+
+/* NULL: as the binary was built. */
+static const char *build_options(const ocl_device *device, tally_program_form form, const void *data, size_t bytes) {
+    static const char subgroups[] = "#define SUBGROUPS 1\n";
+    static const char *const options[2][2] = {{OCL_STANDARD, OCL_STANDARD OCL_ROUNDED},
+                                              {OCL_SUBGROUPS_STANDARD, OCL_SUBGROUPS_STANDARD OCL_ROUNDED}};
+    if (form != TALLY_PROGRAM_SOURCE) return NULL;
+    return options[device->has_c3 && memmem(data, bytes, subgroups, strlen(subgroups))][device->is_rounded];
 }
 
 tally_status ocl_program_create(void *opaque, tally_program_form form, const void *data, size_t bytes, void **out) {
@@ -35,9 +94,9 @@ tally_status ocl_program_create(void *opaque, tally_program_form form, const voi
             return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
-    error = clBuildProgram(program, 1, &device->id, OCL_BUILD_OPTIONS, NULL, NULL);
+    error = clBuildProgram(program, 1, &device->id, build_options(device, form, data, bytes), NULL, NULL);
     if (error) {
-        const tally_status status = build_failed(program, device->id, error);
+        const tally_status status = build_failed(program, device->id, error, data, form == TALLY_PROGRAM_SOURCE ? bytes : 0);
         clReleaseProgram(program);
         return status;
     }

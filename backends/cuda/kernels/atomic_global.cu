@@ -6,6 +6,7 @@
  * accumulator's width. Why: the first step of the ladder (document 003, reduction #1): right, and as slow as the one word is.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     const u64 i = (u64)blockIdx.x * GROUP + threadIdx.x;
-    if (i < n) HAND_IN(op_load(in[in_offset + i], i));
+    if (i < n) HAND_IN(op_load(items_at(in, i), base + i, in.p));
 }

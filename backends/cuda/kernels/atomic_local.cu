@@ -6,12 +6,13 @@
  * still serialises the group.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __shared__ ACC sum;
     const u32 item = threadIdx.x;
     const u64 i = (u64)blockIdx.x * GROUP + threadIdx.x;
     if (item == 0) sum = IDENTITY;
     __syncthreads();
-    if (i < n) combine_at(&sum, op_load(in[in_offset + i], i));
+    if (i < n) combine_at(&sum, op_load(items_at(in, i), base + i, in.p));
     __syncthreads();
     if (item == 0) HAND_IN(sum);
 }

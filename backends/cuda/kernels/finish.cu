@@ -7,13 +7,14 @@
  * combines them, and the warp combines the items' values by shuffles. The values of 32 tiles wait one to an item, until a level
  * of them is full and becomes one value of the level above: a counter of base 32, whose digits lie across the warp, in
  * registers. Then the warps' values are combined through shared memory, neighbours first. Absent partials are the identity.
- * Needs: shared memory of GROUP / 32 accumulators; GROUP a power of two from 32 to 1024.
+ * Needs: shared memory of GROUP / 32 accumulators; GROUP a power of two from 32 to 1024; an accumulator a multiple of 4 bytes.
  * Why: the end of the first launch orders its partials before this one's loads, with no atomics and no counter to reset. A
  * binary counter for each item (as on OpenCL) is an array indexed at run time: local memory.
  */
-#define READ 8             /* neighbours that an item reads: independent loads in flight */
-#define TILE (WARP * READ) /* partials that a warp reads at once */
-#define LEVELS 5           /* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk */
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8) /* neighbours that an item reads: loads in flight */
+#define TILE (WARP * READ)                                                     /* partials that a warp reads at once */
+/* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk. Wide accumulators need the registers: 2^25, of 2^12 items. */
+#define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 
 /* The values of the warp's items, neighbours first, the lower on the left. In item 0; the others' are of no use. */
 INLINE ACC combine_items(ACC a) {
@@ -39,9 +40,9 @@ INLINE ACC combine_warps(ACC a) {
     return a;
 }
 
-INLINE void store(ACC a, u64 n, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
+INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
     if (last)
-        *out = n ? op_result(a) : op_empty();
+        *out = n ? op_result(a, n, params) : op_empty(params);
     else
         *partial = a;
 }
@@ -83,12 +84,41 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
 }
 
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                         u64 out_offset, u32 last) {
+                                u64 out_offset, u32 last, u64 n, const PARAMS params) {
     const u32 item = threadIdx.x;
     const u64 warp = item / WARP;
     u64 run = TILE;
     while (run * (GROUP / WARP) < count) run *= 2;
     ACC a = run_value(partials, min(count, warp * run), min(count, (warp + 1) * run), item % WARP);
     a = combine_warps(a);
-    if (item == 0) store(a, count, combined + slot, out + out_offset, last);
+    if (item == 0) store(a, n, params, combined + slot, out + out_offset, last);
+}
+
+/* ---- loads of 16 bytes of each input, for the stems that use them -------------------------------------------------------- */
+
+#define VECTOR (16 / ITEM_BYTES) /* items of one */
+
+#define VECTOR_OF(name)                                                                                                        \
+    union {                                                                                                                    \
+        ITEM_VECTOR vector;                                                                                                    \
+        u32 word[4];                                                                                                           \
+        ITEM item[VECTOR];                                                                                                     \
+    } name;
+typedef struct {
+    EACH_INPUT(VECTOR_OF)
+} VECTORS;
+
+/* `at` is the first item's place. */
+INLINE VECTORS vectors_at(SOURCE in, u64 at) {
+    VECTORS v;
+#define READ_VECTOR(name) v.name.vector = *(GLOBAL const ITEM_VECTOR *)(in.name + at);
+    EACH_INPUT(READ_VECTOR)
+    return v;
+}
+
+INLINE ITEMS items_of(const VECTORS *v, int j) {
+    ITEMS items;
+#define ITEM_OF(name) items.name = v->name.item[j];
+    EACH_INPUT(ITEM_OF)
+    return items;
 }

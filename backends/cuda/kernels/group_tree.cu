@@ -3,98 +3,192 @@
  * group_tree: a reduction in the canonical order, for GPUs: shuffles within a warp, shared memory across warps, then a second
  * stage (finish).
  *
- * Computes one partial per group: the accumulator of its run of GROUP / 32 chunks (`run` is that number).
- * How: a warp takes a chunk. Each item owns 4 of its 128 lanes, so that the warp loads a row of f32 as 512 contiguous bytes in
- * 16-byte vectors; 8 loads are in flight per item. The lanes are then halved: by shuffles where the two belong to different
- * items, in registers where they belong to one. The chunks are combined through shared memory, neighbours first. Inputs that
- * are not aligned to 16 bytes are loaded item by item, as many bytes in flight; short chunks likewise, with a test for each.
+ * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number).
+ * How: a team of a warp's items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: a whole warp for items of
+ * 4 bytes, 8 for bytes. Each owns OWN lanes, of VECTOR neighbours; 128 bytes are in flight per item. The lanes are then halved: by shuffles
+ * where the two belong to different items, in registers where they belong to one. The chunks are combined by shuffles within a warp and
+ * through shared memory, neighbours first. Inputs of which one is not aligned to 16 bytes are loaded item by item, as many bytes in
+ * flight; short chunks likewise, with a test for each. Accumulators so wide that an item's lanes would not fit its registers are taken
+ * lane by lane, and the input is read from the cache again.
  * Needs: GROUP a power of two from 32 to 1024; shared memory of GROUP / 32 accumulators.
  * Why: the default of GPUs: memory speed in the canonical order, with no barrier before a chunk is done.
  */
-#define OWN (LANES / WARP)       /* lanes of an item */
-#define VECTOR (16 / ITEM_BYTES) /* items of a 16-byte load */
-#define VECTORS (OWN / VECTOR)   /* loads of a row */
-#define FLIGHT 8                 /* loads in flight: 128 bytes an item */
-#define FLIGHT_ROWS (FLIGHT / VECTORS)
+#define ROW_BYTES (LANES * ITEM_BYTES)
+#define TEAM (ROW_BYTES < 16 * WARP ? ROW_BYTES / 16 : WARP) /* items that share a chunk */
+#define OWN (LANES / TEAM)                                   /* lanes of an item */
+#define ROW_LOADS (OWN / VECTOR)                             /* loads of a row, of each input */
+#define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
+#define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
-typedef union {
-    ITEM_VECTOR vector;
-    ITEM item[VECTOR];
-} items16;
+/* What ptxas (CUDA 13.0, sm_75 to sm_120) needs to spill nothing: loads in flight, of all inputs (128 bytes an item, or fewer where many
+ * narrow items are converted at once by items that have few registers), and bytes of registers for an item's lanes. */
+template <typename T> constexpr bool IS_F64 = false;
+template <> constexpr bool IS_F64<f64> = true;
+#define LANES_BYTES (OWN * (int)sizeof(LANE))
+#if GROUP > 512
+#define LOADS (8 >> ((INPUTS > 1) + (ITEM_BYTES < 4) + (ITEM_BYTES < 4 && LANES_BYTES > 32)))
+#else
+#define LOADS (GROUP > 256 && ITEM_BYTES < 4 && (LANES_BYTES > 128 || IS_F64<LANE>) ? 4 : 8)
+#endif
+#define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
+#define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
+#define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
 
 /* The chunk's lane that an item's lane k * VECTOR + j is. */
-#define LANE(t, k, j) ((k) * WARP * VECTOR + (t) * VECTOR + (j))
+INLINE u32 lane_at(u32 t, int k, int j) {
+    return k * TEAM * VECTOR + t * VECTOR + j;
+}
 
-template <bool ALIGNED> INLINE void load_chunk(ACC *lane, GLOBAL const ITEM *x, u64 index, u32 t) {
+/* Four bytes at once: which lane of an item they go to does not matter to a sum of integers. */
+#if defined(SUM_OF_BYTES) && __CUDA_ARCH__ >= 610
+#define ADD_BYTES
+INLINE LANE add_bytes(u32 word, LANE a) {
+    asm("dp4a." BYTE_SIGN ".u32 %0, %1, %2, %0;" : "+r"(a) : "r"(word), "r"(0x01010101));
+    return a;
+}
+#endif
+
+template <bool ALIGNED> INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
-        items16 v[FLIGHT];
+        VECTORS v[FLIGHT];
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
-            GLOBAL const ITEM *from = x + (r + f / VECTORS) * LANES + LANE(t, f % VECTORS, 0);
+            const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0);
             if (ALIGNED) {
-                v[f].vector = *(GLOBAL const ITEM_VECTOR *)from;
+                v[f] = vectors_at(in, at);
             } else {
+#define READ_ITEM(name) v[f].name.item[j] = in.name[at + j];
 #pragma unroll
-                for (int j = 0; j < VECTOR; j++) v[f].item[j] = from[j];
+                for (int j = 0; j < VECTOR; j++) {
+                    EACH_INPUT(READ_ITEM)
+                }
             }
         }
+#ifdef ADD_BYTES
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f++)
+#pragma unroll
+            for (int w = 0; w < 4; w++) lane[w] = add_bytes(v[f].x.word[w], lane[w]);
+#else
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
-                const int own = f % VECTORS * VECTOR + j;
-                const u32 at = (r + f / VECTORS) * LANES + LANE(t, f % VECTORS, j);
-                lane[own] = op_combine(lane[own], op_load(v[f].item[j], index + at));
+                const int own = f % ROW_LOADS * VECTOR + j;
+                const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, at, in.p);
             }
+#endif
     }
 }
 
-INLINE void load_items(ACC *lane, GLOBAL const ITEM *x, u64 index, u32 count, u32 t) {
+INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 at = r * LANES + LANE(t, own / VECTOR, own % VECTOR);
-            if (at < count) lane[own] = op_combine(lane[own], op_load(x[at], index + at));
+            const u32 at = r * LANES + lane_at(t, own / VECTOR, own % VECTOR);
+            if (at < count)
+                lane[own] = lane_step(lane[own], items_at(in, at), index, at, in.p);
         }
 }
 
-/* Lane l with lane l + s, for s = 64, 32, ... 1. In item 0 of the warp. */
-INLINE ACC halve_lanes(ACC *lane) {
+/* Lane l with lane l + s, for s = 64, 32, ... 1. In item 0 of the team. Where the order is free, an item's own
+ * lanes come first, which leaves one to exchange. Loops of constant length, which NVRTC unrolls whole. */
+INLINE LANE halve_lanes(LANE *lane) {
+#ifdef ANY_ORDER
 #pragma unroll
-    for (int s = LANES / 2; s >= WARP * VECTOR; s /= 2)
+    for (int s = OWN / 2; s > 0; s /= 2)
 #pragma unroll
-        for (int own = 0; own < s / WARP; own++) lane[own] = op_combine(lane[own], lane[own + s / WARP]);
+        for (int own = 0; own < OWN / 2; own++)
+            if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #pragma unroll
-    for (int s = WARP / 2; s > 0; s /= 2)
+    for (int s = TEAM / 2; s > 0; s /= 2) lane[0] = lane_combine(lane[0], shuffle_down(lane[0], s));
+#else
 #pragma unroll
-        for (int own = 0; own < VECTOR; own++) lane[own] = op_combine(lane[own], shuffle_down(lane[own], s));
+    for (int s = LANES / 2; s >= TEAM * VECTOR; s /= 2)
+#pragma unroll
+        for (int own = 0; own < OWN / 2; own++)
+            if (own < s / TEAM) lane[own] = lane_combine(lane[own], lane[own + s / TEAM]);
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int own = 0; own < VECTOR; own++) lane[own] = lane_combine(lane[own], shuffle_down(lane[own], s));
 #pragma unroll
     for (int s = VECTOR / 2; s > 0; s /= 2)
 #pragma unroll
-        for (int own = 0; own < s; own++) lane[own] = op_combine(lane[own], lane[own + s]);
+        for (int own = 0; own < VECTOR / 2; own++)
+            if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+#endif
     return lane[0];
 }
 
-KERNEL BOUNDS void tally_partials(GLOBAL const ITEM *in, u64 in_offset, u64 n, u64 run, GLOBAL ACC *partials, u64 first,
-                           GLOBAL RESULT *out, u64 out_offset, u32 last) {
+/* ---- lane by lane ----------------------------------------------------------------------------------------------------------------- */
+
+INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
+    LANE a = lane_identity();
+#pragma unroll 1
+    for (u32 at = l; at < count; at += LANES)
+        a = lane_step(a, items_at(in, at), index, at, in.p);
+    return a;
+}
+
+/* The halving, leaf by leaf: what lanes J, J + S, J + 2S, ... of an item's VECTOR neighbours come to; then so of its rows' loads. */
+template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, u64 index, u32 count, u32 t) {
+    if constexpr (S == ROW_LOADS)
+        return load_lane(in, index, count, lane_at(t, K, J));
+    else
+        return lane_combine(load_rows<J, K, 2 * S>(in, index, count, t),
+                            load_rows<J, K + S, 2 * S>(in, index, count, t));
+}
+
+template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, u32 t) {
+    if constexpr (S == VECTOR) {
+        LANE a = load_rows<J, 0, 1>(in, index, count, t);
+#pragma unroll
+        for (int s = TEAM / 2; s > 0; s /= 2) a = lane_combine(a, shuffle_down(a, s));
+        return a;
+    } else {
+        const LANE a = load_lanes<J, 2 * S>(in, index, count, t);
+        return lane_combine(a, load_lanes<J + S, 2 * S>(in, index, count, t));
+    }
+}
+
+KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
+                                  u64 out_offset, u32 last) {
+    SOURCE_OPEN(in)
     const u64 group = blockIdx.x;
     const u32 item = threadIdx.x;
-    const u32 t = item % WARP;
-    const u64 begin = (group * run + item / WARP) * CHUNK_ITEMS;
+    const u32 t = item % TEAM;
+    const u64 begin = (group * run + item / TEAM) * CHUNK_ITEMS;
     const u32 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
-    GLOBAL const ITEM *x = in + in_offset + begin;
 
-    ACC lane[OWN];
+    u64 addresses = 0;
+#define TO_CHUNK(name)                                                                                                         \
+    in.name += begin;                                                                                                          \
+    addresses |= (u64)in.name;
+    EACH_INPUT(TO_CHUNK)
+    const u64 index = base + begin;
+
+    LANE chunk;
+    if constexpr (LANE_BY_LANE) {
+        chunk = load_lanes<0, 1>(in, index, count, t);
+    } else {
+        LANE lane[OWN];
 #pragma unroll
-    for (int own = 0; own < OWN; own++) lane[own] = IDENTITY;
-    if (count < CHUNK_ITEMS)
-        load_items(lane, x, begin, count, t);
-    else if (((u64)x & 15) == 0)
-        load_chunk<true>(lane, x, begin, t);
-    else
-        load_chunk<false>(lane, x, begin, t);
-    const ACC a = combine_warps(halve_lanes(lane));
-    if (item == 0) store(a, n, partials + first + group, out + out_offset, last);
+        for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+        if (count < CHUNK_ITEMS)
+            load_items(lane, in, index, count, t);
+        else if (addresses % 16 == 0)
+            load_chunk<true>(lane, in, index, t);
+        else
+            load_chunk<false>(lane, in, index, t);
+        chunk = halve_lanes(lane);
+    }
+    ACC a = lane_value(chunk, index);
+#pragma unroll
+    for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
+    a = combine_warps(a);
+    if (item == 0) store(a, n, params, partials + first + group, out + out_offset, last);
 }

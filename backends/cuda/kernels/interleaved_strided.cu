@@ -6,9 +6,10 @@
  * of a warp's are in one bank.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     __shared__ ACC data[GROUP];
     const u32 item = threadIdx.x;
-    data[item] = item_or_identity(in + in_offset, (u64)blockIdx.x * GROUP + threadIdx.x, n);
+    data[item] = item_or_identity(in, (u64)blockIdx.x * GROUP + threadIdx.x, n, base);
     __syncthreads();
     for (u32 s = 1; s < GROUP; s *= 2) {
         const u32 at = 2 * s * item;

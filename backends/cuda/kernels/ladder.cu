@@ -9,8 +9,8 @@
  * Needs: nothing beyond what every CUDA device has.
  * Why: atomicAdd is the lecture notes' last step; a minimum for which NaN wins is no atomic of CUDA.
  */
-INLINE ACC item_or_identity(const ITEM *x, u64 i, u64 n) {
-    return i < n ? op_load(x[i], i) : IDENTITY;
+INLINE ACC item_or_identity(SOURCE in, u64 i, u64 n, u64 base) {
+    return i < n ? op_load(items_at(in, i), base + i, in.p) : IDENTITY;
 }
 
 /* An atomic needs a word; wider accumulators have none (their variants do not apply). */
@@ -53,7 +53,7 @@ KERNEL void tally_init(ACC *target) {
 #if ATOMIC_STAGE
 #define HAND_IN(a) combine_at(partials + first, a)
 #else
-#define HAND_IN(a) store(a, n, partials + first + blockIdx.x, out + out_offset, last)
+#define HAND_IN(a) store(a, n, params, partials + first + blockIdx.x, out + out_offset, last)
 #endif
 
 /* Neighbours far apart first (the `sequential` step): no two items of a warp in one bank, no divergence but in the last warp. */
@@ -101,5 +101,5 @@ INLINE ACC group_value(ACC *data, u32 item, ACC a) {
 
 /* Every step is called as every other kernel is; what it does not use is there for the rest. */
 #define PARTIALS                                                                                                               \
-    KERNEL BOUNDS void tally_partials(const ITEM *in, u64 in_offset, u64 n, u64 run, ACC *partials, u64 first, RESULT *out,           \
-                               u64 out_offset, u32 last)
+    KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, ACC *partials, u64 first, RESULT *out,            \
+                                      u64 out_offset, u32 last)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prelude: what every CUDA kernel of tally starts with: names of types, constants and operators that mean the same as in the
+ * prelude: what every CUDA kernel of tally starts with: names of types, constants and conversions that mean the same as in the
  * OpenCL prelude, and the exchange between the items of a warp. The specialised text follows (ITEM, ACC, RESULT, the op's
  * functions, the geometry), then the stems. NVRTC compiles it without any include, with --fmad=false: the order and the
  * rounding of every operation are part of the result.
+ *
+ * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
+ * a result as an item. f16 and bf16 are stored as 16 bits and computed in f32.
  */
 #define KERNEL extern "C" __global__
 /* Of a kernel that is launched with GROUP items. One group to a multiprocessor is all that is asked for: otherwise ptxas saves
@@ -11,77 +14,170 @@
 #define BOUNDS __launch_bounds__(GROUP, 1)
 #define GLOBAL
 #define INLINE static __device__ __forceinline__
+#define ALIGN(n) __align__(n)
 
-/* T_VECTOR: 16 bytes of T. */
-typedef unsigned int u32;
-typedef uint4 u32_VECTOR;
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
 typedef int i32;
-typedef int4 i32_VECTOR;
-typedef unsigned long long u64;
-typedef ulonglong2 u64_VECTOR;
+typedef unsigned int u32;
 typedef long long i64;
-typedef longlong2 i64_VECTOR;
+typedef unsigned long long u64;
 typedef float f32;
-typedef float4 f32_VECTOR;
 typedef double f64;
+
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fc00000)
+#endif
+
+INLINE bool SIGN(f32 a) {
+    return __float_as_int(a) < 0;
+}
+
+INLINE bool SIGN(f64 a) {
+    return __double2hiint(a) < 0;
+}
+
+/* ---- storage -------------------------------------------------------------------------------------------------------- */
+
+typedef i8 i8_ITEM;
+typedef uint4 i8_VECTOR;
+typedef u8 u8_ITEM;
+typedef uint4 u8_VECTOR;
+typedef u8 bool_ITEM;
+typedef uint4 bool_VECTOR;
+typedef i16 i16_ITEM;
+typedef uint4 i16_VECTOR;
+typedef u16 u16_ITEM;
+typedef uint4 u16_VECTOR;
+typedef u16 f16_ITEM;
+typedef uint4 f16_VECTOR;
+typedef u16 bf16_ITEM;
+typedef uint4 bf16_VECTOR;
+typedef i32 i32_ITEM;
+typedef int4 i32_VECTOR;
+typedef u32 u32_ITEM;
+typedef uint4 u32_VECTOR;
+typedef f32 f32_ITEM;
+typedef float4 f32_VECTOR;
+typedef i64 i64_ITEM;
+typedef longlong2 i64_VECTOR;
+typedef u64 u64_ITEM;
+typedef ulonglong2 u64_VECTOR;
+typedef f64 f64_ITEM;
 typedef double2 f64_VECTOR;
+typedef struct {
+    f32 re, im;
+} c64_ITEM;
+typedef float4 c64_VECTOR;
+typedef struct {
+    f64 re, im;
+} c128_ITEM;
+typedef double2 c128_VECTOR;
 
-/* IEEE 754-2019 minimum and maximum. */
-#define FLOAT_MIN(a, b, negative) (((a) < (b)) | ((a) != (a)) | (((a) == (b)) & negative(a)) ? (a) : (b))
-#define FLOAT_MAX(a, b, negative) (((a) > (b)) | ((a) != (a)) | (((a) == (b)) & !negative(a)) ? (a) : (b))
-#define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
+/* ---- items to values ------------------------------------------------------------------------------------------------ */
 
-/* Per type: +0, -0, the identities of max and min, both of them, and the one NaN that results use. */
-#define f32_NEGATIVE(a) (__float_as_int(a) < 0)
+INLINE f32 f16_VALUE(u16 x) {
+    f32 v;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(x));
+    return v;
+}
+#define bf16_VALUE(x) __uint_as_float((u32)(x) << 16)
+#define f32_VALUE(x) (x)
+#define f64_VALUE(x) (x)
+#define i8_VALUE(x) ((i32)(x))
+#define i16_VALUE(x) ((i32)(x))
+#define i32_VALUE(x) (x)
+#define i64_VALUE(x) (x)
+#define u8_VALUE(x) ((u32)(x))
+#define u16_VALUE(x) ((u32)(x))
+#define u32_VALUE(x) (x)
+#define u64_VALUE(x) (x)
+#define bool_VALUE(x) ((u32)((x) != 0))
+#define c64_VALUE(x) (x)
+#define c128_VALUE(x) (x)
+
+/* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
+
+/* To f32 by rounding to odd: what is rounded to nearest from it, to 22 bits or fewer, is what would come of v itself. */
+INLINE f32 round_to_odd(f64 v) {
+    const f32 near = (f32)v;
+    const u32 bits = __float_as_uint(near);
+    return (f64)near == v ? near : __uint_as_float((bits - (fabs((f64)near) > fabs(v) ? 1U : 0U)) | 1U);
+}
+
+INLINE f32 round_to_odd(f32 v) {
+    return v;
+}
+
+INLINE u16 f16_of_f32(f32 v) {
+    u16 x;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(v));
+    return v == v ? x : (u16)0x7e00U;
+}
+
+INLINE u16 bf16_of_f32(f32 v) {
+    const u32 bits = __float_as_uint(v);
+    return v == v ? (u16)((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16) : (u16)0x7fc0U;
+}
+
+INLINE f32 f32_canonical(f32 v) {
+    return v == v ? v : __uint_as_float(0x7fc00000U);
+}
+
+INLINE f64 f64_canonical(f64 v) {
+    return v == v ? v : __longlong_as_double(0x7ff8000000000000LL);
+}
+
+#define f16_STORE(v) f16_of_f32(round_to_odd(v))
+#define bf16_STORE(v) bf16_of_f32(round_to_odd(v))
+#define f32_STORE(v) f32_canonical((f32)(v))
+#define f64_STORE(v) f64_canonical((f64)(v))
+#define i8_STORE(v) ((i8)(v))
+#define i16_STORE(v) ((i16)(v))
+#define i32_STORE(v) ((i32)(v))
+#define i64_STORE(v) ((i64)(v))
+#define u8_STORE(v) ((u8)(v))
+#define u16_STORE(v) ((u16)(v))
+#define u32_STORE(v) ((u32)(v))
+#define u64_STORE(v) ((u64)(v))
+#define bool_STORE(v) ((u8)((v) != 0))
+
+/* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
+
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)
 #define f32_LOWEST __int_as_float(0xff800000)
 #define f32_HIGHEST __int_as_float(0x7f800000)
-#define f32_MIN(a, b) FLOAT_MIN(a, b, f32_NEGATIVE)
-#define f32_MAX(a, b) FLOAT_MAX(a, b, f32_NEGATIVE)
-#define f32_CANONICAL(r) ((r) == (r) ? (r) : __int_as_float(0x7fc00000))
 
-#define f64_NEGATIVE(a) (__double2hiint(a) < 0)
 #define f64_ZERO 0.0
 #define f64_NEG_ZERO (-0.0)
 #define f64_LOWEST __longlong_as_double(0xfff0000000000000LL)
 #define f64_HIGHEST __longlong_as_double(0x7ff0000000000000LL)
-#define f64_MIN(a, b) FLOAT_MIN(a, b, f64_NEGATIVE)
-#define f64_MAX(a, b) FLOAT_MAX(a, b, f64_NEGATIVE)
-#define f64_CANONICAL(r) ((r) == (r) ? (r) : __longlong_as_double(0x7ff8000000000000LL))
 
 #define i32_ZERO 0
 #define i32_NEG_ZERO 0
 #define i32_LOWEST (-2147483647 - 1)
 #define i32_HIGHEST 2147483647
-#define i32_MIN(a, b) INTEGER_MIN(a, b)
-#define i32_MAX(a, b) INTEGER_MAX(a, b)
-#define i32_CANONICAL(r) (r)
 
 #define u32_ZERO 0U
 #define u32_NEG_ZERO 0U
 #define u32_LOWEST 0U
 #define u32_HIGHEST 0xffffffffU
-#define u32_MIN(a, b) INTEGER_MIN(a, b)
-#define u32_MAX(a, b) INTEGER_MAX(a, b)
-#define u32_CANONICAL(r) (r)
 
 #define i64_ZERO 0LL
 #define i64_NEG_ZERO 0LL
 #define i64_LOWEST (-9223372036854775807LL - 1)
 #define i64_HIGHEST 9223372036854775807LL
-#define i64_MIN(a, b) INTEGER_MIN(a, b)
-#define i64_MAX(a, b) INTEGER_MAX(a, b)
-#define i64_CANONICAL(r) (r)
 
 #define u64_ZERO 0ULL
 #define u64_NEG_ZERO 0ULL
 #define u64_LOWEST 0ULL
 #define u64_HIGHEST 0xffffffffffffffffULL
-#define u64_MIN(a, b) INTEGER_MIN(a, b)
-#define u64_MAX(a, b) INTEGER_MAX(a, b)
-#define u64_CANONICAL(r) (r)
 
 /* ---- within a warp ------------------------------------------------------------------------------------------------ */
 

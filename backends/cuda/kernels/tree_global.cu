@@ -6,10 +6,11 @@
  * Why: document 002, globalReduceBlockSum, which overwrites its input; ours never changes the caller's. The step that local memory removes.
  */
 PARTIALS {
+    SOURCE_OPEN(in)
     const u32 item = threadIdx.x;
     const u64 group = blockIdx.x;
     ACC *data = partials + first + gridDim.x + group * GROUP;
-    data[item] = item_or_identity(in + in_offset, group * GROUP + item, n);
+    data[item] = item_or_identity(in, group * GROUP + item, n, base);
     __syncthreads();
     for (u32 s = GROUP / 2; s > 0; s /= 2) {
         if (item < s) data[item] = op_combine(data[item], data[item + s]);

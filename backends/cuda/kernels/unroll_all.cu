@@ -10,11 +10,11 @@
     __syncthreads();
 
 PARTIALS {
+    SOURCE_OPEN(in)
     __shared__ ACC data[GROUP];
     const u32 item = threadIdx.x;
     const u64 i = (u64)blockIdx.x * 2 * GROUP + item;
-    const ITEM *x = in + in_offset;
-    data[item] = op_combine(item_or_identity(x, i, n), item_or_identity(x, i + GROUP, n));
+    data[item] = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
     __syncthreads();
 #if GROUP >= 1024
     STEP(512)
