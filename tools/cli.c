@@ -3,13 +3,11 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "progress.h"
 
@@ -42,29 +40,48 @@ cli_exit cli_usage(const char *format, ...) {
     return CLI_USAGE;
 }
 
-static void add_name(cli_names *names, const char *name) {
+void cli_add_name(cli_names *names, const char *name) {
     const size_t used = strlen(names->text);
     snprintf(names->text + used, sizeof(names->text) - used, "%s%s", used ? ", " : "", name);
 }
 
+#define ROW(extra, id, ...) TALLY_##id,
+const tally_op cli_ops[] = {TALLY_OP_TABLE(ROW, ) TALLY_OP_NONE};
+#undef ROW
+#define ROW(id, ...) TALLY_##id,
+const tally_dtype cli_dtypes[] = {TALLY_DTYPE_TABLE(ROW) TALLY_DTYPE_DEFAULT};
+#undef ROW
+
 cli_names cli_op_names(void) {
     cli_names names = {""};
-    for (int op = 0; op < TALLY_OP_END; op++)
-        if (tally_op_name((tally_op)op)) add_name(&names, tally_op_name((tally_op)op));
+    for (const tally_op *op = cli_ops; *op; op++) cli_add_name(&names, tally_op_name(*op));
     return names;
 }
 
 cli_names cli_dtype_names(void) {
     cli_names names = {""};
-    for (int dtype = 0; dtype < TALLY_DTYPE_END; dtype++)
-        if (tally_dtype_name((tally_dtype)dtype)) add_name(&names, tally_dtype_name((tally_dtype)dtype));
+    for (const tally_dtype *dtype = cli_dtypes; *dtype; dtype++) cli_add_name(&names, tally_dtype_name(*dtype));
+    return names;
+}
+
+cli_names cli_acc_names(void) {
+    cli_names names = {""};
+#define ROW(id, name, kind, c_type) cli_add_name(&names, name);
+    TALLY_VALUE_TABLE(ROW)
+#undef ROW
+    return names;
+}
+
+cli_names cli_accuracy_names(void) {
+    cli_names names = {""};
+    for (int level = 0; level < TALLY_ACCURACY_END; level++) cli_add_name(&names, tally_accuracy_name((tally_accuracy)level));
     return names;
 }
 
 cli_names cli_variant_names(void) {
     cli_names names = {"auto"};
     tally_variant_info info;
-    for (size_t i = 0; tally_variant_get(i, &info) == TALLY_OK; i++) add_name(&names, info.name);
+    for (size_t i = 0; tally_variant_get(i, &info) == TALLY_OK; i++) cli_add_name(&names, info.name);
     return names;
 }
 
@@ -77,84 +94,15 @@ bool cli_flush(void) {
     static bool reported;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+    /* It failed before, for a driver's thread has flushed stdout. To write nothing says why even so. */
+    const ssize_t nothing = errno ? 0 : write(STDOUT_FILENO, "", 0);
+    (void)nothing;
     if (!reported) cli_report("standard output: %s", errno ? strerror(errno) : "write error");
     return reported = true, false;
 }
 
 json_object *cli_json_text(const char *text) {
     return text ? json_object_new_string(text) : NULL;
-}
-
-/* A value of any dtype in the widest type of its kind. */
-typedef struct wide {
-    enum { FLOAT, SIGNED, UNSIGNED } kind;
-    double number;
-    int64_t integer;
-    uint64_t natural;
-    int digits; /* that distinguish all floats of the type */
-} wide;
-
-static wide widen(tally_dtype dtype, const void *value) {
-    wide w = {FLOAT, 0, 0, 0, 0};
-    switch (dtype) {
-#define ROW(id, row_value, name, bytes, row_kind, c_type, summary)                                                             \
-    case TALLY_##id: {                                                                                                         \
-        c_type x;                                                                                                              \
-        memcpy(&x, value, sizeof(x));                                                                                          \
-        w = (wide){row_kind, (double)x, (int64_t)(row_kind == SIGNED ? x : 0), (uint64_t)(row_kind == UNSIGNED ? x : 0),       \
-                   (bytes) == 4 ? 9 : 17};                                                                                     \
-        break;                                                                                                                 \
-    }
-        TALLY_DTYPE_TABLE(ROW)
-#undef ROW
-    default:
-        break;
-    }
-    return w;
-}
-
-/* The shortest text that reads back as the same float, at most `digits` digits. */
-static void shortest(char *text, size_t bytes, wide w) {
-    for (int digits = 1; digits <= w.digits; digits++) {
-        snprintf(text, bytes, "%.*g", digits, w.number);
-        const double back = w.digits == 9 ? (double)strtof(text, NULL) : strtod(text, NULL);
-        if (back != w.number) continue;
-        /* 1370, not 1.37e+03. */
-        const char *exponent = strstr(text, "e+");
-        const int before_point = exponent ? atoi(exponent + 2) + 1 : 0;
-        if (exponent && before_point <= 15) snprintf(text, bytes, "%.*g", before_point, w.number);
-        return;
-    }
-}
-
-static const char *non_finite(double x) {
-    return isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
-}
-
-cli_value cli_value_text(tally_dtype dtype, const void *value) {
-    cli_value out;
-    const wide w = widen(dtype, value);
-    if (w.kind == SIGNED)
-        snprintf(out.text, sizeof(out.text), "%" PRId64, w.integer);
-    else if (w.kind == UNSIGNED)
-        snprintf(out.text, sizeof(out.text), "%" PRIu64, w.natural);
-    else if (!isfinite(w.number))
-        snprintf(out.text, sizeof(out.text), "%s", non_finite(w.number));
-    else
-        shortest(out.text, sizeof(out.text), w);
-    return out;
-}
-
-json_object *cli_value_json(tally_dtype dtype, const void *value) {
-    const wide w = widen(dtype, value);
-    if (w.kind == SIGNED) return json_object_new_int64(w.integer);
-    if (w.kind == UNSIGNED) return json_object_new_uint64(w.natural);
-    if (!isfinite(w.number)) return json_object_new_string(non_finite(w.number));
-    char text[48];
-    const int n = snprintf(text, sizeof(text), "%.*g", w.digits, w.number);
-    /* "-0" would be read as an integer, and lose its sign. */
-    if (!strpbrk(text, ".e")) snprintf(text + n, sizeof(text) - (size_t)n, ".0");
-    return json_object_new_double_s(w.number, text);
 }
 
 cli_value cli_bytes_text(uint64_t bytes) {
@@ -171,6 +119,20 @@ double cli_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* What the library calls its descriptors' members are options here. */
+cli_text cli_last_error(void) {
+    static const char call[] = "tally_", member[] = "desc.";
+    const char *text = tally_last_error();
+    cli_text out;
+    if (strncmp(text, call, sizeof(call) - 1) == 0) {
+        const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+        if (strncmp(text + name, ": ", 2) == 0) text += name + 2;
+    }
+    const bool option = strncmp(text, member, sizeof(member) - 1) == 0;
+    snprintf(out.text, sizeof(out.text), "%s%s", option ? "--" : "", option ? text + sizeof(member) - 1 : text);
+    return out;
 }
 
 cli_exit cli_open(const cli_options *options, tally_context **out) {

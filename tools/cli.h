@@ -18,10 +18,16 @@
 /* Exit codes. */
 typedef enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 } cli_exit;
 
+#define CLI_MAX_PARAMS 16
+
 typedef struct cli_options {
     const char *backend; /* NULL when not given, like the others */
     const char *dtype;
     const char *variant;
+    const char *acc, *accuracy, *out;                        /* of reduce */
+    const char *load, *combine, *identity, *finish, *inputs; /* of reduce: an operator of one's own */
+    const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
+    int param_count;
     const char *op, *n, *group, *factor, *runs, *plot; /* of study */
     bool json, csv, sweep, help, version;
 } cli_options;
@@ -37,13 +43,26 @@ void cli_report(const char *format, ...) TALLY_PRINTF(1, 2);
 /* The same, with a pointer to the help; returns CLI_USAGE. */
 cli_exit cli_usage(const char *format, ...) TALLY_PRINTF(1, 2);
 
+/* The tables' rows in their order, and 0 at the end. */
+extern const tally_op cli_ops[];
+extern const tally_dtype cli_dtypes[];
+
 /* The names of a table's rows, "a, b, c". */
 typedef struct cli_names {
-    char text[512];
+    char text[2048];
 } cli_names;
+void cli_add_name(cli_names *names, const char *name);
 cli_names cli_op_names(void);
 cli_names cli_dtype_names(void);
+cli_names cli_acc_names(void); /* what accumulators are made of */
+cli_names cli_accuracy_names(void);
 cli_names cli_variant_names(void);
+
+/* The library's last error as the user of the program is told it: without the name of the call. */
+typedef struct cli_text {
+    char text[2048];
+} cli_text;
+cli_text cli_last_error(void);
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
@@ -53,12 +72,19 @@ void cli_print_json(json_object *object);
 bool cli_flush(void);
 json_object *cli_json_text(const char *text); /* a string; null for NULL */
 
-/* The value of that type in memory: as text that reads back to the same bits (in JSON: the strings "nan", "inf", "-inf" too). */
+/* The value of that type in memory: as text that reads back to the same bits (in JSON: the strings "nan", "inf", "-inf" too). A
+ * complex one is 1.5+2j, in JSON an array of two; a truth value is true or false. */
 typedef struct cli_value {
-    char text[40];
+    char text[64];
 } cli_value;
 cli_value cli_value_text(tally_dtype dtype, const void *value);
 json_object *cli_value_json(tally_dtype dtype, const void *value);
+
+/* The type of a complex type's two parts; a real type is its own and only part. A part as a number, and the nearest part to a number
+ * (an integer must be in the type's range). */
+tally_dtype cli_part_dtype(tally_dtype dtype);
+double cli_part_number(tally_dtype part, const void *value);
+void cli_part_store(tally_dtype part, double number, void *to);
 
 /* 16.0 GiB */
 cli_value cli_bytes_text(uint64_t bytes);

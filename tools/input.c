@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "guard.h"
 #include "npy.h"
 #include "progress.h"
 
@@ -22,46 +21,6 @@
 #define SLICE_BYTES ((size_t)64 << 20)
 /* Of what is read or swapped. */
 #define BUFFER_BYTES ((size_t)8 << 20)
-
-/* ---- a mapped file that shrinks ---------------------------------------------------------------------------------- */
-
-/* Reading past the end of a mapped file that was cut short, or from a failing disk, raises SIGBUS in whichever thread reads, be it
- * the driver's: all that is left is to say so and end. */
-static struct {
-    const unsigned char *start, *end;
-    char message[512];
-    size_t bytes;
-    struct sigaction before;
-} guard;
-
-static void on_bus_error(int number, siginfo_t *info, void *context) {
-    (void)context;
-    const unsigned char *at = info->si_addr;
-    if (at >= guard.start && at < guard.end) {
-        static atomic_flag said = ATOMIC_FLAG_INIT;
-        while (atomic_flag_test_and_set(&said)) pause(); /* several threads may be at it: one speaks for all */
-        progress_erase();
-        const ssize_t written = write(STDERR_FILENO, guard.message, guard.bytes);
-        (void)written;
-        _exit(CLI_FAILED);
-    }
-    sigaction(number, &guard.before, NULL); /* none of ours: the faulting instruction is tried again */
-}
-
-static void guard_map(const input *in) {
-    guard.start = in->map;
-    guard.end = in->map + in->map_bytes;
-    const int n = snprintf(guard.message, sizeof(guard.message),
-                           "tally: %.300s: the file shrank, or its disk failed, while it was being read\n", in->name);
-    guard.bytes = (size_t)n;
-    for (size_t i = 0; i + 1 < guard.bytes; i++)
-        if ((unsigned char)guard.message[i] < ' ') guard.message[i] = ' ';
-    const struct sigaction ours = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
-    struct sigaction now;
-    if (sigaction(SIGBUS, NULL, &now) || now.sa_sigaction == on_bus_error) return;
-    guard.before = now;
-    sigaction(SIGBUS, &ours, NULL);
-}
 
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
@@ -79,7 +38,7 @@ static bool read_up_to(input *in, unsigned char *to, size_t bytes, size_t *got) 
         if (n < 0) return wrong(in, strerror(errno));
         in->ended = n == 0;
         *got += (size_t)n;
-        progress_update(in->done * in->item_bytes + *got);
+        progress_update((in->done * in->item_bytes + *got) * in->share);
     }
     return true;
 }
@@ -100,7 +59,7 @@ static bool open_file(input *in, const char *path) {
     in->map = map;
     in->map_bytes = (size_t)about.st_size;
     madvise(in->map, in->map_bytes, MADV_SEQUENTIAL);
-    guard_map(in);
+    guard_begin(in->map, in->map_bytes, in->name);
     return true;
 }
 
@@ -168,6 +127,12 @@ static bool ends_with_npy(const char *path) {
     return n >= 4 && strcmp(path + n - 4, ".npy") == 0;
 }
 
+static void set_dtype(input *in, tally_dtype dtype) {
+    in->dtype = dtype;
+    in->item_bytes = tally_dtype_bytes(dtype);
+    in->part_bytes = tally_dtype_bytes(cli_part_dtype(dtype));
+}
+
 static bool identify(input *in, const char *path, tally_dtype raw) {
     const unsigned char *start = NULL;
     size_t got = 0;
@@ -179,7 +144,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
             npy_is_start(start, got) && (got >= NPY_MAGIC_BYTES || raw == TALLY_DTYPE_DEFAULT || ends_with_npy(path));
         if (npy) {
             if (!read_npy_header(in, raw)) return false;
-            in->item_bytes = tally_dtype_bytes(in->dtype);
+            set_dtype(in, in->dtype);
             return !in->map || check_size(in, in->map_bytes - in->data_offset);
         }
         if (ends_with_npy(path))
@@ -191,8 +156,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
             return false;
         }
     }
-    in->dtype = raw;
-    in->item_bytes = tally_dtype_bytes(raw);
+    set_dtype(in, raw);
     in->n = INPUT_UNKNOWN;
     if (!in->map) return true;
     in->n = in->map_bytes / in->item_bytes;
@@ -200,7 +164,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
 }
 
 bool input_open(input *in, const char *path, tally_dtype raw) {
-    *in = (input){.name = path, .fd = -1};
+    *in = (input){.name = path, .fd = -1, .share = 1};
     if (!open_file(in, path) || !identify(in, path, raw)) return input_close(in), false;
     /* What was read beyond the header is the start of the data. */
     if (!in->map && in->data_offset) in->held -= in->data_offset;
@@ -210,32 +174,38 @@ bool input_open(input *in, const char *path, tally_dtype raw) {
 
 /* ---- slices -------------------------------------------------------------------------------------------------------- */
 
-static void swap_bytes(void *to, const void *from, uint64_t n, size_t item_bytes) {
+#define SWAP(type, swap)                                                                                                       \
+    for (uint64_t i = 0; i < parts; i++) {                                                                                     \
+        type v;                                                                                                                \
+        memcpy(&v, from + i * sizeof(v), sizeof(v));                                                                           \
+        v = swap(v);                                                                                                           \
+        memcpy(out + i * sizeof(v), &v, sizeof(v));                                                                            \
+    }
+
+/* Of complex items each part is in the other order, and the real one still comes first. */
+static void swap_bytes(const input *in, void *to, const void *items, uint64_t n) {
     unsigned char *out = to;
-    const unsigned char *x = from;
-    if (item_bytes == 4) {
-        for (uint64_t i = 0; i < n; i++) {
-            uint32_t v;
-            memcpy(&v, x + 4 * i, 4);
-            v = __builtin_bswap32(v);
-            memcpy(out + 4 * i, &v, 4);
-        }
-    } else if (item_bytes == 8) {
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t v;
-            memcpy(&v, x + 8 * i, 8);
-            v = __builtin_bswap64(v);
-            memcpy(out + 8 * i, &v, 8);
-        }
-    } else {
-        for (uint64_t i = 0; i < n; i++)
-            for (size_t j = 0; j < item_bytes; j++) out[i * item_bytes + j] = x[i * item_bytes + item_bytes - 1 - j];
+    const unsigned char *from = items;
+    const uint64_t parts = n * (in->item_bytes / in->part_bytes);
+    switch (in->part_bytes) {
+    case 2:
+        SWAP(uint16_t, __builtin_bswap16)
+        break;
+    case 4:
+        SWAP(uint32_t, __builtin_bswap32)
+        break;
+    case 8:
+        SWAP(uint64_t, __builtin_bswap64)
+        break;
+    default:
+        memmove(out, from, parts);
+        break;
     }
 }
 
 static bool next_of_map(input *in, const void **items, uint64_t *n, bool *last) {
     const unsigned char *from = in->map + in->data_offset + in->done * in->item_bytes;
-    const bool in_place = !in->swapped && (uintptr_t)from % in->item_bytes == 0;
+    const bool in_place = !in->swapped && (uintptr_t)from % in->part_bytes == 0;
     const uint64_t slice = (in_place ? SLICE_BYTES : BUFFER_BYTES) / in->item_bytes;
     const uint64_t left = in->n - in->done;
     *n = left < slice ? left : slice;
@@ -245,7 +215,7 @@ static bool next_of_map(input *in, const void **items, uint64_t *n, bool *last) 
     if (in_place) return true;
     if (!in->buffer && !(in->buffer = aligned_alloc(64, BUFFER_BYTES))) return wrong(in, strerror(ENOMEM));
     if (in->swapped)
-        swap_bytes(in->buffer, from, *n, in->item_bytes);
+        swap_bytes(in, in->buffer, from, *n);
     else
         memcpy(in->buffer, from, *n * in->item_bytes);
     *items = in->buffer;
@@ -268,7 +238,7 @@ static bool next_of_stream(input *in, const void **items, uint64_t *n, bool *las
     *items = in->buffer;
     *n = got / in->item_bytes;
     in->done += *n;
-    if (in->swapped) swap_bytes(in->buffer, in->buffer, *n, in->item_bytes);
+    if (in->swapped) swap_bytes(in, in->buffer, in->buffer, *n);
     return true;
 }
 
@@ -278,7 +248,7 @@ bool input_next(input *in, const void **items, uint64_t *n, bool *last) {
 
 void input_close(input *in) {
     if (in->map) {
-        guard.start = guard.end = NULL;
+        guard_end(in->map);
         munmap(in->map, in->map_bytes);
     }
     free(in->buffer);

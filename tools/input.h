@@ -18,9 +18,11 @@ typedef struct input {
     const char *name; /* for messages: the path, or "-" */
     tally_dtype dtype;
     size_t item_bytes;
-    uint64_t n;    /* items; INPUT_UNKNOWN for a raw stream */
-    bool swapped;  /* the other byte order */
-    uint64_t done; /* items handed out */
+    size_t part_bytes; /* of complex items half of it: what is swapped, and what they are aligned to */
+    uint64_t n;        /* items; INPUT_UNKNOWN for a raw stream */
+    bool swapped;      /* the other byte order */
+    uint64_t done;     /* items handed out */
+    unsigned share;    /* of how many files that are read in step it is one: for the progress line */
 
     int fd;
     unsigned char *map; /* NULL: a stream */
@@ -31,7 +33,7 @@ typedef struct input {
 } input;
 
 /* Opens a file ("-": standard input). raw: the type given by --dtype; TALLY_DTYPE_DEFAULT: take it from the .npy header. Reports
- * what is wrong with the file. Only one input may be open at a time. */
+ * what is wrong with the file. At most TALLY_MAX_INPUTS may be open at a time. */
 bool input_open(input *in, const char *path, tally_dtype raw);
 
 /* The next slice; *last says that it is the last one (it may be of no items). The items stay valid until the next call. Reports a

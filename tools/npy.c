@@ -82,22 +82,27 @@ static bool equals(text t, const char *word) {
     return t.bytes == strlen(word) && memcmp(t.start, word, t.bytes) == 0;
 }
 
-/* The row of the dtype table that a kind letter and a size in bytes mean. */
+/* The row of the dtype table that a kind letter and a size in bytes mean. NumPy has no bf16. */
 static tally_dtype find_dtype(char kind, uint64_t item_bytes) {
-    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u' };
-#define ROW(id, value, name, bytes, row_kind, c_type, summary)                                                                 \
-    if (kind == row_kind && item_bytes == (bytes)) return TALLY_##id;
+    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u', BOOL = 'b', COMPLEX = 'c' };
+#define ROW(id, value, name, bytes, row_kind, compute, summary)                                                                \
+    if (kind == row_kind && item_bytes == (bytes) && TALLY_##id != TALLY_BF16) return TALLY_##id;
     TALLY_DTYPE_TABLE(ROW)
 #undef ROW
     return TALLY_DTYPE_DEFAULT;
 }
 
 static bool unsupported(parser *p, text descr) {
-#define ROW(id, value, name, bytes, kind, c_type, summary) ", " name
-    return bad(p, "unsupported .npy item type '%s'; there are %s", quote(descr).text, &TALLY_DTYPE_TABLE(ROW)[2]);
+    char names[128] = "";
+    size_t used = 0;
+#define ROW(id, value, name, bytes, kind, compute, summary)                                                                    \
+    if (TALLY_##id != TALLY_BF16) used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
+    TALLY_DTYPE_TABLE(ROW)
 #undef ROW
+    return bad(p, "unsupported .npy item type '%s'; there are %s", quote(descr).text, names);
 }
 
+/* '<', '>', '=' or '|', or none of them; a letter; the item's bytes. */
 static bool parse_descr(parser *p, npy_header *header) {
     if (peek(p) == '[') return bad(p, "unsupported .npy item type: structured (records of several fields)");
     text descr;
@@ -109,9 +114,15 @@ static bool parse_descr(parser *p, npy_header *header) {
     if (descr.bytes && memchr("<>=|", descr.start[0], 4)) order = (char)descr.start[i++];
     if (i < descr.bytes && descr.start[i] == 'O') return bad(p, "unsupported .npy item type: Python objects ('O')");
     if (i < descr.bytes && descr.start[i] == 'V') return bad(p, "unsupported .npy item type: raw records ('V')");
-    if (descr.bytes != i + 2 || descr.start[i + 1] < '1' || descr.start[i + 1] > '9') return unsupported(p, descr);
-    header->dtype = find_dtype((char)descr.start[i], descr.start[i + 1] - '0');
-    header->swapped = (order == '<' || order == '>') && order != native;
+    const size_t digits = descr.bytes - i > 1 ? descr.bytes - i - 1 : 0;
+    if (digits < 1 || digits > 2 || descr.start[i + 1] == '0') return unsupported(p, descr);
+    uint64_t bytes = 0;
+    for (size_t d = i + 1; d < descr.bytes; d++) {
+        if (descr.start[d] < '0' || descr.start[d] > '9') return unsupported(p, descr);
+        bytes = bytes * 10 + (descr.start[d] - '0');
+    }
+    header->dtype = find_dtype((char)descr.start[i], bytes);
+    header->swapped = (order == '<' || order == '>') && order != native && bytes > 1;
     return header->dtype != TALLY_DTYPE_DEFAULT || unsupported(p, descr);
 }
 

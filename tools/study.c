@@ -92,6 +92,10 @@ static cli_exit understand(const cli_options *options, study_request *r) {
         return cli_usage("--op %s: unknown operator; there are %s", options->op, cli_op_names().text);
     if (options->dtype && tally_dtype_from_name(options->dtype, &r->dtype) != TALLY_OK)
         return cli_usage("--dtype %s: unknown item type; there are %s", options->dtype, cli_dtype_names().text);
+    if (tally_op_inputs(r->op) > 1) return cli_usage("--op %s: the study is of operators of one input", options->op);
+    if (tally_result_dtype(r->op, r->dtype) == TALLY_DTYPE_DEFAULT)
+        return cli_usage("--op %s --dtype %s: %s does not take these items", tally_op_name(r->op), tally_dtype_name(r->dtype),
+                         tally_op_name(r->op));
     if (options->json && options->csv) return cli_usage("study: --json and --csv exclude each other");
     cli_exit code = read_limited("n", options->n, 1, MOST_N, &n);
     if (code == CLI_DONE) code = read_limited("group", options->group, LEAST_GROUP, MOST_GROUP, &group);

@@ -19,6 +19,9 @@
 #define STUDY_SWEEP_MOST ((uint64_t)1 << 26)
 #define STUDY_MAX_FACTOR 256
 
+/* Room for any result: two values of 8 bytes. */
+#define STUDY_RESULT_BYTES 16
+
 typedef struct study_request {
     tally_op op;
     tally_dtype dtype;
@@ -69,6 +72,23 @@ study_input *study_input_create(const study_request *request, tally_queue *queue
 void study_input_destroy(study_input *input);
 /* Whether `result` is right for the first n items; `depth` is tally_plan_depth. If not, `text` says what was got and expected. */
 bool study_input_check(const study_input *input, uint64_t n, uint64_t depth, const void *result, char *text, size_t bytes);
+
+/* ---- study_sums.c: of operators whose result depends on the order ---------------------------------------------------- */
+
+/* The sums of the first n items, or what takes their place. */
+typedef struct study_sums {
+    uint64_t n;
+    long double re, im, magnitude;
+} study_sums;
+
+/* One item in 2^thinning is kept, so that n of them can be added up exactly, if that can be. */
+unsigned study_sums_thinning(tally_op op, tally_dtype in, uint64_t n);
+/* The two parts of item i; of a real type the first counts. */
+void study_sums_item(tally_op op, tally_dtype in, unsigned thinning, uint64_t i, double parts[2]);
+void study_sums_take(tally_op op, tally_dtype in, const double parts[2], study_sums *sums);
+/* As study_input_check. */
+bool study_sums_check(tally_op op, tally_dtype in, const study_sums *sums, uint64_t depth, const void *result, char *text,
+                      size_t bytes);
 
 /* ---- study_measure.c ------------------------------------------------------------------------------------------------ */
 

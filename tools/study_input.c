@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_input.c: the items of the study, and the host's reference.
- *
- * Items of a float sum are whole numbers from -2 to 2, thinned out so that the sum of their magnitudes stays below 2^24 as long as it
- * can: then no partial sum of any order is rounded, and every variant must give the exact value. Random fractions would be checked by
- * the bound of docs/numerics.md alone, which lets anything pass where one word takes up all items (gamma(n), n = 3 * 2^22: 3). Items of
- * other ops are random: their results do not depend on the order.
+ * study_input.c: the items of the study, and the host's reference. Operators whose result does not depend on the order have random items,
+ * and must give the oracle's bits; those of the others are study_sums.c's.
  */
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,60 +12,50 @@
 #include "study.h"
 
 #define PIECE_ITEMS ((uint64_t)1 << 20)
-#define MOST_THINNING 3 /* one item in 8; beyond 2^26 items of f32 the bound decides */
 
 typedef struct reference {
     uint64_t n;
-    oracle_result value;        /* not of float sums */
-    long double sum, magnitude; /* of float sums: exact, being whole numbers */
+    oracle_result value; /* of what is exact */
+    study_sums sums;     /* of the rest */
 } reference;
 
 struct study_input {
     tally_op op;
-    tally_dtype in, out;
-    bool float_sum;
-    unsigned thinning; /* one item in 2^thinning is kept */
+    tally_dtype in;
+    size_t result_bytes;
+    bool exact;
+    unsigned thinning;
     size_t count;
     reference references[];
 };
 
-static bool is_float(tally_dtype dtype) {
-    return dtype == TALLY_F32 || dtype == TALLY_F64;
+/* Random bits; of floats random numbers, so that a NaN does not decide everything. */
+static void make_random(tally_dtype in, uint64_t i, unsigned char *item) {
+    const uint64_t random = pattern_random(i);
+    const size_t bytes = tally_dtype_bytes(in);
+    const uint64_t bits = in == TALLY_BOOL ? random >> 63 : random >> (64 - 8 * bytes);
+    if (in == TALLY_F16 || in == TALLY_BF16 || in == TALLY_F32 || in == TALLY_F64)
+        cli_part_store(in, (double)(int64_t)random * 0x1p-53, item);
+    else
+        memcpy(item, &bits, bytes);
 }
 
-/* Whether sums up to this are held without rounding. */
-static bool is_exact(const study_input *input, long double magnitude) {
-    return magnitude <= (input->in == TALLY_F32 ? 0x1p24L : 0x1p53L);
-}
-
-static void make_items(const study_input *input, uint64_t first, uint64_t count, void *items) {
-    const uint64_t mask = (UINT64_C(1) << input->thinning) - 1;
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t random = pattern_random(first + i);
-        const double whole = random >> 40 & mask ? 0 : (double)((int)(random % 5) - 2);
-        const double value = input->float_sum ? whole : (double)(int64_t)random * 0x1p-53;
-        if (input->in == TALLY_F32)
-            ((float *)items)[i] = (float)value;
-        else if (input->in == TALLY_F64)
-            ((double *)items)[i] = value;
-        else if (tally_dtype_bytes(input->in) == 4)
-            ((uint32_t *)items)[i] = (uint32_t)(random >> 32);
-        else
-            ((uint64_t *)items)[i] = random;
-    }
-}
-
-/* Adds items to what has been read so far. */
-static void take_up(const study_input *input, oracle *state, reference *so_far, const void *items, uint64_t count) {
-    so_far->n += count;
-    if (!input->float_sum) {
+/* Makes items, and adds them to what has been read so far. */
+static void make_items(const study_input *input, oracle *state, study_sums *sums, uint64_t count, unsigned char *items) {
+    const size_t bytes = tally_dtype_bytes(input->in), part_bytes = tally_dtype_bytes(cli_part_dtype(input->in));
+    const uint64_t first = sums->n;
+    if (input->exact) {
+        for (uint64_t i = 0; i < count; i++) make_random(input->in, first + i, items + i * bytes);
         oracle_push(state, items, count);
+        sums->n += count;
         return;
     }
     for (uint64_t i = 0; i < count; i++) {
-        const double x = input->in == TALLY_F32 ? (double)((const float *)items)[i] : ((const double *)items)[i];
-        so_far->sum += x;
-        so_far->magnitude += fabs(x);
+        double parts[2];
+        study_sums_item(input->op, input->in, input->thinning, first + i, parts);
+        study_sums_take(input->op, input->in, parts, sums);
+        for (size_t at = 0; at < bytes; at += part_bytes)
+            cli_part_store(cli_part_dtype(input->in), parts[at / part_bytes], items + i * bytes + at);
     }
 }
 
@@ -79,23 +63,24 @@ static void take_up(const study_input *input, oracle *state, reference *so_far, 
 static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *buffer, unsigned char *items) {
     const size_t bytes = tally_dtype_bytes(input->in);
     oracle *state = malloc(sizeof(*state));
-    reference so_far = {0};
+    study_sums sums = {0};
     tally_status status = state ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
-    if (state) oracle_begin(state, input->op, input->in);
+    if (state && input->exact) oracle_begin(state, input->op, input->in);
     for (size_t i = 0; i < input->count && !status; i++) {
         reference *r = &input->references[i];
-        while (so_far.n < r->n && !status) {
-            const uint64_t first = so_far.n, count = r->n - first < PIECE_ITEMS ? r->n - first : PIECE_ITEMS;
-            make_items(input, first, count, items);
-            take_up(input, state, &so_far, items, count);
+        while (sums.n < r->n && !status) {
+            const uint64_t first = sums.n, count = r->n - first < PIECE_ITEMS ? r->n - first : PIECE_ITEMS;
+            make_items(input, state, &sums, count, items);
             status = tally_buffer_write(queue, buffer, first * bytes, items, count * bytes);
             const tally_status waited = tally_queue_wait(queue);
             if (!status) status = waited;
         }
-        *r = so_far;
-        if (status || input->float_sum) continue;
-        oracle ended = *state;
-        oracle_end(&ended, &r->value);
+        r->sums = sums;
+        if (status || !input->exact) continue;
+        oracle *ended = malloc(sizeof(*ended));
+        if (!ended) status = tally_fail(TALLY_E_MEMORY, "out of memory");
+        if (ended) oracle_end(memcpy(ended, state, sizeof(*ended)), &r->value);
+        free(ended);
     }
     free(state);
     return status;
@@ -107,16 +92,14 @@ study_input *study_input_create(const study_request *request, tally_queue *queue
     unsigned char *items = malloc(PIECE_ITEMS * tally_dtype_bytes(request->dtype));
     tally_status status = tally_fail(TALLY_E_MEMORY, "out of memory");
     if (input && items) {
+        const oracle_case what = {.op = request->op, .in = request->dtype};
         *input = (study_input){.op = request->op,
                                .in = request->dtype,
-                               .out = tally_result_dtype(request->op, request->dtype),
-                               .float_sum = request->op == TALLY_SUM && is_float(request->dtype),
+                               .result_bytes = oracle_result_bytes(&what),
+                               .exact = oracle_is_exact(&what),
+                               .thinning = study_sums_thinning(request->op, request->dtype, count ? sizes[count - 1] : 0),
                                .count = count};
         for (size_t i = 0; i < count; i++) input->references[i].n = sizes[i];
-        /* The mean magnitude is 6/5. */
-        const long double magnitude = count ? (long double)sizes[count - 1] * 1.2L : 0;
-        while (input->thinning < MOST_THINNING && !is_exact(input, ldexpl(magnitude * 1.01L, -(int)input->thinning)))
-            input->thinning++;
         status = fill(input, queue, buffer, items);
     }
     free(items);
@@ -130,35 +113,14 @@ void study_input_destroy(study_input *input) {
     free(input);
 }
 
-/* How far a float sum may be off: |error| <= gamma(depth) * sum |x|, and nothing where no addition rounds. */
-static long double tolerance(const study_input *input, const reference *r, uint64_t depth) {
-    const long double u = input->in == TALLY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2, k_u = (long double)depth * u;
-    if (is_exact(input, r->magnitude)) return 0;
-    return k_u < 1 ? k_u / (1 - k_u) * r->magnitude : -1;
-}
-
-static bool check_float_sum(const study_input *input, const reference *r, uint64_t depth, const void *result, char *text,
-                            size_t bytes) {
-    oracle_result got;
-    memcpy(&got, result, tally_dtype_bytes(input->out));
-    const long double value = input->out == TALLY_F32 ? (long double)got.f32 : (long double)got.f64;
-    const long double most = tolerance(input, r, depth);
-    if (most < 0)
-        snprintf(text, bytes, "cannot be checked: there is no bound on the error of %llu additions in a row",
-                 (unsigned long long)depth);
-    else
-        snprintf(text, bytes, "got %.17Lg, expected %.17Lg, within %.3Lg", value, r->sum, most);
-    return fabsl(value - r->sum) <= most; /* not so for a NaN */
-}
-
 bool study_input_check(const study_input *input, uint64_t n, uint64_t depth, const void *result, char *text, size_t bytes) {
+    const tally_dtype out = tally_result_dtype(input->op, input->in);
     for (size_t i = 0; i < input->count; i++) {
         const reference *r = &input->references[i];
         if (r->n != n) continue;
-        if (input->float_sum) return check_float_sum(input, r, depth, result, text, bytes);
-        snprintf(text, bytes, "got %s, expected %s", cli_value_text(input->out, result).text,
-                 cli_value_text(input->out, &r->value).text);
-        return memcmp(result, &r->value, tally_dtype_bytes(input->out)) == 0;
+        if (!input->exact) return study_sums_check(input->op, input->in, &r->sums, depth, result, text, bytes);
+        snprintf(text, bytes, "got %s, expected %s", cli_value_text(out, result).text, cli_value_text(out, &r->value).text);
+        return memcmp(result, &r->value, input->result_bytes) == 0;
     }
     snprintf(text, bytes, "cannot be checked: there is no reference for n = %llu", (unsigned long long)n);
     return false;

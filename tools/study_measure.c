@@ -77,9 +77,9 @@ static bool failed(study_point *p) {
 }
 
 static bool check(const bench *b, tally_plan *plan, study_point *p, bool run) {
-    unsigned char result[8];
+    unsigned char result[STUDY_RESULT_BYTES];
     memset(result, 0xa5, sizeof(result));
-    const size_t bytes = tally_dtype_bytes(tally_result_dtype(b->request->op, b->request->dtype));
+    const size_t bytes = tally_plan_result_bytes(plan);
     tally_status status = run ? tally_buffer_write(b->queue, b->out, 0, result, bytes) : TALLY_OK;
     if (!status && run) status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
     if (!status) status = tally_buffer_read(b->queue, b->out, 0, result, bytes);
@@ -277,7 +277,7 @@ static cli_exit open_bench(bench *b) {
     if (tally_measure_read(b->context, 0, &d->read)) return give_up(b);
     tally_status status = tally_queue_create(b->context, &b->queue);
     if (!status) status = tally_buffer_create(b->context, sizes[count - 1] * study_item_bytes(r), &b->in);
-    if (!status) status = tally_buffer_create(b->context, 8, &b->out);
+    if (!status) status = tally_buffer_create(b->context, STUDY_RESULT_BYTES, &b->out);
     b->events = calloc(r->runs + 1, sizeof(tally_event *));
     if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     for (uint32_t i = 0; i <= r->runs && !status; i++) status = tally_event_create(b->context, &b->events[i]);

@@ -18,7 +18,7 @@ static double giga(double bytes_per_second) {
 
 static plot_limit read_limit(const study_device *d) {
     plot_limit limit = {.value = giga(d->read)};
-    snprintf(limit.label, sizeof(limit.label), "%s reads %s", d->label, study_speed_text(d->read).text);
+    snprintf(limit.label, sizeof(limit.label), "%s reads %.39s", d->label, study_speed_text(d->read).text);
     return limit;
 }
 
@@ -53,7 +53,7 @@ static size_t fill_rows(bar_data *b, const study_request *r, const study_device 
             if (!p) continue;
             any = true;
             b->marked[rows] |= p->automatic;
-            snprintf(b->texts[at], sizeof(b->texts[at]), "%s  (%.1f%%)", study_speed_text(study_speed(r, p)).text,
+            snprintf(b->texts[at], sizeof(b->texts[at]), "%.39s  (%.1f%%)", study_speed_text(study_speed(r, p)).text,
                      100 * study_speed(r, p) / devices[d].read);
         }
         if (any) b->rows[rows++] = v.name;

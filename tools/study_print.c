@@ -158,7 +158,7 @@ static void print_side_by_side(const study_request *r, const study_device *devic
             for (size_t p = 0; p < ladder->count; p++) {
                 const study_point *point = &ladder->points[p];
                 if (point->state != STUDY_CHECKED || strcmp(point->variant.name, v.name)) continue;
-                snprintf(cell, sizeof(cell), "%s %s %5.1f%%%c", study_time_text(point->median).text,
+                snprintf(cell, sizeof(cell), "%.39s %.39s %5.1f%%%c", study_time_text(point->median).text,
                          study_speed_text(study_speed(r, point)).text, 100 * study_speed(r, point) / devices[d].read,
                          point->automatic ? '*' : ' ');
                 any = true;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c: see options.h. */
+#include "options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+const command_row command_table[] = {
+    {"devices", cli_devices, "", "bj", NULL, NULL,
+     "list the backends and devices that are here, and mark the one that is used"},
+    {"variants", cli_variants, "", "bj", NULL, NULL, "list the ways to reduce, and say which run on the device"},
+    {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjtvayeu", "LCIFk",
+     " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
+     "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own"},
+    {"check", cli_check, "", "bj", NULL, NULL,
+     "test every device against the host, bit by bit; with --backend, that device alone"},
+    {"study", cli_study, "", "bontgfrvwjcp", NULL, NULL,
+     "time every variant, checked, against what the device reads; --backend A,B: side by side"},
+    {0},
+};
+
+#define AT(member) offsetof(cli_options, member)
+
+const option_row option_table[OPTION_COUNT] = {
+    {'b', "backend", "SEL", AT(backend),
+     "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
+    {'j', "json", NULL, AT(json), "print JSON, one object a line"},
+    {'t', "dtype", "TYPE", AT(dtype),
+     "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default"},
+    {'v', "variant", "NAME", AT(variant),
+     "how to reduce (tally variants); auto is the default; study takes a list, and else all"},
+    {'a', "acc", "TYPE", AT(acc),
+     "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
+     "i64, u64"},
+    {'y', "accuracy", "LEVEL", AT(accuracy),
+     "of sum, asum, sumsq, mean and dot of floats: default, or compensated, whose error does "
+     "not grow with n"},
+    {'u', "out", "TYPE", AT(out), "convert the result to TYPE; of a single operator"},
+    {'e', "param", "NAME=X", AT(params),
+     "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME"},
+    {'L', "load", "EXPR", AT(load),
+     "one's own operator, in C: the value of the item x, whose index is i (y, z, w: items of further "
+     "inputs)"},
+    {'C', "combine", "EXPR", AT(combine), "the value of the values a and b of earlier and later items"},
+    {'I', "identity", "EXPR", AT(identity), "the value that changes nothing when combined"},
+    {'F', "finish", "EXPR", AT(finish), "the result, of the value a of n items; a if it is not given"},
+    {'k', "inputs", "N", AT(inputs), "N files for each result, 1 to 4"},
+    {'o', "op", "OP", AT(op), "what is studied; sum is the default"},
+    {'n', "n", "N", AT(n), "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, the largest size"},
+    {'g', "group", "N", AT(group), "items of a group, a power of two from 32 to 1024; else the variant's own"},
+    {'f', "factor", "N", AT(factor), "of the variants that have one: items in sequence before the tree"},
+    {'r', "runs", "N", AT(runs), "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},
+    {'w', "sweep", NULL, AT(sweep), "over sizes from 2^10 to 2^26 too, and over factors from 1 to 256"},
+    {'c', "csv", NULL, AT(csv), "print CSV"},
+    {'p', "plot", "FILE", AT(plot), "draw it: an SVG file"},
+    {'h', "help", NULL, AT(help), "print this text"},
+    {'V', "version", NULL, AT(version), "print the version"},
+};
+
+const command_row *command_find(const char *name) {
+    for (const command_row *c = command_table; c->name; c++)
+        if (strcmp(c->name, name) == 0) return c;
+    return NULL;
+}
+
+bool command_takes(const command_row *command, const option_row *option) {
+    const bool too = command->takes_too && strchr(command->takes_too, option->key);
+    return option->key == 'h' || strchr(command->takes, option->key) || too;
+}
+
+cli_names command_names(void) {
+    cli_names names = {""};
+    for (const command_row *c = command_table; c->name; c++) cli_add_name(&names, c->name);
+    return names;
+}
+
+cli_names option_names(const command_row *command) {
+    cli_names names = {""};
+    for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
+        if (command && !command_takes(command, o)) continue;
+        cli_add_name(&names, "--");
+        strcat(names.text, o->name); /* there is room for thousands of characters */
+    }
+    return names;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------------------------------- */
+
+/* getopt_long's value of an option: beyond all characters, so that it is not taken for one. */
+#define OPTION_VALUE(index) (256 + (int)(index))
+
+static cli_exit set_option(arguments *a, const option_row *row, const char *value) {
+    cli_options *options = &a->options;
+    char *at = (char *)options + row->member;
+    a->given[row - option_table] = true;
+    if (!row->value) {
+        *(bool *)at = true;
+    } else if (row->member != AT(params)) {
+        *(const char **)(void *)at = value;
+    } else {
+        if (options->param_count == CLI_MAX_PARAMS) return cli_usage("--param %s: at most %d are taken", value, CLI_MAX_PARAMS);
+        options->params[options->param_count++] = value;
+    }
+    return CLI_DONE;
+}
+
+cli_exit arguments_parse(int argc, char **argv, arguments *a) {
+    struct option longs[OPTION_COUNT + 1] = {{0}};
+    cli_exit code = CLI_DONE;
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        longs[i] = (struct option){option_table[i].name, option_table[i].value ? required_argument : no_argument, NULL,
+                                   OPTION_VALUE(i)};
+    opterr = 0;
+    /* '-': words come in order too, whatever POSIXLY_CORRECT says; ':': a missing argument is told apart. */
+    for (int found; code == CLI_DONE && (found = getopt_long(argc, argv, "-:h", longs, NULL)) != -1;) {
+        if (found == 1)
+            a->words[a->count++] = optarg;
+        else if (found == 'h')
+            a->options.help = true;
+        else if (found == ':')
+            return cli_usage("--%s needs an argument", option_table[optopt - OPTION_VALUE(0)].name);
+        else if (found == '?' && optopt >= OPTION_VALUE(0))
+            return cli_usage("--%s takes no argument", option_table[optopt - OPTION_VALUE(0)].name);
+        else if (found == '?' && optopt)
+            return cli_usage("unknown option -%c; there are %s", optopt, option_names(NULL).text);
+        else if (found == '?')
+            return cli_usage("unknown option %s; there are %s", argv[optind - 1], option_names(NULL).text);
+        else
+            code = set_option(a, &option_table[found - OPTION_VALUE(0)], optarg);
+    }
+    while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* after -- */
+    return code;
+}

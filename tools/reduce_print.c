@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* reduce_print.c: the results of `tally reduce`, for people and as JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reduce.h"
+
+static double bytes_per_second(const reduce_outcome *o) {
+    return o->seconds > 0 ? (double)o->bytes / o->seconds : 0;
+}
+
+static const char *name_of(const reduce_request *r, const reduce_want *want) {
+    return r->custom ? "custom" : tally_op_name(r->ops[want->term]);
+}
+
+/* Value `index` of an op's result; NULL when it has no more. */
+static const tally_result_info *find_value(const reduce_outcome *o, uint32_t term, uint32_t index) {
+    for (uint32_t i = 0; i < o->value_count; i++)
+        if (o->values[i].op == term && index-- == 0) return &o->values[i];
+    return NULL;
+}
+
+/* What stands for the result itself, be it an index. */
+static const tally_result_info *main_value(const reduce_outcome *o, const reduce_want *want) {
+    return find_value(o, want->term, 0);
+}
+
+static bool is_index(const reduce_want *want) {
+    return want->value_term != REDUCE_NO_TERM;
+}
+
+static bool has_index(const reduce_outcome *o, const reduce_want *want) {
+    uint64_t index;
+    memcpy(&index, o->result + main_value(o, want)->offset, sizeof(index));
+    return index != TALLY_NO_INDEX;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+
+static json_object *value_json(const reduce_outcome *o, uint32_t term) {
+    const tally_result_info *first = find_value(o, term, 0), *second = find_value(o, term, 1);
+    json_object *value = cli_value_json(first->dtype, o->result + first->offset);
+    if (!second) return value;
+    json_object *pair = json_object_new_array();
+    json_object_array_add(pair, value);
+    json_object_array_add(pair, cli_value_json(second->dtype, o->result + second->offset));
+    return pair;
+}
+
+/* A text; of several inputs an array of them. */
+static json_object *files_json(const reduce_request *r, char *const *files) {
+    if (r->inputs == 1) return cli_json_text(files[0]);
+    json_object *names = json_object_new_array();
+    for (uint32_t k = 0; k < r->inputs; k++) json_object_array_add(names, cli_json_text(files[k]));
+    return names;
+}
+
+static void print_json(const reduce_request *r, char *const *files, const reduce_outcome *o, const reduce_want *want) {
+    char text[32];
+    json_object *line = json_object_new_object();
+    json_object_object_add(line, "op", cli_json_text(name_of(r, want)));
+    json_object_object_add(line, "dtype", cli_json_text(tally_dtype_name(o->in)));
+    json_object_object_add(line, "n", json_object_new_uint64(o->n));
+    if (!is_index(want)) {
+        json_object_object_add(line, "value", value_json(o, want->term));
+    } else {
+        const bool any = has_index(o, want);
+        json_object_object_add(line, "value", any ? value_json(o, want->value_term) : NULL);
+        json_object_object_add(line, "index", any ? value_json(o, want->term) : NULL);
+    }
+    json_object_object_add(line, "backend", cli_json_text(r->info.device.backend));
+    json_object_object_add(line, "device", cli_json_text(r->info.device.name));
+    json_object_object_add(line, "device_index", json_object_new_int(r->info.device.index));
+    json_object_object_add(line, "variant", cli_json_text(o->variant));
+    snprintf(text, sizeof(text), "%.9f", o->seconds);
+    json_object_object_add(line, "seconds", json_object_new_double_s(o->seconds, text));
+    snprintf(text, sizeof(text), "%.0f", bytes_per_second(o));
+    json_object_object_add(line, "bytes_per_second", json_object_new_double_s(bytes_per_second(o), text));
+    json_object_object_add(line, "file", files_json(r, files));
+    cli_print_json(line);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------ */
+
+static void print_value(const reduce_outcome *o, uint32_t term) {
+    const tally_result_info *value;
+    for (uint32_t i = 0; (value = find_value(o, term, i)) != NULL; i++)
+        printf("%s%s", i ? " " : "", cli_value_text(value->dtype, o->result + value->offset).text);
+}
+
+static void print_text(const reduce_request *r, char *const *files, const reduce_outcome *o, const reduce_want *want) {
+    const tally_device_info *d = &r->info.device;
+    const bool none = is_index(want) && !has_index(o, want);
+    if (none)
+        printf("none");
+    else
+        print_value(o, want->term);
+    printf("  %s", name_of(r, want));
+    if (is_index(want) && !none) {
+        printf(" (");
+        print_value(o, want->value_term);
+        printf(")");
+    }
+    printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
+    for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
+    printf(", by %s on %s:%d (%s), %.6f s, %.2f GB/s\n", o->variant, d->backend, d->index, d->name, o->seconds,
+           1e-9 * bytes_per_second(o));
+}
+
+void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o) {
+    for (uint32_t i = 0; i < r->want_count; i++) {
+        if (r->json)
+            print_json(r, files, o, &r->wants[i]);
+        else
+            print_text(r, files, o, &r->wants[i]);
+    }
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* reduce_request.c: understanding the arguments of `tally reduce`. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reduce.h"
+
+/* ---- operators of the table ------------------------------------------------------------------------------------------ */
+
+/* What the item at the index is: of an op that gives one. */
+static tally_op value_op(tally_op op) {
+    switch ((int)op) {
+    case TALLY_ARGMIN:
+        return TALLY_MIN;
+    case TALLY_ARGMAX:
+        return TALLY_MAX;
+    case TALLY_IAMAX:
+        return TALLY_AMAX;
+    default:
+        return TALLY_OP_NONE;
+    }
+}
+
+/* The op's place in the pass, to which it is added if need be; REDUCE_NO_TERM: there is no room. */
+static uint32_t find_term(reduce_request *r, tally_op op) {
+    for (uint32_t t = 0; t < r->op_count; t++)
+        if (r->ops[t] == op) return t;
+    if (r->op_count == TALLY_MAX_OPS) return REDUCE_NO_TERM;
+    r->ops[r->op_count] = op;
+    return r->op_count++;
+}
+
+static cli_exit want_op(reduce_request *r, const char *list, const char *name) {
+    tally_op op;
+    if (!*name) return cli_usage("reduce '%s': an operator is empty; there are %s", list, cli_op_names().text);
+    if (tally_op_from_name(name, &op) != TALLY_OK)
+        return cli_usage("reduce: unknown operator %s; there are %s", name, cli_op_names().text);
+    if (r->op_count && tally_op_inputs(op) != r->inputs)
+        return cli_usage("reduce %s: %s reads %u files and %s %u: they cannot share a pass", list, tally_op_name(r->ops[0]),
+                         r->inputs, name, tally_op_inputs(op));
+    r->inputs = tally_op_inputs(op);
+    reduce_want want = {find_term(r, op), REDUCE_NO_TERM};
+    const uint32_t value = value_op(op) ? find_term(r, value_op(op)) : 0;
+    if (r->want_count == TALLY_MAX_OPS || want.term == REDUCE_NO_TERM || value == REDUCE_NO_TERM)
+        return cli_usage("reduce %s: too many operators for a pass: at most %d, where argmin, argmax and iamax may count twice",
+                         list, TALLY_MAX_OPS);
+    if (value_op(op)) want.value_term = value;
+    r->wants[r->want_count++] = want;
+    return CLI_DONE;
+}
+
+static cli_exit want_list(reduce_request *r, const char *list) {
+    char *copy = strdup(list), *at = copy;
+    cli_exit code = copy ? CLI_DONE : CLI_FAILED;
+    if (!copy) cli_report("out of memory");
+    while (at && code == CLI_DONE) code = want_op(r, list, strsep(&at, ","));
+    free(copy);
+    return code;
+}
+
+/* Whether some op of the pass has the parameter. */
+static bool has_param(const reduce_request *r, const char *name, cli_names *all) {
+    const char *own;
+    bool found = false;
+    for (uint32_t t = 0; t < r->op_count; t++)
+        for (uint32_t i = 0; (own = tally_op_param_name(r->ops[t], i, NULL)) != NULL; i++) {
+            found = found || strcmp(own, name) == 0;
+            if (!strstr(all->text, own)) cli_add_name(all, own);
+        }
+    return found;
+}
+
+static cli_exit check_params(const reduce_request *r, const char *list) {
+    for (uint32_t i = 0; i < r->param_count; i++) {
+        cli_names names = {""};
+        if (has_param(r, r->params[i].name, &names)) continue;
+        return cli_usage("--param %s: %s has no such parameter; there %s %s", r->params[i].name, list,
+                         strchr(names.text, ',') ? "are" : "is", *names.text ? names.text : "none");
+    }
+    return CLI_DONE;
+}
+
+static cli_exit understand_ops(const cli_options *options, const char *list, reduce_request *r) {
+    const struct {
+        const char *name, *value;
+    } own[] = {{"combine", options->combine},
+               {"identity", options->identity},
+               {"finish", options->finish},
+               {"inputs", options->inputs}};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (own[i].value) return cli_usage("--%s belongs to an operator of one's own, and --load is missing", own[i].name);
+    cli_exit code = want_list(r, list);
+    if (code == CLI_DONE) code = check_params(r, list);
+    if (code == CLI_DONE && r->out && r->want_count > 1)
+        code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->out));
+    if (code == CLI_DONE && r->out && r->op_count > 1)
+        code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->out), list);
+    return code;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------------------- */
+
+static bool variant_exists(const char *name) {
+    tally_variant_info info;
+    for (size_t i = 0; tally_variant_get(i, &info) == TALLY_OK; i++)
+        if (strcmp(info.name, name) == 0) return true;
+    return strcmp(name, "auto") == 0;
+}
+
+static bool accumulator_exists(const char *name, tally_dtype *out) {
+#define ROW(id, row_name, kind, c_type)                                                                                        \
+    if (strcmp(name, row_name) == 0) return *out = TALLY_##id, true;
+    TALLY_VALUE_TABLE(ROW)
+#undef ROW
+    return false;
+}
+
+static bool accuracy_exists(const char *name, tally_accuracy *out) {
+    for (int level = 0; level < TALLY_ACCURACY_END; level++)
+        if (strcmp(name, tally_accuracy_name((tally_accuracy)level)) == 0) return *out = (tally_accuracy)level, true;
+    return false;
+}
+
+static cli_exit understand_names(const cli_options *o, reduce_request *r) {
+    if (o->dtype && tally_dtype_from_name(o->dtype, &r->raw) != TALLY_OK)
+        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
+    if (o->out && tally_dtype_from_name(o->out, &r->out) != TALLY_OK)
+        return cli_usage("--out %s: unknown type; there are %s", o->out, cli_dtype_names().text);
+    if (o->acc && !accumulator_exists(o->acc, &r->acc))
+        return cli_usage("--acc %s: unknown type of an accumulator; there are %s", o->acc, cli_acc_names().text);
+    if (o->accuracy && !accuracy_exists(o->accuracy, &r->accuracy))
+        return cli_usage("--accuracy %s: unknown level; there are %s", o->accuracy, cli_accuracy_names().text);
+    if (o->variant && !variant_exists(o->variant))
+        return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names().text);
+    return CLI_DONE;
+}
+
+/* NAME=VALUE. */
+static cli_exit understand_param(const char *text, reduce_request *r) {
+    const char *equals = strchr(text, '=');
+    char *end = NULL;
+    const double value = equals ? strtod(equals + 1, &end) : 0;
+    if (!equals || equals == text || end == equals + 1 || *end)
+        return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
+    char *name = strndup(text, (size_t)(equals - text));
+    if (!name) return cli_report("out of memory"), CLI_FAILED;
+    r->params[r->param_count++] = (tally_op_param){.name = name, .value = value};
+    for (uint32_t i = 0; i + 1 < r->param_count; i++)
+        if (strcmp(r->params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
+    return CLI_DONE;
+}
+
+static cli_exit check_files(const reduce_request *r, const char *what) {
+    int streams = 0;
+    if (r->file_count == 0) return cli_usage("reduce %s: no file; - is standard input", what);
+    if (r->file_count % (int)r->inputs)
+        return cli_usage("reduce %s: each result needs %u files, and %d %s named", what, r->inputs, r->file_count,
+                         r->file_count == 1 ? "is" : "are");
+    for (int i = 0; i < r->file_count; i++) streams += strcmp(r->files[i], "-") == 0;
+    if (streams > 1) return cli_usage("reduce: standard input, -, can be named only once");
+    return CLI_DONE;
+}
+
+cli_exit reduce_understand(const cli_options *options, int count, char *const *operands, reduce_request *r) {
+    tally_op op;
+    const bool custom = options->load != NULL;
+    *r = (reduce_request){.variant = options->variant, .json = options->json};
+    if (!custom && count == 0) return cli_usage("reduce: no operator; there are %s", cli_op_names().text);
+    if (custom && count && tally_op_from_name(operands[0], &op) == TALLY_OK && access(operands[0], F_OK))
+        return cli_usage("reduce %s: with --load there is no other operator, and there is no file of that name", operands[0]);
+    cli_exit code = understand_names(options, r);
+    for (int i = 0; i < options->param_count && code == CLI_DONE; i++) code = understand_param(options->params[i], r);
+    if (code == CLI_DONE) code = custom ? reduce_understand_custom(options, r) : understand_ops(options, operands[0], r);
+    r->file_count = custom ? count : count - 1;
+    r->files = custom ? operands : operands + 1;
+    return code == CLI_DONE ? check_files(r, custom ? "--load" : operands[0]) : code;
+}
+
+void reduce_forget(reduce_request *r) {
+    tally_op_destroy(r->custom);
+    for (uint32_t i = 0; i < r->param_count; i++) free((char *)(uintptr_t)r->params[i].name);
+    *r = (reduce_request){0};
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* value.c: items and results of all types as text and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef enum kind { FLOAT = 1, SIGNED, UNSIGNED, BOOL, COMPLEX } kind;
+
+typedef struct type {
+    kind kind;
+    size_t bytes;
+    tally_dtype part;
+} type;
+
+#define ROW(id, value, name, row_bytes, row_kind, compute, summary)                                                            \
+    [TALLY_##id] = {row_kind, row_bytes, row_kind == COMPLEX ? TALLY_##compute : TALLY_##id},
+static const type types[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(ROW)};
+#undef ROW
+
+tally_dtype cli_part_dtype(tally_dtype dtype) {
+    return types[dtype].part;
+}
+
+/* ---- floats ---------------------------------------------------------------------------------------------------------- */
+
+/* Of the numbers that are no subnormals: the bits after the point, and the least exponent. */
+typedef struct format {
+    int bits, least_exponent;
+    int digits; /* that distinguish all numbers of the format */
+} format;
+
+static format format_of(tally_dtype dtype) {
+    switch ((int)dtype) {
+    case TALLY_F16:
+        return (format){10, -14, 5};
+    case TALLY_BF16:
+        return (format){7, -126, 4};
+    case TALLY_F32:
+        return (format){23, -126, 9};
+    default:
+        return (format){52, -1022, 17};
+    }
+}
+
+/* The nearest number of the format, ties to even; beyond its largest numbers as if it had no end. */
+static double round_to(format f, double x) {
+    if (x == 0 || !isfinite(x)) return x;
+    const int exponent = ilogb(x) > f.least_exponent ? ilogb(x) : f.least_exponent;
+    return ldexp(nearbyint(ldexp(x, f.bits - exponent)), exponent - f.bits);
+}
+
+static double read_float(tally_dtype dtype, const void *value) {
+    uint16_t half;
+    uint32_t word;
+    float single;
+    double x;
+    switch ((int)dtype) {
+    case TALLY_F16:
+        memcpy(&half, value, sizeof(half));
+        const int exponent = half >> 10 & 31, fraction = half & 1023;
+        x = exponent == 31 ? (fraction ? NAN : INFINITY)
+            : exponent     ? ldexp(fraction + 1024, exponent - 25)
+                           : ldexp(fraction, -24);
+        return half >> 15 ? -x : x;
+    case TALLY_BF16:
+        memcpy(&half, value, sizeof(half));
+        word = (uint32_t)half << 16;
+        memcpy(&single, &word, sizeof(single));
+        return (double)single;
+    case TALLY_F32:
+        memcpy(&single, value, sizeof(single));
+        return (double)single;
+    default:
+        memcpy(&x, value, sizeof(x));
+        return x;
+    }
+}
+
+static uint16_t half_of(double x) {
+    const double magnitude = round_to(format_of(TALLY_F16), fabs(x));
+    const unsigned sign = signbit(x) ? 0x8000u : 0;
+    if (isnan(x)) return 0x7e00;
+    if (magnitude > 65504) return (uint16_t)(sign | 0x7c00);
+    if (magnitude < 0x1p-14) return (uint16_t)(sign | (unsigned)ldexp(magnitude, 24));
+    const int exponent = ilogb(magnitude);
+    return (uint16_t)(sign | (((unsigned)(exponent + 14) << 10) + (unsigned)ldexp(magnitude, 10 - exponent)));
+}
+
+/* What is written is always the nearest number of the item's type. */
+static void write_float(tally_dtype dtype, double x, void *to) {
+    const float single = (float)(dtype == TALLY_BF16 ? round_to(format_of(TALLY_BF16), x) : x);
+    uint32_t word;
+    uint16_t half;
+    switch ((int)dtype) {
+    case TALLY_F16:
+        half = half_of(x);
+        memcpy(to, &half, sizeof(half));
+        break;
+    case TALLY_BF16:
+        memcpy(&word, &single, sizeof(word));
+        half = (uint16_t)(word >> 16);
+        memcpy(to, &half, sizeof(half));
+        break;
+    case TALLY_F32:
+        memcpy(to, &single, sizeof(single));
+        break;
+    default:
+        memcpy(to, &x, sizeof(x));
+        break;
+    }
+}
+
+/* ---- any part -------------------------------------------------------------------------------------------------------- */
+
+/* A real value of any type in the widest one of its kind. */
+typedef struct wide {
+    kind kind;
+    double number;
+    int64_t integer;
+    uint64_t natural;
+} wide;
+
+static wide widen(tally_dtype dtype, const void *value) {
+    const type *t = &types[dtype];
+    wide w = {.kind = t->kind};
+    if (t->kind == FLOAT) return w.number = read_float(dtype, value), w;
+    /* Little-endian machines only: the low bytes come first. */
+    memcpy(&w.natural, value, t->bytes);
+    const unsigned unused = 64 - 8 * (unsigned)t->bytes;
+    w.integer = (int64_t)(w.natural << unused) >> unused;
+    w.number = t->kind == SIGNED ? (double)w.integer : (double)w.natural;
+    return w;
+}
+
+double cli_part_number(tally_dtype part, const void *value) {
+    return widen(part, value).number;
+}
+
+void cli_part_store(tally_dtype part, double number, void *to) {
+    const type *t = &types[part];
+    if (t->kind == FLOAT) {
+        write_float(part, number, to);
+        return;
+    }
+    const uint64_t bits = t->kind == BOOL ? number != 0 : number < 0 ? (uint64_t)(int64_t)number : (uint64_t)number;
+    memcpy(to, &bits, t->bytes);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------------ */
+
+/* The shortest text that reads back as the same number of the type. */
+static void shortest(char *text, size_t bytes, tally_dtype dtype, double number) {
+    const format f = format_of(dtype);
+    for (int digits = 1; digits <= f.digits; digits++) {
+        snprintf(text, bytes, "%.*g", digits, number);
+        const double back = dtype == TALLY_F32 ? (double)strtof(text, NULL) : round_to(f, strtod(text, NULL));
+        if (back != number) continue;
+        /* 1370, not 1.37e+03. */
+        const char *exponent = strstr(text, "e+");
+        const int before_point = exponent ? atoi(exponent + 2) + 1 : 0;
+        if (exponent && before_point <= 15) snprintf(text, bytes, "%.*g", before_point, number);
+        return;
+    }
+}
+
+static const char *non_finite(double x) {
+    return isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+static cli_value part_text(tally_dtype dtype, const void *value) {
+    cli_value out;
+    const wide w = widen(dtype, value);
+    if (w.kind == BOOL)
+        snprintf(out.text, sizeof(out.text), "%s", w.natural ? "true" : "false");
+    else if (w.kind == SIGNED)
+        snprintf(out.text, sizeof(out.text), "%" PRId64, w.integer);
+    else if (w.kind == UNSIGNED)
+        snprintf(out.text, sizeof(out.text), "%" PRIu64, w.natural);
+    else if (!isfinite(w.number))
+        snprintf(out.text, sizeof(out.text), "%s", non_finite(w.number));
+    else
+        shortest(out.text, sizeof(out.text), dtype, w.number);
+    return out;
+}
+
+cli_value cli_value_text(tally_dtype dtype, const void *value) {
+    const type *t = &types[dtype];
+    if (t->kind != COMPLEX) return part_text(dtype, value);
+    /* 1.5+2j, 0-infj: what Python and NumPy write, and read. */
+    cli_value out;
+    const cli_value re = part_text(t->part, value), im = part_text(t->part, (const char *)value + t->bytes / 2);
+    snprintf(out.text, sizeof(out.text), "%.30s%s%.30sj", re.text, *im.text == '-' ? "" : "+", im.text);
+    return out;
+}
+
+static json_object *part_json(tally_dtype dtype, const void *value) {
+    const wide w = widen(dtype, value);
+    if (w.kind == BOOL) return json_object_new_boolean(w.natural != 0);
+    if (w.kind == SIGNED) return json_object_new_int64(w.integer);
+    if (w.kind == UNSIGNED) return json_object_new_uint64(w.natural);
+    if (!isfinite(w.number)) return json_object_new_string(non_finite(w.number));
+    char text[48];
+    const int n = snprintf(text, sizeof(text), "%.*g", format_of(dtype).digits, w.number);
+    /* "-0" would be read as an integer, and lose its sign. */
+    if (!strpbrk(text, ".e")) snprintf(text + n, sizeof(text) - (size_t)n, ".0");
+    return json_object_new_double_s(w.number, text);
+}
+
+json_object *cli_value_json(tally_dtype dtype, const void *value) {
+    const type *t = &types[dtype];
+    if (t->kind != COMPLEX) return part_json(dtype, value);
+    json_object *pair = json_object_new_array();
+    json_object_array_add(pair, part_json(t->part, value));
+    json_object_array_add(pair, part_json(t->part, (const char *)value + t->bytes / 2));
+    return pair;
+}
