@@ -9,10 +9,6 @@
 #include "oracle.h"
 #include "patterns.h"
 
-#define EACH_OP_AND_DTYPE(op, in)                                                                                              \
-    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)                                                             \
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
-
 static tally_context *context_of(void **state) {
     const place *at = *state;
     if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
@@ -26,45 +22,166 @@ static void *items_of(int pattern, tally_dtype in, uint64_t n) {
     return items;
 }
 
-/* An op that this device cannot do, for want of f64. */
-static int lacks(tally_context *context, tally_dtype in) {
+static tally_device_info device_of(tally_context *context) {
     tally_context_info info;
     MUST(tally_context_get_info(context, &info));
-    return in == TALLY_F64 && !info.device.has_f64;
+    return info.device;
+}
+
+/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs. */
+static void reduce_host(tally_context *context, const oracle_case *of, const void *const inputs[], uint64_t n, void *result) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in};
+    if (oracle_inputs(of->op) == 1)
+        MUST(tally_reduce_host(context, of->op, of->in, inputs[0], n, result));
+    else
+        MUST(tally_reduce_host_inputs(context, &desc, n || inputs[0] ? inputs : NULL, n, result));
+}
+
+#define HOST_N 20004
+
+static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
+    static const uint64_t sizes[] = {0, 1, 127, 4097, HOST_N - 1};
+    const size_t bytes = tally_dtype_bytes(of->in), result_bytes = oracle_result_bytes(of);
+    char *items[2] = {items_of(PATTERN_WIDE, of->in, HOST_N), items_of(PATTERN_WIDE, of->in, HOST_N)}, *copies[2];
+    pattern_fill_second(PATTERN_WIDE, of->op, of->in, items[0], items[1], HOST_N);
+    for (int k = 0; k < 2; k++) {
+        copies[k] = malloc(HOST_N * bytes);
+        assert_non_null(copies[k]);
+        memcpy(copies[k], items[k], HOST_N * bytes);
+    }
+    /* One item in: memory that is aligned to the item's size and to nothing more. */
+    const void *const inputs[2] = {items[0] + bytes, items[1] + bytes}, *const none[2] = {NULL, NULL};
+    unsigned char result[16 + sizeof(oracle_result)];
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+        memset(result, 0xcd, sizeof result);
+        reduce_host(context, of, inputs, sizes[s], result + 8);
+        expect_result_inputs(of, inputs, sizes[s], result + 8, "tally_reduce_host");
+        for (size_t i = 0; i < sizeof result; i++)
+            if (i < 8 || i >= 8 + result_bytes) assert_int_equal(result[i], 0xcd);
+    }
+    reduce_host(context, of, none, 0, result);
+    expect_result_inputs(of, none, 0, result, "tally_reduce_host of NULL");
+    for (int k = 0; k < 2; k++) {
+        assert_memory_equal(items[k], copies[k], HOST_N * bytes);
+        free(items[k]);
+        free(copies[k]);
+    }
 }
 
 static void test_reduce_host(void **state) {
-    static const uint64_t sizes[] = {0, 1, 127, 4097, 100003};
     tally_context *context = context_of(state);
-    EACH_OP_AND_DTYPE(op, in) {
-        if (lacks(context, in)) continue;
-        /* One item in: memory that is aligned to the item's size and to nothing more. */
-        const size_t bytes = tally_dtype_bytes(in);
-        char *items = items_of(PATTERN_WIDE, in, 100004), *copy = items_of(PATTERN_WIDE, in, 100004);
-        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
-            unsigned char result[24];
-            memset(result, 0xcd, sizeof result);
-            MUST(tally_reduce_host(context, op, in, items + bytes, sizes[s], result + 8));
-            expect_result(op, in, items + bytes, sizes[s], result + 8, "tally_reduce_host");
-            for (size_t i = 0; i < sizeof result; i++)
-                if (i < 8 || i >= 8 + tally_dtype_bytes(tally_result_dtype(op, in))) assert_int_equal(result[i], 0xcd);
-        }
-        assert_memory_equal(items, copy, 100004 * bytes);
-        unsigned char result[8];
-        MUST(tally_reduce_host(context, op, in, NULL, 0, result));
-        expect_result(op, in, NULL, 0, result, "tally_reduce_host of NULL");
-        free(items);
-        free(copy);
-    }
+    const tally_device_info device = device_of(context);
+    oracle_case of = {0};
+    for (of.op = TALLY_OP_NONE + 1; of.op < TALLY_OP_END; of.op++)
+        for (of.in = TALLY_DTYPE_DEFAULT + 1; of.in < TALLY_DTYPE_END; of.in++)
+            if (cells_want_pair(of.op, of.in) && !cells_lack_f64(&of, &device)) test_reduce_host_of(context, &of);
 }
 
 /* A result where no device computes, without f64: a clear refusal. */
 static void test_f64_where_there_is_none(void **state) {
     tally_context *context = context_of(state);
-    if (!lacks(context, TALLY_F64)) return;
+    if (device_of(context).has_f64) return;
     double x = 1, result;
     assert_int_equal(tally_reduce_host(context, TALLY_SUM, TALLY_F64, &x, 1, &result), TALLY_E_UNSUPPORTED);
     assert_non_null(strstr(tally_last_error(), "f64"));
+}
+
+/* Values to convert: what rounds up, down and at a tie, also at a tie in f16 or bf16 of what f32 would round to one; subnormals, limits. */
+enum { CONVERTED = 400 };
+
+static void fill_converted(tally_dtype in, void *items) {
+    static const double chosen[] = {1 + 0x1p-11,
+                                    1 + 0x1p-11 + 0x1p-40,
+                                    1 + 0x1p-11 - 0x1p-40,
+                                    1 + 0x3p-11,
+                                    1 + 0x1p-8,
+                                    1 + 0x1p-8 + 0x1p-40,
+                                    0x1p-25,
+                                    0x1p-25 + 0x1p-60,
+                                    0x3p-25,
+                                    65504,
+                                    65519.99,
+                                    65520,
+                                    -65536,
+                                    0x1.ffp127,
+                                    0x1.fefffffp127,
+                                    0x1p-126,
+                                    0x1p-133,
+                                    0x1p-134,
+                                    0x1.8p-134,
+                                    0x1p-149,
+                                    -0.0,
+                                    1e300,
+                                    (double)INFINITY,
+                                    (double)-INFINITY};
+    pattern_fill(PATTERN_MAGNITUDES, in, items, CONVERTED);
+    if (in != TALLY_F32 && in != TALLY_F64) return;
+    for (size_t i = 0; i < CONVERTED / 2; i++) {
+        /* Near f16's numbers. */
+        const uint64_t random = pattern_random(i);
+        const double x =
+            i < TALLY_ARRAY_LENGTH(chosen) ? chosen[i] : ldexp((double)(random >> 40), (int)(random % 48) - 24 - 24);
+        if (in == TALLY_F32)
+            ((float *)items)[i] = (float)x;
+        else
+            ((double *)items)[i] = x;
+    }
+}
+
+/* Results of another type than the op's own: each item by itself, and all together. */
+static void test_result_types(void **state) {
+    static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F16},
+                                        {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_BF16},
+                                        {.op = TALLY_SUM, .in = TALLY_F64, .out = TALLY_F16},
+                                        {.op = TALLY_MAX, .in = TALLY_F64, .out = TALLY_BF16},
+                                        {.op = TALLY_SUM, .in = TALLY_F64, .out = TALLY_F32},
+                                        {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F64},
+                                        {.op = TALLY_MINMAX, .in = TALLY_F64, .out = TALLY_F16},
+                                        {.op = TALLY_AMAX, .in = TALLY_F16, .out = TALLY_F64},
+                                        {.op = TALLY_SUM, .in = TALLY_I64, .out = TALLY_F32},
+                                        {.op = TALLY_MAX, .in = TALLY_U64, .out = TALLY_F64},
+                                        {.op = TALLY_MIN, .in = TALLY_I32, .out = TALLY_F32},
+                                        {.op = TALLY_SUM, .in = TALLY_I8, .out = TALLY_I8},
+                                        {.op = TALLY_SUM, .in = TALLY_I32, .out = TALLY_U16},
+                                        {.op = TALLY_MIN, .in = TALLY_I16, .out = TALLY_I64},
+                                        {.op = TALLY_ANY, .in = TALLY_F32, .out = TALLY_I32},
+                                        {.op = TALLY_MAX, .in = TALLY_BOOL, .out = TALLY_I32},
+                                        {.op = TALLY_SUM, .in = TALLY_C128, .out = TALLY_C64},
+                                        {.op = TALLY_ARGMIN, .in = TALLY_F32, .out = TALLY_I64},
+                                        {.op = TALLY_NRM2, .in = TALLY_F32, .out = TALLY_F16, .acc = TALLY_F64}};
+    tally_context *context = context_of(state);
+    const tally_device_info device = device_of(context);
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
+        const oracle_case *of = &cases[c];
+        const size_t bytes = tally_dtype_bytes(of->in), result_bytes = oracle_result_bytes(of);
+        if (cells_lack_f64(of, &device) || (!device.has_f64 && of->out == TALLY_F64)) continue;
+        unsigned char *items = items_of(PATTERN_WIDE, of->in, CONVERTED), results[(CONVERTED + 1) * sizeof(oracle_result)];
+        tally_queue *queue;
+        tally_buffer *in, *out;
+        tally_plan *plan;
+        fill_converted(of->in, items);
+        const tally_reduce_desc desc = {
+            .size = sizeof desc, .op = of->op, .in = of->in, .out = of->out, .acc = of->acc, .max_n = CONVERTED};
+        MUST(tally_plan_create(context, &desc, &plan));
+        MUST(tally_queue_create(context, &queue));
+        MUST(tally_buffer_create(context, CONVERTED * bytes, &in));
+        MUST(tally_buffer_create(context, (CONVERTED + 1) * result_bytes, &out));
+        MUST(tally_buffer_write(queue, in, 0, items, CONVERTED * bytes));
+        for (uint64_t i = 0; i < CONVERTED; i++) MUST(tally_reduce_at(plan, queue, in, i, 1, out, i));
+        MUST(tally_reduce_at(plan, queue, in, 0, CONVERTED, out, CONVERTED));
+        MUST(tally_buffer_read(queue, out, 0, results, (CONVERTED + 1) * result_bytes));
+        MUST(tally_queue_wait(queue));
+        for (uint64_t i = 0; i <= CONVERTED; i++) {
+            const void *const from = items + (i < CONVERTED ? i : 0) * bytes;
+            expect_result_inputs(of, &from, i < CONVERTED ? 1 : CONVERTED, results + i * result_bytes,
+                                 tally_dtype_name(of->out));
+        }
+        tally_plan_destroy(plan);
+        tally_queue_destroy(queue);
+        tally_buffer_destroy(in);
+        tally_buffer_destroy(out);
+        free(items);
+    }
 }
 
 static void test_copies(void **state) {
@@ -328,9 +445,34 @@ static void test_describe(void **state) {
     assert_int_equal(piece[10], 'x');
 }
 
+/* Which exchange of registers the kernels use. POCL has sub-groups from version 4.0 on (its release notes), but its method cbs does not know them. */
+static void test_features(void **state) {
+    tally_context *context = context_of(state);
+    tally_context_info info;
+    tally_plan *plan;
+    char text[4096];
+    const tally_reduce_desc desc = {
+        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000, .variant = "shuffle", .group_items = 32};
+    MUST(tally_plan_create(context, &desc, &plan));
+    tally_plan_destroy(plan);
+    MUST(tally_context_get_info(context, &info));
+    MUST(tally_context_describe(context, text, sizeof text));
+    const char *line = strstr(text, "features: "), *pocl = strstr(info.device.platform, "PoCL ");
+    const char *method = getenv("POCL_WORK_GROUP_METHOD"), *expected = "";
+    if (!line) fail_msg("no features in the description:\n%s", text);
+    printf("%s, %s: %.*s\n", info.device.name, info.device.platform, (int)strcspn(line, "\n"), line);
+    if (strcmp(info.device.backend, "cuda") == 0) expected = "features: none\n";
+    if (pocl && info.device.device_class == TALLY_CLASS_CPU) {
+        const int has = atoi(pocl + strlen("PoCL ")) >= 4 && !(method && strcmp(method, "cbs") == 0);
+        expected = has ? "features: SUBGROUPS\n" : "features: none\n";
+    }
+    if (strncmp(line, expected, strlen(expected)) != 0) fail_msg("it should be \"%s\":\n%s", expected, line);
+}
+
 const device_test api_tests[] = {
     {"reduce_host", test_reduce_host},
     {"f64 where there is none", test_f64_where_there_is_none},
+    {"results of other types", test_result_types},
     {"copies", test_copies},
     {"many enqueued", test_enqueue_many},
     {"chained", test_chained},
@@ -339,5 +481,6 @@ const device_test api_tests[] = {
     {"events", test_events},
     {"factors", test_factor},
     {"describe", test_describe},
+    {"features", test_features},
     {NULL, NULL},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits: the sums that `auto` gives on every device beside the oracle's, as bits: one line for each dtype and n. It fails when two
- * differ. Usage: bits [LOG2], the largest n (30: 4 GiB of f32 on the host and on the device; f64 to half of that).
+ * bits: what `auto` gives on every device beside the oracle's, as bits: one line for each case and n. It fails when two
+ * differ. Usage: bits [LOG2], the largest n (30: 4 GiB of f32 on the host and on the device; f64 to half of that; others to 2^24).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +12,33 @@
 #include "patterns.h"
 #include "places.h"
 
-static uint64_t reduce(const place *at, tally_dtype in, const void *items, uint64_t n) {
-    oracle_result result = {0};
-    MUST(tally_reduce_host(at->context, TALLY_SUM, in, items, n, &result));
-    return result.u64;
+static const struct {
+    tally_op op;
+    tally_dtype in;
+    int pattern, log2_most;
+} cases[] = {{TALLY_SUM, TALLY_F32, PATTERN_WIDE, 64},        {TALLY_SUM, TALLY_F64, PATTERN_WIDE, 64},
+             {TALLY_SUM, TALLY_F16, PATTERN_WIDE, 24},        {TALLY_SUM, TALLY_BF16, PATTERN_WIDE, 24},
+             {TALLY_SUM, TALLY_C64, PATTERN_WIDE, 24},        {TALLY_PROD, TALLY_F32, PATTERN_NEAR_ONE, 24},
+             {TALLY_NRM2, TALLY_F32, PATTERN_MAGNITUDES, 24}, {TALLY_VAR, TALLY_F32, PATTERN_SHIFTED, 24},
+             {TALLY_STD, TALLY_F64, PATTERN_SHIFTED, 24},     {TALLY_ARGMAX, TALLY_F32, PATTERN_WIDE, 24}};
+
+static int different, compared;
+
+static void compare(const place *places, int count, size_t c, const void *items, uint64_t n) {
+    const size_t bytes = tally_dtype_bytes(tally_result_dtype(cases[c].op, cases[c].in));
+    oracle_result expected = {{0}};
+    oracle_reduce(cases[c].op, cases[c].in, items, n, &expected);
+    printf("%s %s n=%-10" PRIu64 " oracle %016" PRIx64, tally_op_name(cases[c].op), tally_dtype_name(cases[c].in), n,
+           expected.u64);
+    for (int p = 0; p < count; p++) {
+        oracle_result got = {{0}};
+        MUST(tally_reduce_host(places[p].context, cases[c].op, cases[c].in, items, n, &got));
+        const int same = memcmp(&got, &expected, bytes) == 0;
+        printf("  %s %016" PRIx64 "%s", places[p].select, got.u64, same ? "" : " DIFFERS");
+        different += !same;
+        compared++;
+    }
+    printf("\n");
 }
 
 int main(int argc, char **argv) {
@@ -23,28 +46,18 @@ int main(int argc, char **argv) {
     static place places[MAX_PLACES];
     const int count = places_open(places);
     if (count <= 0 || log2 < 1 || log2 > 34) return fprintf(stderr, "bits: no device, or no such size\n"), 1;
-    const uint64_t most = UINT64_C(1) << log2;
     const uint64_t sizes[] = {1, 127, 4095, 4096, 4097, 1000003, UINT64_C(1) << 24, UINT64_C(1) << 30};
-    static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64};
-    int different = 0, compared = 0;
-    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(dtypes); d++) {
-        const uint64_t largest = most / (tally_dtype_bytes(dtypes[d]) / 4);
-        char *items = malloc(largest * tally_dtype_bytes(dtypes[d]));
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
+        const uint64_t bytes = tally_dtype_bytes(cases[c].in),
+                       most = UINT64_C(1) << (log2 < cases[c].log2_most ? log2 : cases[c].log2_most);
+        const uint64_t largest = bytes > 4 ? most * 4 / bytes : most;
+        char *items = malloc(largest * bytes);
         if (!items) return fprintf(stderr, "bits: out of memory\n"), 1;
-        pattern_fill(PATTERN_WIDE, dtypes[d], items, largest);
+        pattern_fill(cases[c].pattern, cases[c].in, items, largest);
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
             const uint64_t n = sizes[s] < largest ? sizes[s] : largest;
-            if (s > 0 && n == sizes[s - 1]) continue;
-            oracle_result expected = {0};
-            oracle_reduce(TALLY_SUM, dtypes[d], items, n, &expected);
-            printf("sum %s n=%-10" PRIu64 " oracle %016" PRIx64, tally_dtype_name(dtypes[d]), n, expected.u64);
-            for (int p = 0; p < count; p++) {
-                const uint64_t got = reduce(&places[p], dtypes[d], items, n);
-                printf("  %s %016" PRIx64 "%s", places[p].select, got, got == expected.u64 ? "" : " DIFFERS");
-                different += got != expected.u64;
-                compared++;
-            }
-            printf("\n");
+            if (s > 0 && sizes[s - 1] >= largest) continue;
+            compare(places, count, c, items, n);
         }
         free(items);
     }

@@ -11,18 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bound.h"
 #include "oracle.h"
 
-void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what) {
-    oracle_result expected;
-    oracle_reduce(op, in, items, n, &expected);
-    const size_t bytes = tally_dtype_bytes(tally_result_dtype(op, in));
-    if (memcmp(result, &expected, bytes) == 0) return;
-    uint64_t got = 0, want = 0;
+void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what) {
+    oracle_result expected = {{0}}, got = {{0}};
+    char texts[2][80];
+    const oracle_result *const values[2] = {&got, &expected};
+    const size_t bytes = oracle_result_bytes(of);
     memcpy(&got, result, bytes);
-    memcpy(&want, &expected, bytes);
-    fail_msg("%s: %s of %llu %s is 0x%llx, should be 0x%llx", what, tally_op_name(op), (unsigned long long)n,
-             tally_dtype_name(in), (unsigned long long)got, (unsigned long long)want);
+    oracle_reduce_inputs(of, inputs, n, &expected);
+    if (bound_is_canonical(of, inputs, n, &got, &expected)) return;
+    for (int v = 0; v < 2; v++) {
+        size_t used = 0;
+        for (size_t byte = bytes; byte-- > 0;)
+            used += (size_t)snprintf(texts[v] + used, sizeof texts[v] - used, "%02x%s", values[v]->bytes[byte],
+                                     byte && byte % 8 == 0 ? " " : "");
+    }
+    fail_msg("%s: %s of %llu %s is 0x%s, should be 0x%s", what, tally_op_name(of->op), (unsigned long long)n,
+             tally_dtype_name(of->in), texts[0], texts[1]);
+}
+
+void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what) {
+    const oracle_case of = {.op = op, .in = in};
+    expect_result_inputs(&of, &items, n, result, what);
 }
 
 /* cache_test.c starts this program twice at once on one empty cache. */
@@ -93,7 +105,8 @@ static void add(suite *s, const char *name, CMUnitTestFunction run, void *state)
 }
 
 static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *used) {
-    static const device_test *const lists[] = {api_tests, feed_tests, thread_tests, cache_tests, arithmetic_tests};
+    static const device_test *const lists[] = {api_tests,       feed_tests,   thread_tests, cache_tests,   arithmetic_tests,
+                                               semantics_tests, custom_tests, fused_tests,  accuracy_tests};
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const device_test *t = lists[l]; t->name; t++) {
             char *name = names[(*used)++];
@@ -107,17 +120,17 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--only-method") == 0) return only_method();
     static place places[MAX_PLACES];
-    static char names[MAX_PLACES * 64][96];
+    static char names[MAX_PLACES * 128][96];
     size_t used = 0, count;
     const int place_count = places_open(places);
     if (place_count < 0) return 1;
     cell *cells = cells_create(places, place_count, &count);
     suite s = {0};
-    for (int p = 0; p < place_count; p++) add_device_tests(&s, &places[p], names, &used);
+    for (int p = 0; p < place_count && cells_are_first_share(); p++) add_device_tests(&s, &places[p], names, &used);
     for (size_t c = 0; c < count; c++) add(&s, cells[c].name, cell_test, &cells[c]);
     const int failed = s.count ? _cmocka_run_group_tests("conformance", s.tests, s.count, NULL, NULL) : 0;
-    places_close(places, place_count);
     const int too_few = cells_report(cells, count, places, place_count);
+    places_close(places, place_count);
     free(cells);
     free(s.tests);
     return failed != 0 || too_few;

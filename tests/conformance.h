@@ -16,8 +16,14 @@ extern const device_test feed_tests[];       /* feed_test.c: items in pieces */
 extern const device_test thread_tests[];     /* thread_test.c: contexts shared by threads */
 extern const device_test cache_tests[];      /* cache_test.c: the program cache on disk */
 extern const device_test arithmetic_tests[]; /* arithmetic_test.c: no contraction, no reassociation, denormals kept */
+extern const device_test custom_tests[];     /* custom_test.c: operators of one's own */
+extern const device_test fused_tests[];      /* fused_test.c: several ops over one pass */
+extern const device_test accuracy_tests[];   /* accuracy_test.c: what each level of accuracy keeps */
+extern const device_test semantics_tests[];  /* semantics_test.c: docs/semantics.md, line by line */
 
-/* Fails unless the op's result over these items is the oracle's, to the bit; `what` names the case. */
+/* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
+void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
+/* The same for an op of one input with everything else at its default. */
 void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what);
 
 /* Two sums and a min through a plan each, in a context opened anew with this selection; fails unless they are right. Used to fill

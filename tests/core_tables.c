@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, texts, sizes and result types: each row of each table, both ways. */
+/* Names, texts and sizes: each row of each table, both ways. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,13 +8,15 @@
 static void test_dtypes(void **unused) {
     (void)unused;
     int rows = 0;
-#define ROW(id, value, name_, bytes_, kind, c_type, summary)                                                                   \
+#define ROW(id, value, name_, bytes_, kind_, compute_, summary_)                                                               \
     do {                                                                                                                       \
         tally_dtype got = TALLY_DTYPE_DEFAULT;                                                                                 \
         assert_int_equal(TALLY_##id, value);                                                                                   \
         assert_string_equal(tally_dtype_name(TALLY_##id), name_);                                                              \
         assert_int_equal(tally_dtype_bytes(TALLY_##id), bytes_);                                                               \
-        assert_int_equal(sizeof(c_type), bytes_);                                                                              \
+        assert_int_equal(tally_dtype_find(TALLY_##id)->kind, TALLY_KIND_##kind_);                                              \
+        assert_int_equal(tally_dtype_find(TALLY_##id)->compute, TALLY_##compute_);                                             \
+        assert_string_equal(tally_dtype_find(TALLY_##id)->summary, summary_);                                                  \
         MUST(tally_dtype_from_name(name_, &got));                                                                              \
         assert_int_equal(got, TALLY_##id);                                                                                     \
         rows++;                                                                                                                \
@@ -30,50 +32,96 @@ static void test_dtypes(void **unused) {
     tally_dtype got = TALLY_I64;
     static const char *const wrong[] = {"", "f", "f32 ", " f32", "float", "f3", "f321", "F32x", "%s%n"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(wrong); i++)
-        REFUSED(tally_dtype_from_name(wrong[i], &got), TALLY_E_ARGUMENT, "f32", "f64", "i32", "u32", "i64", "u64");
+        REFUSED(tally_dtype_from_name(wrong[i], &got), TALLY_E_ARGUMENT, "f16", "bf16", "f32", "f64", "i8", "u64", "bool",
+                "c64", "c128");
     REFUSED(tally_dtype_from_name("complex128", &got), TALLY_E_ARGUMENT, "complex128");
+    /* The sizes that C has. */
+    assert_int_equal(tally_dtype_bytes(TALLY_F32), sizeof(float));
+    assert_int_equal(tally_dtype_bytes(TALLY_F64), sizeof(double));
+    assert_int_equal(tally_dtype_bytes(TALLY_BOOL), sizeof(bool));
+    assert_int_equal(tally_dtype_bytes(TALLY_C128), 2 * sizeof(double));
+#define ROW(id, name_, kind, c_type)                                                                                           \
+    assert_string_equal(tally_dtype_name(TALLY_##id), name_);                                                                  \
+    assert_int_equal(tally_dtype_bytes(TALLY_##id), sizeof(c_type));
+    TALLY_VALUE_TABLE(ROW)
+#undef ROW
     assert_int_equal(got, TALLY_I64);
 }
 
 static void test_ops(void **unused) {
     (void)unused;
     int rows = 0;
-#define ROW(extra, id, value, name_, accumulate, identity, load, combine, finish, empty, exact, atomic, summary_)              \
+#define ROW(extra, id, value, name_, takes, inputs_, accumulate, gives, acc, identity, load, combine, first, second, empty,    \
+            second_empty, exact, additive, params, summary_)                                                                   \
     do {                                                                                                                       \
         tally_op got = TALLY_OP_NONE;                                                                                          \
         assert_int_equal(TALLY_##id, value);                                                                                   \
         assert_string_equal(tally_op_name(TALLY_##id), name_);                                                                 \
         assert_string_equal(tally_op_summary(TALLY_##id), summary_);                                                           \
+        assert_int_equal(tally_op_inputs(TALLY_##id), inputs_);                                                                \
         MUST(tally_op_from_name(name_, &got));                                                                                 \
         assert_int_equal(got, TALLY_##id);                                                                                     \
         rows++;                                                                                                                \
     } while (0);
     TALLY_OP_TABLE(ROW, )
-#undef ROW
     assert_int_equal(rows, TALLY_OP_END - 1);
+#undef ROW
+    /* The rows that take another's place are of the same op. */
+#define ROW(extra, id, value, name_, ...)                                                                                      \
+    assert_int_equal(TALLY_##id, value);                                                                                       \
+    assert_string_equal(tally_op_name(TALLY_##id), name_);
+    TALLY_COMPLEX_OP_TABLE(ROW, )
+    TALLY_COMPENSATED_OP_TABLE(ROW, )
+#undef ROW
     static const int strange[] = {TALLY_OP_NONE, TALLY_OP_END, 1000, -1};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(strange); i++) {
-        assert_null(tally_op_name((tally_op)strange[i]));
-        assert_null(tally_op_summary((tally_op)strange[i]));
-        assert_int_equal(tally_result_dtype((tally_op)strange[i], TALLY_F32), TALLY_DTYPE_DEFAULT);
-        assert_int_equal(tally_result_dtype(TALLY_SUM, (tally_dtype)(strange[i] ? strange[i] + 1000 : 0)), TALLY_DTYPE_DEFAULT);
+        const tally_op op = (tally_op)strange[i];
+        const tally_dtype dtype = (tally_dtype)(strange[i] ? strange[i] + 1000 : 0);
+        assert_null(tally_op_name(op));
+        assert_null(tally_op_summary(op));
+        assert_int_equal(tally_op_inputs(op), 0);
+        assert_null(tally_op_param_name(op, 0, NULL));
+        assert_int_equal(tally_result_dtype(op, TALLY_F32), TALLY_DTYPE_DEFAULT);
+        assert_int_equal(tally_result_dtype(TALLY_SUM, dtype), TALLY_DTYPE_DEFAULT);
+        assert_int_equal(tally_result_count(op, TALLY_F32), 0);
+        assert_int_equal(tally_result_count(TALLY_SUM, dtype), 0);
     }
     tally_op got = TALLY_MAX;
-    REFUSED(tally_op_from_name("median", &got), TALLY_E_ARGUMENT, "median", "sum", "min", "max");
+    REFUSED(tally_op_from_name("median", &got), TALLY_E_ARGUMENT, "median", "sum", "min", "max", "allclose");
     REFUSED(tally_op_from_name("", &got), TALLY_E_ARGUMENT, "sum", "min", "max");
     REFUSED(tally_op_from_name("su", &got), TALLY_E_ARGUMENT, "sum");
     assert_int_equal(got, TALLY_MAX);
 }
 
-static void test_result_types(void **unused) {
+static void test_op_params(void **unused) {
     (void)unused;
-    static const tally_dtype sums[][2] = {{TALLY_F32, TALLY_F32}, {TALLY_F64, TALLY_F64}, {TALLY_I32, TALLY_I64},
-                                          {TALLY_U32, TALLY_U64}, {TALLY_I64, TALLY_I64}, {TALLY_U64, TALLY_U64}};
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(sums); i++) {
-        assert_int_equal(tally_result_dtype(TALLY_SUM, sums[i][0]), sums[i][1]);
-        assert_int_equal(tally_result_dtype(TALLY_MIN, sums[i][0]), sums[i][0]);
-        assert_int_equal(tally_result_dtype(TALLY_MAX, sums[i][0]), sums[i][0]);
-    }
+    static const struct {
+        tally_op op;
+        const char *name[3];
+        double value[3];
+    } known[] = {{TALLY_VAR, {"ddof"}, {0}},
+                 {TALLY_STD, {"ddof"}, {0}},
+                 {TALLY_ALLCLOSE, {"rtol", "atol"}, {1e-5, 1e-8}},
+                 {TALLY_SUM, {NULL}, {0}}};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
+        for (uint32_t p = 0; p < 3; p++) {
+            double value = -1;
+            const char *name = tally_op_param_name(known[i].op, p, &value);
+            assert_int_equal(name != NULL, known[i].name[p] != NULL);
+            if (!name) break;
+            assert_string_equal(name, known[i].name[p]);
+            assert_true(value == known[i].value[p]);
+            assert_ptr_equal(tally_op_param_name(known[i].op, p, NULL), name);
+        }
+    assert_null(tally_op_param_name(TALLY_VAR, UINT32_MAX, NULL));
+}
+
+static void test_accuracies(void **unused) {
+    (void)unused;
+    assert_string_equal(tally_accuracy_name(TALLY_ACCURACY_DEFAULT), "default");
+    assert_string_equal(tally_accuracy_name(TALLY_ACCURACY_COMPENSATED), "compensated");
+    assert_null(tally_accuracy_name(TALLY_ACCURACY_END));
+    assert_null(tally_accuracy_name((tally_accuracy)-1));
 }
 
 static void test_statuses_and_classes(void **unused) {
@@ -121,7 +169,8 @@ static void test_variants(void **unused) {
 const core_test table_tests[] = {
     {"dtypes", test_dtypes},
     {"ops", test_ops},
-    {"result types", test_result_types},
+    {"parameters of ops", test_op_params},
+    {"accuracies", test_accuracies},
     {"statuses and device classes", test_statuses_and_classes},
     {"variants", test_variants},
     {NULL, NULL},

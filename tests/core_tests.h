@@ -20,9 +20,14 @@ typedef struct core_test {
 
 /* Lists that end with a NULL name. */
 extern const core_test table_tests[];     /* core_tables.c: names, texts, sizes */
+extern const core_test type_tests[];      /* core_types.c: the types of every op and dtype */
+extern const core_test spec_tests[];      /* core_spec.c: layouts, parameters and descriptors of ops; what a device cannot */
 extern const core_test selection_tests[]; /* core_selection.c: which device, and why */
 extern const core_test handle_tests[];    /* core_handles.c: NULL, garbage and foreign handles */
 extern const core_test argument_tests[];  /* core_arguments.c: ranges and descriptors */
+extern const core_test custom_tests[];    /* core_custom.c: operators of one's own */
+extern const core_test input_tests[];     /* core_inputs.c: results of every op; several inputs, several ops */
+extern const core_test host_tests[];      /* core_host.c: what is finished on the host */
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 
@@ -52,6 +57,13 @@ void sound(const char *file, int line);
         refused(got, got == TALLY_E_UNSUPPORTED ? TALLY_E_UNSUPPORTED : TALLY_E_ARGUMENT, #call, __FILE__, __LINE__,           \
                 (const char *[]){__VA_ARGS__, NULL});                                                                          \
     } while (0)
+
+/* A device that lacks nothing, for descriptors that are resolved without a context; the result is to be freed. */
+extern const tally_device_info made_up_device;
+tally_spec resolve_desc(const tally_device_info *on, tally_reduce_desc desc);
+tally_status try_desc(const tally_device_info *on, tally_reduce_desc desc);
+
+void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got, tally_dtype expected);
 
 /* A context with an object of each kind. */
 #define SIDE_ITEMS 100

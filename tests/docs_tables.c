@@ -14,32 +14,111 @@
 
 /* ---- the tables ----------------------------------------------------------------------------------------------------- */
 
-/* Which items' types give another type, and that the others give their own. */
-static void print_result_types(FILE *out, tally_op op) {
-    const char *separator = "";
+/* A table's cell ends at a bar. */
+static void print_cell(FILE *out, const char *text) {
+    for (; *text; text++) {
+        if (*text == '|') fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+/* The type that the op gives of whatever it takes; TALLY_DTYPE_DEFAULT if there are several. */
+static tally_dtype only_result(tally_op op) {
+    tally_dtype one = TALLY_DTYPE_DEFAULT;
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
         const tally_dtype result = tally_result_dtype(op, in);
-        if (result == in) continue;
-        fprintf(out, "%s`%s` of `%s`", separator, tally_dtype_name(result), tally_dtype_name(in));
-        separator = ", ";
+        if (result && one && result != one) return TALLY_DTYPE_DEFAULT;
+        if (result) one = result;
     }
-    fputs(*separator ? ", else the items'" : "the items'", out);
+    return one;
+}
+
+/* The items' types of which the op gives `result`, but that type itself. */
+static int print_items(FILE *out, tally_op op, tally_dtype result, const char *before) {
+    int count = 0;
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+        if (tally_result_dtype(op, in) != result || in == result) continue;
+        if (!count++) fprintf(out, "%s`%s` of `", before, tally_dtype_name(result));
+        fprintf(out, "%s%s", count > 1 ? " " : "", tally_dtype_name(in));
+    }
+    if (count) fputs("`", out);
+    return count;
+}
+
+static void print_result_types(FILE *out, tally_op op) {
+    const char *values = tally_result_count(op, TALLY_F32) == 2 ? "two of " : "";
+    int others = 0, own = 0;
+    if (only_result(op)) {
+        fprintf(out, "%s`%s`", values, tally_dtype_name(only_result(op)));
+        return;
+    }
+    for (tally_dtype result = TALLY_DTYPE_DEFAULT + 1; result < TALLY_DTYPE_END; result++) {
+        own += tally_result_dtype(op, result) == result;
+        others += print_items(out, op, result, others ? ", " : "");
+    }
+    if (own) fprintf(out, "%s%sthe items'", others ? ", else " : "", values);
+}
+
+static void print_params(FILE *out, tally_op op) {
+    double value;
+    const char *name;
+    if (!tally_op_param_name(op, 0, NULL)) fputs("-", out);
+    for (uint32_t i = 0; (name = tally_op_param_name(op, i, &value)) != NULL; i++)
+        fprintf(out, "%s`%s` %g", i ? ", " : "", name, value);
 }
 
 static void print_ops(FILE *out) {
-    fputs("| op | what it gives | type of the result | the same in any order |\n|---|---|---|---|\n", out);
+    fputs("| op | what it gives | of items | inputs | parameters | type of the result | the same in any order |\n"
+          "|---|---|---|---|---|---|---|\n",
+          out);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
-        fprintf(out, "| `%s` | %s | ", tally_op_name(op), tally_op_summary(op));
+        const tally_op_row *row = tally_op_find(op);
+        const int integers = tally_accumulator_dtype(op, TALLY_I32) != TALLY_F64;
+        fprintf(out, "| `%s` | ", row->name);
+        print_cell(out, row->summary);
+        fprintf(out, " | %s%s | %u | ", row->takes == TALLY_TAKES_INTEGER ? "integers, bool" : "real",
+                tally_result_dtype(op, TALLY_C64) ? ", complex" : "", row->inputs);
+        print_params(out, op);
+        fputs(" | ", out);
         print_result_types(out, op);
-        fprintf(out, " | %s |\n", tally_op_find(op)->exact ? "yes" : "integers yes; floats by the canonical order");
+        fprintf(out, " | %s |\n",
+                row->exact ? "yes"
+                : integers ? "integers yes; floats by the canonical order"
+                           : "by the canonical order");
     }
 }
 
 static void print_dtypes(FILE *out) {
-    fputs("| dtype | bytes | what it is |\n|---|---|---|\n", out);
-    for (tally_dtype dtype = TALLY_DTYPE_DEFAULT + 1; dtype < TALLY_DTYPE_END; dtype++)
-        fprintf(out, "| `%s` | %zu | %s |\n", tally_dtype_name(dtype), tally_dtype_bytes(dtype),
-                tally_dtype_find(dtype)->summary);
+    fputs("| dtype | bytes | what it is | loaded as |\n|---|---|---|---|\n", out);
+    for (tally_dtype dtype = TALLY_DTYPE_DEFAULT + 1; dtype < TALLY_DTYPE_END; dtype++) {
+        const tally_dtype_row *row = tally_dtype_find(dtype);
+        fprintf(out, "| `%s` | %u | %s | %s`%s` |\n", row->name, row->bytes, row->summary,
+                row->kind == TALLY_KIND_COMPLEX ? "two " : "", tally_dtype_name(row->compute));
+    }
+}
+
+/* The ops that have the level. */
+static void print_ops_of(FILE *out, tally_accuracy accuracy) {
+    const char *separator = "";
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
+        if (!tally_op_row_for(op, TALLY_F32, accuracy)) continue;
+        fprintf(out, "%s`%s`", separator, tally_op_name(op));
+        separator = " ";
+    }
+    fputs(" of floats", out);
+}
+
+static void print_accuracies(FILE *out) {
+    fputs("| level | what it is | ops |\n|---|---|---|\n", out);
+#define TALLY_ROW(id, value, name, summary)                                                                                    \
+    fprintf(out, "| `%s` | %s | ", name, summary);                                                                             \
+    if (TALLY_ACCURACY_##id == TALLY_ACCURACY_DEFAULT)                                                                         \
+        fputs("all", out);                                                                                                     \
+    else                                                                                                                       \
+        print_ops_of(out, TALLY_ACCURACY_##id);                                                                                \
+    fputs(" |\n", out);
+    TALLY_ACCURACY_TABLE(TALLY_ROW)
+#undef TALLY_ROW
 }
 
 /* A device of a class that lacks nothing. */
@@ -95,11 +174,8 @@ static void print_device_classes(FILE *out) {
 static const struct {
     const char *name;
     void (*print)(FILE *out);
-} tables[] = {{"ops", print_ops},
-              {"dtypes", print_dtypes},
-              {"variants", print_variants},
-              {"status", print_status},
-              {"device_classes", print_device_classes}};
+} tables[] = {{"ops", print_ops},           {"dtypes", print_dtypes}, {"accuracies", print_accuracies},
+              {"variants", print_variants}, {"status", print_status}, {"device_classes", print_device_classes}};
 
 /* ---- the files ------------------------------------------------------------------------------------------------------ */
 

@@ -42,7 +42,7 @@ static void *make_items(tally_dtype in) {
 
 static void expect_oracle(const big_case *c, const char *items, const oracle_result *result) {
     oracle state;
-    oracle_result expected = {0};
+    oracle_result expected = {{0}};
     oracle_begin(&state, c->op, c->in);
     for (uint64_t b = 0; b < BLOCKS; b++) oracle_push(&state, items, BLOCK);
     oracle_push(&state, items + BLOCK * tally_dtype_bytes(c->in), TAIL);
@@ -97,7 +97,7 @@ static void test_host(void **state) {
         free(items);
         skip_for(c, "16 GiB of addresses cannot be mapped");
     }
-    oracle_result result = {0};
+    oracle_result result = {{0}};
     MUST(tally_reduce_host(c->at->context, c->op, c->in, all, N, &result));
     expect_oracle(c, items, &result);
     munmap(all, bytes);
@@ -112,7 +112,7 @@ static void test_feed(void **state) {
     begin(c);
     char *items = make_items(c->in);
     tally_feed *feed;
-    oracle_result result = {0};
+    oracle_result result = {{0}};
     const tally_reduce_desc desc = {.size = sizeof desc, .op = c->op, .in = c->in};
     MUST(tally_feed_create(c->at->context, &desc, &feed));
     for (uint64_t b = 0; b < BLOCKS; b++) MUST(tally_feed_push(feed, items, BLOCK));
@@ -131,7 +131,7 @@ static void expect_last_items(const big_case *c, tally_plan *plan, tally_queue *
     const size_t bytes = tally_dtype_bytes(c->in);
     char last[(3 + TAIL) * 8];
     memcpy(last, items + (BLOCK - 3) * bytes, (3 + TAIL) * bytes);
-    oracle_result result = {0}, expected = {0};
+    oracle_result result = {{0}}, expected = {{0}};
     oracle_reduce(c->op, c->in, last, 3 + TAIL, &expected);
     MUST(tally_reduce_at(plan, queue, in, N - TAIL - 3, 3 + TAIL, out, 0));
     MUST(tally_buffer_read(queue, out, 0, &result, tally_buffer_bytes(out)));
@@ -155,7 +155,7 @@ static void test_buffer(void **state) {
     char *items = make_items(c->in);
     tally_queue *queue;
     tally_plan *plan;
-    oracle_result result = {0};
+    oracle_result result = {{0}};
     const tally_reduce_desc desc = {.size = sizeof desc, .op = c->op, .in = c->in, .max_n = N};
     MUST(tally_queue_create(c->at->context, &queue));
     MUST(tally_buffer_create(c->at->context, tally_dtype_bytes(tally_result_dtype(c->op, c->in)), &out));
@@ -178,7 +178,11 @@ static void test_buffer(void **state) {
 static const struct {
     tally_op op;
     tally_dtype in;
-} wanted[] = {{TALLY_SUM, TALLY_F32}, {TALLY_SUM, TALLY_U32}, {TALLY_MAX, TALLY_U32}};
+} wanted[] = {{TALLY_SUM, TALLY_F32},
+              {TALLY_SUM, TALLY_U32},
+              {TALLY_MAX, TALLY_U32},
+              {TALLY_ARGMAX, TALLY_U32},
+              {TALLY_COUNT_NONZERO, TALLY_U8}};
 #define WANTED TALLY_ARRAY_LENGTH(wanted)
 
 static const struct {

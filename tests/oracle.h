@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h: what every reduction must return, to the bit, computed on the host in plain C and independently of the kernels.
+ * oracle.h: what every reduction must return, to the bit, computed on the host in plain C. It is a second opinion: it shares nothing with
+ * the kernels, neither the rows' expressions nor what they are written with, only the table of names and the canonical order's numbers.
  *
- * Float sums follow the canonical order (src/order.h). Everything else is exact, so that its order is free: integers are summed in
- * 64 unsigned bits, and floats are compared as the integers that sort as they do, with NaN beyond either end. A NaN result is the
- * canonical quiet one. No items give what docs/semantics.md says of the empty input.
+ * What rounds at each combination (sums, products, moments of floats) follows the canonical order (src/order.h). Everything else is
+ * exact, so that its order is free: integers in 64 unsigned bits, and numbers compared as the integers that sort as they do. A NaN
+ * result is the canonical quiet one. logsumexp alone is no more than near: exp and log are not the same on every device (bound.h).
  */
 #ifndef TALLY_TESTS_ORACLE_H
 #define TALLY_TESTS_ORACLE_H
@@ -15,40 +16,89 @@
 
 #include "order.h"
 
-/* Room for a result of any type. */
+/* Room for a result of any type: two values of 8 bytes, or a complex one. */
 typedef union oracle_result {
+    uint64_t words[4];
     float f32;
     double f64;
     int32_t i32;
     uint32_t u32;
     int64_t i64;
     uint64_t u64;
-    unsigned char bytes[8];
+    unsigned char bytes[32];
 } oracle_result;
+
+/* What to reduce. Zeroed members mean the defaults. */
+typedef struct oracle_case {
+    tally_op op;
+    tally_dtype in;
+    tally_dtype acc; /* TALLY_F64: floats accumulate in f64 */
+    tally_accuracy accuracy;
+    tally_dtype out;      /* the result's type */
+    const double *params; /* the op's, in their order; NULL: the defaults */
+} oracle_case;
+
+/* Whether there is such a reduction. */
+int oracle_takes(const oracle_case *what);
+uint32_t oracle_inputs(tally_op op);
+/* The type of each value of the result, and the bytes of all. */
+tally_dtype oracle_result_dtype(const oracle_case *what);
+size_t oracle_result_bytes(const oracle_case *what);
+/* What it computes in: f32, f64, or something that never rounds (TALLY_DTYPE_DEFAULT). */
+tally_dtype oracle_float(const oracle_case *what);
+/* Whether every order of combination gives the same bits. */
+int oracle_is_exact(const oracle_case *what);
+
+/* How accumulators of what rounds are combined. */
+typedef enum oracle_shape {
+    ORACLE_ADDED,   /* 1 to 3 fields, each added up */
+    ORACLE_PRODUCT, /* multiplied */
+    ORACLE_COMPLEX_PRODUCT,
+    ORACLE_MOMENTS,      /* count, mean, sum of squared deviations */
+    ORACLE_EXPONENTIALS, /* largest exponent, sum relative to it */
+    ORACLE_TWOFOLD       /* an unevaluated sum of two */
+} oracle_shape;
+#define ORACLE_FIELDS 3
+
+oracle_shape oracle_shape_of(const oracle_case *what);
+/* The accumulators that these items, 4096 at most, are loaded as, before any is combined: field f of item i is at [f][i]. */
+void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t count,
+                 double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS]);
+
+/* What is known of items whose order is free. Numbers are compared by 64-bit keys. */
+typedef struct oracle_survey {
+    int64_t low, high; /* keys of the extremes among the numbers */
+    uint64_t low_at, high_at;
+    uint64_t numbers; /* how many are no NaN */
+    uint64_t first_nan;
+    uint64_t nonzero, far; /* far: pairs that are not close */
+    uint64_t bits;         /* of what is computed modulo 2^64, or bit by bit */
+} oracle_survey;
 
 /* A reduction under way, for items that come in pieces: n is bounded by 64 bits, not by the host's memory. */
 typedef struct oracle {
-    tally_op op;
-    tally_dtype in;
+    oracle_case what;
+    double params[2];
     uint64_t n;
-    uint64_t integer; /* exact ops: the sum, the smallest or the largest so far */
+    oracle_survey survey;
+    _Alignas(16) unsigned char chunk[2][TALLY_CHUNK_ITEMS *
+                                        16]; /* of each input the n % TALLY_CHUNK_ITEMS items that fill no chunk yet */
     union {
-        float f32[TALLY_CHUNK_ITEMS];
-        double f64[TALLY_CHUNK_ITEMS];
-    } chunk; /* float sums: the n % TALLY_CHUNK_ITEMS items that fill no chunk yet */
-    union {
-        float f32[64];
-        double f64[64];
-    } level; /* float sums: level k holds the subtree of 2^k chunks that waits for its right neighbour */
+        float f32[64][ORACLE_FIELDS];
+        double f64[64][ORACLE_FIELDS];
+    } level; /* level k holds the subtree of 2^k chunks that waits for its right neighbour */
 } oracle;
 
-void oracle_begin(oracle *state, tally_op op, tally_dtype in);
-/* Items are aligned to their own size. */
-void oracle_push(oracle *state, const void *items, uint64_t n);
-/* `result` is of type tally_result_dtype(op, in). */
+void oracle_begin_case(oracle *state, const oracle_case *what);
+/* n items of each input, aligned to their own size. */
+void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n);
 void oracle_end(oracle *state, void *result);
-
 /* The three together. */
+void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result);
+
+/* The same for ops of one input with everything else at its default. */
+void oracle_begin(oracle *state, tally_op op, tally_dtype in);
+void oracle_push(oracle *state, const void *items, uint64_t n);
 void oracle_reduce(tally_op op, tally_dtype in, const void *items, uint64_t n, void *result);
 
 #endif

@@ -7,15 +7,17 @@
 
 #include <tally/tally.h>
 
-/* X(id, name, what floats are; what integers are) */
+/* X(id, name, what floats are; what integers are). Complex items are filled part by part, as twice as many floats: what stands at one
+ * place stands in one part. Truth values are bytes of any value. */
 #define PATTERN_TABLE(X)                                                                                                       \
-    X(WIDE, "wide", "random, exponents over 2^-40 to 2^40; random bits")                                                       \
+    X(WIDE, "wide", "random, exponents over 2^-40 to 2^40 (f16: 2^-12 to 2^12); random bits, of truth values half of them 0")  \
     X(RAMP, "ramp", "0, 1, 2, ...; from below zero up")                                                                        \
     X(POWERS, "powers", "exact powers of two; likewise")                                                                       \
     X(ALTERNATING, "alternating", "+1, -2, +3, ...; likewise")                                                                 \
     X(NAN_FIRST, "nan first", "random and a NaN with a payload at the first place; the type's limits there")                   \
     X(NAN_MIDDLE, "nan middle", "likewise in the middle, a negative NaN; likewise")                                            \
     X(NAN_LAST, "nan last", "likewise at the last place, a signalling NaN; likewise")                                          \
+    X(ALL_NAN, "all nan", "every item a NaN; every item the lowest")                                                           \
     X(INFINITE, "infinite", "+inf among finite; the highest among others")                                                     \
     X(NEGATIVE_INFINITE, "-infinite", "-inf among finite; the lowest among others")                                            \
     X(BOTH_INFINITE, "+-infinite", "+inf and -inf: their sum is NaN; both limits")                                             \
@@ -26,7 +28,18 @@
     X(DENORMAL, "denormal", "random denormals of both signs; small numbers of both signs")                                     \
     X(LIMITS, "limits", "largest finite numbers of both signs, which overflow; the limits, which wrap")                        \
     X(ABSORBED, "absorbed", "1, then what is less than half an ulp of it: in sequence all of it is lost; random")              \
-    X(DUPLICATES, "duplicates", "a few values, the extremes many times; likewise")
+    X(DUPLICATES, "duplicates", "a few values, the extremes many times; likewise")                                             \
+    X(ONE_FIRST, "one first", "0 but for the first place; likewise")                                                           \
+    X(ONE_MIDDLE, "one middle", "0 but for the middle; likewise")                                                              \
+    X(ONE_LAST, "one last", "0 but for the last place; likewise")                                                              \
+    X(LACK_FIRST, "lack first", "0 at the first place alone; likewise")                                                        \
+    X(LACK_MIDDLE, "lack middle", "0 in the middle alone; likewise")                                                           \
+    X(LACK_LAST, "lack last", "0 at the last place alone; likewise")                                                           \
+    X(MAGNITUDES, "magnitudes", "random over all exponents: squares vanish, are ordinary, overflow; random widths")            \
+    X(TINY, "tiny", "random, squares vanish; 0, 1 and -1")                                                                     \
+    X(BIG, "big", "random, squares overflow; near the limits")                                                                 \
+    X(NEAR_ONE, "near one", "random near 1, complex ones near the unit circle: products stay in range; odd numbers")           \
+    X(SHIFTED, "shifted", "random between 1000 and 1001: a small variance far from 0; 100 and a little more")
 
 #define PATTERN_ROW(id, name, text) PATTERN_##id,
 enum { PATTERN_TABLE(PATTERN_ROW) PATTERNS };
@@ -35,6 +48,13 @@ enum { PATTERN_TABLE(PATTERN_ROW) PATTERNS };
 const char *pattern_name(int pattern);
 /* Fills n items. */
 void pattern_fill(int pattern, tally_dtype dtype, void *items, uint64_t n);
+/*
+ * The second input that goes with `first`, which the pattern filled: the same pattern of other random numbers, backwards, so that what
+ * stands out stands elsewhere. For allclose it is `first`, a part of it changed by less than the tolerance; by about the tolerance in the
+ * pattern "shifted", just within it in f64 "alternating"; of the other sign where infinite in f64 "-infinite"; and zeros where the pattern
+ * says that all items but one are.
+ */
+void pattern_fill_second(int pattern, tally_op op, tally_dtype dtype, const void *first, void *second, uint64_t n);
 
 /* 64 bits that look random: splitmix64 of a counter. */
 uint64_t pattern_random(uint64_t counter);

@@ -4,7 +4,8 @@
  *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program fails
  *   TALLY_TEST_DEVICE=SELECTION     only this device, as in TALLY_BACKEND
  *                                   (nvrtc and oclgrind, which other tests ask for, may stand there too)
- *   TALLY_TEST_FULL=1               every variant with every group, op and dtype: takes an hour on a CPU
+ *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
+ *   TALLY_TEST_SHARE=K/N            of the matrix each Nth cell, from the Kth on: to share a long run among programs
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */

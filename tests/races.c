@@ -4,7 +4,7 @@
  * what is wrong; this program says that everything ran, and checks the results, which are whole numbers so that every order is exact.
  * Usage: races SELECTION
  * Prints the device, a line for each plan, and last "races: R ran, S not for this device, of T". Exit status 1 if a result is wrong or a
- * call fails; only a variant that is not for the device's class may be refused.
+ * call fails; only what is not for the device may be refused: a variant of another class, an accumulator wider than its atomics.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,38 +16,65 @@
 #define MAX_N 1000
 
 static const uint64_t sizes[] = {1, 100, MAX_N};
+/* Scalars and structs, narrow and wide items, one input and two. */
 static const struct {
     tally_op op;
     tally_dtype in;
-} cells[] = {{TALLY_SUM, TALLY_F32}, {TALLY_SUM, TALLY_I32}, {TALLY_MIN, TALLY_I32}, {TALLY_MAX, TALLY_F32}};
+} cells[] = {{TALLY_SUM, TALLY_F32}, {TALLY_SUM, TALLY_I32},    {TALLY_MIN, TALLY_I32},    {TALLY_MAX, TALLY_F32},
+             {TALLY_SUM, TALLY_U8},  {TALLY_ARGMIN, TALLY_I32}, {TALLY_MINMAX, TALLY_F32}, {TALLY_DOT, TALLY_I32}};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MAX_INPUTS 2
 
 typedef union value {
-    float f32;
+    unsigned char bytes[8];
+    float f32[2];
     int32_t i32;
     int64_t i64;
 } value;
 
-static int item(uint64_t i) {
-    return (int)(i * 7919 % 2003) - 1001;
+typedef union items {
+    float f32[MAX_N];
+    int32_t i32[MAX_N];
+    uint8_t u8[MAX_N];
+} items;
+
+static int item(tally_dtype in, uint32_t input, uint64_t i) {
+    const int x = (int)((i + input) * 7919 % 2003);
+    return in == TALLY_U8 ? x % 251 : x - 1001;
+}
+
+static void fill(tally_dtype in, uint32_t input, uint64_t n, items *to) {
+    for (uint64_t i = 0; i < n; i++) {
+        const int x = item(in, input, i);
+        if (in == TALLY_F32)
+            to->f32[i] = (float)x;
+        else if (in == TALLY_I32)
+            to->i32[i] = x;
+        else
+            to->u8[i] = (uint8_t)x;
+    }
 }
 
 /* What op over the first n items gives, as a result of that op has it. */
 static value expected(tally_op op, tally_dtype in, uint64_t n) {
-    int64_t result = op == TALLY_SUM ? 0 : item(0);
+    int64_t sum = 0, dot = 0, low = item(in, 0, 0), high = low, low_at = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const int x = item(i);
-        if (op == TALLY_SUM) result += x;
-        if ((op == TALLY_MIN && x < result) || (op == TALLY_MAX && x > result)) result = x;
+        const int x = item(in, 0, i);
+        sum += x;
+        dot += (int64_t)x * item(in, 1, i);
+        if (x < low) low = x, low_at = (int64_t)i;
+        if (x > high) high = x;
     }
-    value v = {.i64 = 0};
-    if (in == TALLY_F32)
-        v.f32 = (float)result;
-    else if (op == TALLY_SUM)
-        v.i64 = result;
+    value v = {{0}};
+    if (op == TALLY_MINMAX)
+        v.f32[0] = (float)low, v.f32[1] = (float)high;
+    else if (in == TALLY_F32)
+        v.f32[0] = (float)(op == TALLY_SUM ? sum : high);
+    else if (op == TALLY_MIN)
+        v.i32 = (int32_t)low;
     else
-        v.i32 = (int32_t)result;
+        v.i64 = op == TALLY_SUM ? sum : op == TALLY_DOT ? dot : low_at;
     return v;
 }
 
@@ -57,35 +84,35 @@ static int fails(tally_status status, const char *name, const char *call) {
 }
 
 static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_dtype in, uint64_t n, const char *name) {
-    union {
-        float f32[MAX_N];
-        int32_t i32[MAX_N];
-    } items;
-    for (uint64_t i = 0; i < n; i++) {
-        if (in == TALLY_F32)
-            items.f32[i] = (float)item(i);
-        else
-            items.i32[i] = item(i);
-    }
+    items host[MAX_INPUTS];
     tally_queue *queue = NULL;
-    tally_buffer *from = NULL, *to = NULL;
-    value got = {.i64 = 0};
+    tally_buffer *from[MAX_INPUTS] = {NULL}, *to = NULL;
+    value got = {{0}};
     const value want = expected(op, in, n);
-    const size_t bytes = tally_dtype_bytes(tally_result_dtype(op, in));
-    /* Exactly as large as it must be, so that a step beyond it is seen. */
-    int bad = fails(tally_queue_create(context, &queue), name, "tally_queue_create") ||
-              fails(tally_buffer_create(context, n * 4, &from), name, "tally_buffer_create") ||
-              fails(tally_buffer_create(context, bytes, &to), name, "tally_buffer_create") ||
-              fails(tally_buffer_write(queue, from, 0, &items, n * 4), name, "tally_buffer_write") ||
-              fails(tally_reduce(plan, queue, from, n, to), name, "tally_reduce") ||
-              fails(tally_buffer_read(queue, to, 0, &got, bytes), name, "tally_buffer_read") ||
-              fails(tally_queue_wait(queue), name, "tally_queue_wait");
+    const uint64_t in_bytes = n * tally_dtype_bytes(in), bytes = tally_plan_result_bytes(plan);
+    int bad = fails(tally_queue_create(context, &queue), name, "tally_queue_create");
+    for (uint32_t k = 0; !bad && k < tally_op_inputs(op); k++) {
+        fill(in, k, n, &host[k]);
+        /* Exactly as large as it must be, so that a step beyond it is seen. */
+        bad = fails(tally_buffer_create(context, in_bytes, &from[k]), name, "tally_buffer_create") ||
+              fails(tally_buffer_write(queue, from[k], 0, &host[k], in_bytes), name, "tally_buffer_write");
+    }
+    bad = bad || fails(tally_buffer_create(context, bytes, &to), name, "tally_buffer_create") ||
+          fails(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name,
+                "tally_reduce_inputs") ||
+          fails(tally_buffer_read(queue, to, 0, &got, bytes), name, "tally_buffer_read") ||
+          fails(tally_queue_wait(queue), name, "tally_queue_wait");
     if (!bad && memcmp(&got, &want, bytes) != 0) {
         printf("FAILED: %s: n=%llu: a wrong result\n", name, (unsigned long long)n);
         bad = 1;
     }
     /* Nothing is destroyed: oclgrind 21.10 mistakes what a new buffer holds for what a destroyed one in its place held. */
     return bad;
+}
+
+/* A variant that is not for the device's class, or an accumulator that no atomic is as wide as. */
+static int may_be_refused(const char *text) {
+    return strstr(text, "is not for devices of class") || strstr(text, "no atomic is as wide");
 }
 
 int main(int argc, char **argv) {
@@ -114,7 +141,7 @@ int main(int argc, char **argv) {
                                             .factor = info.factor ? 2 : 0};
             tally_plan *plan;
             const tally_status status = tally_plan_create(context, &desc, &plan);
-            if (status == TALLY_E_UNSUPPORTED && strstr(tally_last_error(), "is not for devices of class")) {
+            if (status == TALLY_E_UNSUPPORTED && may_be_refused(tally_last_error())) {
                 printf("skipped: %s: %s\n", name, tally_last_error());
                 skipped++;
                 continue;

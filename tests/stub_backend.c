@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stub_module.h"
+
 stub_state stub = {.devices = STUB_DEVICES};
 
 /* ---- objects -------------------------------------------------------------------------------------------------------- */
@@ -30,7 +32,8 @@ typedef struct object {
     int index;             /* device */
     stub_memory memory;
     int own_memory;
-    char *text; /* program: its source; kernel: its entry */
+    char *text;                /* program: its source; kernel: its entry */
+    const stub_module *module; /* program of a reduction */
     struct object *program;
     operation *operations; /* queue: what has not happened yet */
     int pending;           /* queue: how many; event: 0, or 1 + the launches before its mark */
@@ -39,6 +42,7 @@ typedef struct object {
 } object;
 
 static object *objects;
+static int pending; /* operations of all queues */
 
 static const char *kind_name(stub_kind kind) {
 #define STUB_KIND(name) #name,
@@ -77,7 +81,7 @@ static object *object_of(void *handle, stub_kind kind, const void *device, const
 }
 
 static int is_pending(const object *mem) {
-    for (const object *q = objects; q; q = q->next)
+    for (const object *q = pending ? objects : NULL; q; q = q->next)
         for (int i = 0; q->live && q->kind == STUB_QUEUE && i < q->pending; i++) {
             const operation *op = &q->operations[i];
             if (op->mem == &mem->memory) return 1;
@@ -85,6 +89,17 @@ static int is_pending(const object *mem) {
                 if (op->launch.mem[a] == &mem->memory) return 1;
         }
     return 0;
+}
+
+/* What an object holds; the object itself stays, to be recognised. */
+static void release(object *o) {
+    if (o->own_memory) free(o->memory.bytes);
+    free(o->text);
+    free(o->operations);
+    o->own_memory = 0;
+    o->memory.bytes = NULL;
+    o->text = NULL;
+    o->operations = NULL;
 }
 
 static void object_close(void *handle, stub_kind kind, void *device, const char *slot) {
@@ -96,17 +111,19 @@ static void object_close(void *handle, stub_kind kind, void *device, const char 
         if (other->live && other->device == o) stub_misuse("device_close: a %s is open", kind_name(other->kind));
     o->live = 0;
     stub.open[kind]--;
+    /* What still needs it finds it as it was. */
+    if (kind == STUB_MEMORY && !is_pending(o)) release(o);
+    if (kind == STUB_QUEUE) pending -= o->pending, release(o);
 }
 
 void stub_reset(void) {
     while (objects) {
         object *o = objects;
         objects = o->next;
-        if (o->own_memory) free(o->memory.bytes);
-        free(o->text);
-        free(o->operations);
+        release(o);
         free(o);
     }
+    pending = 0;
     stub = (stub_state){.devices = STUB_DEVICES};
 }
 
@@ -259,7 +276,7 @@ static tally_status queue_wait(void *queue) {
     stub.waits++;
     for (int i = 0; o && i < o->pending; i++)
         if (!status) run(&o->operations[i]);
-    if (o) o->pending = 0;
+    if (o) pending -= o->pending, o->pending = 0;
     return status;
 }
 
@@ -272,7 +289,9 @@ static operation *enqueue(void *queue, const char *slot) {
     static operation nowhere;
     object *o = object_of(queue, STUB_QUEUE, NULL, slot);
     if (o && o->pending == MAX_OPERATIONS) stub_misuse("%s: too many operations for the stub", slot);
-    operation *op = o && o->pending < MAX_OPERATIONS ? &o->operations[o->pending++] : &nowhere;
+    const int fits = o && o->pending < MAX_OPERATIONS;
+    operation *op = fits ? &o->operations[o->pending++] : &nowhere;
+    pending += fits;
     memset(op, 0, sizeof *op);
     return op;
 }
@@ -305,11 +324,13 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* Every stem that there is, with a text that names it. */
 static const char *kernel_source(const char *stem) {
-    static const char *const shared[] = {"prelude", "probe", "finish", "ladder"};
+    static const char *const shared[] = {"probe", "finish", "ladder"};
     static char texts[64][64];
     static size_t made;
     size_t known = 0;
+    if (strcmp(stem, "prelude") == 0) return stub_prelude;
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) known += strcmp(stem, shared[i]) == 0;
+    known += stub.verdicts && strcmp(stem, "feature_subgroups") == 0;
     for (size_t v = 0; v < tally_variant_count(); v++) {
         tally_variant_info info;
         known += tally_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;
@@ -330,10 +351,15 @@ static tally_status program_create(void *device, tally_program_form form, const 
     CALL(form == TALLY_PROGRAM_BINARY ? "program_create from a binary" : "program_create");
     if (skip && (bytes < skip || memcmp(data, magic, skip) != 0 || stub.refuse_binaries))
         return tally_fail(TALLY_E_BUILD, "stub: no binary of this driver");
+    char *text = calloc(1, bytes - skip + 1), error[512];
+    if (!text) abort();
+    memcpy(text, (const char *)data + skip, bytes - skip);
+    const stub_module *module = NULL;
+    if (strstr(text, STUB_SPECIALISED) && !(module = stub_module_get(text, error, sizeof error)))
+        return free(text), tally_fail(TALLY_E_BUILD, "stub: %s", error);
     object *o = object_open(STUB_PROGRAM, object_of(device, STUB_DEVICE, NULL, "program_create"));
-    o->text = calloc(1, bytes - skip + 1);
-    if (!o->text) abort();
-    memcpy(o->text, (const char *)data + skip, bytes - skip);
+    o->text = text;
+    o->module = module;
     *(form == TALLY_PROGRAM_BINARY ? &stub.binaries : &stub.sources) += 1;
     *program = o;
     return TALLY_OK;
@@ -379,12 +405,22 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     if (!k || count > STUB_MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "stub: launch");
     if (groups == 0 || items == 0) stub_misuse("launch: %llu groups of %u items", (unsigned long long)groups, items);
     stub.launches++;
-    stub_launch l = {.source = k->program->text, .groups = groups, .items = items, .count = count};
+    stub_launch l = {
+        .source = k->program->text, .module = k->program->module, .groups = groups, .items = items, .count = count};
     snprintf(l.entry, sizeof l.entry, "%s", k->text);
+    uint32_t used = 0;
     for (uint32_t a = 0; a < count; a++) {
         object *mem = args[a].mem ? object_of(args[a].mem, STUB_MEMORY, k->device, "launch") : NULL;
         if (mem) l.mem[a] = &mem->memory;
-        if (!args[a].mem && args[a].value && args[a].bytes <= 8) memcpy(&l.value[a], args[a].value, args[a].bytes);
+        if (args[a].mem) continue;
+        if (!args[a].value || args[a].bytes == 0 || args[a].bytes > sizeof l.values - used) {
+            stub_misuse("launch: argument %u is a value of %zu bytes", a, args[a].bytes);
+            return tally_fail(TALLY_E_INTERNAL, "stub: launch");
+        }
+        memcpy(l.values + used, args[a].value, args[a].bytes);
+        l.at[a] = used;
+        l.bytes[a] = (uint32_t)args[a].bytes;
+        used += l.bytes[a];
     }
     operation *op = enqueue(queue, "launch");
     op->what = LAUNCH;

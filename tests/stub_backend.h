@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_backend.h: a backend for the tests of the core. Its devices are host memory; its programs hold their source, and a launch does
- * through the oracle what the specialised text asks for, so that results are right. It is as unkind as the vtable allows: what is
- * enqueued happens only when its queue is waited for, objects are checked at every use, and any call can be made to fail.
+ * stub_backend.h: a backend for the tests of the core. Its devices are host memory, its kernel language is C: the specialised text of a
+ * program is compiled and run, so that results are right; around it a launch does what the kernels document, and checks every
+ * argument. It is as unkind as the vtable allows: what is enqueued happens only when its queue is waited for, objects are checked at
+ * every use, and any call can be made to fail.
  */
 #ifndef TALLY_TESTS_STUB_BACKEND_H
 #define TALLY_TESTS_STUB_BACKEND_H
@@ -22,6 +23,7 @@ typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, 
  * with little local memory. */
 enum { STUB_ALPHA, STUB_BETA, STUB_GAMMA, STUB_DEVICES };
 #define STUB_LOST "stub: lost"
+#define STUB_SPECIALISED "/* specialised:" /* what tells a reduction's program from the probe's and the like */
 #define STUB_NO_DEVICE_REASON "the stub was told to have none"
 
 typedef struct stub_state {
@@ -32,6 +34,7 @@ typedef struct stub_state {
     int devices;            /* how many there are */
     stub_defect defect;     /* of all devices */
     const char *missing;    /* a stem that there is none of */
+    const float *verdicts;  /* what the trial of SUBGROUPS gives, 64 of them; NULL: it has no such stem */
     int refuse_binaries;    /* the driver has changed: binaries load no more */
     int in_void;            /* the test is in a function that has no status to return */
     /* Read by the test. */
@@ -61,15 +64,18 @@ typedef struct stub_memory {
 /* Notes a breach of the rules. */
 void stub_misuse(const char *format, ...) TALLY_PRINTF(1, 2);
 
-#define STUB_MAX_ARGS 9
+#define STUB_MAX_ARGS 17     /* tally_partials of four inputs */
+#define STUB_VALUE_BYTES 512 /* of all arguments that are values */
 
 typedef struct stub_launch {
-    const char *source; /* the program's */
+    const char *source;               /* the program's */
+    const struct stub_module *module; /* NULL: of no reduction */
     char entry[32];
     uint64_t groups;
     uint32_t items, count;
-    stub_memory *mem[STUB_MAX_ARGS]; /* NULL: a value */
-    uint64_t value[STUB_MAX_ARGS];
+    stub_memory *mem[STUB_MAX_ARGS];                  /* NULL: a value */
+    uint32_t at[STUB_MAX_ARGS], bytes[STUB_MAX_ARGS]; /* of a value, in `values` */
+    unsigned char values[STUB_VALUE_BYTES];
 } stub_launch;
 
 /* stub_launch.c: runs it. */

@@ -1,44 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stub's kernels do: the entries tally_partials, tally_init, tally_finish and tally_probe, as kernels_cl/ documents them. */
+/*
+ * What the stub's kernels do: the entries tally_partials, tally_init, tally_finish and tally_probe, as kernels_cl/ documents them. What is
+ * computed comes from the program's compiled text; what it is computed of, and where it goes, is checked here.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
-#include "oracle.h"
 #include "stub_backend.h"
+#include "stub_module.h"
 
-/* What a program was specialised for, read from its text. */
-typedef struct special {
-    tally_op op;
-    tally_dtype in, acc;
+/* A launch of a reduction's program. */
+typedef struct job {
+    const stub_launch *l;
+    const stub_module *module;
+    const tally_variant *variant;
     uint32_t group, factor;
     int atomic;
-    const tally_variant *variant;
-} special;
+    uint32_t item, acc, result, inputs; /* bytes; how many */
+} job;
 
-/* The value between `before` and `after`; 0 when it is not there. */
-static int text_between(const char *source, const char *before, const char *after, char *text, size_t bytes) {
-    const char *begin = strstr(source, before);
-    if (!begin) return 0;
-    begin += strlen(before);
-    const char *end = strstr(begin, after);
-    if (!end || (size_t)(end - begin) >= bytes) return 0;
-    memcpy(text, begin, (size_t)(end - begin));
-    text[end - begin] = 0;
-    return 1;
-}
-
-static int typedef_of(const char *source, const char *name, tally_dtype *dtype) {
-    char line[32], type[16];
-    snprintf(line, sizeof line, " %s;", name);
-    for (*dtype = TALLY_DTYPE_DEFAULT + 1; *dtype < TALLY_DTYPE_END; (*dtype)++) {
-        snprintf(type, sizeof type, "typedef %s", tally_dtype_name(*dtype));
-        const char *at = strstr(source, type);
-        for (; at; at = strstr(at + 1, type))
-            if (strncmp(at + strlen(type), line, strlen(line)) == 0) return 1;
-    }
-    return 0;
+/* A number that the text defines; 0 when it does not. */
+static uint32_t defined(const char *source, const char *name) {
+    char line[64];
+    snprintf(line, sizeof line, "\n#define %s ", name);
+    const char *at = strstr(source, line);
+    return at ? (uint32_t)strtoul(at + strlen(line), NULL, 10) : 0;
 }
 
 /* The variant whose stem stands last in the program. */
@@ -52,147 +40,200 @@ static const tally_variant *variant_of(const char *source) {
     return NULL;
 }
 
-static int read_special(const char *source, special *s) {
-    char combine[128], group[16];
-    if (!typedef_of(source, "ITEM", &s->in) || !typedef_of(source, "ACC", &s->acc)) return 0;
-    if (!text_between(source, "op_combine(ACC a, ACC b) { return ", ";", combine, sizeof combine)) return 0;
-    if (!text_between(source, "#define GROUP ", "\n", group, sizeof group)) return 0;
-    s->group = (uint32_t)strtoul(group, NULL, 10);
-    if (!text_between(source, "#define FACTOR ", "\n", group, sizeof group)) return 0;
-    s->factor = (uint32_t)strtoul(group, NULL, 10);
-    s->atomic = strstr(source, "#define ATOMIC_STAGE 1\n") != NULL;
-    if (!(s->variant = variant_of(source))) return 0;
-    for (s->op = TALLY_OP_NONE + 1; s->op < TALLY_OP_END; s->op++)
-        if (strstr(combine, tally_op_find(s->op)->combine)) return 1;
-    return 0;
+static int job_open(const stub_launch *l, job *j) {
+    *j = (job){.l = l,
+               .variant = variant_of(l->source),
+               .module = l->module,
+               .group = defined(l->source, "GROUP"),
+               .factor = defined(l->source, "FACTOR")};
+    j->atomic = defined(l->source, "ATOMIC_STAGE") == 1;
+    if (!j->module || !j->variant || !j->group) return stub_misuse("the program's text cannot be understood"), 0;
+    const uint32_t *sizes = j->module->sizes;
+    j->item = sizes[STUB_ITEM_SIZE];
+    j->acc = sizes[STUB_ACC_SIZE];
+    j->result = sizes[STUB_RESULT_SIZE];
+    j->inputs = sizes[STUB_INPUTS];
+    if (j->atomic != (j->variant->stage == TALLY_STAGE_ATOMIC)) stub_misuse("ATOMIC_STAGE is not what the variant's row says");
+    if (sizes[STUB_ITEM_BYTES] != j->item || sizes[STUB_VECTOR_SIZE] != 16)
+        stub_misuse("ITEM_BYTES is %u, an item has %u, a vector %u", sizes[STUB_ITEM_BYTES], j->item, sizes[STUB_VECTOR_SIZE]);
+    if (sizes[STUB_ACC_BYTES] != j->acc || j->acc > STUB_ACC_MOST)
+        stub_misuse("ACC_BYTES is %u, an accumulator has %u", sizes[STUB_ACC_BYTES], j->acc);
+    if (j->atomic && sizes[STUB_ACC_ALIGN] != j->acc)
+        stub_misuse("an accumulator of %u bytes, for atomics, is aligned to %u", j->acc, sizes[STUB_ACC_ALIGN]);
+    if (sizes[STUB_LANES] != TALLY_LANES || sizes[STUB_ROWS] != TALLY_ROWS || sizes[STUB_CHUNK_ITEMS] != TALLY_CHUNK_ITEMS)
+        stub_misuse("the numbers of the canonical order are others");
+    return 1;
 }
 
-/* The place of `count` values of `bytes` each from index `at`; NULL, and a misuse, when they are not in the memory. */
-static unsigned char *place_in(const stub_memory *mem, uint64_t at, uint64_t count, size_t bytes, const char *what) {
+/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+
+/* A number of 8 bytes, or of 4. */
+static uint64_t number(const job *j, uint32_t argument, uint32_t bytes) {
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    if (j->l->mem[argument] || j->l->bytes[argument] != bytes) {
+        stub_misuse("%s: argument %u is no number of %u bytes", j->l->entry, argument, bytes);
+        return 0;
+    }
+    memcpy(bytes == 4 ? (void *)&narrow : (void *)&wide, j->l->values + j->l->at[argument], bytes);
+    return bytes == 4 ? narrow : wide;
+}
+
+/* The parameters; NULL if they are not what the program takes. */
+static const void *params_of(const job *j, uint32_t argument) {
+    const uint32_t wanted = j->module->sizes[STUB_PARAMS_SIZE];
+    if (!j->l->mem[argument] && j->l->bytes[argument] == wanted) return j->l->values + j->l->at[argument];
+    stub_misuse("%s: %u bytes of parameters, should be %u", j->l->entry, j->l->bytes[argument], wanted);
+    return NULL;
+}
+
+/* Memory at an item offset, or NULL with a note. */
+static unsigned char *place_in(const stub_memory *mem, uint64_t at, uint64_t count, uint64_t bytes, const char *what) {
     const uint64_t have = mem ? mem->size / bytes : 0;
-    if (at <= have && count <= have - at) return mem->bytes + at * bytes;
+    if (mem && at <= have && count <= have - at) return mem->bytes + at * bytes;
     stub_misuse("a launch would touch %llu %s from %llu of %llu", (unsigned long long)count, what, (unsigned long long)at,
                 (unsigned long long)have);
     return NULL;
 }
 
-/* The aligned tree over accumulators; for exact ops any order will do. */
-static void combine(const special *s, unsigned char *accs, uint64_t count, oracle_result *result) {
-    const tally_dtype type = s->op == TALLY_SUM && s->acc == TALLY_U64 ? TALLY_I64 : s->acc;
-    if (s->op != TALLY_SUM || (s->acc != TALLY_F32 && s->acc != TALLY_F64)) {
-        oracle_reduce(s->op, type, accs, count, result);
-        return;
-    }
-    const size_t bytes = tally_dtype_bytes(s->acc);
+/* ---- partials -------------------------------------------------------------------------------------------------------- */
+
+/* Where the items are. */
+typedef struct source {
+    const void *in[TALLY_MAX_INPUTS];
+    uint64_t offset[TALLY_MAX_INPUTS];
+    const void *params;
+    uint64_t base, n;
+} source;
+
+/* The aligned tree over accumulators; the result is in the first. */
+static void combine(const job *j, unsigned char *accs, uint64_t count) {
     for (uint64_t step = 1; step < count; step *= 2)
-        for (uint64_t i = 0; i + step < count; i += 2 * step) {
-            if (s->acc == TALLY_F32)
-                ((float *)(void *)accs)[i] += ((float *)(void *)accs)[i + step];
-            else
-                ((double *)(void *)accs)[i] += ((double *)(void *)accs)[i + step];
-        }
-    memcpy(result, accs, bytes);
+        for (uint64_t i = 0; i + step < count; i += 2 * step) j->module->combine(accs + i * j->acc, accs + (i + step) * j->acc);
 }
 
-static void write_result(const special *s, const stub_memory *out, uint64_t at, uint64_t n, const oracle_result *acc) {
-    const size_t bytes = tally_dtype_bytes(tally_result_dtype(s->op, s->in));
-    unsigned char *to = place_in(out, at, 1, bytes, "results");
-    oracle_result result = *acc;
-    if (n == 0) oracle_reduce(s->op, s->in, NULL, 0, &result);
-    /* A NaN's payload and sign go: so does the kernels' CANONICAL. */
-    if (n > 0 && s->op == TALLY_SUM && s->in == TALLY_F32) oracle_reduce(s->op, s->in, &acc->f32, 1, &result);
-    if (n > 0 && s->op == TALLY_SUM && s->in == TALLY_F64) oracle_reduce(s->op, s->in, &acc->f64, 1, &result);
-    if (to) memcpy(to, &result, bytes);
+/* Chunks from item `begin` on, and the tree over them. */
+static void reduce_chunks(const job *j, const source *s, uint64_t begin, uint64_t count, void *to) {
+    const uint64_t chunks = count / TALLY_CHUNK_ITEMS + (count % TALLY_CHUNK_ITEMS != 0);
+    unsigned char *accs = malloc((chunks + 1) * j->acc);
+    if (!accs) abort();
+    j->module->identity(accs);
+    for (uint64_t c = 0; c < chunks; c++) {
+        const uint64_t at = c * TALLY_CHUNK_ITEMS, left = count - at;
+        j->module->chunk(s->in, s->offset, s->params, begin + at, left < TALLY_CHUNK_ITEMS ? left : TALLY_CHUNK_ITEMS, s->base,
+                         accs + c * j->acc);
+    }
+    combine(j, accs, chunks);
+    memcpy(to, accs, j->acc);
+    free(accs);
+}
+
+/* Chunks that a group of the canonical shapes owns. */
+static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
+    const uint32_t row = TALLY_LANES * j->item / 16, team = row < 32 ? row : 32; /* as many items share a chunk */
+    if (run == 0 || (run & (run - 1)) != 0) stub_misuse("a run of %llu chunks is no power of two", (unsigned long long)run);
+    if (j->variant->shape == TALLY_SHAPE_CHUNKS && run != j->group / team)
+        stub_misuse("a run of %llu chunks, where a group of %u owns %u", (unsigned long long)run, j->group, j->group / team);
+    if (last && base) stub_misuse("a result of a piece that starts at %llu", (unsigned long long)base);
+    if (run && base % (run * TALLY_CHUNK_ITEMS))
+        stub_misuse("a piece starts at %llu, within a span of %llu chunks", (unsigned long long)base, (unsigned long long)run);
 }
 
 /* Items that a group owns. A grid's groups own what a loop over all of them gives them: as good as an even share here. */
-static uint64_t group_share(const special *s, const stub_launch *l, uint64_t n, uint64_t run) {
-    switch (s->variant->shape) {
+static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
+    switch (j->variant->shape) {
     case TALLY_SHAPE_SEGMENT:
-        return (uint64_t)s->group * s->variant->items_per_item * (s->variant->info.factor ? s->factor : 1);
+        return (uint64_t)j->group * j->variant->items_per_item * (j->variant->info.factor ? j->factor : 1);
     case TALLY_SHAPE_GRID:
-        return n ? (n - 1) / l->groups + 1 : 1;
+        return n ? (n - 1) / j->l->groups + 1 : 1;
     default:
-        if (run == 0 || (run & (run - 1)) != 0) stub_misuse("a run of %llu chunks is no power of two", (unsigned long long)run);
         return run * TALLY_CHUNK_ITEMS;
     }
 }
 
-/* Every group's atomic on the one accumulator: the items of all of them in one go, on top of what is there. */
-static void run_atomics(const special *s, const stub_launch *l, const unsigned char *items, uint64_t n) {
-    const size_t acc = tally_dtype_bytes(s->acc);
-    unsigned char *to = place_in(l->mem[4], l->value[5], 1, acc, "accumulators");
-    oracle_result values[2] = {{0}, {0}};
-    if (!to || !n) return;
-    oracle_reduce(s->op, s->in, items, n, &values[1]);
-    unsigned char accs[16];
-    memcpy(accs, to, acc);
-    memcpy(accs + acc, &values[1], acc);
-    combine(s, accs, 2, &values[0]);
-    memcpy(to, &values[0], acc);
-}
+/* tally_partials(each input and its offset, params, base, n, run, partials, first, out, out_offset, last) */
+enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
 
-static void run_partials(const special *s, const stub_launch *l) {
-    const uint64_t in_offset = l->value[1], n = l->value[2], first = l->value[5];
-    const int last = (int)l->value[8];
-    const size_t item = tally_dtype_bytes(s->in), acc = tally_dtype_bytes(s->acc);
-    const uint64_t share = group_share(s, l, n, l->value[3]);
+static void run_partials(const job *j) {
+    const stub_launch *l = j->l;
+    const uint32_t k = 2 * j->inputs;
+    source s = {.params = params_of(j, k + PARAMS), .base = number(j, k + BASE, 8), .n = number(j, k + N, 8)};
+    const uint64_t run = number(j, k + RUN, 8), first = number(j, k + FIRST, 8), out_offset = number(j, k + OUT_OFFSET, 8);
+    const int last = (int)number(j, k + LAST, 4), canonical = j->variant->info.canonical;
+    for (uint32_t i = 0; i < j->inputs; i++) {
+        s.in[i] = l->mem[2 * i] ? l->mem[2 * i]->bytes : NULL;
+        s.offset[i] = number(j, 2 * i + 1, 8);
+        if (!place_in(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
+    }
+    if (canonical)
+        check_run(j, run, s.base, last);
+    else if (s.base)
+        stub_misuse("a piece that starts at %llu for a step of the ladder", (unsigned long long)s.base);
+    const uint64_t share = group_share(j, s.n, run);
     if (last && l->groups != 1) stub_misuse("%llu groups write one result", (unsigned long long)l->groups);
-    if (l->groups * share < n) stub_misuse("%llu items are left out", (unsigned long long)(n - l->groups * share));
-    const unsigned char *items = n ? place_in(l->mem[0], in_offset, n, item, "items") : NULL;
-    if (n && !items) return;
-    if (s->variant->stage == TALLY_STAGE_SCRATCH) {
-        unsigned char *scratch = place_in(l->mem[4], first + l->groups, l->groups * s->group, acc, "scratch accumulators");
-        if (scratch) memset(scratch, 0xee, l->groups * s->group * acc);
+    if (l->groups * share < s.n) stub_misuse("%llu items are left out", (unsigned long long)(s.n - l->groups * share));
+    if (!s.params || l->groups * share < s.n) return;
+    if (j->variant->stage == TALLY_STAGE_SCRATCH) {
+        unsigned char *scratch =
+            place_in(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
+        if (scratch) memset(scratch, 0xee, l->groups * j->group * j->acc);
     }
+    /* Every group's atomic on the one accumulator: on top of what is there. */
+    unsigned char *one = j->atomic ? place_in(l->mem[k + PARTIALS], first, 1, j->acc, "accumulators") : NULL;
     for (uint64_t g = 0; g < l->groups; g++) {
-        const uint64_t begin = g * share, count = begin >= n ? 0 : n - begin < share ? n - begin : share;
-        oracle_result partial = {0};
+        const uint64_t begin = g * share, count = begin >= s.n ? 0 : s.n - begin < share ? s.n - begin : share;
+        unsigned char partial[STUB_ACC_MOST];
         /* An even share may leave a grid's last groups without items. */
-        if (begin >= n && g > 0 && s->variant->shape != TALLY_SHAPE_GRID)
+        if (begin >= s.n && g > 0 && j->variant->shape != TALLY_SHAPE_GRID)
             stub_misuse("group %llu has no items", (unsigned long long)g);
-        if (s->atomic) continue;
-        oracle_reduce(s->op, s->in, items ? items + begin * item : NULL, count, &partial);
-        unsigned char *to = last ? NULL : place_in(l->mem[4], first + g, 1, acc, "partials");
-        if (to) memcpy(to, &partial, acc);
-        if (last) write_result(s, l->mem[6], l->value[7], n, &partial);
+        j->module->identity(partial);
+        if (canonical)
+            reduce_chunks(j, &s, begin, count, partial);
+        else
+            j->module->sequence(s.in, s.offset, s.params, begin, count, partial);
+        if (one) j->module->combine(one, partial);
+        if (j->atomic) continue;
+        unsigned char *to = last ? NULL : place_in(l->mem[k + PARTIALS], first + g, 1, j->acc, "partials");
+        unsigned char *result = last ? place_in(l->mem[k + OUT], out_offset, 1, j->result, "results") : NULL;
+        if (to) memcpy(to, partial, j->acc);
+        if (result) j->module->result(partial, s.n, s.params, result);
     }
-    if (s->atomic) run_atomics(s, l, items, n);
 }
 
-/* The op's identity: what no items give, but for a float sum, which starts at -0. */
-static void run_init(const special *s, const stub_launch *l) {
-    const size_t acc = tally_dtype_bytes(s->acc);
-    unsigned char *to = place_in(l->mem[0], 0, 1, acc, "accumulators");
-    oracle_result identity = {0};
-    if (!s->atomic || l->groups != 1 || l->items != 1)
-        stub_misuse("tally_init: %llu groups of %u", (unsigned long long)l->groups, l->items);
-    oracle_reduce(s->op, s->in, NULL, 0, &identity);
-    if (s->op == TALLY_SUM && s->acc == TALLY_F32) identity.f32 = -0.0f;
-    if (s->op == TALLY_SUM && s->acc == TALLY_F64) identity.f64 = -0.0;
-    if (to) memcpy(to, &identity, acc);
+/* ---- init and finish --------------------------------------------------------------------------------------------------- */
+
+static void run_init(const job *j) {
+    unsigned char *to = place_in(j->l->mem[0], 0, 1, j->acc, "accumulators");
+    if (!j->atomic || j->l->groups != 1 || j->l->items != 1)
+        stub_misuse("tally_init: %llu groups of %u", (unsigned long long)j->l->groups, j->l->items);
+    if (to) j->module->identity(to);
 }
 
-static void run_finish(const special *s, const stub_launch *l) {
-    const uint64_t count = l->value[1], slot = l->value[3], out_offset = l->value[5];
-    const size_t acc = tally_dtype_bytes(s->acc);
-    oracle_result result = {0};
+/* tally_finish(partials, count, combined, slot, out, out_offset, last, n, params) */
+static void run_finish(const job *j) {
+    const stub_launch *l = j->l;
+    const uint64_t count = number(j, 1, 8), slot = number(j, 3, 8), out_offset = number(j, 5, 8), n = number(j, 7, 8);
+    const int last = (int)number(j, 6, 4);
+    const void *params = params_of(j, 8);
     if (l->groups != 1) stub_misuse("tally_finish in %llu groups", (unsigned long long)l->groups);
-    const unsigned char *partials = count ? place_in(l->mem[0], 0, count, acc, "partials") : NULL;
-    if (count && !partials) return;
-    if (count) {
-        unsigned char *copy = malloc(count * acc);
-        if (!copy) abort();
-        memcpy(copy, partials, count * acc);
-        combine(s, copy, count, &result);
-        free(copy);
-    }
-    unsigned char *to = l->value[6] ? NULL : place_in(l->mem[2], slot, 1, acc, "partials");
-    if (to) memcpy(to, &result, acc);
-    if (l->value[6]) write_result(s, l->mem[4], out_offset, count, &result);
+    if (last && !count != !n)
+        stub_misuse("tally_finish: %llu items in %llu partials", (unsigned long long)n, (unsigned long long)count);
+    const unsigned char *partials = place_in(l->mem[0], 0, count, j->acc, "partials");
+    if (!partials || !params) return;
+    unsigned char *accs = malloc((count + 1) * j->acc);
+    if (!accs) abort();
+    j->module->identity(accs);
+    memcpy(accs, partials, count * j->acc);
+    combine(j, accs, count);
+    unsigned char *to = last ? NULL : place_in(l->mem[2], slot, 1, j->acc, "partials");
+    unsigned char *result = last ? place_in(l->mem[4], out_offset, 1, j->result, "results") : NULL;
+    if (to) memcpy(to, accs, j->acc);
+    if (result) j->module->result(accs, n, params, result);
+    free(accs);
 }
 
-/* The self-test: what a sound device computes, or what one with a defect does. */
+/* ---- the self-test: what a sound device computes, or what one with a defect does ---------------------------------------- */
+
 static void run_probe(const stub_launch *l) {
     const float *in = (const float *)(void *)place_in(l->mem[0], 0, 6, sizeof *in, "inputs");
     uint32_t *state = (uint32_t *)(void *)place_in(l->mem[1], 0, 3, sizeof *state, "inputs");
@@ -207,25 +248,32 @@ static void run_probe(const stub_launch *l) {
     state[2] = x;
 }
 
+static void run_feature(const stub_launch *l) {
+    void *verdicts = place_in(l->mem[0], 0, l->items, sizeof(float), "verdicts");
+    if (l->groups != 1 || l->items != 64 || !stub.verdicts) stub_misuse("a trial of %u items", l->items);
+    if (verdicts && stub.verdicts) memcpy(verdicts, stub.verdicts, l->items * sizeof(float));
+}
+
 void stub_run(const stub_launch *l) {
-    special s;
+    job j;
     if (strcmp(l->entry, "tally_probe") == 0) {
         run_probe(l);
         return;
     }
-    if (!read_special(l->source, &s)) {
-        stub_misuse("the program's text cannot be understood");
+    if (strcmp(l->entry, "tally_feature") == 0 && l->count == 1) {
+        run_feature(l);
         return;
     }
+    if (!job_open(l, &j)) return;
     if (strcmp(l->entry, "tally_init") == 0 && l->count == 1) {
-        run_init(&s, l);
+        run_init(&j);
         return;
     }
-    if (l->items != s.group) stub_misuse("%s: groups of %u items, made for %u", l->entry, l->items, s.group);
-    if (strcmp(l->entry, "tally_partials") == 0 && l->count == 9)
-        run_partials(&s, l);
-    else if (strcmp(l->entry, "tally_finish") == 0 && l->count == 7)
-        run_finish(&s, l);
+    if (l->items != j.group) stub_misuse("%s: groups of %u items, made for %u", l->entry, l->items, j.group);
+    if (strcmp(l->entry, "tally_partials") == 0 && l->count == 2 * j.inputs + AFTER_INPUTS)
+        run_partials(&j);
+    else if (strcmp(l->entry, "tally_finish") == 0 && l->count == 9)
+        run_finish(&j);
     else
         stub_misuse("entry %s with %u arguments", l->entry, l->count);
 }

@@ -22,6 +22,8 @@ void folder_close(void);
 const char *folder_path(void);
 void write_file(const char *name, const void *data, size_t bytes);
 /* A .npy file: the dictionary's values as text, and the data. */
+/* "<f4" for 'f' and 4: this machine's byte order. */
+const char *own_descr(char letter, int bytes);
 void write_npy(const char *name, unsigned major, const char *descr, const char *shape, const void *data, size_t bytes);
 /* The same with the whole dictionary, not padded. */
 void write_npy_dictionary(const char *name, unsigned major, const char *dictionary, const void *data, size_t bytes);
@@ -62,10 +64,21 @@ void must_give(const setup *how, const char *words, const char *value);
 /* Expects exit code, nothing on stdout, and one line on stderr that starts with "tally: " and holds each text up to the first NULL. */
 void must_refuse(const setup *how, const char *words, int code, const char *const *says, size_t count);
 
+/* must_refuse for each row. */
+typedef struct bad_row {
+    const char *words;
+    const char *says[3];
+    const char *env; /* or NULL */
+    const char *in;  /* file that standard input gives, or NULL */
+} bad_row;
+void must_refuse_rows(const bad_row *rows, size_t count, int code);
+
 /* "opencl:0": the device that is used when nothing chooses; "" when there is none. */
 extern char device[64];
 /* For tests that reduce: skips them, or fails under TALLY_TEST_REQUIRE, when there is no device. */
 void need_device(void);
+/* Whether TALLY_TEST_QUICK asks for less. */
+bool is_quick(void);
 
 /* ---- the tests ----------------------------------------------------------------------------------------------------- */
 
@@ -76,6 +89,11 @@ void test_bad_streams(void **unused);
 void test_bad_output(void **unused);
 void test_no_device(void **unused);
 void test_shrinking_file(void **unused);
+
+void test_bad_operators(void **unused);
+void test_bad_own_operators(void **unused);
+void test_bad_items(void **unused);
+void test_bad_pairs(void **unused);
 
 void test_nile(void **unused);
 void test_formats(void **unused);
@@ -89,6 +107,15 @@ void test_listings(void **unused);
 void test_help(void **unused);
 void test_check(void **unused);
 void test_progress(void **unused);
+
+void test_operators(void **unused);
+void test_indices(void **unused);
+void test_texts(void **unused);
+void test_parameters(void **unused);
+void test_accuracy(void **unused);
+void test_pairs(void **unused);
+void test_slices_of_pairs(void **unused);
+void test_own_operators(void **unused);
 
 void test_study_json(void **unused);
 void test_study_cells(void **unused);

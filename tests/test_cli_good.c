@@ -42,22 +42,13 @@ void test_nile(void **unused) {
     assert_non_null(strstr(r.out, "GB/s"));
 }
 
-/* The same six numbers in every form; `swapped` has the other byte order. */
+/* The same six items in every form; `swapped` has the other byte order. */
 typedef struct forms {
-    const char *name, *letter, *sum, *min, *max;
-    size_t item_bytes;
-    unsigned char native[48], swapped[48];
+    const char *name, *letter; /* letter: NULL when there is no .npy form */
+    const char *ops, *values[3];
+    size_t item_bytes, part_bytes;
+    unsigned char native[96], swapped[96];
 } forms;
-
-#define FORMS(type, name, letter, sum, min, max, ...)                                                                          \
-    do {                                                                                                                       \
-        const type x[6] = {__VA_ARGS__};                                                                                       \
-        forms f = {name, letter, sum, min, max, sizeof(type), {0}, {0}};                                                       \
-        memcpy(f.native, x, sizeof(x));                                                                                        \
-        for (size_t i = 0; i < sizeof(x); i++)                                                                                 \
-            f.swapped[i] = f.native[i / sizeof(type) * sizeof(type) + sizeof(type) - 1 - i % sizeof(type)];                    \
-        try_forms(&f);                                                                                                         \
-    } while (0)
 
 static const char *native_mark(void) {
     const uint16_t one = 1;
@@ -65,45 +56,77 @@ static const char *native_mark(void) {
 }
 
 static void expect_all(const char *rest, const forms *f) {
-    const char *const ops[3] = {"sum", "min", "max"}, *const values[3] = {f->sum, f->min, f->max};
-    for (int i = 0; i < 3; i++) {
-        char words[256];
-        snprintf(words, sizeof(words), "reduce %s %s", ops[i], rest);
-        must_give(NULL, words, values[i]);
+    char words[256];
+    snprintf(words, sizeof(words), "reduce %s --json %s", f->ops, rest);
+    const result r = run(NULL, words);
+    if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
+    for (unsigned i = 0; i < COUNT(f->values) && f->values[i]; i++) {
+        json_object *o = parse_line(&r, i);
+        if (strcmp(text_member(o, "value"), f->values[i]))
+            fail_msg("%s: value %u is %s, not %s", words, i, text_member(o, "value"), f->values[i]);
+        assert_string_equal(text_member(o, "dtype"), f->name);
+        json_object_put(o);
     }
 }
 
-static void try_forms(const forms *f) {
-    const bool little = *native_mark() == '<';
+static void try_npy(const forms *f) {
     const size_t bytes = 6 * f->item_bytes;
-    char descr[16], words[64], dictionary[128];
-    snprintf(descr, sizeof(descr), "%s%s%zu", little ? ">" : "<", f->letter, f->item_bytes);
+    char descr[16], dictionary[128];
+    snprintf(descr, sizeof(descr), "%s%s%zu", *native_mark() == '<' ? ">" : "<", f->letter, f->item_bytes);
     write_npy("swapped.npy", 1, descr, "(6,)", f->swapped, bytes);
     expect_all("swapped.npy", f);
-    snprintf(descr, sizeof(descr), "%s%s%zu", native_mark(), f->letter, f->item_bytes);
+    snprintf(descr, sizeof(descr), "%s%s%zu", f->item_bytes > 1 ? native_mark() : "|", f->letter, f->item_bytes);
     write_npy("native.npy", 1, descr, "(2, 3)", f->native, bytes);
     expect_all("native.npy", f);
     /* An odd number of header bytes: the items are not aligned. */
-    for (size_t spaces = 0; spaces < 3; spaces++) {
+    for (size_t spaces = 0; spaces < 3 && f->item_bytes > 1; spaces++) {
         snprintf(dictionary, sizeof(dictionary), "{'descr': '%s', 'fortran_order': True, 'shape': (3, 2)}%.*s", descr,
                  (int)spaces, "   ");
         write_npy_dictionary("odd.npy", 1, dictionary, f->native, bytes);
         expect_all("odd.npy", f);
     }
-    write_file("items.raw", f->native, bytes);
-    snprintf(words, sizeof(words), "--dtype %s items.raw", f->name);
-    expect_all(words, f);
 }
+
+/* `items`: six, of parts in this machine's order. */
+static void try_forms(forms f, const void *items) {
+    const size_t bytes = 6 * f.item_bytes;
+    char words[64];
+    memcpy(f.native, items, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        f.swapped[i] = f.native[i / f.part_bytes * f.part_bytes + f.part_bytes - 1 - i % f.part_bytes];
+    if (f.letter) try_npy(&f);
+    write_file("items.raw", f.native, bytes);
+    snprintf(words, sizeof(words), "--dtype %s items.raw", f.name);
+    expect_all(words, &f);
+}
+
+#define FORMS(type, name, letter, sum, min, max, ...)                                                                          \
+    try_forms((forms){name, letter, "sum,min,max", {sum, min, max}, sizeof(type), sizeof(type), {0}, {0}},                     \
+              (const type[6]){__VA_ARGS__})
+/* Complex: each part is in the other order. */
+#define COMPLEX_FORMS(type, name, sum, asum, ...)                                                                              \
+    try_forms((forms){name, "c", "sum,asum", {sum, asum}, 2 * sizeof(type), sizeof(type), {0}, {0}},                           \
+              (const type[12]){__VA_ARGS__})
 
 void test_formats(void **unused) {
     (void)unused;
     need_device();
     FORMS(float, "f32", "f", "3.5", "-8.0", "6.25", 1.5f, -8.0f, 6.25f, 0.25f, 4.5f, -1.0f);
-    FORMS(double, "f64", "f", "3.5", "-8.0", "6.25", 1.5, -8.0, 6.25, 0.25, 4.5, -1.0);
-    FORMS(int32_t, "i32", "i", "-4294967291", "-2147483648", "3", 1, INT32_MIN, 3, INT32_MIN, -1, 2);
-    FORMS(uint32_t, "u32", "u", "8589934597", "1", "4294967295", 1, UINT32_MAX, 3, UINT32_MAX, 2, 1);
+    FORMS(uint16_t, "f16", "f", "3.5", "-8.0", "6.25", 0x3e00, 0xc800, 0x4640, 0x3400, 0x4480, 0xbc00);
+    FORMS(uint16_t, "bf16", NULL, "3.5", "-8.0", "6.25", 0x3fc0, 0xc100, 0x40c8, 0x3e80, 0x4090, 0xbf80);
+    FORMS(int8_t, "i8", "i", "-249", "-128", "7", 1, -128, 3, -128, -4, 7);
     FORMS(int64_t, "i64", "i", "9223372036854775800", "-9", "9223372036854775807", INT64_MAX, 0, 1, -9, 0, 1);
+    FORMS(uint16_t, "u16", "u", "131077", "1", "65535", 1, UINT16_MAX, 3, UINT16_MAX, 2, 1);
+    FORMS(uint8_t, "bool", "b", "3", "false", "true", 0, 1, 0, 1, 1, 0);
+    COMPLEX_FORMS(float, "c64", "[ 3.5, -2.0 ]", "37.5", 1.5f, 1, -8, 2, 6.25f, -3, 0.25f, 4, 4.5f, -4, -1, -2);
+    if (is_quick()) return;
+    FORMS(double, "f64", "f", "3.5", "-8.0", "6.25", 1.5, -8.0, 6.25, 0.25, 4.5, -1.0);
+    FORMS(int16_t, "i16", "i", "-65529", "-32768", "7", 1, INT16_MIN, 3, INT16_MIN, -4, 7);
+    FORMS(int32_t, "i32", "i", "-4294967291", "-2147483648", "3", 1, INT32_MIN, 3, INT32_MIN, -1, 2);
+    FORMS(uint8_t, "u8", "u", "517", "1", "255", 1, UINT8_MAX, 3, UINT8_MAX, 2, 1);
+    FORMS(uint32_t, "u32", "u", "8589934597", "1", "4294967295", 1, UINT32_MAX, 3, UINT32_MAX, 2, 1);
     FORMS(uint64_t, "u64", "u", "4", "1", "18446744073709551615", UINT64_MAX, 1, 1, 1, 1, 1);
+    COMPLEX_FORMS(double, "c128", "[ 3.5, -2.0 ]", "37.5", 1.5, 1, -8, 2, 6.25, -3, 0.25, 4, 4.5, -4, -1, -2);
 }
 
 void test_streams(void **unused) {

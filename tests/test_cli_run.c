@@ -67,6 +67,13 @@ void write_npy(const char *name, unsigned major, const char *descr, const char *
     write_npy_dictionary(name, major, text, data, bytes);
 }
 
+const char *own_descr(char letter, int bytes) {
+    static char text[16];
+    const uint16_t one = 1;
+    snprintf(text, sizeof(text), "%c%c%d", *(const unsigned char *)&one ? '<' : '>', letter, bytes);
+    return text;
+}
+
 static void read_back(const char *name, char *text, size_t bytes) {
     char path[512];
     path_of(path, sizeof(path), name);
@@ -214,9 +221,21 @@ void must_refuse(const setup *how, const char *words, int code, const char *cons
         if (!strstr(r.err, says[i])) fail_msg("'%s': stderr does not say '%s': %s", words, says[i], r.err);
 }
 
+void must_refuse_rows(const bad_row *rows, size_t count, int code) {
+    for (size_t i = 0; i < count; i++) {
+        const setup how = {.env = {rows[i].env}, .in_file = rows[i].in};
+        must_refuse(&how, rows[i].words, code, rows[i].says, COUNT(rows[i].says));
+    }
+}
+
 void need_device(void) {
     const char *required = getenv("TALLY_TEST_REQUIRE");
     if (*device) return;
     if (required && *required) fail_msg("TALLY_TEST_REQUIRE=%s, but there is no device", required);
     skip();
+}
+
+bool is_quick(void) {
+    const char *quick = getenv("TALLY_TEST_QUICK");
+    return quick && *quick;
 }

@@ -91,33 +91,43 @@ void test_study_json(void **unused) {
     json_object_put(o);
 }
 
-/* Sums of all types, the other ops of a float and an integer, on variants of each finish. */
+/* A ladder of these variants, all checked or skipped with a reason. */
+static void expect_cell(tally_op op, tally_dtype dtype, const char *variants, unsigned count) {
+    char words[256];
+    snprintf(words, sizeof(words), "study --n 3*2^10 --runs 7 --group 64 --factor 2 --json --op %s --dtype %s --variant %s",
+             tally_op_name(op), tally_dtype_name(dtype), variants);
+    json_object *o = study_json(words), *rows = member(o, "rows");
+    assert_int_equal(json_object_array_length(member(o, "failed")), 0);
+    assert_int_equal(json_object_array_length(rows) + json_object_array_length(member(o, "skipped")), count);
+    assert_true(json_object_array_length(rows) >= 1);
+    expect_rows(rows, number(o, "read_bytes_per_second"), tally_dtype_bytes(dtype));
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        json_object *row = json_object_array_get_idx(rows, i);
+        const int group = json_object_get_int(member(row, "group_items"));
+        assert_true(group == 64 || group == 1);
+        if (strcmp(text_member(row, "variant"), "coarsened") == 0)
+            assert_int_equal(json_object_get_int(member(row, "factor")), 2);
+    }
+    json_object_put(o);
+}
+
+/* On variants of each finish: sums, what is exact, and what is neither; on the default variant one of each kind of reference. */
 void test_study_cells(void **unused) {
     (void)unused;
-    char words[256];
+    static const char steps[] = "atomic_global,coarsened,tree_global,host_finish,auto";
+    static const struct {
+        tally_op op;
+        tally_dtype dtype;
+    } others[] = {{TALLY_SUM, TALLY_BF16},         {TALLY_SUM, TALLY_U16},    {TALLY_PROD, TALLY_C64}, {TALLY_PROD, TALLY_F16},
+                  {TALLY_ASUM, TALLY_C64},         {TALLY_NRM2, TALLY_C128},  {TALLY_MEAN, TALLY_I8},  {TALLY_STD, TALLY_BOOL},
+                  {TALLY_LOGSUMEXP, TALLY_F32},    {TALLY_MINMAX, TALLY_F16}, {TALLY_BAND, TALLY_U8},  {TALLY_IAMAX, TALLY_I32},
+                  {TALLY_COUNT_NONZERO, TALLY_F64}};
     need_device();
-    for (int op = 0; op < TALLY_OP_END; op++)
-        for (int dtype = 0; dtype < TALLY_DTYPE_END; dtype++) {
-            if (!tally_op_name((tally_op)op) || !tally_dtype_name((tally_dtype)dtype)) continue;
-            if (op != TALLY_SUM && dtype != TALLY_F32 && dtype != TALLY_I64) continue;
-            snprintf(words, sizeof(words),
-                     "study --n 3*2^10 --runs 7 --group 64 --factor 2 --json --op %s --dtype %s "
-                     "--variant atomic_global,coarsened,tree_global,host_finish,auto",
-                     tally_op_name((tally_op)op), tally_dtype_name((tally_dtype)dtype));
-            json_object *o = study_json(words), *rows = member(o, "rows");
-            assert_int_equal(json_object_array_length(member(o, "failed")), 0);
-            assert_int_equal(json_object_array_length(rows) + json_object_array_length(member(o, "skipped")), 5);
-            assert_true(json_object_array_length(rows) >= 1);
-            expect_rows(rows, number(o, "read_bytes_per_second"), tally_dtype_bytes((tally_dtype)dtype));
-            for (size_t i = 0; i < json_object_array_length(rows); i++) {
-                json_object *row = json_object_array_get_idx(rows, i);
-                const int group = json_object_get_int(member(row, "group_items"));
-                assert_true(group == 64 || group == 1);
-                if (strcmp(text_member(row, "variant"), "coarsened") == 0)
-                    assert_int_equal(json_object_get_int(member(row, "factor")), 2);
-            }
-            json_object_put(o);
-        }
+    expect_cell(TALLY_SUM, TALLY_F32, steps, 5);
+    expect_cell(TALLY_VAR, TALLY_F32, steps, 5);
+    if (is_quick()) return;
+    expect_cell(TALLY_ARGMAX, TALLY_I64, steps, 5);
+    for (size_t i = 0; i < COUNT(others); i++) expect_cell(others[i].op, others[i].dtype, "auto", 1);
 }
 
 void test_study_tables(void **unused) {
@@ -221,44 +231,41 @@ void test_study_plot(void **unused) {
 
 /* ---- refusals -------------------------------------------------------------------------------------------------------- */
 
-typedef struct bad_row {
-    const char *words;
-    const char *says[3];
-} bad_row;
-
 void test_study_usage(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
-        {"study this", {"study", "this"}},
-        {"study --op frob", {"--op frob", "sum, min, max"}},
-        {"study --dtype f33", {"--dtype f33", "f32, f64"}},
-        {"study --variant fast", {"--variant fast", "auto, atomic_global"}},
-        {"study --variant sequential,fast", {"--variant fast", "auto, atomic_global"}},
-        {"study --variant sequential,", {"--variant", "unknown variant"}},
-        {"study --group 33", {"--group 33", "power of two"}},
-        {"study --group 16", {"--group 16", "32 to 1024"}},
-        {"study --group x", {"--group x", "32 to 1024"}},
-        {"study --factor 0", {"--factor 0", "1 to 65536"}},
-        {"study --factor 65537", {"--factor 65537", "1 to 65536"}},
-        {"study --runs 6", {"--runs 6", "7 to 1000"}},
-        {"study --n 0", {"--n 0", "whole number"}},
-        {"study --n -5", {"--n -5", "whole number"}},
-        {"study --n 2^", {"--n 2^", "whole number"}},
-        {"study --n 2^64", {"--n 2^64", "whole number"}},
-        {"study --n 1e6", {"--n 1e6", "whole number"}},
-        {"study --plot x.png", {"--plot x.png", "SVG", ".svg"}},
-        {"study --plot svg", {"--plot svg", "SVG", ".svg"}},
-        {"study --json --csv", {"--json", "--csv"}},
-        {"study --backend frob", {"--backend", "frob", "there are"}},
-        {"study --backend opencl,", {"--backend", "empty"}},
-        {"reduce sum x --sweep", {"reduce", "--sweep"}},
+        {"study this", {"study", "this"}, NULL, NULL},
+        {"study --op frob", {"--op frob", "sum, prod, min, max"}, NULL, NULL},
+        {"study --op dot", {"--op dot", "one input"}, NULL, NULL},
+        {"study --op band", {"--op band", "--dtype f32", "does not take"}, NULL, NULL},
+        {"study --op max --dtype c64", {"--op max", "--dtype c64", "does not take"}, NULL, NULL},
+        {"study --dtype f33", {"--dtype f33", "f32, f64, i8"}, NULL, NULL},
+        {"study --variant fast", {"--variant fast", "auto, atomic_global"}, NULL, NULL},
+        {"study --variant sequential,fast", {"--variant fast", "auto, atomic_global"}, NULL, NULL},
+        {"study --variant sequential,", {"--variant", "unknown variant"}, NULL, NULL},
+        {"study --group 33", {"--group 33", "power of two"}, NULL, NULL},
+        {"study --group 16", {"--group 16", "32 to 1024"}, NULL, NULL},
+        {"study --group x", {"--group x", "32 to 1024"}, NULL, NULL},
+        {"study --factor 0", {"--factor 0", "1 to 65536"}, NULL, NULL},
+        {"study --factor 65537", {"--factor 65537", "1 to 65536"}, NULL, NULL},
+        {"study --runs 6", {"--runs 6", "7 to 1000"}, NULL, NULL},
+        {"study --n 0", {"--n 0", "whole number"}, NULL, NULL},
+        {"study --n -5", {"--n -5", "whole number"}, NULL, NULL},
+        {"study --n 2^", {"--n 2^", "whole number"}, NULL, NULL},
+        {"study --n 2^64", {"--n 2^64", "whole number"}, NULL, NULL},
+        {"study --n 1e6", {"--n 1e6", "whole number"}, NULL, NULL},
+        {"study --plot x.png", {"--plot x.png", "SVG", ".svg"}, NULL, NULL},
+        {"study --plot svg", {"--plot svg", "SVG", ".svg"}, NULL, NULL},
+        {"study --json --csv", {"--json", "--csv"}, NULL, NULL},
+        {"study --backend frob", {"--backend", "frob", "there are"}, NULL, NULL},
+        {"study --backend opencl,", {"--backend", "empty"}, NULL, NULL},
+        {"reduce sum x --sweep", {"reduce", "--sweep"}, NULL, NULL},
     };
-    for (size_t i = 0; i < COUNT(rows); i++) must_refuse(NULL, rows[i].words, 2, rows[i].says, COUNT(rows[i].says));
-    static const bad_row failures[] = {
-        {"study --n 2^40", {"1099511627776 items of f32", "too many", device}},
-        {"study --n 64 --plot absent/x.svg", {"absent/x.svg", "No such file"}},
+    must_refuse_rows(rows, COUNT(rows), 2);
+    const bad_row failures[] = {
+        {"study --n 2^40", {"1099511627776 items of f32", "too many", device}, NULL, NULL},
+        {"study --n 64 --plot absent/x.svg", {"absent/x.svg", "No such file"}, NULL, NULL},
     };
     need_device();
-    for (size_t i = 0; i < COUNT(failures); i++)
-        must_refuse(NULL, failures[i].words, 1, failures[i].says, COUNT(failures[i].says));
+    must_refuse_rows(failures, COUNT(failures), 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_core: the core on a stub backend. */
+/* test_core [PATTERN]: the core on a stub backend; the tests whose names match, or all. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,42 @@ void close_side(side *s) {
     tally_feed_destroy(s->feed);
 }
 
+/* ---- descriptors resolved -------------------------------------------------------------------------------------------- */
+
+const tally_device_info made_up_device = {.device_class = TALLY_CLASS_GPU,
+                                          .name = "Made Up",
+                                          .compute_units = 4,
+                                          .max_group_items = 1024,
+                                          .memory_bytes = UINT64_C(1) << 30,
+                                          .local_bytes = 1 << 20,
+                                          .has_atomic64 = 1,
+                                          .has_f64 = 1};
+
+tally_status try_desc(const tally_device_info *on, tally_reduce_desc desc) {
+    tally_spec spec = {0};
+    tally_reduce_desc whole;
+    desc.size = sizeof desc;
+    const tally_status status = tally_spec_resolve(on, &desc, &whole, &spec);
+    tally_spec_free(&spec);
+    return status;
+}
+
+tally_spec resolve_desc(const tally_device_info *on, tally_reduce_desc desc) {
+    tally_spec spec;
+    tally_reduce_desc whole;
+    desc.size = sizeof desc;
+    MUST(tally_spec_resolve(on, &desc, &whole, &spec));
+    return spec;
+}
+
+void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got, tally_dtype expected) {
+    if (got != expected)
+        fail_msg("%s of %s of %s: %s, should be %s", what, tally_op_name(op), tally_dtype_name(in),
+                 got ? tally_dtype_name(got) : "none", expected ? tally_dtype_name(expected) : "none");
+}
+
+/* ---- the program -------------------------------------------------------------------------------------------------------- */
+
 /* Every test starts with a fresh stub, no cache on disk and no selection in the environment. */
 static int begin(void **state) {
     (void)state;
@@ -79,10 +115,11 @@ static int end(void **state) {
     return 0;
 }
 
-int main(void) {
-    static const core_test *const lists[] = {table_tests,    selection_tests, handle_tests,
-                                             argument_tests, failure_tests,   ladder_tests};
-    static struct CMUnitTest tests[128];
+int main(int argc, char **argv) {
+    static const core_test *const lists[] = {table_tests,  type_tests,     spec_tests,   selection_tests,
+                                             handle_tests, argument_tests, custom_tests, input_tests,
+                                             host_tests,   failure_tests,  ladder_tests};
+    static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {
         fprintf(stderr, "the stub was not registered: %s\n", tally_last_error());
@@ -91,5 +128,6 @@ int main(void) {
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const core_test *t = lists[l]; t->name && count < TALLY_ARRAY_LENGTH(tests); t++)
             tests[count++] = (struct CMUnitTest){t->name, t->run, begin, end, NULL};
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return _cmocka_run_group_tests("core", tests, count, NULL, NULL) != 0;
 }

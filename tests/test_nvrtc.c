@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels without a GPU: NVRTC compiles every program that a plan can ask for, (architecture, variant, op, dtype), to
- * machine code, as the backend does, and the compiler's report must show no local memory: no spills, no stack. Without NVRTC
- * the test is skipped (exit status 77) with the reason, unless TALLY_TEST_REQUIRE names nvrtc.
+ * The CUDA kernels without a GPU: NVRTC compiles programs that a plan can ask for, (architecture, variant, group, ops, dtype, level), to
+ * machine code, as the backend does, and the compiler's report must show no local memory: no spills, no stack (but see may_spill). One architecture
+ * compiles everything of the canonical variant, the others and the ladder a part that has every type of accumulator. With
+ * TALLY_TEST_FULL=1 every architecture compiles everything, which takes hours. Without NVRTC the test is skipped (exit status 77) with
+ * the reason, unless TALLY_TEST_REQUIRE names nvrtc.
  */
+#define _DEFAULT_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +14,13 @@
 
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../backends/cuda/compiler.h"
 #include "core.h"
@@ -22,32 +29,42 @@
 
 extern const tally_backend tally_backend_cuda;
 
-/* What is named in the README. One of them compiles everything: every variant, op and dtype, and groups other than the variant's; for
- * the others a part of the ladder, which differs by its stems, is enough. */
+/* What is named in the README. */
 static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHS TALLY_ARRAY_LENGTH(archs)
 #define FULL_ARCH 90
 static const uint32_t other_groups[] = {32, 1024};
-
-#define ONE(...) +1
-#define OPS (0 TALLY_OP_TABLE(ONE, ))
-#define DTYPES (0 TALLY_DTYPE_TABLE(ONE))
-
-/* A cell is FAILED until it has shown otherwise. */
-typedef enum cell_state { CELL_FAILED, CELL_COMPILED, CELL_SKIPPED } cell_state;
 
 static const char *const kernels[] = {"tally_partials", "tally_finish"};
 #define KERNELS TALLY_ARRAY_LENGTH(kernels)
 
 typedef struct cell {
     int arch;
-    tally_spec spec;
+    tally_reduce_desc desc;
+    uint32_t group_items, acc_bytes;
     char name[96];
-    cell_state state;
-    int registers[KERNELS];
 } cell;
 
+/* A cell is FAILED until it has shown otherwise. SPILLED: it compiled, but uses local memory, which this one may. */
+typedef enum cell_state { CELL_FAILED, CELL_COMPILED, CELL_SKIPPED, CELL_SPILLED, CELL_STATES } cell_state;
+
+/* Of a cell: in memory that the compiling processes share. */
+typedef struct outcome {
+    cell_state state;
+    int registers[KERNELS];
+    char text[1000]; /* why it failed */
+} outcome;
+
 static const tally_cuda_compiler *compiler;
+static bool full; /* TALLY_TEST_FULL=1 */
+
+/*
+ * 1,024 items leave each 64 registers, of which the loads in flight take half: a wide accumulator may spill. No variant has such groups
+ * by itself; who asks for them gets what there is.
+ */
+static bool may_spill(const cell *c) {
+    return c->group_items == 1024 && c->acc_bytes >= 16;
+}
 
 static bool compiler_knows(int arch) {
     for (int i = 0; i < compiler->count; i++)
@@ -61,46 +78,118 @@ static bool has_kernels(const tally_variant *variant) {
 
 /* ---- the report of the compiler ------------------------------------------------------------------------------------- */
 
-/* Reads ptxas's report of one kernel; its number of registers. Fails the test when it uses local memory, or is not there. */
-static int check_kernel(const char *log, const char *kernel, const char *cell_name) {
+#define SPILLS (-2)
+
+/* Reads ptxas's report of one kernel: its number of registers, or a negative number with a text: SPILLS when it uses local memory. */
+static int read_report(const char *log, const char *kernel, char *text, size_t bytes) {
     char entry[96];
     snprintf(entry, sizeof(entry), "Compiling entry function '%s'", kernel);
     const char *report = strstr(log, entry);
-    if (!report) fail_msg("%s: the compiler reports nothing of %s: %s", cell_name, kernel, log);
+    if (!report) return snprintf(text, bytes, "the compiler reports nothing of %s: %s", kernel, log), -1;
     unsigned stack = 1, stores = 1, loads = 1;
     int registers = 0;
     const char *line = strstr(report, " bytes stack frame"); /* what stands before the number depends on the version */
     while (line && line > report && strchr("0123456789", line[-1])) line--;
-    if (!line ||
-        sscanf(line, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack, &stores, &loads) != 3)
-        fail_msg("%s: %s: a report of another form: %s", cell_name, kernel, report);
-    if (stack || stores || loads)
-        fail_msg("%s: %s uses local memory: %u bytes of stack, %u and %u bytes of spills", cell_name, kernel, stack, stores,
-                 loads);
-    const char *used = strstr(line, "Used ");
-    if (!used || sscanf(used, "Used %d registers", &registers) != 1)
-        fail_msg("%s: %s: a report of another form: %s", cell_name, kernel, report);
-    return registers;
+    const char *used = line ? strstr(line, "Used ") : NULL;
+    if (!used ||
+        sscanf(line, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack, &stores, &loads) != 3 ||
+        sscanf(used, "Used %d registers", &registers) != 1)
+        return snprintf(text, bytes, "%s: a report of another form: %s", kernel, report), -1;
+    if (!stack && !stores && !loads) return registers;
+    snprintf(text, bytes, "%s uses local memory: %u bytes of stack, %u and %u bytes of spills", kernel, stack, stores, loads);
+    return SPILLS;
 }
 
-static void test_cell(void **state) {
-    cell *c = *state;
+/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+
+static tally_device_info device_of(int arch) {
+    tally_device_info device = {.device_class = TALLY_CLASS_GPU,
+                                .compute_units = 100,
+                                .max_group_items = 1024,
+                                .memory_bytes = UINT64_C(1) << 35,
+                                .max_buffer_bytes = UINT64_C(1) << 35,
+                                .local_bytes = 48 << 10,
+                                .has_atomic64 = 1,
+                                .has_f64 = 1};
+    snprintf(device.name, sizeof(device.name), "sm_%d", arch);
+    return device;
+}
+
+static tally_status source_of(const cell *c, char **source) {
+    const tally_device_info device = device_of(c->arch);
+    tally_reduce_desc whole;
+    tally_spec spec;
+    size_t bytes;
+    tally_status status = tally_spec_resolve(&device, &c->desc, &whole, &spec);
+    if (status) return status;
+    status = tally_source_create(&tally_backend_cuda, &spec, source, &bytes);
+    tally_spec_free(&spec);
+    return status;
+}
+
+static void compile_cell(const cell *c, outcome *o) {
+    char *source;
+    tally_cuda_image image;
     if (!compiler_knows(c->arch)) {
-        c->state = CELL_SKIPPED;
+        o->state = CELL_SKIPPED;
         return;
     }
-    char *source;
-    size_t bytes;
-    if (tally_source_create(&tally_backend_cuda, &c->spec, &source, &bytes)) fail_msg("%s: %s", c->name, tally_last_error());
-    tally_cuda_image image;
-    const tally_status status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);
-    free(source);
-    if (status) fail_msg("%s: %s", c->name, tally_last_error());
-    for (size_t k = 0; k < KERNELS; k++) c->registers[k] = check_kernel(image.log, kernels[k], c->name);
-    const bool elf = image.bytes > 4 && !memcmp(image.data, "\177ELF", 4);
+    tally_status status = source_of(c, &source);
+    if (!status) {
+        status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);
+        free(source);
+    }
+    if (status) {
+        snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
+        return;
+    }
+    bool good = image.bytes > 4 && !memcmp(image.data, "\177ELF", 4);
+    if (!good) snprintf(o->text, sizeof(o->text), "the image is no cubin");
+    bool spills = false;
+    for (size_t k = 0; k < KERNELS && good; k++) {
+        o->registers[k] = read_report(image.log, kernels[k], o->text, sizeof(o->text));
+        spills = spills || o->registers[k] == SPILLS;
+        good = o->registers[k] >= 0 || (o->registers[k] == SPILLS && may_spill(c));
+    }
     tally_cuda_image_free(&image);
-    if (!elf) fail_msg("%s: the image is no cubin", c->name);
-    c->state = CELL_COMPILED;
+    if (good) o->state = spills ? CELL_SPILLED : CELL_COMPILED;
+}
+
+/* As many processes as there are processors compile what nobody has taken yet: NVRTC itself compiles one program at a time. */
+static bool compile_all(const cell *cells, outcome *outcomes, size_t count) {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const int workers = processors < 1 ? 1 : processors > 16 ? 16 : (int)processors;
+    atomic_size_t *next = mmap(NULL, sizeof(*next), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (next == MAP_FAILED) return false;
+    printf("%zu programs, %d processes\n", count, workers);
+    fflush(NULL);
+    atomic_init(next, 0);
+    const pid_t parent = getpid();
+    pid_t children[16];
+    bool good = true;
+    for (int w = 0; w < workers; w++) {
+        children[w] = fork();
+        if (children[w] != 0) continue;
+        /* No longer than there is someone to tell. */
+        for (size_t i; getppid() == parent && (i = atomic_fetch_add(next, 1)) < count;) compile_cell(&cells[i], &outcomes[i]);
+        _exit(0);
+    }
+    for (int w = 0; w < workers; w++) {
+        int status = -1;
+        good = children[w] > 0 && waitpid(children[w], &status, 0) == children[w] && status == 0 && good;
+    }
+    munmap(next, sizeof(*next));
+    return good;
+}
+
+typedef struct test_state {
+    const cell *cell;
+    const outcome *outcome;
+} test_state;
+
+static void test_cell(void **state) {
+    const test_state *t = *state;
+    if (t->outcome->state == CELL_FAILED) fail_msg("%s: %s", t->cell->name, t->outcome->text);
 }
 
 /* ---- the compiler's own behaviour ----------------------------------------------------------------------------------- */
@@ -128,7 +217,8 @@ static void test_probe(void **state) {
         if (!compiler_knows(archs[i])) continue;
         if (tally_cuda_compile(source, archs[i], "--ptxas-options=-v", &image))
             fail_msg("probe, sm_%d: %s", archs[i], tally_last_error());
-        check_kernel(image.log, "tally_probe", "probe");
+        char text[1000];
+        if (read_report(image.log, "tally_probe", text, sizeof(text)) < 0) fail_msg("probe, sm_%d: %s", archs[i], text);
         tally_cuda_image_free(&image);
     }
     free(source);
@@ -182,87 +272,207 @@ static void test_build_options(void **state) {
 
 /* ---- the matrix ------------------------------------------------------------------------------------------------------ */
 
-/* Canonical variants compile everything for every architecture, and other groups for one; the ladder sums of f32 and i64 and a minimum
- * of f32, which is a compare-and-swap, and for one architecture everything, and the two sums for other groups. */
-static bool is_wanted(const tally_variant *variant, int arch, uint32_t group_items, tally_op op, tally_dtype in) {
-    const bool own_group = group_items == variant->info.group_items;
-    if (variant->info.canonical) return own_group || arch == FULL_ARCH;
-    const bool sum = op == TALLY_SUM && (in == TALLY_F32 || in == TALLY_I64), min = op == TALLY_MIN && in == TALLY_F32;
-    if (own_group) return arch == FULL_ARCH || sum || min;
-    return arch == FULL_ARCH && sum;
+typedef struct matrix {
+    cell *cells; /* NULL: only counts */
+    size_t count;
+} matrix;
+
+/* Adds a cell, unless no device can run it (an accumulator too wide for an atomic, lanes too many for the local memory). */
+static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_reduce_desc desc) {
+    const tally_device_info device = device_of(arch);
+    tally_reduce_desc whole;
+    tally_spec spec;
+    desc.size = sizeof(desc);
+    desc.variant = variant->info.name;
+    desc.group_items = group;
+    if (tally_spec_resolve(&device, &desc, &whole, &spec)) return;
+    if (m->cells) {
+        cell *c = &m->cells[m->count];
+        *c = (cell){.arch = arch, .desc = desc, .group_items = spec.group_items, .acc_bytes = spec.acc.bytes};
+        int used = snprintf(c->name, sizeof(c->name), "sm_%d %s/%u", arch, variant->info.name, spec.group_items);
+        for (uint32_t t = 0; t < spec.term_count; t++)
+            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %.12s", spec.terms[t].name);
+        snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in),
+                 desc.acc ? " in f64" : "", desc.accuracy ? " compensated" : "");
+    }
+    m->count++;
+    tally_spec_free(&spec);
 }
 
-/* Writes the cells of one variant, architecture and group, if `cells` is not NULL; returns how many. */
-static size_t add_cells(cell *cells, const tally_variant *variant, int arch, uint32_t group_items) {
-    size_t count = 0;
+/* What a program's registers and local memory depend on: the accumulator's fields, and what a lane computes in. */
+typedef struct shape {
+    tally_dtype value, lane, fields[TALLY_ROW_FIELDS];
+} shape;
+
+static shape shape_of(const tally_reduce_desc *given) {
+    const tally_device_info device = device_of(FULL_ARCH);
+    tally_reduce_desc desc = *given, whole;
+    tally_spec spec;
+    shape s = {0};
+    desc.size = sizeof(desc);
+    if (tally_spec_resolve(&device, &desc, &whole, &spec)) return s;
+    const tally_term *term = &spec.terms[0];
+    s.value = term->value;
+    s.lane = term->lane;
+    for (uint32_t i = 0; i < term->field_count && i < TALLY_ROW_FIELDS; i++) s.fields[i] = term->fields[i].type;
+    tally_spec_free(&spec);
+    return s;
+}
+
+typedef enum part {
+    PART_LEAST,  /* a sum and a minimum of f32: an atomic, and a compare-and-swap */
+    PART_FEW,    /* those, and what is a word in other ways */
+    PART_SHAPES, /* each shape once, and each dtype */
+    PART_ROWS,   /* every op and dtype, compensated too; of those in f64 two dtypes */
+    PART_ALL     /* every op, dtype and level */
+} part;
+
+static bool is_least(const tally_reduce_desc *desc) {
+    return !desc->acc && !desc->accuracy && desc->in == TALLY_F32 && (desc->op == TALLY_SUM || desc->op == TALLY_MIN);
+}
+
+static bool is_few(const tally_reduce_desc *desc) {
+    if (desc->acc || desc->accuracy) return false;
+    if (desc->op == TALLY_SUM) return desc->in == TALLY_F32 || desc->in == TALLY_I64 || desc->in == TALLY_C64;
+    return (desc->op == TALLY_MIN && desc->in == TALLY_F32) || (desc->op == TALLY_MINMAX && desc->in == TALLY_F16);
+}
+
+typedef struct shapes {
+    shape seen[64];
+    size_t count;
+} shapes;
+
+/* Whether the shape is a new one; notes it. */
+static bool is_new(shapes *known, const tally_reduce_desc *desc) {
+    const shape s = shape_of(desc);
+    for (size_t k = 0; k < known->count; k++)
+        if (!memcmp(&known->seen[k], &s, sizeof(s))) return false;
+    if (known->count == TALLY_ARRAY_LENGTH(known->seen)) abort();
+    known->seen[known->count++] = s;
+    return true;
+}
+
+static bool is_wanted(part what, const tally_reduce_desc *desc, shapes *known) {
+    switch (what) {
+    case PART_LEAST:
+        return is_least(desc);
+    case PART_FEW:
+        return is_few(desc);
+    case PART_SHAPES:
+        return is_new(known, desc) || (desc->op == TALLY_SUM && !desc->acc && !desc->accuracy);
+    case PART_ROWS:
+        return !desc->acc || (!desc->accuracy && (desc->in == TALLY_F32 || desc->in == TALLY_C64));
+    default:
+        return true;
+    }
+}
+
+/* Adds one variant's programs of one op each. */
+static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t group, part what) {
+    shapes known = {.count = 0};
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
-            if (!is_wanted(variant, arch, group_items, op, in)) continue;
-            if (!cells) {
-                count++;
-                continue;
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+            for (int level = 0; level < 4; level++) {
+                const tally_reduce_desc desc = {.op = op,
+                                                .in = in,
+                                                .acc = level & 1 ? TALLY_F64 : TALLY_DTYPE_DEFAULT,
+                                                .accuracy = level & 2 ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT};
+                if (tally_op_row_for(op, in, desc.accuracy) && is_wanted(what, &desc, &known))
+                    add_cell(m, arch, variant, group, desc);
             }
-            cell *c = &cells[count++];
-            c->arch = arch;
-            c->spec = (tally_spec){.op = op,
-                                   .in = in,
-                                   .out = tally_result_dtype(op, in),
-                                   .variant = variant,
-                                   .group_items = group_items,
-                                   .factor = variant->info.factor};
-            snprintf(c->name, sizeof(c->name), "sm_%d %s/%u %s %s", arch, variant->info.name, group_items, tally_op_name(op),
-                     tally_dtype_name(in));
-        }
-    return count;
 }
 
-static size_t make_cells(cell *cells) {
-    size_t count = 0;
+/* Several ops over one pass, and ops of one's own. */
+static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group,
+                       const tally_custom_op *const custom[2]) {
+    static const tally_op summary[] = {TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD}, pairs[] = {TALLY_DOT, TALLY_DIST2};
+    static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_I8};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(dtypes); i++)
+        add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = summary, .op_count = 4, .in = dtypes[i]});
+    add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = pairs, .op_count = 2, .in = TALLY_F32});
+    for (int i = 0; i < 2; i++) add_cell(m, arch, variant, group, (tally_reduce_desc){.custom = custom[i], .in = TALLY_F32});
+}
+
+/* What a variant compiles for an architecture, in its own group. */
+static part part_of(const tally_variant *variant, int arch) {
+    if (full) return PART_ALL;
+    if (variant->info.canonical) return arch == FULL_ARCH ? PART_ROWS : PART_SHAPES;
+    if (arch != FULL_ARCH) return PART_LEAST;
+    /* Accumulators that no atomic takes. */
+    return variant->stage == TALLY_STAGE_ATOMIC ? PART_FEW : PART_SHAPES;
+}
+
+static void make_cells(matrix *m, const tally_custom_op *const custom[2]) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         const tally_variant *variant = tally_variant_row(v);
+        const bool canonical = variant->info.canonical;
         if (!has_kernels(variant)) continue;
-        for (size_t a = 0; a < ARCHS; a++)
-            count += add_cells(cells ? cells + count : NULL, variant, archs[a], variant->info.group_items);
+        for (size_t a = 0; a < ARCHS; a++) {
+            add_ops(m, archs[a], variant, 0, part_of(variant, archs[a]));
+            if (canonical) add_others(m, archs[a], variant, 0, custom);
+        }
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(other_groups); g++) {
             const uint32_t group = other_groups[g];
             if (group == variant->info.group_items || group < variant->min_group_items || group > variant->max_group_items)
                 continue;
-            count += add_cells(cells ? cells + count : NULL, variant, FULL_ARCH, group);
+            add_ops(m, FULL_ARCH, variant, group, full ? PART_ALL : canonical ? PART_SHAPES : PART_LEAST);
+            if (canonical) add_others(m, FULL_ARCH, variant, group, custom);
         }
     }
-    return count;
 }
 
-/* The fewest programs that an architecture must have compiled, from the tables alone. */
+/* The dtypes that a row takes, by the tables alone. */
+#define FLOAT_KIND 1
+#define SIGNED_KIND 2
+#define UNSIGNED_KIND 4
+#define BOOL_KIND 8
+#define COMPLEX_KIND 16
+#define OF_FLOAT FLOAT_KIND
+#define OF_INTEGER (SIGNED_KIND | UNSIGNED_KIND | BOOL_KIND)
+#define OF_ANY (OF_FLOAT | OF_INTEGER)
+#define OF_COMPLEX COMPLEX_KIND
+#define COUNT_DTYPE(id, value, name, bytes, kind, compute, summary) +((taken & kind##_KIND) != 0)
+static size_t dtypes_of(unsigned taken) {
+    return 0 TALLY_DTYPE_TABLE(COUNT_DTYPE);
+}
+
+/* The fewest programs that an architecture must have compiled. */
 static size_t floor_of(int arch) {
     size_t canonical = 0, steps = 0;
     for (size_t v = 0; v < tally_variant_count(); v++) {
         const tally_variant *variant = tally_variant_row(v);
         if (has_kernels(variant)) *(variant->info.canonical ? &canonical : &steps) += 1;
     }
-    return canonical * OPS * DTYPES + steps * (arch == FULL_ARCH ? OPS * DTYPES : 3);
+#define COUNT_ROW(extra, id, value, name, takes, ...) +dtypes_of(OF_##takes)
+    const size_t rows =
+        0 TALLY_OP_TABLE(COUNT_ROW, ) TALLY_COMPLEX_OP_TABLE(COUNT_ROW, ) TALLY_COMPENSATED_OP_TABLE(COUNT_ROW, );
+#undef COUNT_ROW
+    return canonical * (arch == FULL_ARCH || full ? rows : dtypes_of(OF_ANY | OF_COMPLEX)) + steps * 2;
 }
 
 /* Prints the table; returns whether every known architecture compiled what it must. */
-static bool report(const cell *cells, size_t count) {
+static bool report(const cell *cells, const outcome *outcomes, size_t count) {
     size_t known = 0;
     bool enough = true;
     for (size_t a = 0; a < ARCHS; a++)
         if (!compiler_knows(archs[a]))
             printf("sm_%d skipped: NVRTC %d.%d does not know it\n", archs[a], compiler->version / 1000,
                    compiler->version % 1000 / 10);
-    printf("%-8s %8s %8s %8s   most registers: %s, %s\n", "arch", "compiled", "skipped", "failed", kernels[0], kernels[1]);
+    for (size_t i = 0; i < count; i++)
+        if (outcomes[i].state == CELL_SPILLED) printf("%s: %s\n", cells[i].name, outcomes[i].text);
+    printf("%-8s %8s %8s %8s %8s   most registers: %s, %s\n", "arch", "compiled", "spilled", "skipped", "failed", kernels[0],
+           kernels[1]);
     for (size_t a = 0; a < ARCHS; a++) {
-        size_t states[3] = {0};
+        size_t states[CELL_STATES] = {0};
         int most[KERNELS] = {0};
         for (size_t i = 0; i < count; i++) {
             if (cells[i].arch != archs[a]) continue;
-            states[cells[i].state]++;
+            states[outcomes[i].state]++;
             for (size_t k = 0; k < KERNELS; k++)
-                if (cells[i].registers[k] > most[k]) most[k] = cells[i].registers[k];
+                if (outcomes[i].registers[k] > most[k]) most[k] = outcomes[i].registers[k];
         }
-        printf("sm_%-5d %8zu %8zu %8zu   %d, %d\n", archs[a], states[CELL_COMPILED], states[CELL_SKIPPED], states[CELL_FAILED],
-               most[0], most[1]);
+        printf("sm_%-5d %8zu %8zu %8zu %8zu   %d, %d\n", archs[a], states[CELL_COMPILED], states[CELL_SPILLED],
+               states[CELL_SKIPPED], states[CELL_FAILED], most[0], most[1]);
         if (!compiler_knows(archs[a])) continue;
         known++;
         enough = enough && floor_of(archs[a]) && states[CELL_COMPILED] >= floor_of(archs[a]);
@@ -270,31 +480,70 @@ static bool report(const cell *cells, size_t count) {
     return enough && known && compiler_knows(FULL_ARCH);
 }
 
-static int run(void) {
-    const size_t count = make_cells(NULL);
-    cell *cells = calloc(count + 1, sizeof(*cells));
+/* A weighted mean of two inputs, and an argmax of magnitudes with a parameter. */
+static void make_custom(tally_custom_op *custom[2]) {
+    static const tally_op_field mean[] = {{"s", TALLY_F64, "0", "(f64)x * y", "a.s + b.s"},
+                                          {"w", TALLY_F64, "0", "y", "a.w + b.w"}};
+    static const tally_op_field argmax[] = {{"v", TALLY_F32, "-1", "fabs(x - p.origin)", "b.v > a.v ? b.v : a.v"},
+                                            {"at", TALLY_U64, "~(u64)0", "i", "b.v > a.v ? b.at : a.at"}};
+    static const tally_op_param origin[] = {{"origin", TALLY_F32, 0}};
+    const tally_op_desc descs[2] = {
+        {.size = sizeof(descs[0]), .inputs = 2, .fields = mean, .field_count = 2, .finish = "a.s / a.w", .out = TALLY_F64},
+        {.size = sizeof(descs[0]),
+         .fields = argmax,
+         .field_count = 2,
+         .params = origin,
+         .param_count = 1,
+         .finish = "a.at",
+         .out = TALLY_U64}};
+    for (int i = 0; i < 2; i++)
+        if (tally_op_create(&descs[i], &custom[i])) fprintf(stderr, "%s\n", tally_last_error()), abort();
+}
+
+static int run_cells(const cell *cells, size_t count) {
+    outcome *outcomes = mmap(NULL, (count + 1) * sizeof(*outcomes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct CMUnitTest *tests = calloc(count + 1, sizeof(*tests));
-    if (!cells || !tests) return fputs("out of memory\n", stderr), 1;
-    make_cells(cells);
-    for (size_t i = 0; i < count; i++)
-        tests[i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &cells[i]};
-    const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe), cmocka_unit_test(test_newer_device),
-                                           cmocka_unit_test(test_older_device), cmocka_unit_test(test_broken_source),
-                                           cmocka_unit_test(test_build_options)};
-    int failed = cmocka_run_group_tests_name("NVRTC", behaviour, NULL, NULL);
-    failed |= _cmocka_run_group_tests("kernels", tests, count, NULL, NULL);
-    if (!report(cells, count)) {
+    test_state *states = calloc(count + 1, sizeof(*states));
+    if (outcomes == MAP_FAILED || !tests || !states) return fputs("out of memory\n", stderr), 1;
+    int failed = !compile_all(cells, outcomes, count);
+    for (size_t i = 0; i < count; i++) {
+        states[i] = (test_state){&cells[i], &outcomes[i]};
+        tests[i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &states[i]};
+    }
+    failed |= _cmocka_run_group_tests("kernels", tests, count, NULL, NULL) != 0;
+    if (!report(cells, outcomes, count)) {
         failed = 1;
         fputs("fewer programs compiled than the tables' rows ask for\n", stderr);
     }
+    munmap(outcomes, (count + 1) * sizeof(*outcomes));
     free(tests);
-    free(cells);
-    return failed != 0;
+    free(states);
+    return failed;
+}
+
+static int run(void) {
+    const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe), cmocka_unit_test(test_newer_device),
+                                           cmocka_unit_test(test_older_device), cmocka_unit_test(test_broken_source),
+                                           cmocka_unit_test(test_build_options)};
+    tally_custom_op *custom[2];
+    matrix m = {0};
+    make_custom(custom);
+    make_cells(&m, (const tally_custom_op *const *)custom);
+    m.cells = calloc(m.count + 1, sizeof(*m.cells));
+    if (!m.cells) return fputs("out of memory\n", stderr), 1;
+    m.count = 0;
+    make_cells(&m, (const tally_custom_op *const *)custom);
+    int failed = cmocka_run_group_tests_name("NVRTC", behaviour, NULL, NULL) != 0;
+    failed |= run_cells(m.cells, m.count);
+    free(m.cells);
+    for (int i = 0; i < 2; i++) tally_op_destroy(custom[i]);
+    return failed;
 }
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *require = getenv("TALLY_TEST_REQUIRE");
+    const char *require = getenv("TALLY_TEST_REQUIRE"), *all = getenv("TALLY_TEST_FULL");
+    full = all && strcmp(all, "1") == 0;
     if (!tally_cuda_compiler_get(&compiler)) return run();
     if (require && strstr(require, "nvrtc"))
         return printf("failed: TALLY_TEST_REQUIRE=%s: %s\n", require, tally_last_error()), 1;

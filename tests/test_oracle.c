@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The oracle against a second formulation of the same order, written as src/order.h says it and without a thought for speed, and
- * against values worked out by hand.
+ * against values worked out by hand; the item types' conversions against the compiler's own; and what it says of ops against the tables.
  */
 #include <float.h>
 #include <math.h>
@@ -13,64 +13,189 @@
 
 #include <cmocka.h>
 
+#include "bound.h"
 #include "oracle.h"
+#include "oracle_items.h"
 #include "patterns.h"
 
-/* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. Absent items are -0.0. */
-#define NAIVE(T, real)                                                                                                         \
-    static real naive_lane_##T(const real *x, uint64_t n, uint64_t first) {                                                    \
-        real sum = (real)-0.0;                                                                                                 \
-        for (uint64_t r = 0; r < TALLY_ROWS; r++) {                                                                            \
-            const uint64_t i = first + r * TALLY_LANES;                                                                        \
-            sum = sum + (i < n ? x[i] : (real)-0.0);                                                                           \
-        }                                                                                                                      \
-        return sum;                                                                                                            \
-    }                                                                                                                          \
-    static real naive_lanes_##T(const real *x, uint64_t n, uint64_t first, uint64_t width) {                                   \
-        if (width == TALLY_LANES) return naive_lane_##T(x, n, first);                                                          \
-        return naive_lanes_##T(x, n, first, 2 * width) + naive_lanes_##T(x, n, first + width, 2 * width);                      \
-    }                                                                                                                          \
-    static real naive_tree_##T(const real *x, uint64_t n, uint64_t chunk, uint64_t chunks) {                                   \
-        if (chunks == 1) return naive_lanes_##T(x, n, chunk * TALLY_CHUNK_ITEMS, 1);                                           \
-        const real left = naive_tree_##T(x, n, chunk, chunks / 2);                                                             \
-        const uint64_t right = chunk + chunks / 2;                                                                             \
-        return right * TALLY_CHUNK_ITEMS < n ? left + naive_tree_##T(x, n, right, chunks / 2) : left;                          \
-    }                                                                                                                          \
-    static real naive_##T(const real *x, uint64_t n) {                                                                         \
-        uint64_t chunks = 1;                                                                                                   \
-        while (chunks * TALLY_CHUNK_ITEMS < n) chunks *= 2;                                                                    \
-        const real sum = naive_tree_##T(x, n, 0, chunks);                                                                      \
-        return n == 0 ? (real)0.0 : sum == sum ? sum : (real)NAN;                                                              \
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the order ------------------------------------------------------------------------------------------------------- */
+
+/* An accumulator of any op, and how its op combines two. */
+typedef struct naive_acc {
+    double f[3];
+} naive_acc;
+typedef struct naive_op {
+    naive_acc identity;
+    naive_acc (*load)(double re, double im);
+    naive_acc (*combine)(naive_acc a, naive_acc b);
+} naive_op;
+
+/* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. All that is absent is the identity, up to
+ * a power of two of chunks: the oracle leaves it out. x holds two parts of each item. */
+static naive_acc naive_lane(const naive_op *op, const double *x, uint64_t n, uint64_t first) {
+    naive_acc acc = op->identity;
+    for (uint64_t r = 0; r < TALLY_ROWS; r++) {
+        const uint64_t i = first + r * TALLY_LANES;
+        acc = op->combine(acc, i < n ? op->load(x[2 * i], x[2 * i + 1]) : op->identity);
     }
-NAIVE(f32, float)
-NAIVE(f64, double)
+    return acc;
+}
+
+static naive_acc naive_lanes(const naive_op *op, const double *x, uint64_t n, uint64_t first, uint64_t width) {
+    if (width == TALLY_LANES) return naive_lane(op, x, n, first);
+    return op->combine(naive_lanes(op, x, n, first, 2 * width), naive_lanes(op, x, n, first + width, 2 * width));
+}
+
+static naive_acc naive_tree(const naive_op *op, const double *x, uint64_t n, uint64_t chunk, uint64_t chunks) {
+    if (chunks == 1) return naive_lanes(op, x, n, chunk * TALLY_CHUNK_ITEMS, 1);
+    return op->combine(naive_tree(op, x, n, chunk, chunks / 2), naive_tree(op, x, n, chunk + chunks / 2, chunks / 2));
+}
+
+static naive_acc naive(const naive_op *op, const double *x, uint64_t n) {
+    uint64_t chunks = 1;
+    while (chunks * TALLY_CHUNK_ITEMS < n) chunks *= 2;
+    return naive_tree(op, x, n, 0, chunks);
+}
+
+/* One operation in f32. Not by rounding one in f64 twice: GCC 12 at -O2 leaves (double)(float) out of two neighbouring sums. */
+#define IN_F32(a, op, b) ((double)((float)(a)op(float)(b)))
+
+static naive_acc load_parts(double re, double im) {
+    return (naive_acc){{re, im, 1}};
+}
+
+static naive_acc load_square_f32(double re, double im) {
+    return (naive_acc){{IN_F32(IN_F32(re, *, re), +, IN_F32(im, *, im)), 0, 0}};
+}
+
+static naive_acc load_moments(double re, double im) {
+    (void)im;
+    return (naive_acc){{1, re, re - re}};
+}
+
+static naive_acc load_twofold(double re, double im) {
+    (void)im;
+    return (naive_acc){{re, -0.0, 0}};
+}
+
+static naive_acc add_f32(naive_acc a, naive_acc b) {
+    return (naive_acc){{IN_F32(a.f[0], +, b.f[0]), IN_F32(a.f[1], +, b.f[1]), 0}};
+}
+
+static naive_acc add_f64(naive_acc a, naive_acc b) {
+    return (naive_acc){{a.f[0] + b.f[0], a.f[1] + b.f[1], 0}};
+}
+
+static naive_acc multiply_f32(naive_acc a, naive_acc b) {
+    if (a.f[2] == 0) return b;
+    if (b.f[2] == 0) return a;
+    const double rr = IN_F32(a.f[0], *, b.f[0]), ii = IN_F32(a.f[1], *, b.f[1]);
+    const double ri = IN_F32(a.f[0], *, b.f[1]), ir = IN_F32(a.f[1], *, b.f[0]);
+    return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
+}
+
+static naive_acc merge_f32(naive_acc a, naive_acc b) {
+    if (a.f[0] == 0) return b;
+    if (b.f[0] == 0) return a;
+    const double n = a.f[0] + b.f[0], d = IN_F32(b.f[1], -, a.f[1]), share = IN_F32(b.f[0], /, n);
+    const double between = IN_F32(IN_F32(d, *, d), *, IN_F32(a.f[0], *, share));
+    return (naive_acc){{n, IN_F32(a.f[1], +, IN_F32(d, *, share)), IN_F32(IN_F32(a.f[2], +, b.f[2]), +, between)}};
+}
+
+/* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close enough, so Knuth's formulas are used. */
+static naive_acc add_twofold_f64(naive_acc a, naive_acc b) {
+    volatile double sum = a.f[0] + b.f[0], taken = sum - a.f[0], left = sum - taken;
+    volatile double lost_a = a.f[0] - left, lost_b = b.f[0] - taken, lost = lost_a + lost_b;
+    volatile double lows = a.f[1] + b.f[1], error = lost + lows, high = sum + error, moved = high - sum;
+    return (naive_acc){{high, error - moved, 0}};
+}
+
+static const naive_op naive_sum_f32 = {{{-0.0, -0.0, 0}}, load_parts, add_f32};
+static const naive_op naive_sum_f64 = {{{-0.0, -0.0, 0}}, load_parts, add_f64};
+static const naive_op naive_sumsq_f32 = {{{-0.0, -0.0, 0}}, load_square_f32, add_f32};
+static const naive_op naive_prod_f32 = {{{1, 0, 0}}, load_parts, multiply_f32};
+static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_moments, merge_f32};
+static const naive_op naive_twofold_f64 = {{{-0.0, -0.0, 0}}, load_twofold, add_twofold_f64};
+
+/* What is compared: the oracle's result and the fields that make it. */
+static const struct order_case {
+    oracle_case what;
+    const naive_op *op;
+    int parts; /* of an item */
+} order_cases[] = {
+    {{.op = TALLY_SUM, .in = TALLY_F32}, &naive_sum_f32, 1},
+    {{.op = TALLY_SUM, .in = TALLY_F64}, &naive_sum_f64, 1},
+    {{.op = TALLY_SUM, .in = TALLY_F16}, &naive_sum_f32, 1},
+    {{.op = TALLY_SUM, .in = TALLY_BF16}, &naive_sum_f32, 1},
+    {{.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64}, &naive_sum_f64, 1},
+    {{.op = TALLY_SUM, .in = TALLY_C64}, &naive_sum_f32, 2},
+    {{.op = TALLY_SUM, .in = TALLY_C128}, &naive_sum_f64, 2},
+    {{.op = TALLY_SUMSQ, .in = TALLY_C64}, &naive_sumsq_f32, 2},
+    {{.op = TALLY_PROD, .in = TALLY_C64}, &naive_prod_f32, 2},
+    {{.op = TALLY_VAR, .in = TALLY_F32}, &naive_var_f32, 1},
+    {{.op = TALLY_SUM, .in = TALLY_F64, .accuracy = TALLY_ACCURACY_COMPENSATED}, &naive_twofold_f64, 1},
+};
 
 static const uint64_t sizes[] = {0,    1,    2,    3,     127,   128,      129,      997,          4095,          4096,
                                  4097, 8191, 8192, 12288, 12289, 5 * 4096, 7 * 4096, 8 * 4096 + 1, 33 * 4096 - 1, 100003};
-#define SIZES (sizeof sizes / sizeof sizes[0])
 #define MAX_N UINT64_C(135167) /* the largest of the sizes */
 
-static void test_float_sums_are_in_order(void **unused) {
-    (void)unused;
-    float *f32 = malloc(MAX_N * sizeof *f32);
-    double *f64 = malloc(MAX_N * sizeof *f64);
-    assert_true(f32 && f64);
-    for (int pattern = 0; pattern < PATTERNS; pattern++)
-        for (size_t s = 0; s < SIZES; s++) {
-            pattern_fill(pattern, TALLY_F32, f32, sizes[s]);
-            pattern_fill(pattern, TALLY_F64, f64, sizes[s]);
-            const float naive32 = naive_f32(f32, sizes[s]);
-            const double naive64 = naive_f64(f64, sizes[s]);
-            float got32;
-            double got64;
-            oracle_reduce(TALLY_SUM, TALLY_F32, f32, sizes[s], &got32);
-            oracle_reduce(TALLY_SUM, TALLY_F64, f64, sizes[s], &got64);
-            if (memcmp(&got32, &naive32, sizeof got32) != 0 || memcmp(&got64, &naive64, sizeof got64) != 0)
-                fail_msg("%s, n=%llu: f32 %a, not %a; f64 %a, not %a", pattern_name(pattern), (unsigned long long)sizes[s],
-                         (double)got32, (double)naive32, got64, naive64);
+/* The items as parts in f64. */
+static void read_parts(tally_dtype in, int parts, const void *items, uint64_t n, double *x) {
+    for (uint64_t i = 0; i < n * (uint64_t)parts; i++) {
+        const uint64_t to = parts == 2 ? i : 2 * i;
+        if (parts == 1) x[to + 1] = 0;
+        if (in == TALLY_F16 || in == TALLY_BF16) {
+            const uint16_t bits = ((const uint16_t *)items)[i];
+            x[to] = (double)(in == TALLY_F16 ? float_of_f16(bits) : float_of_bf16(bits));
+        } else {
+            const int is_narrow = in == TALLY_F32 || in == TALLY_C64;
+            x[to] = is_narrow ? (double)((const float *)items)[i] : ((const double *)items)[i];
         }
-    free(f32);
-    free(f64);
+    }
+}
+
+static void expect_order(const struct order_case *c, int pattern, void *items, double *x, uint64_t n) {
+    oracle_result got = {{0}}, expected = {{0}};
+    pattern_fill(pattern, c->what.in, items, n);
+    read_parts(c->what.in, c->parts, items, n, x);
+    const void *const inputs[1] = {items};
+    oracle_reduce_inputs(&c->what, inputs, n, &got);
+    if (n == 0) return; /* test_no_items */
+    naive_acc acc = naive(c->op, x, n);
+    if (c->what.op == TALLY_VAR) acc.f[0] = IN_F32(acc.f[2], /, n);
+    if (c->what.accuracy) acc.f[0] = acc.f[0] + acc.f[1];
+    const tally_dtype out = oracle_result_dtype(&c->what);
+    store_float(out, acc.f[0], expected.bytes);
+    if (out == TALLY_C64 || out == TALLY_C128) store_float(out, acc.f[1], expected.bytes + item_bytes_of(out) / 2);
+    if (memcmp(&got, &expected, sizeof got) != 0)
+        fail_msg("%s %s, \"%s\", n=%llu: 0x%llx 0x%llx, not 0x%llx 0x%llx", tally_op_name(c->what.op),
+                 tally_dtype_name(c->what.in), pattern_name(pattern), (unsigned long long)n, (unsigned long long)got.words[0],
+                 (unsigned long long)got.words[1], (unsigned long long)expected.words[0],
+                 (unsigned long long)expected.words[1]);
+}
+
+static void test_floats_are_in_order(void **unused) {
+    (void)unused;
+    static const int few[] = {PATTERN_WIDE,          PATTERN_NEAR_ONE, PATTERN_NAN_LAST,
+                              PATTERN_NEGATIVE_ZERO, PATTERN_SHIFTED,  PATTERN_DENORMAL};
+    void *items = malloc(MAX_N * 16);
+    double *x = malloc(MAX_N * 2 * sizeof *x);
+    assert_true(items && x);
+    for (size_t c = 0; c < LENGTH(order_cases); c++)
+        for (size_t s = 0; s < LENGTH(sizes); s++) {
+            for (int pattern = 0; c < 2 && pattern < PATTERNS; pattern++)
+                expect_order(&order_cases[c], pattern, items, x, sizes[s]);
+            for (size_t f = 0; c >= 2 && f < LENGTH(few); f++) {
+                /* Where infinities cancel, the formulas above give NaN. */
+                if (order_cases[c].what.accuracy && few[f] == PATTERN_NAN_LAST) continue;
+                expect_order(&order_cases[c], few[f], items, x, sizes[s]);
+            }
+        }
+    free(items);
+    free(x);
 }
 
 /* If the order did not matter to these data, agreeing on it would show nothing. */
@@ -91,107 +216,585 @@ static void test_order_matters(void **unused) {
 static void test_pieces_do_not_matter(void **unused) {
     (void)unused;
     static const uint64_t pieces[] = {1, 3, 127, 4095, 4096, 4097, 20000};
-    void *x = malloc(MAX_N * 8);
-    assert_non_null(x);
-    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
-            pattern_fill(PATTERN_WIDE, in, x, MAX_N);
-            oracle_result whole = {0}, parts = {0};
-            oracle_reduce(op, in, x, MAX_N, &whole);
-            for (size_t p = 0; p < sizeof pieces / sizeof pieces[0]; p++) {
-                oracle state;
-                oracle_begin(&state, op, in);
-                for (uint64_t i = 0; i < MAX_N; i += pieces[p])
-                    oracle_push(&state, (const char *)x + i * tally_dtype_bytes(in),
-                                MAX_N - i < pieces[p] ? MAX_N - i : pieces[p]);
-                oracle_end(&state, &parts);
+    enum { N = 30011 };
+    unsigned char *x[2] = {malloc(N * 16), malloc(N * 16)};
+    assert_true(x[0] && x[1]);
+    oracle *state = malloc(sizeof *state);
+    assert_non_null(state);
+    oracle_case what = {0};
+    for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)
+        for (what.in = TALLY_DTYPE_DEFAULT + 1; what.in < TALLY_DTYPE_END; what.in++) {
+            if (!oracle_takes(&what)) continue;
+            const size_t bytes = item_bytes_of(what.in);
+            oracle_result whole = {{0}}, parts = {{0}};
+            pattern_fill(PATTERN_WIDE, what.in, x[0], N);
+            pattern_fill_second(PATTERN_WIDE, what.op, what.in, x[0], x[1], N);
+            oracle_reduce_inputs(&what, (const void *const *)x, N, &whole);
+            for (size_t p = 0; p < LENGTH(pieces); p++) {
+                oracle_begin_case(state, &what);
+                for (uint64_t i = 0; i < N; i += pieces[p]) {
+                    const void *const from[2] = {x[0] + i * bytes, x[1] + i * bytes};
+                    oracle_push_inputs(state, from, N - i < pieces[p] ? N - i : pieces[p]);
+                }
+                oracle_end(state, &parts);
                 assert_memory_equal(&whole, &parts, sizeof whole);
             }
         }
+    free(state);
+    free(x[0]);
+    free(x[1]);
+}
+
+/* ---- item types ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t bits_of_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static void test_every_f16_and_bf16(void **unused) {
+    (void)unused;
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const float f16 = float_of_f16((uint16_t)bits), bf16 = float_of_bf16((uint16_t)bits);
+        assert_int_equal(f16_of_double((double)f16), f16 == f16 ? bits : 0x7e00);
+        assert_int_equal(bf16_of_double((double)bf16), bf16 == bf16 ? bits : 0x7fc0);
+        assert_int_equal(f16 != f16, (bits & 0x7fff) > 0x7c00);
+        if (bf16 == bf16) assert_int_equal(bits_of_f32(bf16), bits << 16);
+        /* By its definition: (1.f or 0.f) * 2^e. */
+        const int field = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+        const double size = field ? ldexp(1024 + fraction, field - 25) : ldexp(fraction, -24);
+        if (field < 31) assert_true((double)f16 == (bits & 0x8000 ? -size : size) && !signbit(f16) == !(bits & 0x8000));
+        if (field == 31 && fraction == 0) assert_true((double)f16 == (bits & 0x8000 ? (double)-INFINITY : (double)INFINITY));
+#ifdef __FLT16_MANT_DIG__
+        __extension__ _Float16 own;
+        const uint16_t half = (uint16_t)bits;
+        memcpy(&own, &half, sizeof own);
+        if (f16 == f16) assert_int_equal(bits_of_f32((float)own), bits_of_f32(f16));
+#endif
+    }
+}
+
+/* A number between two neighbours goes to the nearer one; the middle to the even one. */
+static void expect_rounding(uint16_t (*to)(double), float (*from)(uint16_t), uint16_t low) {
+    const double below = (double)from(low), above = (double)from((uint16_t)(low + 1)), middle = below + (above - below) / 2;
+    assert_int_equal(to(middle), low % 2 ? low + 1 : low);
+    assert_int_equal(to(nextafter(middle, below)), low);
+    assert_int_equal(to(nextafter(middle, above)), low + 1);
+    assert_int_equal(to(-middle), (low % 2 ? low + 1 : low) | 0x8000);
+}
+
+static void test_rounding_to_f16_and_bf16(void **unused) {
+    (void)unused;
+    for (uint16_t low = 0; low < 0x7bff; low++) expect_rounding(f16_of_double, float_of_f16, low);
+    for (uint16_t low = 0; low < 0x7f7f; low++) expect_rounding(bf16_of_double, float_of_bf16, low);
+    /* Beyond the largest: infinity from half a step on. */
+    assert_int_equal(f16_of_double(nextafter(65520, 0)), 0x7bff);
+    assert_int_equal(f16_of_double(65520), 0x7c00);
+    assert_int_equal(f16_of_double(-1e300), 0xfc00);
+    assert_int_equal(bf16_of_double(nextafter(0x1.ffp127, 0)), 0x7f7f);
+    assert_int_equal(bf16_of_double(0x1.ffp127), 0x7f80);
+    assert_int_equal(bf16_of_double(1e-300), 0);
+    assert_int_equal(f16_of_double(-1e-300), 0x8000);
+#ifdef __FLT16_MANT_DIG__
+    for (uint64_t i = 0; i < 200000; i++) {
+        const double x = ldexp((double)pattern_random(i), (int)(pattern_random(~i) % 50) - 64 - 28);
+        __extension__ _Float16 own;
+        own = x;
+        uint16_t bits;
+        memcpy(&bits, &own, sizeof bits);
+        assert_int_equal(f16_of_double(x), bits);
+    }
+#endif
+}
+
+/* ---- by hand --------------------------------------------------------------------------------------------------------- */
+
+/* Expects an op on literal lists of items, one or two, to give literal values, to the bit. */
+static void expect_bytes(const oracle_case *what, const void *x, const void *y, uint64_t n, const void *want, size_t bytes,
+                         const char *text) {
+    oracle_result got = {{0}};
+    const void *const inputs[2] = {x, y};
+    assert_true(oracle_takes(what));
+    assert_int_equal(oracle_result_bytes(what), bytes);
+    oracle_reduce_inputs(what, inputs, n, &got);
+    if (memcmp(&got, want, bytes) != 0)
+        fail_msg("%s: is 0x%llx 0x%llx", text, (unsigned long long)got.words[0], (unsigned long long)got.words[1]);
+}
+
+#define VALUES(...) __VA_ARGS__
+#define EXPECT_CASE(what, item, xs, ys, result, wanted)                                                                        \
+    do {                                                                                                                       \
+        const item x[] = {xs}, y[] = {ys};                                                                                     \
+        const result want[] = {wanted};                                                                                        \
+        const oracle_case of = what;                                                                                           \
+        expect_bytes(&of, x, y, sizeof x / item_bytes_of(of.in), want, sizeof want, #what ": " #xs "; " #ys " -> " #wanted);   \
+    } while (0)
+#define CASE(op_, in_)                                                                                                         \
+    { .op = TALLY_##op_, .in = TALLY_##in_ }
+#define EXPECT(op, in, item, xs, result, wanted) EXPECT_CASE(VALUES(CASE(op, in)), item, VALUES(xs), 0, result, VALUES(wanted))
+#define EXPECT2(op, in, item, xs, ys, result, wanted)                                                                          \
+    EXPECT_CASE(VALUES(CASE(op, in)), item, VALUES(xs), VALUES(ys), result, VALUES(wanted))
+
+#define NAN32 UINT32_C(0x7fc00000)
+#define NAN64 UINT64_C(0x7ff8000000000000)
+
+static void test_sums(void **unused) {
+    (void)unused;
+    EXPECT(SUM, F32, float, VALUES(1, 2, 3.5f), float, 6.5f);
+    EXPECT(SUM, F32, float, VALUES(-0.0f, -0.0f), float, -0.0f);
+    EXPECT(SUM, F32, float, VALUES(-0.0f, 0.0f), float, 0.0f);
+    EXPECT(SUM, F32, float, VALUES(INFINITY, -INFINITY), uint32_t, NAN32);
+    EXPECT(SUM, F32, uint32_t, VALUES(0x3f800000, 0xffc12345), uint32_t, NAN32);
+    EXPECT(SUM, F64, double, VALUES((double)-NAN, 1), uint64_t, NAN64);
+    EXPECT(SUM, F32, float, VALUES(FLT_MAX, FLT_MAX), float, INFINITY);
+    EXPECT(SUM, F32, float, VALUES(0x1p-149f, 0x1p-149f), float, 0x1p-148f);
+    EXPECT(SUM, F16, uint16_t, VALUES(0x7bff, 0x7bff), float, 131008);
+    EXPECT(SUM, F16, uint16_t, VALUES(0x0001, 0x8002), float, -0x1p-24f);
+    EXPECT(SUM, BF16, uint16_t, VALUES(0x3f80, 0xc000), float, -1);
+    EXPECT(SUM, I8, int8_t, VALUES(-128, -128, 1), int64_t, -255);
+    EXPECT(SUM, U8, uint8_t, VALUES(255, 255), uint64_t, 510);
+    EXPECT(SUM, I16, int16_t, VALUES(-32768, -32768), int64_t, -65536);
+    EXPECT(SUM, U16, uint16_t, VALUES(65535, 65535), uint64_t, 131070);
+    EXPECT(SUM, I32, int32_t, VALUES(INT32_MIN, INT32_MIN), int64_t, INT64_C(-4294967296));
+    EXPECT(SUM, U32, uint32_t, VALUES(UINT32_MAX, UINT32_MAX), uint64_t, UINT64_C(8589934590));
+    EXPECT(SUM, I64, int64_t, VALUES(INT64_MAX, 1), int64_t, INT64_MIN);
+    EXPECT(SUM, U64, uint64_t, VALUES(UINT64_MAX, 2), uint64_t, 1);
+    EXPECT(SUM, BOOL, uint8_t, VALUES(0, 1, 255, 2), int64_t, 3);
+    EXPECT(SUM, C64, float, VALUES(1, 2, 3, -4), float, VALUES(4, -2));
+    EXPECT(SUM, C128, double, VALUES((double)INFINITY, 1, (double)-INFINITY, 2), uint64_t,
+           VALUES(NAN64, UINT64_C(0x4008000000000000)));
+
+    EXPECT(ASUM, F32, float, VALUES(-1, 2, -0.5f), float, 3.5f);
+    EXPECT(ASUM, F32, float, -0.0f, float, 0.0f);
+    EXPECT(ASUM, I8, int8_t, VALUES(-128, 127), uint64_t, 255);
+    EXPECT(ASUM, I64, int64_t, VALUES(INT64_MIN, INT64_MIN, 1), uint64_t, 1);
+    EXPECT(ASUM, C64, float, VALUES(3, -4, -1, 1), float, 9);
+    EXPECT(SUMSQ, F32, float, VALUES(3, -4), float, 25);
+    EXPECT(SUMSQ, I8, int8_t, VALUES(-128, 1), uint64_t, 16385);
+    EXPECT(SUMSQ, U64, uint64_t, VALUES(UINT64_C(1) << 32, 5), uint64_t, 25);
+    EXPECT(SUMSQ, C128, double, VALUES(3, -4, 1, 2), double, 30);
+    EXPECT(MEAN, F32, float, VALUES(1, 2, 4, 5), float, 3);
+    EXPECT(MEAN, F32, float, VALUES(-0.0f, -0.0f), float, -0.0f);
+    EXPECT(MEAN, I8, int8_t, VALUES(-128, 127), double, -0.5);
+    EXPECT(MEAN, U64, uint64_t, VALUES(UINT64_MAX, UINT64_MAX), double, 0x1p64);
+    EXPECT(MEAN, BOOL, uint8_t, VALUES(7, 0, 0, 0), double, 0.25);
+    EXPECT(MEAN, C64, float, VALUES(1, 2, 3, 4), float, VALUES(2, 3));
+    EXPECT2(DOT, F32, float, VALUES(1, 2, 3), VALUES(4, 5, -6), float, -4);
+    EXPECT2(DOT, F32, float, VALUES(INFINITY, 1), VALUES(0, 1), uint32_t, NAN32);
+    EXPECT2(DOT, I8, int8_t, VALUES(-128, 127), VALUES(-128, 2), int64_t, 16638);
+    EXPECT2(DOT, U64, uint64_t, VALUES(UINT64_MAX, 1), VALUES(UINT64_MAX, 1), uint64_t, 2);
+    EXPECT2(DOT, C64, float, VALUES(1, 2), VALUES(3, 4), float, VALUES(-5, 10));
+    EXPECT2(DOTC, C64, float, VALUES(1, 2), VALUES(3, 4), float, VALUES(11, -2));
+    EXPECT2(DOTC, F64, double, VALUES(1, 2), VALUES(3, 4), double, 11);
+    EXPECT2(DIST2, F32, float, VALUES(1, 5), VALUES(4, 1), float, 25);
+    EXPECT2(DIST2, U8, uint8_t, VALUES(0, 9), VALUES(255, 8), uint64_t, 65026);
+    EXPECT2(DIST2, I64, int64_t, VALUES(INT64_MIN, 0), VALUES(INT64_MAX, 3), uint64_t, 10);
+    /* Each product rounds before it is added: 1 + 2^-11 + 2^-24 loses its last term. */
+    EXPECT2(DOT, F32, float, VALUES(1 + 0x1p-12f, -1 - 0x1p-11f), VALUES(1 + 0x1p-12f, 1), float, 0.0f);
+}
+
+static void test_products(void **unused) {
+    (void)unused;
+    EXPECT(PROD, F32, float, VALUES(2, -3, 0.5f), float, -3);
+    EXPECT(PROD, F32, float, VALUES(-0.0f, 5), float, -0.0f);
+    EXPECT(PROD, F64, double, VALUES((double)INFINITY, 0), uint64_t, NAN64);
+    EXPECT(PROD, F16, uint16_t, VALUES(0x4000, 0x7bff), float, 131008);
+    EXPECT(PROD, I8, int8_t, VALUES(-128, -128, 2), int64_t, 32768);
+    EXPECT(PROD, I64, int64_t, VALUES(INT64_MAX, 2), int64_t, -2);
+    EXPECT(PROD, U32, uint32_t, VALUES(UINT32_MAX, UINT32_MAX), uint64_t, UINT64_C(0xfffffffe00000001));
+    EXPECT(PROD, BOOL, uint8_t, VALUES(3, 1), int64_t, 1);
+    EXPECT(PROD, C64, float, VALUES(1, 2, 3, 4), float, VALUES(-5, 10));
+    /* One factor is taken as it is: (1 + 0i) times it would make NaN of an infinity, and +0 of -0. */
+    EXPECT(PROD, C64, float, VALUES(INFINITY, -0.0f), float, VALUES(INFINITY, -0.0f));
+    EXPECT(PROD, C128, double, VALUES(0, 1, 0, 1, 0, 1), double, VALUES(-0.0, -1));
+}
+
+static void test_extremes(void **unused) {
+    (void)unused;
+    EXPECT(MIN, F32, float, VALUES(0.0f, -0.0f, 1), float, -0.0f);
+    EXPECT(MAX, F32, float, VALUES(-0.0f, 0.0f, -1), float, 0.0f);
+    EXPECT(MIN, F32, float, VALUES(2, -1, -3), float, -3);
+    EXPECT(MAX, F32, float, VALUES(-2, -1, -3), float, -1);
+    EXPECT(MIN, F32, float, VALUES(INFINITY, INFINITY), float, INFINITY);
+    EXPECT(MAX, F64, double, (double)-INFINITY, double, (double)-INFINITY);
+    EXPECT(MIN, F32, uint32_t, VALUES(0xff800000, 0xff800001), uint32_t, NAN32);
+    EXPECT(MAX, F64, double, VALUES((double)INFINITY, (double)-NAN), uint64_t, NAN64);
+    EXPECT(MIN, F16, uint16_t, VALUES(0x3c00, 0x8001), uint16_t, 0x8001);
+    EXPECT(MAX, F16, uint16_t, VALUES(0x3c00, 0xfc01), uint16_t, 0x7e00);
+    EXPECT(MAX, BF16, uint16_t, VALUES(0xff80, 0x0001), uint16_t, 0x0001);
+    EXPECT(MIN, BF16, uint16_t, VALUES(0xff80, 0x7f81), uint16_t, 0x7fc0);
+    EXPECT(MIN, I32, int32_t, VALUES(0, INT32_MIN, INT32_MAX), int32_t, INT32_MIN);
+    EXPECT(MAX, I8, int8_t, VALUES(-1, -128), int8_t, -1);
+    EXPECT(MIN, U32, uint32_t, VALUES(0x80000000, 1), uint32_t, 1);
+    EXPECT(MAX, U64, uint64_t, VALUES(UINT64_C(1) << 63, 1), uint64_t, UINT64_C(1) << 63);
+    EXPECT(MIN, I64, int64_t, VALUES(5, INT64_MIN), int64_t, INT64_MIN);
+    EXPECT(MAX, BOOL, uint8_t, VALUES(0, 200), uint8_t, 1);
+    EXPECT(MIN, BOOL, uint8_t, VALUES(7, 200), uint8_t, 1);
+    EXPECT(NANMIN, F32, float, VALUES(NAN, 3, -NAN, 2), float, 2);
+    EXPECT(NANMAX, F64, double, VALUES((double)NAN, -0.0, 0.0), double, 0.0);
+    EXPECT(NANMIN, F32, float, VALUES(INFINITY, NAN), float, INFINITY);
+    EXPECT(NANMAX, F16, uint16_t, VALUES(0x7c01, 0xfe00), uint16_t, 0x7e00);
+    EXPECT(NANMAX, I16, int16_t, VALUES(-5, -32768), int16_t, -5);
+    EXPECT(MINMAX, F32, float, VALUES(3, -1, 2), float, VALUES(-1, 3));
+    EXPECT(MINMAX, F64, double, VALUES(1, (double)NAN), uint64_t, VALUES(NAN64, NAN64));
+    EXPECT(MINMAX, U8, uint8_t, VALUES(9, 200, 3), uint8_t, VALUES(3, 200));
+    EXPECT(AMAX, F32, float, VALUES(-3, 2), float, 3);
+    EXPECT(AMAX, F32, float, VALUES(-INFINITY, NAN), uint32_t, NAN32);
+    EXPECT(AMAX, I8, int8_t, VALUES(-128, 127), uint8_t, 128);
+    EXPECT(AMAX, I64, int64_t, VALUES(INT64_MIN, 1), uint64_t, UINT64_C(1) << 63);
+    EXPECT(AMAX, F16, uint16_t, VALUES(0xbc00, 0x0001), uint16_t, 0x3c00);
+    EXPECT(AMAX, BOOL, uint8_t, VALUES(0, 5), uint8_t, 1);
+}
+
+static void test_indices(void **unused) {
+    (void)unused;
+    EXPECT(ARGMIN, F32, float, VALUES(2, 1, 1), uint64_t, 1);
+    EXPECT(ARGMAX, F32, float, VALUES(1, 2, 2), uint64_t, 1);
+    EXPECT(ARGMIN, F32, float, VALUES(0.0f, -0.0f), uint64_t, 0);
+    EXPECT(ARGMAX, F32, float, VALUES(-0.0f, 0.0f), uint64_t, 0);
+    EXPECT(ARGMIN, F32, float, VALUES(1, NAN, -INFINITY, NAN), uint64_t, 1);
+    EXPECT(ARGMAX, F64, double, VALUES((double)INFINITY, 1, (double)-NAN), uint64_t, 2);
+    EXPECT(ARGMIN, F32, float, VALUES(INFINITY, INFINITY), uint64_t, 0);
+    EXPECT(ARGMAX, F16, uint16_t, VALUES(0xfc00, 0xfc00), uint64_t, 0);
+    EXPECT(ARGMAX, I8, int8_t, VALUES(-128, -128), uint64_t, 0);
+    EXPECT(ARGMIN, U64, uint64_t, VALUES(UINT64_MAX, UINT64_MAX), uint64_t, 0);
+    EXPECT(ARGMIN, BOOL, uint8_t, VALUES(9, 1, 0, 0), uint64_t, 2);
+    EXPECT(ARGMAX, BOOL, uint8_t, VALUES(0, 2, 1), uint64_t, 1);
+    EXPECT(IAMAX, F32, float, VALUES(1, -3, 3), uint64_t, 1);
+    EXPECT(IAMAX, F32, float, VALUES(0.0f, -0.0f), uint64_t, 0);
+    EXPECT(IAMAX, I8, int8_t, VALUES(127, -128), uint64_t, 1);
+    EXPECT(IAMAX, F32, float, VALUES(INFINITY, NAN), uint64_t, 1);
+    /* Beyond the first chunk. */
+    float *x = calloc(5000, sizeof *x);
+    assert_non_null(x);
+    uint64_t index;
+    x[4999] = 1;
+    oracle_reduce(TALLY_ARGMAX, TALLY_F32, x, 5000, &index);
+    assert_int_equal(index, 4999);
+    x[4998] = NAN;
+    oracle_reduce(TALLY_ARGMIN, TALLY_F32, x, 5000, &index);
+    assert_int_equal(index, 4998);
     free(x);
 }
 
-/* Expects an op on a literal list of items to give a literal result, to the bit. */
-#define EXPECT(op, in, item, result, expected, ...)                                                                            \
-    do {                                                                                                                       \
-        const item items[] = {__VA_ARGS__};                                                                                    \
-        const result want = expected;                                                                                          \
-        result got;                                                                                                            \
-        oracle_reduce(op, in, items, sizeof items / sizeof items[0], &got);                                                    \
-        if (memcmp(&got, &want, sizeof got) != 0) fail_msg("%s of (%s) is not %s", #op, #__VA_ARGS__, #expected);              \
-    } while (0)
-
-#define EXPECT_NONE(op, in, result, expected)                                                                                  \
-    do {                                                                                                                       \
-        const result want = expected;                                                                                          \
-        result got;                                                                                                            \
-        oracle_reduce(op, in, NULL, 0, &got);                                                                                  \
-        if (memcmp(&got, &want, sizeof got) != 0) fail_msg("%s of nothing is not %s", #op, #expected);                         \
-    } while (0)
-
-static float float_of_bits(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static void test_values_worked_by_hand(void **unused) {
+static void test_truths_and_bits(void **unused) {
     (void)unused;
-    EXPECT(TALLY_SUM, TALLY_F32, float, float, 6.5f, 1, 2, 3.5f);
-    EXPECT(TALLY_SUM, TALLY_F32, float, float, -0.0f, -0.0f, -0.0f);
-    EXPECT(TALLY_SUM, TALLY_F32, float, float, 0.0f, -0.0f, 0.0f);
-    EXPECT(TALLY_SUM, TALLY_F32, float, uint32_t, 0x7fc00000, INFINITY, -INFINITY);
-    EXPECT(TALLY_SUM, TALLY_F32, float, uint32_t, 0x7fc00000, 1, float_of_bits(0xffc12345));
-    EXPECT(TALLY_SUM, TALLY_F64, double, uint64_t, 0x7ff8000000000000, -NAN, 1);
-    EXPECT(TALLY_SUM, TALLY_F32, float, float, INFINITY, FLT_MAX, FLT_MAX);
-    EXPECT(TALLY_SUM, TALLY_F32, float, float, 0x1p-148f, 0x1p-149f, 0x1p-149f);
-    EXPECT(TALLY_SUM, TALLY_I32, int32_t, int64_t, INT64_C(-4294967296), INT32_MIN, INT32_MIN);
-    EXPECT(TALLY_SUM, TALLY_U32, uint32_t, uint64_t, UINT64_C(8589934590), UINT32_MAX, UINT32_MAX);
-    EXPECT(TALLY_SUM, TALLY_I64, int64_t, int64_t, INT64_MIN, INT64_MAX, 1);
-    EXPECT(TALLY_SUM, TALLY_U64, uint64_t, uint64_t, 1, UINT64_MAX, 2);
-
-    EXPECT(TALLY_MIN, TALLY_F32, float, float, -0.0f, 0.0f, -0.0f, 1);
-    EXPECT(TALLY_MAX, TALLY_F32, float, float, 0.0f, -0.0f, 0.0f, -1);
-    EXPECT(TALLY_MIN, TALLY_F32, float, float, -3, 2, -1, -3);
-    EXPECT(TALLY_MAX, TALLY_F32, float, float, -1, -2, -1, -3);
-    EXPECT(TALLY_MIN, TALLY_F32, float, float, INFINITY, INFINITY, INFINITY);
-    EXPECT(TALLY_MAX, TALLY_F64, double, double, -INFINITY, -INFINITY);
-    EXPECT(TALLY_MIN, TALLY_F32, float, uint32_t, 0x7fc00000, -INFINITY, float_of_bits(0xff800001));
-    EXPECT(TALLY_MAX, TALLY_F64, double, uint64_t, 0x7ff8000000000000, INFINITY, -NAN);
-    EXPECT(TALLY_MIN, TALLY_I32, int32_t, int32_t, INT32_MIN, 0, INT32_MIN, INT32_MAX);
-    EXPECT(TALLY_MAX, TALLY_I32, int32_t, int32_t, -1, -1, -2);
-    EXPECT(TALLY_MIN, TALLY_U32, uint32_t, uint32_t, 1, 0x80000000, 1);
-    EXPECT(TALLY_MAX, TALLY_U32, uint32_t, uint32_t, 0x80000000, 0x80000000, 1);
-    EXPECT(TALLY_MAX, TALLY_U64, uint64_t, uint64_t, UINT64_C(1) << 63, UINT64_C(1) << 63, 1);
-    EXPECT(TALLY_MIN, TALLY_U64, uint64_t, uint64_t, 1, UINT64_C(1) << 63, 1);
-    EXPECT(TALLY_MIN, TALLY_I64, int64_t, int64_t, INT64_MIN, 5, INT64_MIN);
+    EXPECT(ANY, F32, float, VALUES(-0.0f, 0.0f), uint8_t, 0);
+    EXPECT(ANY, F32, float, VALUES(0, NAN), uint8_t, 1);
+    EXPECT(ALL, F32, float, VALUES(NAN, 0x1p-149f), uint8_t, 1);
+    EXPECT(ALL, F16, uint16_t, VALUES(0x0001, 0x8000), uint8_t, 0);
+    EXPECT(COUNT_NONZERO, F64, double, VALUES(0, -0.0, 1, (double)NAN), uint64_t, 2);
+    EXPECT(ANY, U64, uint64_t, VALUES(0, UINT64_C(1) << 63), uint8_t, 1);
+    EXPECT(ALL, I16, int16_t, VALUES(1, 256, 0), uint8_t, 0);
+    EXPECT(COUNT_NONZERO, BOOL, uint8_t, VALUES(0, 1, 2, 255), uint64_t, 3);
+    EXPECT(BAND, I8, int8_t, VALUES(-1, 6, 3), int8_t, 2);
+    EXPECT(BOR, U16, uint16_t, VALUES(0x8000, 1), uint16_t, 0x8001);
+    EXPECT(BXOR, I64, int64_t, VALUES(-1, 1, -1), int64_t, 1);
+    EXPECT(BAND, BOOL, uint8_t, VALUES(2, 1), uint8_t, 1);
+    EXPECT(BXOR, BOOL, uint8_t, VALUES(2, 1, 255), uint8_t, 1);
+    EXPECT(BOR, BOOL, uint8_t, VALUES(0, 0), uint8_t, 0);
 }
+
+static void test_closeness(void **unused) {
+    (void)unused;
+    /* The examples of numpy.allclose's manual. */
+    EXPECT2(ALLCLOSE, F64, double, VALUES(1e10, 1e-7), VALUES(1.00001e10, 1e-8), uint8_t, 0);
+    EXPECT2(ALLCLOSE, F64, double, VALUES(1e10, 1e-8), VALUES(1.00001e10, 1e-9), uint8_t, 1);
+    EXPECT2(ALLCLOSE, F64, double, VALUES(1e10, 1e-8), VALUES(1.0001e10, 1e-9), uint8_t, 0);
+    EXPECT2(ALLCLOSE, F64, double, VALUES(1, (double)NAN), VALUES(1, (double)NAN), uint8_t, 0);
+    EXPECT2(ALLCLOSE, F32, float, VALUES(INFINITY, -INFINITY), VALUES(INFINITY, -INFINITY), uint8_t, 1);
+    EXPECT2(ALLCLOSE, F32, float, INFINITY, FLT_MAX, uint8_t, 0);
+    EXPECT2(ALLCLOSE, F32, float, FLT_MAX, INFINITY, uint8_t, 0);
+    EXPECT2(ALLCLOSE, F32, float, VALUES(INFINITY), VALUES(-INFINITY), uint8_t, 0);
+    EXPECT2(ALLCLOSE, F32, float, VALUES(FLT_MAX), VALUES(-FLT_MAX), uint8_t, 0);
+    EXPECT2(ALLCLOSE, I32, int32_t, VALUES(100000, 7), VALUES(100001, 7), uint8_t, 1);
+    EXPECT2(ALLCLOSE, I32, int32_t, VALUES(99998, 7), VALUES(99999, 7), uint8_t, 0);
+    EXPECT2(ALLCLOSE, BOOL, uint8_t, VALUES(2, 0), VALUES(1, 0), uint8_t, 1);
+    static const double wide[] = {0.5, 0};
+    EXPECT_CASE(VALUES({.op = TALLY_ALLCLOSE, .in = TALLY_F32, .params = wide}), float, 1, 2, uint8_t, 1);
+    static const double none[] = {0, 0};
+    EXPECT_CASE(VALUES({.op = TALLY_ALLCLOSE, .in = TALLY_F32, .params = none}), float, 1, 1, uint8_t, 1);
+    EXPECT_CASE(VALUES({.op = TALLY_ALLCLOSE, .in = TALLY_F32, .params = none}), float, 1, 1 + 0x1p-23f, uint8_t, 0);
+}
+
+static void test_norms(void **unused) {
+    (void)unused;
+    EXPECT(NRM2, F32, float, VALUES(3, -4), float, 5);
+    EXPECT(NRM2, F32, float, VALUES(0x1.8p101f, 0x1p102f), float, 0x1.4p103f * 0.5f); /* 3, 4, 5 */
+    EXPECT(NRM2, F32, float, VALUES(0x1.8p-121f, 0x1p-120f), float, 0x1.4p-120f);
+    EXPECT(NRM2, F32, float, VALUES(0x1.8p-148f, 0x1p-147f), float, 0x1.4p-147f);
+    EXPECT(NRM2, F64, double, VALUES(0x1.8p1001, 0x1p1002), double, 0x1.4p1002);
+    EXPECT(NRM2, F64, double, VALUES(0x1.8p-1021, 0x1p-1020), double, 0x1.4p-1020);
+    EXPECT(NRM2, F32, float, VALUES(FLT_MAX, FLT_MAX), float, INFINITY);
+    EXPECT(NRM2, F32, float, VALUES(1, INFINITY), float, INFINITY);
+    EXPECT(NRM2, F32, float, VALUES(INFINITY, NAN), uint32_t, NAN32);
+    EXPECT(NRM2, F32, float, VALUES(0x1p-100f, NAN), uint32_t, NAN32);
+    EXPECT(NRM2, F32, float, VALUES(-0.0f, -0.0f), float, 0.0f);
+    EXPECT(NRM2, F32, float, VALUES(0x1p-64f, 0x1p-63f), float, 0x1.1e377ap-63f); /* small meets medium: sqrt(5) 2^-64 */
+    EXPECT(NRM2, F32, float, VALUES(0x1p32f, 0x1p33f), float, 0x1.1e377ap33f);    /* medium meets big */
+    EXPECT(NRM2, I8, int8_t, VALUES(-128, 96), double, 160);
+    EXPECT(NRM2, C64, float, VALUES(1, 2, 2, 4), float, 5);
+    EXPECT(NRM2, C128, double, VALUES(0x1.8p1001, 0x1p1002, 0, 0), double, 0x1.4p1002);
+    EXPECT(NRM2, F16, uint16_t, VALUES(0x4200, 0x4400), float, 5);
+}
+
+static void test_moments(void **unused) {
+    (void)unused;
+    static const double one[] = {1}, five[] = {5};
+    EXPECT(VAR, F32, float, VALUES(1, 2, 3, 4), float, 1.25f);
+    EXPECT(STD, F64, double, VALUES(1, 1, 5, 5), double, 2);
+    EXPECT(VAR, I32, int32_t, VALUES(1, 2, 3, 4), double, 1.25);
+    EXPECT(VAR, BOOL, uint8_t, VALUES(0, 9), double, 0.25);
+    EXPECT(VAR, F16, uint16_t, VALUES(0x3c00, 0x4200), float, 1);
+    EXPECT_CASE(VALUES({.op = TALLY_VAR, .in = TALLY_F64, .params = one}), double, VALUES(1, 2, 3), 0, double, 1);
+    EXPECT_CASE(VALUES({.op = TALLY_VAR, .in = TALLY_F64, .params = one}), double, 7, 0, uint64_t, NAN64);
+    EXPECT_CASE(VALUES({.op = TALLY_VAR, .in = TALLY_F64, .params = five}), double, VALUES(1, 3), 0, double, (double)INFINITY);
+    EXPECT(VAR, F64, double, VALUES(1, (double)NAN), uint64_t, NAN64);
+    EXPECT(VAR, F32, float, NAN, uint32_t, NAN32);
+    EXPECT(STD, F32, float, INFINITY, uint32_t, NAN32);
+    EXPECT(VAR, F32, float, VALUES(1, -INFINITY), uint32_t, NAN32);
+    EXPECT(VAR, F64, double, VALUES(1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16), double, 22.5);
+}
+
+static void expect_near(tally_dtype in, const void *items, uint64_t n, double expected) {
+    oracle_result got = {{0}};
+    oracle_reduce(TALLY_LOGSUMEXP, in, items, n, &got);
+    const double value = in == TALLY_F32 ? (double)got.f32 : got.f64;
+    const double unit = in == TALLY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    if (!(fabs(value - expected) <= 8 * unit * (1 + fabs(expected))) && value != expected)
+        fail_msg("logsumexp is %.17g, not %.17g", value, expected);
+}
+
+static void test_exponentials(void **unused) {
+    (void)unused;
+    expect_near(TALLY_F64, (const double[]){0, 0}, 2, 0.69314718055994530942);
+    expect_near(TALLY_F64, (const double[]){1000, 1000}, 2, 1000.69314718055994530942);
+    expect_near(TALLY_F64, (const double[]){-1000, -1001}, 2, -999.68673831248178);
+    expect_near(TALLY_F64, (const double[]){1, 2, 3}, 3, 3.40760596444438);
+    expect_near(TALLY_F32, (const float[]){1, 2, 3}, 3, 3.40760596444438);
+    expect_near(TALLY_F64, (const double[]){(double)-INFINITY, 5}, 2, 5);
+    EXPECT(LOGSUMEXP, F64, double, VALUES((double)-INFINITY, (double)-INFINITY), double, (double)-INFINITY);
+    EXPECT(LOGSUMEXP, F32, float, VALUES(INFINITY, 1, INFINITY), float, INFINITY);
+    EXPECT(LOGSUMEXP, F32, float, VALUES(INFINITY, NAN), uint32_t, NAN32);
+    EXPECT(LOGSUMEXP, F32, float, VALUES(FLT_MAX, -FLT_MAX), float, FLT_MAX);
+    EXPECT(LOGSUMEXP, I8, int8_t, 3, double, 3);
+}
+
+/* The levels of accuracy, and results of other types. */
+static void test_other_types(void **unused) {
+    (void)unused;
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}), float,
+                VALUES(1, 0x1p-30f, -1), 0, float, 0x1p-30f);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64}), float, VALUES(1, 0x1p-30f, -1), 0, double,
+                0x1p-30);
+    EXPECT_CASE(VALUES({.op = TALLY_DOT, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}), float,
+                VALUES(1 + 0x1p-12f, -1 - 0x1p-11f), VALUES(1 + 0x1p-12f, 1), float, 0x1p-24f);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}), float, VALUES(INFINITY, 1),
+                0, float, INFINITY);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F64, .accuracy = TALLY_ACCURACY_COMPENSATED}), double,
+                VALUES((double)INFINITY, (double)-INFINITY), 0, uint64_t, NAN64);
+    /* Unlike the default level: -0 and the identity make +0. */
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}), float, -0.0f, 0, float,
+                0.0f);
+    EXPECT_CASE(VALUES({.op = TALLY_MEAN, .in = TALLY_C64, .acc = TALLY_F64}), float, VALUES(1, 2, 2, 3), 0, double,
+                VALUES(1.5, 2.5));
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F16}), float, VALUES(65519, 0), 0, uint16_t, 0x7bff);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F16}), float, VALUES(65519, 1), 0, uint16_t, 0x7c00);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F64, .out = TALLY_BF16}), double, VALUES((double)NAN), 0, uint16_t,
+                0x7fc0);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_I32, .out = TALLY_I8}), int32_t, VALUES(127, 1), 0, int8_t, -128);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_I8, .out = TALLY_F32}), int8_t, VALUES(-128, 1), 0, float, -127);
+    EXPECT_CASE(VALUES({.op = TALLY_MIN, .in = TALLY_I32, .out = TALLY_F64}), int32_t, VALUES(INT32_MIN), 0, double, -0x1p31);
+    EXPECT_CASE(VALUES({.op = TALLY_MAX, .in = TALLY_U64, .out = TALLY_F32}), uint64_t, VALUES(UINT64_MAX), 0, float, 0x1p64f);
+    EXPECT_CASE(VALUES({.op = TALLY_ANY, .in = TALLY_F32, .out = TALLY_I32}), float, VALUES(2), 0, int32_t, 1);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_I32, .out = TALLY_BOOL}), int32_t, VALUES(256, 256), 0, uint8_t, 1);
+    EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_C128, .out = TALLY_C64}), double, VALUES(1e300, 1), 0, float,
+                VALUES(INFINITY, 1));
+}
+
+#define EXPECT_NONE(op_, in_, result, wanted)                                                                                  \
+    do {                                                                                                                       \
+        const result want[] = {wanted};                                                                                        \
+        const oracle_case of = CASE(op_, in_);                                                                                 \
+        expect_bytes(&of, NULL, NULL, 0, want, sizeof want, #op_ " " #in_ " of nothing");                                      \
+    } while (0)
 
 static void test_no_items(void **unused) {
     (void)unused;
-    EXPECT_NONE(TALLY_SUM, TALLY_F32, float, 0.0f);
-    EXPECT_NONE(TALLY_SUM, TALLY_F64, double, 0.0);
-    EXPECT_NONE(TALLY_SUM, TALLY_I32, int64_t, 0);
-    EXPECT_NONE(TALLY_SUM, TALLY_U64, uint64_t, 0);
-    EXPECT_NONE(TALLY_MIN, TALLY_F32, float, INFINITY);
-    EXPECT_NONE(TALLY_MAX, TALLY_F64, double, -INFINITY);
-    EXPECT_NONE(TALLY_MIN, TALLY_I32, int32_t, INT32_MAX);
-    EXPECT_NONE(TALLY_MAX, TALLY_I32, int32_t, INT32_MIN);
-    EXPECT_NONE(TALLY_MIN, TALLY_U32, uint32_t, UINT32_MAX);
-    EXPECT_NONE(TALLY_MAX, TALLY_U32, uint32_t, 0);
-    EXPECT_NONE(TALLY_MIN, TALLY_I64, int64_t, INT64_MAX);
-    EXPECT_NONE(TALLY_MAX, TALLY_I64, int64_t, INT64_MIN);
-    EXPECT_NONE(TALLY_MIN, TALLY_U64, uint64_t, UINT64_MAX);
-    EXPECT_NONE(TALLY_MAX, TALLY_U64, uint64_t, 0);
+    EXPECT_NONE(SUM, F32, float, 0.0f);
+    EXPECT_NONE(SUM, F64, double, 0.0);
+    EXPECT_NONE(SUM, I32, int64_t, 0);
+    EXPECT_NONE(SUM, C64, float, VALUES(0.0f, 0.0f));
+    EXPECT_NONE(PROD, F16, float, 1);
+    EXPECT_NONE(PROD, U8, uint64_t, 1);
+    EXPECT_NONE(PROD, C128, double, VALUES(1, 0));
+    EXPECT_NONE(MIN, F32, float, INFINITY);
+    EXPECT_NONE(MAX, F64, double, (double)-INFINITY);
+    EXPECT_NONE(MIN, F16, uint16_t, 0x7c00);
+    EXPECT_NONE(MAX, BF16, uint16_t, 0xff80);
+    EXPECT_NONE(MIN, I8, int8_t, 127);
+    EXPECT_NONE(MAX, I16, int16_t, -32768);
+    EXPECT_NONE(MIN, U16, uint16_t, 65535);
+    EXPECT_NONE(MAX, U32, uint32_t, 0);
+    EXPECT_NONE(MIN, I64, int64_t, INT64_MAX);
+    EXPECT_NONE(MIN, U64, uint64_t, UINT64_MAX);
+    EXPECT_NONE(MIN, BOOL, uint8_t, 1);
+    EXPECT_NONE(MAX, BOOL, uint8_t, 0);
+    EXPECT_NONE(NANMIN, F32, float, INFINITY);
+    EXPECT_NONE(NANMAX, F32, float, -INFINITY);
+    EXPECT_NONE(ARGMIN, F32, uint64_t, TALLY_NO_INDEX);
+    EXPECT_NONE(IAMAX, I8, uint64_t, TALLY_NO_INDEX);
+    EXPECT_NONE(MINMAX, F32, float, VALUES(INFINITY, -INFINITY));
+    EXPECT_NONE(MINMAX, I8, int8_t, VALUES(127, -128));
+    EXPECT_NONE(ANY, F32, uint8_t, 0);
+    EXPECT_NONE(ALL, F32, uint8_t, 1);
+    EXPECT_NONE(COUNT_NONZERO, I8, uint64_t, 0);
+    EXPECT_NONE(BAND, I8, int8_t, -1);
+    EXPECT_NONE(BAND, BOOL, uint8_t, 1);
+    EXPECT_NONE(BOR, U32, uint32_t, 0);
+    EXPECT_NONE(BXOR, U64, uint64_t, 0);
+    EXPECT_NONE(AMAX, F32, float, 0.0f);
+    EXPECT_NONE(AMAX, I32, uint32_t, 0);
+    EXPECT_NONE(ASUM, F32, float, 0.0f);
+    EXPECT_NONE(SUMSQ, I8, uint64_t, 0);
+    EXPECT_NONE(NRM2, F64, double, 0.0);
+    EXPECT_NONE(MEAN, F32, uint32_t, NAN32);
+    EXPECT_NONE(MEAN, C64, uint32_t, VALUES(NAN32, NAN32));
+    EXPECT_NONE(VAR, I32, uint64_t, NAN64);
+    EXPECT_NONE(STD, F64, uint64_t, NAN64);
+    EXPECT_NONE(LOGSUMEXP, F32, float, -INFINITY);
+    EXPECT_NONE(DOT, F32, float, 0.0f);
+    EXPECT_NONE(DOTC, C64, float, VALUES(0.0f, 0.0f));
+    EXPECT_NONE(DIST2, U8, uint64_t, 0);
+    EXPECT_NONE(ALLCLOSE, F32, uint8_t, 1);
+}
+
+/* ---- tables, patterns and bounds ---------------------------------------------------------------------------------------- */
+
+/* What the oracle takes and gives is what the library says that it does. */
+static void test_tables_agree(void **unused) {
+    (void)unused;
+    oracle_case what = {0};
+    for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++) {
+        assert_int_equal(oracle_inputs(what.op), tally_op_inputs(what.op));
+        for (what.in = TALLY_DTYPE_DEFAULT + 1; what.in < TALLY_DTYPE_END; what.in++) {
+            const tally_dtype result = tally_result_dtype(what.op, what.in);
+            assert_int_equal(item_bytes_of(what.in), tally_dtype_bytes(what.in));
+            assert_int_equal(oracle_takes(&what), result != TALLY_DTYPE_DEFAULT);
+            if (!oracle_takes(&what)) continue;
+            assert_int_equal(oracle_result_dtype(&what), result);
+            assert_int_equal(oracle_result_bytes(&what), tally_dtype_bytes(result) * tally_result_count(what.op, what.in));
+        }
+    }
+    static const struct {
+        tally_op op;
+        uint32_t index;
+        const char *name;
+        double value;
+    } params[] = {{TALLY_VAR, 0, "ddof", 0},
+                  {TALLY_STD, 0, "ddof", 0},
+                  {TALLY_ALLCLOSE, 0, "rtol", 1e-5},
+                  {TALLY_ALLCLOSE, 1, "atol", 1e-8}};
+    for (size_t p = 0; p < LENGTH(params); p++) {
+        double value = -1;
+        assert_string_equal(tally_op_param_name(params[p].op, params[p].index, &value), params[p].name);
+        assert_true(value == params[p].value);
+    }
+}
+
+/* The patterns show what they are for: both answers of closeness, products that stay in range, an index that is not the first. */
+static void test_patterns_tell(void **unused) {
+    (void)unused;
+    enum { N = 5000 };
+    static float x[N], y[N];
+    const oracle_case close = {.op = TALLY_ALLCLOSE, .in = TALLY_F32}, product = {.op = TALLY_PROD, .in = TALLY_F32};
+    const void *const inputs[2] = {x, y};
+    uint8_t answer;
+    float value;
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        const int is_one = pattern == PATTERN_ONE_FIRST || pattern == PATTERN_ONE_MIDDLE || pattern == PATTERN_ONE_LAST;
+        const int is_nan = pattern >= PATTERN_NAN_FIRST && pattern <= PATTERN_ALL_NAN;
+        pattern_fill(pattern, TALLY_F32, x, N);
+        pattern_fill_second(pattern, TALLY_ALLCLOSE, TALLY_F32, x, y, N);
+        oracle_reduce_inputs(&close, inputs, N, &answer);
+        if (pattern != PATTERN_LIMITS && pattern != PATTERN_SHIFTED) assert_int_equal(answer, !is_one && !is_nan);
+    }
+    int answers[2] = {0, 0};
+    for (uint64_t n = 1; n < 40; n++) {
+        pattern_fill(PATTERN_SHIFTED, TALLY_F32, x, n);
+        pattern_fill_second(PATTERN_SHIFTED, TALLY_ALLCLOSE, TALLY_F32, x, y, n);
+        oracle_reduce_inputs(&close, inputs, n, &answer);
+        answers[answer]++;
+    }
+    assert_true(answers[0] && answers[1]);
+    pattern_fill(PATTERN_NEAR_ONE, TALLY_F32, x, N);
+    oracle_reduce_inputs(&product, inputs, N, &value);
+    assert_true(value > 0.1f && value < 10 && value != 1);
+}
+
+/* The oracle's own results are within every bound that is said of other orders; what is far from them is not. */
+static void test_bounds(void **unused) {
+    (void)unused;
+    static const uint64_t some[] = {0, 1, 2, 129, 4097};
+    enum { N = 4097 };
+    unsigned char *x[2] = {malloc(N * 16), malloc(N * 16)};
+    assert_true(x[0] && x[1]);
+    oracle_case what = {0};
+    size_t kept = 0, refused = 0;
+    for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)
+        for (what.in = TALLY_DTYPE_DEFAULT + 1; what.in < TALLY_DTYPE_END; what.in++)
+            for (what.accuracy = 0; what.accuracy < TALLY_ACCURACY_END; what.accuracy++)
+                for (int pattern = 0; pattern < PATTERNS; pattern++) {
+                    if (!oracle_takes(&what) || oracle_is_exact(&what)) continue;
+                    for (size_t s = 0; s < LENGTH(some); s++) {
+                        const void *const inputs[2] = {x[0], x[1]};
+                        oracle_result result = {{0}};
+                        pattern_fill(pattern, what.in, x[0], some[s]);
+                        pattern_fill_second(pattern, what.op, what.in, x[0], x[1], some[s]);
+                        oracle_reduce_inputs(&what, inputs, some[s], &result);
+                        bound_verdict verdict = bound_check(&what, inputs, some[s], 42, 0, &result);
+                        kept += verdict == BOUND_KEPT;
+                        if (verdict == BOUND_BROKEN)
+                            fail_msg("%s %s %d, \"%s\", n=%llu: 0x%llx 0x%llx breaks the bound", tally_op_name(what.op),
+                                     tally_dtype_name(what.in), (int)what.accuracy, pattern_name(pattern),
+                                     (unsigned long long)some[s], (unsigned long long)result.words[0],
+                                     (unsigned long long)result.words[1]);
+                        if (verdict == BOUND_FREE) continue;
+                        /* One bit of the exponent or of the upper half of the fraction is another number. */
+                        const tally_dtype out = oracle_result_dtype(&what);
+                        result.bytes[out == TALLY_F32 || out == TALLY_C64 ? 2 : 6] ^= 0x40;
+                        verdict = bound_check(&what, inputs, some[s], 42, 0, &result);
+                        refused += verdict == BOUND_BROKEN;
+                    }
+                }
+    /* Where signs cancel, or a variance is small beside its mean, a bound is wider than that. */
+    if (refused < kept / 2 || kept < 10000) fail_msg("of %zu results %zu were refused when changed", kept, refused);
+    free(x[0]);
+    free(x[1]);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_float_sums_are_in_order),
+        cmocka_unit_test(test_floats_are_in_order),
         cmocka_unit_test(test_order_matters),
         cmocka_unit_test(test_pieces_do_not_matter),
-        cmocka_unit_test(test_values_worked_by_hand),
+        cmocka_unit_test(test_every_f16_and_bf16),
+        cmocka_unit_test(test_rounding_to_f16_and_bf16),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_truths_and_bits),
+        cmocka_unit_test(test_closeness),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_exponentials),
+        cmocka_unit_test(test_other_types),
         cmocka_unit_test(test_no_items),
+        cmocka_unit_test(test_tables_agree),
+        cmocka_unit_test(test_patterns_tell),
+        cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

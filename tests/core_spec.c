@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs; what a descriptor may not say; what a
+ * device cannot.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core_tests.h"
+
+/* ---- layouts -------------------------------------------------------------------------------------------------------- */
+
+#define EXPECT_ACC(op_, in_, ...)                                                                                              \
+    do {                                                                                                                       \
+        typedef __VA_ARGS__ expected;                                                                                          \
+        tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_##op_, .in = TALLY_##in_});            \
+        assert_int_equal(spec.acc.bytes, sizeof(expected));                                                                    \
+        tally_spec_free(&spec);                                                                                                \
+    } while (0)
+
+static void test_accumulators(void **unused) {
+    (void)unused;
+    EXPECT_ACC(SUM, F16, float);
+    EXPECT_ACC(SUM, I8, uint64_t);
+    EXPECT_ACC(MIN, I16, int32_t);
+    EXPECT_ACC(ANY, F64, uint32_t);
+    EXPECT_ACC(
+        ARGMIN, F32, struct {
+            float value;
+            uint64_t index;
+        });
+    EXPECT_ACC(
+        IAMAX, F64, struct {
+            double value;
+            uint64_t index;
+        });
+    EXPECT_ACC(
+        MINMAX, U8, struct { uint32_t low, high; });
+    EXPECT_ACC(
+        MINMAX, U64, struct { uint64_t low, high; });
+    EXPECT_ACC(
+        VAR, F32, struct { float count, mean, m2; });
+    EXPECT_ACC(
+        STD, I8, struct { double count, mean, m2; });
+    EXPECT_ACC(
+        NRM2, F16, struct { float small, medium, big; });
+    EXPECT_ACC(
+        LOGSUMEXP, F32, struct { float top, sum; });
+    EXPECT_ACC(
+        SUM, C64, struct { float re, im; });
+    EXPECT_ACC(
+        PROD, C64, struct { float re, im, count; });
+    EXPECT_ACC(
+        PROD, C128, struct { double re, im, count; });
+}
+
+typedef struct fused_value {
+    uint32_t op;
+    tally_dtype dtype;
+    size_t offset;
+} fused_value;
+
+static void expect_fused(tally_dtype in, const tally_op *ops, uint32_t op_count, const fused_value *values, uint32_t count,
+                         size_t result_bytes, size_t acc_bytes, size_t acc_of_last) {
+    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.in = in, .ops = ops, .op_count = op_count});
+    tally_result_info info;
+    assert_int_equal(spec.term_count, op_count);
+    for (uint32_t v = 0; v < count; v++) {
+        if (!tally_spec_result(&spec, v, &info)) fail_msg("there are %u values, should be %u", v, count);
+        assert_int_equal(info.op, values[v].op);
+        expect_type("a value", ops[info.op], in, info.dtype, values[v].dtype);
+        assert_int_equal(info.offset, values[v].offset);
+    }
+    assert_false(tally_spec_result(&spec, count, &info));
+    assert_int_equal(spec.result.bytes, result_bytes);
+    assert_int_equal(spec.acc.bytes, acc_bytes);
+    assert_int_equal(spec.terms[op_count - 1].acc_offset, acc_of_last);
+    tally_spec_free(&spec);
+}
+
+static void test_fused(void **unused) {
+    (void)unused;
+    typedef struct {
+        uint16_t min, low, high;
+        float sum;
+        uint64_t argmax;
+        uint8_t any;
+        float mean;
+    } f16_result;
+    typedef struct {
+        float min;
+        struct {
+            float low, high;
+        } minmax;
+        float sum;
+        struct {
+            float value;
+            uint64_t index;
+        } argmax;
+        uint32_t any;
+        float mean;
+    } f16_acc;
+    static const tally_op f16_ops[] = {TALLY_MIN, TALLY_MINMAX, TALLY_SUM, TALLY_ARGMAX, TALLY_ANY, TALLY_MEAN};
+    static const fused_value f16_values[] = {
+        {0, TALLY_F16, offsetof(f16_result, min)},    {1, TALLY_F16, offsetof(f16_result, low)},
+        {1, TALLY_F16, offsetof(f16_result, high)},   {2, TALLY_F32, offsetof(f16_result, sum)},
+        {3, TALLY_U64, offsetof(f16_result, argmax)}, {4, TALLY_BOOL, offsetof(f16_result, any)},
+        {5, TALLY_F32, offsetof(f16_result, mean)},
+    };
+    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8 where C would put it at 4. */
+    typedef struct {
+        float min;
+        uint64_t minmax;
+        float sum;
+        struct {
+            float value;
+            uint64_t index;
+        } argmax;
+        uint32_t any;
+        float mean;
+    } f16_acc_aligned;
+    assert_true(sizeof(f16_acc) != sizeof(f16_acc_aligned));
+    expect_fused(TALLY_F16, f16_ops, 6, f16_values, 7, sizeof(f16_result), sizeof(f16_acc_aligned),
+                 offsetof(f16_acc_aligned, mean));
+
+    typedef struct {
+        uint8_t any;
+        int64_t sum;
+        int8_t min;
+        double std;
+        uint8_t amax;
+        uint64_t count;
+    } i8_result;
+    typedef struct {
+        uint32_t any;
+        uint64_t sum;
+        int32_t min;
+        struct {
+            double count, mean, m2;
+        } std;
+        uint32_t amax;
+        uint64_t count;
+    } i8_acc;
+    static const tally_op i8_ops[] = {TALLY_ANY, TALLY_SUM, TALLY_MIN, TALLY_STD, TALLY_AMAX, TALLY_COUNT_NONZERO};
+    static const fused_value i8_values[] = {
+        {0, TALLY_BOOL, offsetof(i8_result, any)}, {1, TALLY_I64, offsetof(i8_result, sum)},
+        {2, TALLY_I8, offsetof(i8_result, min)},   {3, TALLY_F64, offsetof(i8_result, std)},
+        {4, TALLY_U8, offsetof(i8_result, amax)},  {5, TALLY_U64, offsetof(i8_result, count)},
+    };
+    expect_fused(TALLY_I8, i8_ops, 6, i8_values, 6, sizeof(i8_result), sizeof(i8_acc), offsetof(i8_acc, count));
+
+    typedef struct {
+        float nrm2;
+        struct {
+            float re, im;
+        } sum, mean;
+    } c64_result;
+    static const tally_op c64_ops[] = {TALLY_NRM2, TALLY_SUM, TALLY_MEAN};
+    static const fused_value c64_values[] = {{0, TALLY_F32, offsetof(c64_result, nrm2)},
+                                             {1, TALLY_C64, offsetof(c64_result, sum)},
+                                             {2, TALLY_C64, offsetof(c64_result, mean)}};
+    expect_fused(TALLY_C64, c64_ops, 3, c64_values, 3, sizeof(c64_result), 32, 24);
+
+    /* As many as there may be; each keeps its own place. */
+    tally_op many[TALLY_MAX_OPS];
+    fused_value doubles[TALLY_MAX_OPS];
+    for (uint32_t i = 0; i < TALLY_MAX_OPS; i++) {
+        many[i] = i % 2 ? TALLY_STD : TALLY_MEAN;
+        doubles[i] = (fused_value){i, TALLY_F64, 8 * (size_t)i};
+    }
+    expect_fused(TALLY_F64, many, TALLY_MAX_OPS, doubles, TALLY_MAX_OPS, 8 * TALLY_MAX_OPS, 32 * TALLY_MAX_OPS / 2,
+                 32 * TALLY_MAX_OPS / 2 - 24);
+    /* One op in a list is as the op alone. */
+    static const fused_value alone[] = {{0, TALLY_F32, 0}};
+    expect_fused(TALLY_F32, (const tally_op[]){TALLY_SUM}, 1, alone, 1, 4, 4, 0);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------------ */
+
+static void test_packing(void **unused) {
+    (void)unused;
+    const tally_op ops[] = {TALLY_VAR, TALLY_SUM, TALLY_STD};
+    struct {
+        struct {
+            float ddof;
+        } var;
+        uint32_t none;
+        struct {
+            float ddof;
+        } std;
+    } f32 = {0};
+    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .ops = ops, .op_count = 3});
+    spec.terms[0].params[0].value = 0.1;
+    spec.terms[2].params[0].value = 3;
+    f32.var.ddof = 0.1f;
+    f32.std.ddof = 3;
+    unsigned char packed[64];
+    assert_int_equal(spec.param.bytes, sizeof f32);
+    memset(packed, 0xee, sizeof packed);
+    tally_spec_pack_params(&spec, packed);
+    assert_memory_equal(packed, &f32, sizeof f32);
+    assert_int_equal(packed[sizeof f32], 0xee);
+    tally_spec_free(&spec);
+
+    struct {
+        double rtol, atol;
+    } close = {1e-5, 1e-8};
+    spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_ALLCLOSE, .in = TALLY_I32});
+    assert_int_equal(spec.param.bytes, sizeof close);
+    tally_spec_pack_params(&spec, packed);
+    assert_memory_equal(packed, &close, sizeof close);
+    tally_spec_free(&spec);
+
+    /* Every type, in an order that leaves holes; holes are 0. */
+    static const tally_op_param params[] = {{"a", TALLY_I32, -7},     {"b", TALLY_U64, 0x1p40}, {"c", TALLY_F32, 0.1},
+                                            {"d", TALLY_F64, 0.1},    {"e", TALLY_U32, 4e9},    {"f", TALLY_I64, -0x1p40},
+                                            {"g", 0 /* f64 */, 1e300}};
+    struct {
+        int32_t a;
+        uint64_t b;
+        float c;
+        double d;
+        uint32_t e;
+        int64_t f;
+        double g;
+    } own;
+    memset(&own, 0, sizeof own);
+    own.a = -7;
+    own.b = UINT64_C(1) << 40;
+    own.c = 0.1f;
+    own.d = 0.1;
+    own.e = 4000000000u;
+    own.f = -(INT64_C(1) << 40);
+    own.g = 1e300;
+    tally_custom_op *custom;
+    MUST(tally_op_create(&(tally_op_desc){.size = sizeof(tally_op_desc),
+                                          .identity = "0",
+                                          .load = "x",
+                                          .combine = "a + b",
+                                          .params = params,
+                                          .param_count = TALLY_ARRAY_LENGTH(params)},
+                         &custom));
+    spec = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = custom, .in = TALLY_F32});
+    assert_int_equal(spec.param.bytes, sizeof own);
+    memset(packed, 0xee, sizeof packed);
+    tally_spec_pack_params(&spec, packed);
+    assert_memory_equal(packed, &own, sizeof own);
+    assert_int_equal(packed[sizeof own], 0xee);
+    tally_spec_free(&spec);
+    tally_op_destroy(custom);
+}
+
+/* ---- what a descriptor may not say ------------------------------------------------------------------------------------ */
+
+static void test_refused(void **unused) {
+    (void)unused;
+    static const tally_op sums[] = {TALLY_SUM, TALLY_MIN}, mixed[] = {TALLY_SUM, TALLY_DOT}, wrong[] = {TALLY_SUM, 1000};
+    static const tally_op bits[] = {TALLY_MIN, TALLY_BAND};
+    static const uint64_t garbage[64];
+    const tally_custom_op *no_op = (const tally_custom_op *)(const void *)garbage;
+    tally_custom_op *custom;
+    const tally_op_desc own = {.size = sizeof own,
+                               .name = "mine",
+                               .identity = "0",
+                               .load = "x",
+                               .combine = "a + b",
+                               .out = TALLY_F64,
+                               .acc = TALLY_F64};
+    MUST(tally_op_create(&own, &custom));
+    const struct {
+        tally_reduce_desc desc;
+        tally_status status;
+        const char *words[4];
+    } cases[] = {
+        {{.in = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.op is 0"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .ops = sums, .op_count = 2}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .ops = sums, .op_count = TALLY_MAX_OPS + 1}, TALLY_E_ARGUMENT, {"desc.op_count", "17", "16"}},
+        {{.in = TALLY_F32, .op_count = 2}, TALLY_E_ARGUMENT, {"desc.ops is NULL"}},
+        {{.in = TALLY_F32, .ops = wrong, .op_count = 2}, TALLY_E_ARGUMENT, {"desc.ops[1]", "1000", "no such op"}},
+        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .out = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.out", "f64", "several"}},
+        {{.in = TALLY_F32, .ops = mixed, .op_count = 2}, TALLY_E_ARGUMENT, {"dot has 2 inputs", "sum has 1", "share a pass"}},
+        {{.in = TALLY_F32, .ops = bits, .op_count = 2}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
+        {{.in = TALLY_F32, .custom = no_op}, TALLY_E_ARGUMENT, {"desc.custom"}},
+        {{.in = TALLY_F32, .op = TALLY_BAND}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
+        {{.in = TALLY_C64, .op = TALLY_MIN}, TALLY_E_UNSUPPORTED, {"min", "does not take", "c64"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .out = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.out is i32", "sum is f32", "a float"}},
+        {{.in = TALLY_C64, .op = TALLY_SUM, .out = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.out is f32", "sum is c64", "complex"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .out = TALLY_C64}, TALLY_E_ARGUMENT, {"desc.out is c64", "sum is f32"}},
+        {{.in = TALLY_F32, .op = TALLY_ARGMIN, .out = TALLY_U32}, TALLY_E_ARGUMENT, {"desc.out is u32", "argmin", "an index"}},
+        {{.in = TALLY_F32, .op = TALLY_ANY, .out = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.out is f32", "any", "a truth value"}},
+        {{.in = TALLY_I32, .op = TALLY_SUM, .acc = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.acc is f64", "sum of i32"}},
+        {{.in = TALLY_I32, .op = TALLY_SUM, .acc = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.acc is i32", "sum of i32"}},
+        {{.in = TALLY_F64, .op = TALLY_SUM, .acc = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.acc is f32", "f64", "no narrower"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .acc = TALLY_I64}, TALLY_E_ARGUMENT, {"desc.acc is i64", "sum of f32"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .acc = TALLY_F16}, TALLY_E_ARGUMENT, {"desc.acc", "no type to accumulate in"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .acc = (tally_dtype)99}, TALLY_E_ARGUMENT, {"desc.acc", "99"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .accuracy = TALLY_ACCURACY_END}, TALLY_E_ARGUMENT, {"desc.accuracy"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .accuracy = (tally_accuracy)-1}, TALLY_E_ARGUMENT, {"desc.accuracy"}},
+        {{.in = TALLY_I32, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of i32", "no level 'compensated'"}},
+        {{.in = TALLY_F32, .op = TALLY_MIN, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"min of f32", "no level 'compensated'"}},
+        {{.in = TALLY_C64, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of c64", "no level 'compensated'"}},
+        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"min of f32", "no level"}},
+        {{.in = TALLY_F32, .custom = custom, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"op mine", "no level 'compensated'"}},
+        {{.in = TALLY_F32, .custom = custom, .acc = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.acc is f64", "custom"}},
+        {{.in = TALLY_F32, .custom = custom, .out = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.out is i32", "mine", "f64"}},
+    };
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
+        const char *const *w = cases[i].words;
+        const char *words[] = {"tally_plan_create", w[0], w[1], w[2], w[3], NULL};
+        char what[32];
+        snprintf(what, sizeof what, "descriptor %zu", i);
+        refused(try_desc(&made_up_device, cases[i].desc), cases[i].status, what, __FILE__, __LINE__, words);
+    }
+    tally_op_destroy(custom);
+}
+
+/* ---- what the device cannot -------------------------------------------------------------------------------------------- */
+
+/* f64 in any role: items, accumulator, field, result, parameter. */
+static void test_no_f64(void **unused) {
+    (void)unused;
+    tally_device_info narrow = made_up_device;
+    narrow.has_f64 = 0;
+    static const tally_op fused[] = {TALLY_SUM, TALLY_MEAN};
+    static const tally_op_field field[] = {{"s", TALLY_F32, "0", "x", "a.s + b.s"}, {"t", TALLY_F64, "0", "x", "a.t + b.t"}};
+    static const tally_op_param param[] = {{"k", 0, 1}};
+    const tally_op_desc plain = {.size = sizeof plain, .identity = "0", .load = "x", .combine = "a + b", .acc = TALLY_F32};
+    tally_op_desc descs[4] = {plain, plain, plain, plain};
+    tally_custom_op *custom[4];
+    descs[1].out = TALLY_F64;
+    descs[2].params = param;
+    descs[2].param_count = 1;
+    descs[3] = (tally_op_desc){.size = sizeof plain, .fields = field, .field_count = 2, .finish = "a.s", .out = TALLY_F32};
+    for (int i = 0; i < 4; i++) MUST(tally_op_create(&descs[i], &custom[i]));
+    const tally_reduce_desc refused_descs[] = {
+        {.in = TALLY_F64, .op = TALLY_SUM},
+        {.in = TALLY_F64, .op = TALLY_ANY},
+        {.in = TALLY_C128, .op = TALLY_SUM},
+        {.in = TALLY_F32, .op = TALLY_SUM, .acc = TALLY_F64},
+        {.in = TALLY_F32, .op = TALLY_MIN, .acc = TALLY_F64},
+        {.in = TALLY_F32, .op = TALLY_SUM, .out = TALLY_F64},
+        {.in = TALLY_I32, .op = TALLY_MEAN},
+        {.in = TALLY_I32, .op = TALLY_NRM2},
+        {.in = TALLY_I32, .op = TALLY_SUM, .out = TALLY_F64},
+        {.in = TALLY_I32, .op = TALLY_ALLCLOSE},
+        {.in = TALLY_C64, .op = TALLY_SUM, .out = TALLY_C128},
+        {.in = TALLY_I32, .ops = fused, .op_count = 2},
+        {.in = TALLY_F32, .custom = custom[1]},
+        {.in = TALLY_F32, .custom = custom[2]},
+        {.in = TALLY_F32, .custom = custom[3]},
+    };
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(refused_descs); i++) {
+        REFUSED(try_desc(&narrow, refused_descs[i]), TALLY_E_UNSUPPORTED, "Made Up", "f64");
+        MUST(try_desc(&made_up_device, refused_descs[i]));
+    }
+    const tally_reduce_desc served[] = {
+        {.in = TALLY_F32, .op = TALLY_SUM},  {.in = TALLY_F16, .op = TALLY_VAR},      {.in = TALLY_I64, .op = TALLY_SUM},
+        {.in = TALLY_U8, .op = TALLY_AMAX},  {.in = TALLY_BF16, .op = TALLY_NRM2},    {.in = TALLY_I32, .op = TALLY_ARGMIN},
+        {.in = TALLY_C64, .op = TALLY_NRM2}, {.in = TALLY_F32, .op = TALLY_ALLCLOSE}, {.in = TALLY_F32, .custom = custom[0]},
+    };
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(served); i++) MUST(try_desc(&narrow, served[i]));
+    for (int i = 0; i < 4; i++) tally_op_destroy(custom[i]);
+}
+
+/* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked for stays. */
+static void test_groups(void **unused) {
+    (void)unused;
+    static const tally_op fused[] = {TALLY_MIN, TALLY_MAX, TALLY_SUM, TALLY_STD};
+    const struct {
+        tally_dtype in;
+        tally_op op;
+        uint64_t local_bytes;
+        uint32_t max_items, group;
+    } known[] = {
+        /* group_tree exchanges a lane of each item at a time; four of accumulators of 8 bytes at most and items of 4. */
+        {TALLY_F32, TALLY_SUM, 1 << 20, 1024, 256}, {TALLY_F32, TALLY_SUM, 4096, 1024, 256},
+        {TALLY_F32, TALLY_SUM, 4095, 1024, 128},    {TALLY_F32, TALLY_SUM, 512, 1024, 32},
+        {TALLY_F32, TALLY_SUM, 511, 1024, 0},       {TALLY_F16, TALLY_SUM, 4096, 1024, 256},
+        {TALLY_F16, TALLY_SUM, 4095, 1024, 128},    {TALLY_I8, TALLY_SUM, 8192, 1024, 256},
+        {TALLY_I8, TALLY_SUM, 8191, 1024, 128},     {TALLY_I8, TALLY_MIN, 4096, 1024, 256},
+        {TALLY_F64, TALLY_VAR, 6143, 1024, 128},    {TALLY_F64, TALLY_VAR, 6144, 1024, 256},
+        {TALLY_F32, TALLY_SUM, 1 << 20, 128, 128},  {TALLY_F32, TALLY_SUM, 1 << 20, 16, 0},
+        {TALLY_F64, TALLY_OP_NONE, 1536, 1024, 32}, {TALLY_F64, TALLY_OP_NONE, 1535, 1024, 0},
+    };
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++) {
+        tally_device_info small = made_up_device;
+        small.local_bytes = known[i].local_bytes;
+        small.max_group_items = known[i].max_items;
+        tally_reduce_desc desc = {.in = known[i].in, .op = known[i].op};
+        if (!desc.op) desc.ops = fused, desc.op_count = 4;
+        if (!known[i].group) {
+            REFUSED(try_desc(&small, desc), TALLY_E_UNSUPPORTED, "group_tree", "Made Up",
+                    known[i].max_items < 32 ? "at most" : "local memory");
+            continue;
+        }
+        tally_spec spec = resolve_desc(&small, desc);
+        if (spec.group_items != known[i].group)
+            fail_msg("case %zu: a group of %u, should be %u", i, spec.group_items, known[i].group);
+        tally_spec_free(&spec);
+        desc.group_items = known[i].group;
+        MUST(try_desc(&small, desc));
+        desc.group_items = 512;
+        if (known[i].group < 256) REFUSED(try_desc(&small, desc), TALLY_E_UNSUPPORTED, "512");
+    }
+    assert_int_equal(tally_chunk_team(1), 8);
+    assert_int_equal(tally_chunk_team(2), 16);
+    for (size_t bytes = 4; bytes <= 16; bytes *= 2) assert_int_equal(tally_chunk_team(bytes), 32);
+}
+
+/* Steps of the ladder: what is too wide for an atomic; what the host cannot combine. */
+static void test_steps(void **unused) {
+    (void)unused;
+    const tally_op fused[] = {TALLY_SUM, TALLY_MIN};
+    tally_custom_op *custom;
+    const tally_op_desc own = {.size = sizeof own, .identity = "0", .load = "x", .combine = "a + b"};
+    MUST(tally_op_create(&own, &custom));
+    const tally_reduce_desc wide[] = {{.in = TALLY_F32, .op = TALLY_VAR},
+                                      {.in = TALLY_F32, .op = TALLY_ARGMIN},
+                                      {.in = TALLY_C128, .op = TALLY_SUM},
+                                      {.in = TALLY_F64, .op = TALLY_MINMAX}};
+    const tally_reduce_desc fit[] = {{.in = TALLY_C64, .op = TALLY_SUM},
+                                     {.in = TALLY_F32, .op = TALLY_MINMAX},
+                                     {.in = TALLY_F32, .ops = fused, .op_count = 2},
+                                     {.in = TALLY_F64, .op = TALLY_SUM},
+                                     {.in = TALLY_F32, .custom = custom}};
+    static const char *const atomics[] = {"atomic_global", "sequential", "shuffle", "vectorized"};
+    for (size_t v = 0; v < TALLY_ARRAY_LENGTH(atomics); v++) {
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(wide); i++) {
+            tally_reduce_desc desc = wide[i];
+            desc.variant = atomics[v];
+            REFUSED(try_desc(&made_up_device, desc), TALLY_E_UNSUPPORTED, atomics[v], "no atomic is as wide", "bytes");
+            desc.variant = "tree_global";
+            MUST(try_desc(&made_up_device, desc));
+        }
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(fit); i++) {
+            tally_reduce_desc desc = fit[i];
+            desc.variant = atomics[v];
+            MUST(try_desc(&made_up_device, desc));
+        }
+    }
+    REFUSED(try_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .custom = custom, .variant = "host_finish"}),
+            TALLY_E_UNSUPPORTED, "host_finish", "custom op");
+    tally_op_destroy(custom);
+}
+
+const core_test spec_tests[] = {
+    {"layouts of accumulators", test_accumulators},
+    {"layouts of several results", test_fused},
+    {"packing of parameters", test_packing},
+    {"descriptors of ops refused", test_refused},
+    {"a device without f64", test_no_f64},
+    {"groups by local memory", test_groups},
+    {"steps and their ops", test_steps},
+    {NULL, NULL},
+};

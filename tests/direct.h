@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* direct.h: what the tests of one's own operators, of several in one pass, of accuracy and of the semantics share. */
+#ifndef TALLY_TESTS_DIRECT_H
+#define TALLY_TESTS_DIRECT_H
+
+#include "conformance.h"
+
+/* The place's context; fails the test if it did not open. */
+tally_context *direct_context(void **state);
+
+/* Whether the device of the test computes in f64. */
+int direct_has_f64(void **state);
+
+/* The items as buffers, through a plan of this descriptor (max_n and size are filled in) with these parameters, a list that ends with a
+ * NULL name or is NULL. */
+typedef struct direct_param {
+    const char *name;
+    double value;
+} direct_param;
+void direct_reduce(tally_context *context, const tally_reduce_desc *desc, const direct_param *params, const void *const *items,
+                   uint64_t n, void *result);
+
+/*
+ * Items written as words: numbers as C writes them, inf, nan (the canonical one), #BITS in hexadecimal, for complex types both parts of each.
+ * They must be exact in the type. Returns how many items there are.
+ */
+#define DIRECT_MAX_ITEMS 64
+uint64_t direct_parse(tally_dtype dtype, const char *text, void *items);
+
+/* Any f16 as a double. */
+double direct_of_f16(uint16_t bits);
+
+/* The canonical order (src/order.h) for any accumulator of up to CANONICAL_BYTES: functions instead of expressions. */
+#define CANONICAL_BYTES 32
+typedef struct canonical_op {
+    size_t bytes;
+    const void *identity;
+    void (*load)(void *acc, const void *const *items, uint64_t i);
+    void (*combine)(void *a, const void *b); /* into a */
+} canonical_op;
+void canonical_reduce(const canonical_op *op, const void *const *items, uint64_t n, void *acc);
+
+#endif
