@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * custom_argmax.c: an operator of one's own with a value and an index: where |x| is largest, the first such place. (The op iamax does
+ * that too, and says where a NaN is.) `i` is the item's index; the result is an integer, though the items are floats.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <tally/tally.h>
+
+enum { N = 1000000 };
+
+/* Whether b takes the place of a: combine may be called with any two accumulators, so ties are told apart by the index. */
+#define FARTHER "b.size > a.size || (b.size == a.size && b.index < a.index)"
+
+static const tally_op_field fields[] = {
+    {.name = "size", .type = TALLY_F32, .identity = "-1", .load = "fabs(x)", .combine = FARTHER " ? b.size : a.size"},
+    {.name = "index", .type = TALLY_U64, .identity = "~(u64)0", .load = "i", .combine = FARTHER " ? b.index : a.index"},
+};
+
+int main(void) {
+    static float x[N];
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 1000) - 500;
+    x[700000] = 1234;
+    x[123456] = -1234;
+
+    const tally_op_desc op_desc = {.size = sizeof(op_desc),
+                                   .name = "argmax of |x|",
+                                   .fields = fields,
+                                   .field_count = 2,
+                                   .finish = "a.index",
+                                   .out = TALLY_U64,
+                                   .exact = 1}; /* the order of combination does not show */
+    tally_context *context = NULL;
+    tally_custom_op *op = NULL;
+    uint64_t index = 0;
+    tally_status status = tally_context_create(NULL, &context);
+    if (!status) status = tally_op_create(&op_desc, &op);
+    const tally_reduce_desc desc = {.size = sizeof(desc), .custom = op, .in = TALLY_F32};
+    const void *const inputs[] = {x};
+    if (!status) status = tally_reduce_host_inputs(context, &desc, inputs, N, &index);
+    if (status) fprintf(stderr, "custom_argmax: %s: %s\n", tally_status_name(status), tally_last_error());
+    tally_op_destroy(op);
+    tally_context_destroy(context);
+    printf("the largest |x| is at %" PRIu64 "\n", index);
+    return !status && index == 123456 ? 0 : 1;
+}
