@@ -98,6 +98,8 @@ typedef struct tally_op_row {
 /* The rows; NULL for a value that is none. */
 const tally_dtype_row *tally_dtype_find(tally_dtype dtype);
 const tally_op_row *tally_op_find(tally_op op);
+/* Whether it is a type to compute in: an accumulator's, a field's or a parameter's. */
+bool tally_dtype_is_value(tally_dtype dtype);
 /* The row that an op is for these items: complex and compensated ones have their own. NULL where there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the dtype. */

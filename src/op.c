@@ -36,16 +36,6 @@ static bool is_taken(const char *name) {
     return strstr(taken, word) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")];
 }
 
-static bool is_accumulator(tally_dtype type) {
-#define CASE(id, name, kind, c_type) case TALLY_##id:
-    switch ((int)type) {
-        TALLY_VALUE_TABLE(CASE)
-        return true;
-    }
-#undef CASE
-    return false;
-}
-
 /*
  * An expression stands between parentheses of the text that is made for the compiler: it must not close them, end the statement, or turn
  * into something else than an expression.
@@ -81,7 +71,7 @@ static tally_status check_part(const char *op, const char *part, const char *fie
 }
 
 static tally_status check_type(const char *op, const char *what, const char *name, tally_dtype type) {
-    if (!type || is_accumulator(type)) return TALLY_OK;
+    if (!type || tally_dtype_is_value(type)) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, CALL ": op %s: the type of %s%s: f32, f64, i32, u32, i64 or u64, not %s", op, what,
                       name, tally_dtype_name(type) ? tally_dtype_name(type) : "a number that is no dtype");
 }

@@ -18,16 +18,6 @@ static bool is_integer(tally_dtype dtype) {
     return kind == TALLY_KIND_SIGNED || kind == TALLY_KIND_UNSIGNED;
 }
 
-static bool is_value(tally_dtype dtype) {
-#define CASE(id, name, kind, c_type) case TALLY_##id:
-    switch ((int)dtype) {
-        TALLY_VALUE_TABLE(CASE)
-        return true;
-    }
-#undef CASE
-    return false;
-}
-
 /* What floats (and the parts of complex items) compute in; `acc` may ask for f64. */
 static tally_dtype float_value(const tally_dtype_row *in, tally_dtype acc) {
     return acc == TALLY_F64 ? TALLY_F64 : in->compute;
@@ -384,7 +374,7 @@ static tally_status copy_desc(const tally_reduce_desc *given, tally_reduce_desc 
     if (!tally_dtype_find(desc->in)) return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.in is %d: no such dtype", (int)desc->in);
     if (desc->out && !tally_dtype_find(desc->out))
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.out is %d: no such dtype", (int)desc->out);
-    if (desc->acc && !is_value(desc->acc))
+    if (desc->acc && !tally_dtype_is_value(desc->acc))
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.acc is %d: no type to accumulate in", (int)desc->acc);
     if (!tally_accuracy_name(desc->accuracy))
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.accuracy is %d: no such level", (int)desc->accuracy);

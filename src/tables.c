@@ -58,6 +58,16 @@ const tally_dtype_row *tally_dtype_find(tally_dtype dtype) {
     return IN_TABLE(dtype, TALLY_DTYPE_END) && dtypes[dtype].name ? &dtypes[dtype] : NULL;
 }
 
+bool tally_dtype_is_value(tally_dtype dtype) {
+#define CASE(id, name, kind, c_type) case TALLY_##id:
+    switch ((int)dtype) {
+        TALLY_VALUE_TABLE(CASE)
+        return true;
+    }
+#undef CASE
+    return false;
+}
+
 const tally_op_row *tally_op_find(tally_op op) {
     return IN_TABLE(op, TALLY_OP_END) && ops[op].name ? &ops[op] : NULL;
 }
