@@ -4,7 +4,8 @@
  * CUDA prelude. The specialised text follows (ITEM, ACC, RESULT, the op's functions, the geometry), then the stems.
  *
  * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item. f16 and bf16 are stored as 16 bits and computed in f32, whether or not the device computes in them.
+ * a result as an item; those that are casts in every language are in src/arithmetic.h. f16 and bf16 are stored as 16 bits and
+ * computed in f32, whether or not the device computes in them.
  */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -86,19 +87,6 @@ INLINE f32 f16_VALUE(u16 x) {
     return vload_half(0, (const half *)&x);
 }
 #define bf16_VALUE(x) as_float((u32)(x) << 16)
-#define f32_VALUE(x) (x)
-#define f64_VALUE(x) (x)
-#define i8_VALUE(x) ((i32)(x))
-#define i16_VALUE(x) ((i32)(x))
-#define i32_VALUE(x) (x)
-#define i64_VALUE(x) (x)
-#define u8_VALUE(x) ((u32)(x))
-#define u16_VALUE(x) ((u32)(x))
-#define u32_VALUE(x) (x)
-#define u64_VALUE(x) (x)
-#define bool_VALUE(x) ((u32)((x) != 0))
-#define c64_VALUE(x) (x)
-#define c128_VALUE(x) (x)
 
 /* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
 
@@ -140,15 +128,6 @@ INLINE f64 f64_canonical(f64 v) {
 }
 #define f64_STORE(v) f64_canonical((f64)(v))
 #endif
-#define i8_STORE(v) ((i8)(v))
-#define i16_STORE(v) ((i16)(v))
-#define i32_STORE(v) ((i32)(v))
-#define i64_STORE(v) ((i64)(v))
-#define u8_STORE(v) ((u8)(v))
-#define u16_STORE(v) ((u16)(v))
-#define u32_STORE(v) ((u32)(v))
-#define u64_STORE(v) ((u64)(v))
-#define bool_STORE(v) ((u8)((v) != 0))
 
 /* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
 

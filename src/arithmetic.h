@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the rows of tables.h are written with: C that means the same in CUDA C, OpenCL C and C, so that it is there once. It is part of
- * every program's text, and the core compiles it for what is finished on the host. Macros, because the three languages share no way
- * to overload a function by its arguments' type; arguments are evaluated more than once.
+ * What the rows of tables.h are written with, and how items are read and written: C that means the same in CUDA C, OpenCL C and C, so
+ * that it is there once. It follows the prelude in every program's text, and the core compiles it for what is finished on the host.
+ * Macros, because the three languages share no way to overload a function by its arguments' type; arguments are evaluated more than once.
  *
  * Where they are used, V is the type computed in, R the real type of the op's parameters, MAKE(...) makes an accumulator's struct from its
  * fields' values, SIGN(a) is whether a float's sign bit is set. ZERO, ONE, ..., MIN, MAX, MAGNITUDE, NAN_ELSE, TIE, NO_INDEX and the limits
@@ -107,3 +107,28 @@
 /* ---- closeness, as numpy.isclose ---------------------------------------------------------------------------------------------------- */
 
 #define CLOSE(x, y, p) (((fabs((x) - (y)) <= (p).atol + (p).rtol * fabs(y)) & ((y) - (y) == 0)) | ((x) == (y)))
+
+/* ---- items to values, results to items: casts; the preludes have the rest -------------------------------------------------------------- */
+
+#define f32_VALUE(x) (x)
+#define f64_VALUE(x) (x)
+#define i8_VALUE(x) ((i32)(x))
+#define i16_VALUE(x) ((i32)(x))
+#define i32_VALUE(x) (x)
+#define i64_VALUE(x) (x)
+#define u8_VALUE(x) ((u32)(x))
+#define u16_VALUE(x) ((u32)(x))
+#define u32_VALUE(x) (x)
+#define u64_VALUE(x) (x)
+#define bool_VALUE(x) ((u32)((x) != 0))
+#define c64_VALUE(x) (x)
+#define c128_VALUE(x) (x)
+#define i8_STORE(v) ((i8)(v))
+#define i16_STORE(v) ((i16)(v))
+#define i32_STORE(v) ((i32)(v))
+#define i64_STORE(v) ((i64)(v))
+#define u8_STORE(v) ((u8)(v))
+#define u16_STORE(v) ((u16)(v))
+#define u32_STORE(v) ((u32)(v))
+#define u64_STORE(v) ((u64)(v))
+#define bool_STORE(v) ((u8)((v) != 0))

@@ -68,19 +68,6 @@ INLINE f32 f16_VALUE(u16 h) {
 }
 
 #define bf16_VALUE(x) f32_of_bits((u32)(x) << 16)
-#define f32_VALUE(x) (x)
-#define f64_VALUE(x) (x)
-#define i8_VALUE(x) ((i32)(x))
-#define i16_VALUE(x) ((i32)(x))
-#define i32_VALUE(x) (x)
-#define i64_VALUE(x) (x)
-#define u8_VALUE(x) ((u32)(x))
-#define u16_VALUE(x) ((u32)(x))
-#define u32_VALUE(x) (x)
-#define u64_VALUE(x) (x)
-#define bool_VALUE(x) ((u32)((x) != 0))
-#define c64_VALUE(x) (x)
-#define c128_VALUE(x) (x)
 
 /* ---- to storage ----------------------------------------------------------------------------------------------------- */
 
@@ -122,15 +109,6 @@ INLINE f64 f64_STORE(f64 v) {
 }
 
 #define f32_STORE(v) f32_STORE_value((f32)(v))
-#define i8_STORE(v) ((i8)(v))
-#define i16_STORE(v) ((i16)(v))
-#define i32_STORE(v) ((i32)(v))
-#define i64_STORE(v) ((i64)(v))
-#define u8_STORE(v) ((u8)(v))
-#define u16_STORE(v) ((u16)(v))
-#define u32_STORE(v) ((u32)(v))
-#define u64_STORE(v) ((u64)(v))
-#define bool_STORE(v) ((u8)((v) != 0))
 
 /* ---- the constants of the value types --------------------------------------------------------------------------------- */
 

@@ -6,7 +6,8 @@
  * rounding of every operation are part of the result.
  *
  * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item. f16 and bf16 are stored as 16 bits and computed in f32.
+ * a result as an item; those that are casts in every language are in src/arithmetic.h. f16 and bf16 are stored as 16 bits and
+ * computed in f32.
  */
 #define KERNEL extern "C" __global__
 /* Of a kernel that is launched with GROUP items. One group to a multiprocessor is all that is asked for: otherwise ptxas saves
@@ -87,19 +88,6 @@ INLINE f32 f16_VALUE(u16 x) {
     return v;
 }
 #define bf16_VALUE(x) __uint_as_float((u32)(x) << 16)
-#define f32_VALUE(x) (x)
-#define f64_VALUE(x) (x)
-#define i8_VALUE(x) ((i32)(x))
-#define i16_VALUE(x) ((i32)(x))
-#define i32_VALUE(x) (x)
-#define i64_VALUE(x) (x)
-#define u8_VALUE(x) ((u32)(x))
-#define u16_VALUE(x) ((u32)(x))
-#define u32_VALUE(x) (x)
-#define u64_VALUE(x) (x)
-#define bool_VALUE(x) ((u32)((x) != 0))
-#define c64_VALUE(x) (x)
-#define c128_VALUE(x) (x)
 
 /* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
 
@@ -137,15 +125,6 @@ INLINE f64 f64_canonical(f64 v) {
 #define bf16_STORE(v) bf16_of_f32(round_to_odd(v))
 #define f32_STORE(v) f32_canonical((f32)(v))
 #define f64_STORE(v) f64_canonical((f64)(v))
-#define i8_STORE(v) ((i8)(v))
-#define i16_STORE(v) ((i16)(v))
-#define i32_STORE(v) ((i32)(v))
-#define i64_STORE(v) ((i64)(v))
-#define u8_STORE(v) ((u8)(v))
-#define u16_STORE(v) ((u16)(v))
-#define u32_STORE(v) ((u32)(v))
-#define u64_STORE(v) ((u64)(v))
-#define bool_STORE(v) ((u8)((v) != 0))
 
 /* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
 
