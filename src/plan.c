@@ -166,23 +166,38 @@ int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info 
     return plan && plan->tag == TALLY_TAG_PLAN && result && tally_spec_result(&plan->spec, index, result);
 }
 
+/* Whether a term before t has the parameter too. */
+static bool is_repeated(const tally_spec *spec, uint32_t t, const char *name) {
+    for (uint32_t e = 0; e < t; e++)
+        for (uint32_t i = 0; i < spec->terms[e].param_count; i++)
+            if (!strcmp(spec->terms[e].params[i].name, name)) return true;
+    return false;
+}
+
+static tally_status unknown_param(const tally_spec *spec, const char *name) {
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t t = 0; t < spec->term_count; t++)
+        for (uint32_t i = 0; i < spec->terms[t].param_count; i++) {
+            const char *own = spec->terms[t].params[i].name;
+            if (used < sizeof(names) && !is_repeated(spec, t, own))
+                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", own);
+        }
+    return tally_fail(TALLY_E_ARGUMENT, "tally_plan_set_param: unknown parameter '%s': there %s %s", name,
+                      strchr(names, ',') ? "are" : "is", used ? names : "none");
+}
+
 tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value) {
     tally_status status = tally_check_plan(plan, "tally_plan_set_param");
     if (!status) status = tally_check_pointer(name, "tally_plan_set_param", "name");
     if (status) return status;
     bool found = false;
-    char names[256] = "";
-    size_t used = 0;
     for (uint32_t t = 0; t < plan->spec.term_count; t++)
         for (uint32_t i = 0; i < plan->spec.terms[t].param_count; i++) {
             tally_op_param *param = &plan->spec.terms[t].params[i];
             if (!strcmp(param->name, name)) param->value = value, found = true;
-            if (used < sizeof(names))
-                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", param->name);
         }
-    if (!found)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_plan_set_param: unknown parameter '%s': there %s%s", name,
-                          used ? "are " : "is none", names);
+    if (!found) return unknown_param(&plan->spec, name);
     tally_spec_pack_params(&plan->spec, plan->params);
     return TALLY_OK;
 }

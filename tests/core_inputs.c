@@ -406,7 +406,7 @@ static void test_params(void **unused) {
     open_pair(&p, "stub:alpha", TALLY_F64, 5003);
     const tally_reduce_desc desc = {.size = sizeof desc, .ops = ops, .op_count = 3, .in = TALLY_F64};
     MUST(tally_plan_create(p.context, &desc, &plan));
-    BAD(tally_plan_set_param(plan, "rtol", 1), "tally_plan_set_param", "'rtol'", "ddof");
+    BAD(tally_plan_set_param(plan, "rtol", 1), "tally_plan_set_param", "'rtol'", "there is ddof");
     MUST(tally_plan_set_param(plan, "ddof", 1));
     MUST(tally_reduce(plan, p.queue, p.in[0], 5003, p.out));
     MUST(tally_buffer_read(p.queue, p.out, 0, got, sizeof got));
