@@ -305,7 +305,9 @@ tally_status tally_spec_resolve(const tally_device_info *device, const tally_red
 void tally_spec_free(tally_spec *spec);
 /* Where the result's value `index` is; false beyond the last. */
 bool tally_spec_result(const tally_spec *spec, uint32_t index, tally_result_info *info);
-/* Writes the parameters as the kernels' PARAMS, of spec->param.bytes. */
+/* Whether a parameter's type (0: f64) holds the value, of which an integer drops the fraction; E_ARGUMENT naming `call` and `op` if not. */
+tally_status tally_check_param(const char *call, const char *op, const tally_op_param *param, double value);
+/* Writes the parameters, which their types hold, as the kernels' PARAMS, of spec->param.bytes. */
 void tally_spec_pack_params(const tally_spec *spec, void *to);
 /* Items of a group that share a chunk, so that each loads 16 bytes. */
 uint32_t tally_chunk_team(size_t item_bytes);

@@ -117,7 +117,8 @@ static tally_status check_params(const tally_op_desc *desc, const char *op) {
         for (uint32_t j = 0; j < i; j++)
             if (!strcmp(desc->params[j].name, param->name))
                 return tally_fail(TALLY_E_ARGUMENT, CALL ": op %s: parameter %s is there twice", op, param->name);
-        const tally_status status = check_type(op, "parameter ", param->name, param->type);
+        tally_status status = check_type(op, "parameter ", param->name, param->type);
+        if (!status) status = tally_check_param(CALL, op, param, param->value);
         if (status) return status;
     }
     return TALLY_OK;

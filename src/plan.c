@@ -195,7 +195,11 @@ tally_status tally_plan_set_param(tally_plan *plan, const char *name, double val
     for (uint32_t t = 0; t < plan->spec.term_count; t++)
         for (uint32_t i = 0; i < plan->spec.terms[t].param_count; i++) {
             tally_op_param *param = &plan->spec.terms[t].params[i];
-            if (!strcmp(param->name, name)) param->value = value, found = true;
+            if (strcmp(param->name, name)) continue;
+            status = tally_check_param("tally_plan_set_param", plan->spec.terms[t].name, param, value);
+            if (status) return status; /* and nothing is set: what several ops share is of rows, whose parameters are floats */
+            param->value = value;
+            found = true;
         }
     if (!found) return unknown_param(&plan->spec, name);
     tally_spec_pack_params(&plan->spec, plan->params);

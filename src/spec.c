@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Resolving a descriptor: its ops' rows, with every type decided, laid out and checked. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,20 @@ bool tally_spec_result(const tally_spec *spec, uint32_t index, tally_result_info
         index -= values;
     }
     return false;
+}
+
+/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for one beyond its range, C leaves undefined. */
+static bool holds(tally_dtype type, double value) {
+    if (!type || !is_integer(type)) return true;
+    const bool has_sign = tally_dtype_find(type)->kind == TALLY_KIND_SIGNED;
+    const double end = ldexp(1, (int)tally_dtype_bytes(type) * 8 - has_sign), whole = trunc(value);
+    return whole >= (has_sign ? -end : 0) && whole < end;
+}
+
+tally_status tally_check_param(const char *call, const char *op, const tally_op_param *param, double value) {
+    if (holds(param->type, value)) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s: op %s: parameter %s: %.17g does not fit %s", call, op, param->name, value,
+                      tally_dtype_name(param->type));
 }
 
 static void pack_value(tally_dtype type, double value, unsigned char *to) {

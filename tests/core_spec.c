@@ -3,6 +3,7 @@
  * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs; what a descriptor may not say; what a
  * device cannot.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -250,6 +251,72 @@ static void test_packing(void **unused) {
     tally_op_destroy(custom);
 }
 
+/* A value that an integer cannot hold is refused, of a new op and of a plan, which keeps the old one. */
+static void test_param_ranges(void **unused) {
+    (void)unused;
+    static const struct {
+        tally_dtype type;
+        double value;
+        const char *text; /* NULL: it fits */
+    } cases[] = {
+        {TALLY_I32, 2147483647.5, NULL},
+        {TALLY_I32, 0x1p31, "2147483648"},
+        {TALLY_I32, -2147483648.5, NULL},
+        {TALLY_I32, -2147483649.0, "-2147483649"},
+        {TALLY_U32, 4294967295.5, NULL},
+        {TALLY_U32, 0x1p32, "4294967296"},
+        {TALLY_U32, -0.5, NULL},
+        {TALLY_U32, -1, "-1"},
+        {TALLY_I64, 0x1.fffffep62, NULL},
+        {TALLY_I64, 0x1p63, "9.2233720368547758e+18"},
+        {TALLY_I64, -0x1p63, NULL},
+        {TALLY_I64, -1e300, "-1.0000000000000001e+300"},
+        {TALLY_U64, 0x1.fffffep63, NULL},
+        {TALLY_U64, 0x1p64, "1.8446744073709552e+19"},
+        {TALLY_U64, (double)-0.0f, NULL},
+        {TALLY_U64, (double)INFINITY, "inf"},
+        {TALLY_I64, (double)NAN, "nan"},
+        {TALLY_I32, (double)-INFINITY, "-inf"},
+        {TALLY_F32, 1e300, NULL},
+        {TALLY_F32, (double)NAN, NULL},
+        {TALLY_F64, (double)INFINITY, NULL},
+        {0, (double)NAN, NULL},
+    };
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
+        const char *type = tally_dtype_name(cases[c].type), *text = cases[c].text;
+        tally_op_param param = {"least", cases[c].type, 1};
+        const tally_op_desc desc = {.size = sizeof desc,
+                                    .name = "above",
+                                    .identity = "0",
+                                    .load = "x",
+                                    .combine = "a + b",
+                                    .params = &param,
+                                    .param_count = 1};
+        tally_custom_op *op;
+        MUST(tally_op_create(&desc, &op));
+        tally_plan plan = {.tag = TALLY_TAG_PLAN};
+        plan.spec = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = op, .in = TALLY_F32});
+        unsigned char packed[8], before[8] = {0};
+        plan.params = packed;
+        tally_spec_pack_params(&plan.spec, packed);
+        memcpy(before, packed, plan.spec.param.bytes);
+        if (text)
+            BAD(tally_plan_set_param(&plan, "least", cases[c].value), "tally_plan_set_param", "op above", "parameter least",
+                text, type);
+        else
+            MUST(tally_plan_set_param(&plan, "least", cases[c].value));
+        assert_int_equal(!memcmp(packed, before, plan.spec.param.bytes), text != NULL);
+        assert_int_equal(plan.spec.terms[0].params[0].value == 1, text != NULL);
+        tally_spec_free(&plan.spec);
+        tally_op_destroy(op);
+        param.value = cases[c].value;
+        if (text)
+            BAD(tally_op_create(&desc, &op), "tally_op_create", "op above", "parameter least", text, type);
+        else
+            MUST(tally_op_create(&desc, &op)), tally_op_destroy(op);
+    }
+}
+
 /* ---- what a descriptor may not say ------------------------------------------------------------------------------------ */
 
 static void test_refused(void **unused) {
@@ -449,6 +516,7 @@ const core_test spec_tests[] = {
     {"layouts of accumulators", test_accumulators},
     {"layouts of several results", test_fused},
     {"packing of parameters", test_packing},
+    {"ranges of parameters", test_param_ranges},
     {"descriptors of ops refused", test_refused},
     {"a device without f64", test_no_f64},
     {"groups by local memory", test_groups},

@@ -232,7 +232,7 @@ typedef struct tally_op_field {
 typedef struct tally_op_param {
     const char *name;
     tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
-    double value;     /* unless tally_plan_set_param says otherwise; converted to the type */
+    double value;     /* unless tally_plan_set_param says otherwise; converted to the type, which must hold it */
 } tally_op_param;
 
 /*
@@ -311,7 +311,8 @@ typedef struct tally_result_info {
 } tally_result_info;
 TALLY_API int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result);
 /* Sets a parameter of the plan's op (or of all its ops that have it) for the calls that follow; nothing is compiled.
- * Errors: E_ARGUMENT for a name that none of them has: the text lists those there are. */
+ * Errors: E_ARGUMENT for a name that none of them has: the text lists those there are; for a value that the parameter's integer
+ * type cannot hold. */
 TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value);
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
