@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * oracle_items.h: the item types in plain C, for the oracle and the patterns: what is stored, as numbers, and back. f16 and bf16 are
- * converted by their bits, so that no compiler's own types are needed. test_oracle.c goes through all of them.
+ * converted by their bits, so that no compiler's own types are needed. test_oracle_items.c goes through all of them.
  */
 #ifndef TALLY_TESTS_ORACLE_ITEMS_H
 #define TALLY_TESTS_ORACLE_ITEMS_H
