@@ -11,15 +11,16 @@ typedef struct device_test {
 } device_test;
 
 /* Lists that end with a NULL name. */
-extern const device_test api_tests[];        /* api_test.c: the public functions on a real device */
-extern const device_test feed_tests[];       /* feed_test.c: items in pieces */
-extern const device_test thread_tests[];     /* thread_test.c: contexts shared by threads */
-extern const device_test cache_tests[];      /* cache_test.c: the program cache on disk */
-extern const device_test arithmetic_tests[]; /* arithmetic_test.c: no contraction, no reassociation, denormals kept */
-extern const device_test custom_tests[];     /* custom_test.c: operators of one's own */
-extern const device_test fused_tests[];      /* fused_test.c: several ops over one pass */
-extern const device_test accuracy_tests[];   /* accuracy_test.c: what each level of accuracy keeps */
-extern const device_test semantics_tests[];  /* semantics_test.c: docs/semantics.md, line by line */
+extern const device_test api_tests[];            /* api_test.c: the public functions on a real device */
+extern const device_test feed_tests[];           /* feed_test.c: items in pieces */
+extern const device_test thread_tests[];         /* thread_test.c: contexts shared by threads */
+extern const device_test cache_tests[];          /* cache_test.c: the program cache on disk */
+extern const device_test arithmetic_tests[];     /* arithmetic_test.c: no contraction, no reassociation, denormals kept */
+extern const device_test custom_example_tests[]; /* custom_examples_test.c: the operators of docs/custom-ops.md */
+extern const device_test custom_tests[];         /* custom_test.c: operators of one's own: types, inputs, what is refused */
+extern const device_test fused_tests[];          /* fused_test.c: several ops over one pass */
+extern const device_test accuracy_tests[];       /* accuracy_test.c: what each level of accuracy keeps */
+extern const device_test semantics_tests[];      /* semantics_test.c: docs/semantics.md, line by line */
 
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);

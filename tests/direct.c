@@ -44,6 +44,27 @@ void direct_reduce(tally_context *context, const tally_reduce_desc *given, const
     tally_queue_destroy(queue);
 }
 
+tally_custom_op *direct_op(const tally_op_desc *given) {
+    tally_op_desc desc = *given;
+    tally_custom_op *op;
+    desc.size = sizeof desc;
+    MUST(tally_op_create(&desc, &op));
+    return op;
+}
+
+tally_reduce_desc direct_desc(const tally_custom_op *op, tally_dtype in) {
+    return (tally_reduce_desc){.size = sizeof(tally_reduce_desc), .custom = op, .in = in};
+}
+
+void direct_expect_bits(const void *got, const void *expected, size_t bytes, const char *what, uint64_t n) {
+    uint64_t g = 0, e = 0;
+    memcpy(&g, got, bytes);
+    memcpy(&e, expected, bytes);
+    if (g != e)
+        fail_msg("%s of %llu items is 0x%llx, should be 0x%llx", what, (unsigned long long)n, (unsigned long long)g,
+                 (unsigned long long)e);
+}
+
 /* ---- items in words ------------------------------------------------------------------------------------------------------ */
 
 double direct_of_f16(uint16_t bits) {

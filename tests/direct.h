@@ -20,6 +20,13 @@ typedef struct direct_param {
 void direct_reduce(tally_context *context, const tally_reduce_desc *desc, const direct_param *params, const void *const *items,
                    uint64_t n, void *result);
 
+/* An operator of one's own, by a descriptor whose size is filled in, and the descriptor of its reduction. */
+tally_custom_op *direct_op(const tally_op_desc *given);
+tally_reduce_desc direct_desc(const tally_custom_op *op, tally_dtype in);
+
+/* Fails unless the bytes, 8 at most, are equal; `what` is reduced over n items. */
+void direct_expect_bits(const void *got, const void *expected, size_t bytes, const char *what, uint64_t n);
+
 /*
  * Items written as words: numbers as C writes them, inf, nan (the canonical one), #BITS in hexadecimal, for complex types both parts of each.
  * They must be exact in the type. Returns how many items there are.
