@@ -47,8 +47,8 @@ INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
-                const u32 at = (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, at, in.p);
+                const u32 l = LANE_AT(t, f % ROW_LOADS, j);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, r + f / ROW_LOADS, l, in.p);
             }
 #endif
     }
@@ -58,8 +58,8 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 at = r * LANES + LANE_AT(t, own / VECTOR, own % VECTOR);
-            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, at, in.p);
+            const u32 l = LANE_AT(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
+            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, r, l, in.p);
         }
 }
 
@@ -79,7 +79,7 @@ typedef union {
 #define ITEM_STEP(s)                                                                                                           \
     for (u32 p = item; p < SPAN * (s)*EXCHANGED; p += GROUP) {                                                                 \
         const u32 at = (p / ((s)*EXCHANGED) * TEAM * EXCHANGED) + p % ((s)*EXCHANGED);                                         \
-        data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                                        \
+        data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                            \
     }                                                                                                                          \
     barrier(CLK_LOCAL_MEM_FENCE);
 #if TEAM > 16
@@ -92,15 +92,15 @@ typedef union {
 
 /* The lanes from..., of VECTOR, of all of a team's items: into its item 0. */
 #define EXCHANGE(from)                                                                                                         \
-    for (int j = 0; j < EXCHANGED; j++) data.lane[item * EXCHANGED + j] = lane[(from) + j];                                        \
+    for (int j = 0; j < EXCHANGED; j++) data.lane[item * EXCHANGED + j] = lane[(from) + j];                                    \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
     ITEM_STEPS                                                                                                                 \
     if (t == 0)                                                                                                                \
-        for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[item * EXCHANGED + j];                                    \
+        for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[item * EXCHANGED + j];                                \
     barrier(CLK_LOCAL_MEM_FENCE);
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
-                           u64 out_offset, u32 last) {
+                                  u64 out_offset, u32 last) {
     SOURCE_OPEN(in)
     __local shared data;
     const u64 group = get_group_id(0);
@@ -123,7 +123,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         load_items(lane, in, base + begin, count, t);
 
 #ifdef ANY_ORDER
-    /* An item's own lanes come first, which leaves one to exchange. */
+        /* An item's own lanes come first, which leaves one to exchange. */
 #pragma unroll
     for (int s = OWN / 2; s > 0; s /= 2)
 #pragma unroll
@@ -173,7 +173,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #define CHUNK_STEP(s)                                                                                                          \
-    if (2 * (s)*item < SPAN) data.chunk[2 * (s)*item] = op_combine(data.chunk[2 * (s)*item], data.chunk[2 * (s)*item + (s)]);              \
+    if (2 * (s)*item < SPAN) data.chunk[2 * (s)*item] = op_combine(data.chunk[2 * (s)*item], data.chunk[2 * (s)*item + (s)]);  \
     barrier(CLK_LOCAL_MEM_FENCE);
 #if SPAN > 1
     CHUNK_STEP(1)

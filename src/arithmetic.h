@@ -5,8 +5,9 @@
  * Macros, because the three languages share no way to overload a function by its arguments' type; arguments are evaluated more than once.
  *
  * Where they are used, V is the type computed in, R the real type of the op's parameters, MAKE(...) makes an accumulator's struct from its
- * fields' values, SIGN(a) is whether a float's sign bit is set. ZERO, ONE, ..., MIN, MAX, MAGNITUDE, NAN_ELSE, TIE, NO_INDEX and the limits
- * below without their type's name depend on the types: the specialised text defines them (src/source.c).
+ * fields' values, SIGN(a) is whether a float's sign bit is set. ZERO, ONE, ..., MIN, MAX, MAGNITUDE, NAN_ELSE, NO_INDEX and the limits
+ * below without their type's name depend on the types: the specialised text defines them (src/source.c). IN_LANE(next, any) is `next` where a
+ * lane of a chunk takes up its next item, b, to the `row` items that it has, and `any` where two accumulators of whatever are combined.
  */
 
 /* IEEE 754-2019 minimum and maximum. No short-circuit operators: branches would keep a CPU's compiler from using vectors. */
@@ -28,11 +29,11 @@
 #define IS_NAN(p) ((p).value != (p).value)
 /*
  * Whether p takes the place of q: its value is beyond q's, or the first NaN, or `tie`: as extreme and earlier. An absent one has the index
- * NO_INDEX, the last of all. Where p is known to be later than q (a lane's next item), a tie is won over an absent one alone; TIE is
- * whichever holds.
+ * NO_INDEX, the last of all. A lane's next item p is known to be later than q: a tie is won over an absent one alone.
  */
 #define TIE_ANYWHERE(p, q) ((((p).value == (q).value) | (IS_NAN(p) & IS_NAN(q))) & ((p).index < (q).index))
 #define TIE_LATER(p, q) ((q).index == NO_INDEX)
+#define TIE(p, q) IN_LANE(TIE_LATER(p, q), TIE_ANYWHERE(p, q))
 #define BEYOND(p, q, is_beyond) ((is_beyond) | (IS_NAN(p) & !IS_NAN(q)) | TIE(p, q))
 #define LESS(p, q) BEYOND(p, q, (p).value < (q).value)
 #define GREATER(p, q) BEYOND(p, q, (p).value > (q).value)
@@ -70,15 +71,26 @@
 
 /* ---- moments -------------------------------------------------------------------------------------------------------------------- */
 
-/* T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979). Of an empty
- * side the other is taken as it is. */
+/*
+ * T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979). Of an empty side
+ * the other is taken as it is. The mean is the unevaluated sum mean + low: near the root a rounded mean would be most of the error. A lane
+ * does without `low`, and its count is known, which spares a division an item. An infinity shows in the mean, as NaN in the end.
+ */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
 #define SHARE(a, b) ((b).count / ((a).count + (b).count))
-#define STEP_OF_MEAN(a, b) ((b).mean - (a).mean)
+#define APART(a, b) (((b).mean - (a).mean) + ((b).low - (a).low))
+#define STEP_OF_MEAN(a, b) ((a).low + APART(a, b) * SHARE(a, b))
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b) * SHARE(a, b)),                              \
-         IF_BOTH(a, b, m2, ((a).m2 + (b).m2) + SQUARE(STEP_OF_MEAN(a, b)) * ((a).count * SHARE(a, b))))
-#define VARIANCE(a, n, p) ((a).m2 / ((V)(n) > (p).ddof ? (V)(n) - (p).ddof : ZERO))
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b)),                                            \
+         IF_BOTH(a, b, low, SUM_ERROR((a).mean, STEP_OF_MEAN(a, b))),                                                          \
+         IF_BOTH(a, b, m2, ((a).m2 + (b).m2) + SQUARE(APART(a, b)) * ((a).count * SHARE(a, b))))
+#define NEXT_SHARE (ONE / (V)(row + 1))
+#define NEXT_APART(a, b) ((b).mean - (a).mean)
+#define NEXT_MOMENTS(a, b)                                                                                                     \
+    MAKE((V)(row + 1), row ? (a).mean + NEXT_APART(a, b) * NEXT_SHARE : (b).mean, ZERO,                                        \
+         row ? (a).m2 + SQUARE(NEXT_APART(a, b)) * ((V)row * NEXT_SHARE) : ZERO)
+#define MOMENTS(a, b) IN_LANE(NEXT_MOMENTS(a, b), MERGE_MOMENTS(a, b))
+#define VARIANCE(a, n, p) (((a).m2 + ((a).mean - (a).mean)) / ((V)(n) > (p).ddof ? (V)(n) - (p).ddof : ZERO))
 
 /* ---- a product of complex numbers, whose first factor is taken as it is ----------------------------------------------------------- */
 

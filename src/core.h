@@ -72,7 +72,7 @@ typedef struct tally_dtype_row {
     const char *summary;
 } tally_dtype_row;
 
-#define TALLY_ROW_FIELDS 4 /* with the end */
+#define TALLY_ROW_FIELDS 5 /* with the end */
 #define TALLY_ROW_PARAMS 3
 
 typedef struct tally_op_row {

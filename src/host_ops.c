@@ -11,7 +11,7 @@ typedef uint64_t u64;
 
 #define SIGN(a) signbit((double)(a))
 #define MAKE(...) ((SELF){__VA_ARGS__})
-#define TIE(p, q) TIE_ANYWHERE(p, q)
+#define IN_LANE(next, any) (any)
 #define ZERO ((V)0)
 #define ONE ((V)1)
 /* For integers too: they are equal to themselves, and of two equal ones it does not matter which stays. */

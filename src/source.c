@@ -65,7 +65,7 @@ static void write_source(FILE *file, const tally_spec *spec) {
 
 static const char *const undefined[] = {"V",           "R",           "ZERO",      "ONE",       "NEG_ZERO", "LOWEST",
                                         "HIGHEST",     "MIN",         "MAX",       "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER",
-                                        "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE", "NO_INDEX", "TIE",
+                                        "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE", "NO_INDEX", "IN_LANE",
                                         "MAKE"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
@@ -98,7 +98,7 @@ static void define_words(FILE *file, const tally_spec *spec, const tally_term *t
                                              [TALLY_KIND_COMPLEX] = "FLOAT"};
     const char *v = tally_dtype_name(value), *kind = is_float(value) ? "FLOAT" : "INTEGER";
     fprintf(file, "#define V %s\n#define R %s\n#define MAKE make_%s_%u\n", v, tally_dtype_name(term->real), type, t);
-    fprintf(file, "#define TIE(p, q) TIE_ANYWHERE(p, q)\n#define NO_INDEX (~(%s)0)\n", index_name(type));
+    fprintf(file, "#define IN_LANE(next, any) (any)\n#define NO_INDEX (~(%s)0)\n", index_name(type));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(constants); i++)
         fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);
     define_extremes(file, spec, value);
@@ -196,26 +196,31 @@ static void write_combination(FILE *file, const tally_spec *spec, const tally_te
     write_accumulator(file, term, value, "combine", term->combine, offsetof(tally_op_field, combine));
 }
 
-/* A lane within a chunk that begins at `index`: its type, its next item (the chunk's `at`), and what it is to the rest. */
+/* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and what it is to the rest. */
 static void write_lane(FILE *file, const tally_spec *spec, const tally_term *term, uint32_t t) {
-    static const char step[] = "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 at, PARAMS_%u p) { LANE_%u r;";
-    if (!term->lane) {
+    const tally_dtype value = term->lane ? term->lane : term->value;
+    const char *type = term->lane ? "LANE" : "ACC";
+    const char prefix = term->lane ? 'l' : 't';
+    define_words(file, spec, term, value, type, t);
+    if (term->lane) {
+        write_accumulator_type(file, term, type, t);
+        write_combination(file, spec, term, value, type, prefix, t);
+    } else {
         fprintf(file, "typedef ACC_%u LANE_%u;\n#define l%u_identity t%u_identity\n#define l%u_combine t%u_combine\n", t, t, t,
                 t, t, t);
-        fprintf(file, step, t, t, t, t, t);
-        fprintf(file, " r = t%u_combine(a, t%u_load(v, index + at, p)); return r; }\n", t, t);
-        fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { return a; }\n", t, t, t);
-        return;
     }
-    define_words(file, spec, term, term->lane, "LANE", t);
-    write_accumulator_type(file, term, "LANE", t);
-    write_combination(file, spec, term, term->lane, "LANE", 'l', t);
-    fprintf(file, "#undef TIE\n#define TIE(p, q) TIE_LATER(p, q)\n");
-    fprintf(file, step, t, t, t, t, t);
-    fprintf(file, " const LANE_%u b = l%u_load(v, at, p);", t, t);
-    write_accumulator(file, term, term->lane, "combine", term->combine, 0);
+    fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t, t);
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, term->lane ? "" : "index + ");
+    if (term->is_custom) {
+        fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
+    } else {
+        fprintf(file, " LANE_%u r;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
+        write_accumulator(file, term, value, "combine", term->combine, 0);
+    }
     fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { ", t, t, t);
-    if (term->field_count)
+    if (!term->lane)
+        fprintf(file, "return a; }\n");
+    else if (term->field_count)
         fprintf(file, "return make_ACC_%u(a.value, a.index == NO_INDEX ? ~(u64)0 : index + a.index); }\n", t);
     else
         fprintf(file, "return (ACC_%u)a; }\n", t);
@@ -384,8 +389,8 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     fprintf(file, "#define IDENTITY op_identity()\n");
     write_type(file, spec, "LANE", "");
     write_function(file, spec, "LANE", "lane_identity(void)", "l_identity", "");
-    write_function(file, spec, "LANE", "lane_step(LANE a, ITEMS v, u64 index, u32 at, PARAMS p)", "l_step",
-                   "a@, v, index, at, p$");
+    write_function(file, spec, "LANE", "lane_step(LANE a, ITEMS v, u64 index, u32 row, u32 l, PARAMS p)", "l_step",
+                   "a@, v, index, row, l, p$");
     write_function(file, spec, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
     write_function(file, spec, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
     write_bytes_sum(file, spec);

@@ -25,7 +25,7 @@ typedef struct number {
 } number;
 
 typedef struct accumulator {
-    number field[3];
+    number field[4];
 } accumulator;
 
 static bool is_float(tally_dtype type) {
@@ -127,10 +127,13 @@ static accumulator first_extreme(tally_dtype type, accumulator a, accumulator b,
 static accumulator merge_moments(tally_dtype type, accumulator a, accumulator b) {
     if (b.field[0].f == 0) return a;
     if (a.field[0].f == 0) return b;
-    const double n = RND(a.field[0].f + b.field[0].f), d = RND(b.field[1].f - a.field[1].f), t = RND(b.field[0].f / n);
-    const double step = RND(d * t), weight = RND(a.field[0].f * t), square = RND(d * d),
-                 both = RND(a.field[2].f + b.field[2].f);
-    return (accumulator){{{.f = n}, rounded(type, a.field[1].f + step), rounded(type, both + RND(square * weight))}};
+    const double mean = a.field[1].f, high = RND(b.field[1].f - mean), low = RND(b.field[2].f - a.field[2].f);
+    const double n = RND(a.field[0].f + b.field[0].f), d = RND(high + low), t = RND(b.field[0].f / n);
+    const double step = RND(a.field[2].f + RND(d * t)), weight = RND(a.field[0].f * t), square = RND(d * d),
+                 both = RND(a.field[3].f + b.field[3].f);
+    const double sum = RND(mean + step), taken = RND(sum - mean), lost = RND(mean - RND(sum - taken));
+    return (accumulator){
+        {{.f = n}, {.f = sum}, rounded(type, lost + RND(step - taken)), rounded(type, both + RND(square * weight))}};
 }
 
 static accumulator merge_complex_products(tally_dtype type, accumulator a, accumulator b) {
@@ -225,7 +228,7 @@ static accumulator make(const tally_term *term, uint64_t i) {
     const bool counted = term->op == TALLY_VAR || term->op == TALLY_STD, logs = term->op == TALLY_LOGSUMEXP;
     accumulator a = {{{0}}};
     for (uint32_t k = 0; k < field_count(term); k++) {
-        const uint64_t bits = pattern_random(i * 3 + k + 1000 * (uint64_t)term->op);
+        const uint64_t bits = pattern_random(i * 4 + k + 1000 * (uint64_t)term->op);
         const tally_dtype type = field_type(term, k);
         if (!is_float(type)) {
             a.field[k] = cut(type, bits % 5 ? bits : bits % 3);

@@ -54,11 +54,11 @@ typedef enum oracle_shape {
     ORACLE_ADDED,   /* 1 to 3 fields, each added up */
     ORACLE_PRODUCT, /* multiplied */
     ORACLE_COMPLEX_PRODUCT,
-    ORACLE_MOMENTS,      /* count, mean, sum of squared deviations */
+    ORACLE_MOMENTS,      /* count, mean (high and low part), sum of squared deviations */
     ORACLE_EXPONENTIALS, /* largest exponent, sum relative to it */
     ORACLE_TWOFOLD       /* an unevaluated sum of two */
 } oracle_shape;
-#define ORACLE_FIELDS 3
+#define ORACLE_FIELDS 4
 
 oracle_shape oracle_shape_of(const oracle_case *what);
 /* The accumulators that these items, 4096 at most, are loaded as, before any is combined: field f of item i is at [f][i]. */

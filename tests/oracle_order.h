@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_order.h: the canonical order for accumulators of one to three numbers. No header guard: oracle.c includes it once with REAL float
+ * oracle_order.h: the canonical order for accumulators of one to four numbers. No header guard: oracle.c includes it once with REAL float
  * and once with REAL double, OWN(name) the names' prefix, and MATH(name) the function of <math.h>. Fields lie apart (field f of
  * accumulator l at [f][l]), so that the compiler can take many accumulators at a time.
  */
@@ -159,7 +159,8 @@ static void OWN(load)(const oracle_case *what, const void *const inputs[], uint3
     case TALLY_STD:
         OWN(fill)(field[0], count, 1);
         memcpy(field[1], x, count * sizeof(REAL));
-        for (uint32_t i = 0; i < count; i++) field[2][i] = isfinite(x[i]) ? 0 : (REAL)NAN; /* how far it is from itself */
+        OWN(fill)(field[2], count, 0);
+        OWN(fill)(field[3], count, 0);
         break;
     case TALLY_LOGSUMEXP:
         memcpy(field[0], x, count * sizeof(REAL));
@@ -195,16 +196,31 @@ static void OWN(multiply_complex)(REAL *restrict a, size_t a_next, const REAL *r
     }
 }
 
+/* Means are unevaluated sums of two: the low part is what rounding the high one lost. */
 static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
-    REAL *a_mean = a + a_next, *a_m2 = a + 2 * a_next;
-    const REAL *b_mean = b + b_next, *b_m2 = b + 2 * b_next;
+    REAL *a_mean = a + a_next, *a_low = a + 2 * a_next, *a_m2 = a + 3 * a_next;
+    const REAL *b_mean = b + b_next, *b_low = b + 2 * b_next, *b_m2 = b + 3 * b_next;
     for (uint32_t l = 0; l < width; l++) {
-        const REAL n = a[l] + b[l], d = b_mean[l] - a_mean[l], t = b[l] / n;
-        const REAL mean = a_mean[l] + d * t, m2 = (a_m2[l] + b_m2[l]) + (d * d) * (a[l] * t);
+        const REAL n = a[l] + b[l], d = (b_mean[l] - a_mean[l]) + (b_low[l] - a_low[l]), t = b[l] / n;
+        const REAL step = a_low[l] + d * t, mean = a_mean[l] + step, taken = mean - a_mean[l], left = mean - taken;
+        const REAL low = (a_mean[l] - left) + (step - taken), m2 = (a_m2[l] + b_m2[l]) + (d * d) * (a[l] * t);
         const int no_a = a[l] == 0, no_b = b[l] == 0;
         a_mean[l] = no_b ? a_mean[l] : no_a ? b_mean[l] : mean;
+        a_low[l] = no_b ? a_low[l] : no_a ? b_low[l] : low;
         a_m2[l] = no_b ? a_m2[l] : no_a ? b_m2[l] : m2;
         a[l] = n;
+    }
+}
+
+/* A lane's next item, after `row` others: the mean is rounded. */
+static void OWN(step_moments)(REAL *restrict a, size_t a_next, const REAL *restrict x, uint32_t width, uint32_t row) {
+    REAL *mean = a + a_next, *m2 = a + 3 * a_next;
+    const REAL share = 1 / (REAL)(row + 1), weight = (REAL)row * share;
+    for (uint32_t l = 0; l < width; l++) {
+        const REAL d = x[l] - mean[l];
+        mean[l] = row ? mean[l] + d * share : x[l];
+        m2[l] = row ? m2[l] + (d * d) * weight : 0;
+        a[l] = (REAL)(row + 1);
     }
 }
 
@@ -285,8 +301,13 @@ static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint
     OWN(load)(what, inputs, count, field);
     OWN(identity)(what, identity);
     for (int f = 0; f < ORACLE_FIELDS; f++) OWN(fill)(lane[f], TALLY_LANES, identity[f]);
-    for (uint32_t at = 0; at < count; at += TALLY_LANES) OWN(combine)
-    (what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, count - at < TALLY_LANES ? count - at : TALLY_LANES);
+    for (uint32_t at = 0; at < count; at += TALLY_LANES) {
+        const uint32_t width = count - at < TALLY_LANES ? count - at : TALLY_LANES;
+        if (oracle_shape_of(what) == ORACLE_MOMENTS)
+            OWN(step_moments)(lane[0], TALLY_LANES, field[1] + at, width, at / TALLY_LANES);
+        else
+            OWN(combine)(what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, width);
+    }
     for (uint32_t half = TALLY_LANES / 2; half > 0; half /= 2)
         OWN(combine)(what, lane[0], TALLY_LANES, lane[0] + half, TALLY_LANES, half);
     for (int f = 0; f < ORACLE_FIELDS; f++) result[f] = lane[f][0];
@@ -348,7 +369,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     case TALLY_VAR:
     case TALLY_STD: {
         const REAL ddof = (REAL)what->params[0], left = count - ddof;
-        first = a[2] / (left > 0 ? left : 0);
+        first = isfinite(a[1]) ? a[3] / (left > 0 ? left : 0) : (REAL)NAN;
         if (what->op == TALLY_STD) first = MATH(sqrt)(first);
         break;
     }

@@ -50,11 +50,10 @@ EXPORT void stub_chunk(const void *const *in, const u64 *offset, const void *par
     const SOURCE s = source_of(EACH_INPUT(ARGUMENT) params_at(params));
     static LANE_ARRAYS lanes;
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
-    for (u64 row = 0; row < count; row += LANES)
-        for (int l = 0; l < LANES && row + (u64)l < count; l++) {
-            const u32 place = (u32)row + (u32)l;
-            lanes_set(&lanes, l, lane_step(lanes_get(&lanes, l), items_at(s, at + place), base + at, place, s.p));
-        }
+    for (u32 i = 0; i < count; i++) {
+        const u32 l = i % LANES;
+        lanes_set(&lanes, (int)l, lane_step(lanes_get(&lanes, (int)l), items_at(s, at + i), base + at, i / LANES, l, s.p));
+    }
     for (int step = LANES / 2; step > 0; step /= 2)
         for (int l = 0; l < step; l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + step)));
     const ACC a = lane_value(lanes_get(&lanes, 0), base + at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The oracle's order against a second formulation of it, written as src/order.h says it and without a thought for speed. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,12 +17,13 @@
 
 /* An accumulator of any op, and how its op combines two. */
 typedef struct naive_acc {
-    double f[3];
+    double f[4];
 } naive_acc;
 typedef struct naive_op {
     naive_acc identity;
     naive_acc (*load)(double re, double im);
     naive_acc (*combine)(naive_acc a, naive_acc b);
+    naive_acc (*step)(naive_acc a, naive_acc b, uint64_t r); /* a lane's item b after r others; NULL: as combine */
 } naive_op;
 
 /* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. All that is absent is the identity, up to
@@ -30,7 +32,8 @@ static naive_acc naive_lane(const naive_op *op, const double *x, uint64_t n, uin
     naive_acc acc = op->identity;
     for (uint64_t r = 0; r < TALLY_ROWS; r++) {
         const uint64_t i = first + r * TALLY_LANES;
-        acc = op->combine(acc, i < n ? op->load(x[2 * i], x[2 * i + 1]) : op->identity);
+        const naive_acc item = i < n ? op->load(x[2 * i], x[2 * i + 1]) : op->identity;
+        acc = op->step && i < n ? op->step(acc, item, r) : op->combine(acc, item);
     }
     return acc;
 }
@@ -64,7 +67,7 @@ static naive_acc load_square_f32(double re, double im) {
 
 static naive_acc load_moments(double re, double im) {
     (void)im;
-    return (naive_acc){{1, re, re - re}};
+    return (naive_acc){{1, re, 0, 0}};
 }
 
 static naive_acc load_twofold(double re, double im) {
@@ -88,12 +91,30 @@ static naive_acc multiply_f32(naive_acc a, naive_acc b) {
     return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
 }
 
+/* What lies between two means, squared, in full. */
+static double between_f32(double d, double weight) {
+    return IN_F32(IN_F32(d, *, d), *, weight);
+}
+
+/* Fields: count, mean, sum of squares, what rounding the mean has lost. */
 static naive_acc merge_f32(naive_acc a, naive_acc b) {
     if (a.f[0] == 0) return b;
     if (b.f[0] == 0) return a;
-    const double n = a.f[0] + b.f[0], d = IN_F32(b.f[1], -, a.f[1]), share = IN_F32(b.f[0], /, n);
-    const double between = IN_F32(IN_F32(d, *, d), *, IN_F32(a.f[0], *, share));
-    return (naive_acc){{n, IN_F32(a.f[1], +, IN_F32(d, *, share)), IN_F32(IN_F32(a.f[2], +, b.f[2]), +, between)}};
+    const double n = a.f[0] + b.f[0], share = IN_F32(b.f[0], /, n);
+    const double d = IN_F32(IN_F32(b.f[1], -, a.f[1]), +, IN_F32(b.f[3], -, a.f[3]));
+    const double step = IN_F32(a.f[3], +, IN_F32(d, *, share)), mean = IN_F32(a.f[1], +, step);
+    const double between = between_f32(d, IN_F32(a.f[0], *, share));
+    /* Exact in f64: the larger of the two is near their sum. */
+    const double lost = fabs(step) > fabs(a.f[1]) ? step - mean + a.f[1] : a.f[1] - mean + step;
+    return (naive_acc){{n, mean, IN_F32(IN_F32(a.f[2], +, b.f[2]), +, between), lost}};
+}
+
+/* D. Knuth's (B. P. Welford's) recurrence, by shares. */
+static naive_acc next_f32(naive_acc a, naive_acc b, uint64_t r) {
+    if (r == 0) return b;
+    const double share = IN_F32(1, /, r + 1), d = IN_F32(b.f[1], -, a.f[1]);
+    const double between = between_f32(d, IN_F32(r, *, share));
+    return (naive_acc){{(double)(r + 1), IN_F32(a.f[1], +, IN_F32(d, *, share)), IN_F32(a.f[2], +, between), 0}};
 }
 
 /* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close enough, so Knuth's formulas are used. */
@@ -104,12 +125,12 @@ static naive_acc add_twofold_f64(naive_acc a, naive_acc b) {
     return (naive_acc){{high, error - moved, 0}};
 }
 
-static const naive_op naive_sum_f32 = {{{-0.0, -0.0, 0}}, load_parts, add_f32};
-static const naive_op naive_sum_f64 = {{{-0.0, -0.0, 0}}, load_parts, add_f64};
-static const naive_op naive_sumsq_f32 = {{{-0.0, -0.0, 0}}, load_square_f32, add_f32};
-static const naive_op naive_prod_f32 = {{{1, 0, 0}}, load_parts, multiply_f32};
-static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_moments, merge_f32};
-static const naive_op naive_twofold_f64 = {{{-0.0, -0.0, 0}}, load_twofold, add_twofold_f64};
+static const naive_op naive_sum_f32 = {{{-0.0, -0.0, 0}}, load_parts, add_f32, NULL};
+static const naive_op naive_sum_f64 = {{{-0.0, -0.0, 0}}, load_parts, add_f64, NULL};
+static const naive_op naive_sumsq_f32 = {{{-0.0, -0.0, 0}}, load_square_f32, add_f32, NULL};
+static const naive_op naive_prod_f32 = {{{1, 0, 0}}, load_parts, multiply_f32, NULL};
+static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_moments, merge_f32, next_f32};
+static const naive_op naive_twofold_f64 = {{{-0.0, -0.0, 0}}, load_twofold, add_twofold_f64, NULL};
 
 /* What is compared: the oracle's result and the fields that make it. */
 static const struct order_case {
@@ -157,7 +178,7 @@ static void expect_order(const struct order_case *c, int pattern, void *items, d
     oracle_reduce_inputs(&c->what, inputs, n, &got);
     if (n == 0) return; /* test_oracle_values.c */
     naive_acc acc = naive(c->op, x, n);
-    if (c->what.op == TALLY_VAR) acc.f[0] = IN_F32(acc.f[2], /, n);
+    if (c->what.op == TALLY_VAR) acc.f[0] = isfinite(acc.f[1]) ? IN_F32(acc.f[2], /, n) : (double)NAN;
     if (c->what.accuracy) acc.f[0] = acc.f[0] + acc.f[1];
     const tally_dtype out = oracle_result_dtype(&c->what);
     store_float(out, acc.f[0], expected.bytes);

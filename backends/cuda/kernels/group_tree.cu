@@ -76,8 +76,8 @@ template <bool ALIGNED> INLINE void load_chunk(LANE *lane, SOURCE in, u64 index,
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
-                const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, at, in.p);
+                const u32 l = lane_at(t, f % ROW_LOADS, j);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, r + f / ROW_LOADS, l, in.p);
             }
 #endif
     }
@@ -88,9 +88,8 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 at = r * LANES + lane_at(t, own / VECTOR, own % VECTOR);
-            if (at < count)
-                lane[own] = lane_step(lane[own], items_at(in, at), index, at, in.p);
+            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
+            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, r, l, in.p);
         }
 }
 
@@ -129,8 +128,7 @@ INLINE LANE halve_lanes(LANE *lane) {
 INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
     LANE a = lane_identity();
 #pragma unroll 1
-    for (u32 at = l; at < count; at += LANES)
-        a = lane_step(a, items_at(in, at), index, at, in.p);
+    for (u32 at = l; at < count; at += LANES) a = lane_step(a, items_at(in, at), index, at / LANES, l, in.p);
     return a;
 }
 
@@ -139,8 +137,7 @@ template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, u64 index, u32 c
     if constexpr (S == ROW_LOADS)
         return load_lane(in, index, count, lane_at(t, K, J));
     else
-        return lane_combine(load_rows<J, K, 2 * S>(in, index, count, t),
-                            load_rows<J, K + S, 2 * S>(in, index, count, t));
+        return lane_combine(load_rows<J, K, 2 * S>(in, index, count, t), load_rows<J, K + S, 2 * S>(in, index, count, t));
 }
 
 template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, u32 t) {
