@@ -20,6 +20,19 @@
 /* Of the lanes' widest field. Without this, LLVM 15 takes 32 bytes at a time: an argmax of f32 is 0.49 of a sum's speed, with it 0.87. */
 #define LANES_AT_ONCE (64 / __alignof__(LANE_ARRAYS))
 
+/*
+ * 8 KiB ahead, line by line, in pieces of 64 lanes: the more there is to compute for an item, the fewer loads a core has under way by itself. A
+ * sum has enough, and loses a sixth by the additional instructions. GB/s of 2 cores without and with it, f32, 256 MiB, POCL 3.1, a Xeon: max
+ * 11.7, 17.9; argmax 15.9, 23.4; nrm2 15.8, 24.1; var 16.3, 24.3. An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
+ */
+#define PIECE 64
+#if defined(TAKES_LONG) && (defined(__x86_64__) || defined(__aarch64__))
+#define PREFETCH(name)                                                                                                         \
+    for (int l = 0; l < PIECE; l += 64 / ITEM_BYTES) __builtin_prefetch((const void *)((size_t)&in.name[row + l] + 8192));
+#else
+#define PREFETCH(name)
+#endif
+
 /* Lane l with lane l + s. Of constant length each, so that no branch is mispredicted. */
 #define HALVE(s)                                                                                                               \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
@@ -29,19 +42,23 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
     if (count == CHUNK_ITEMS) {
         for (int r = 0; r < ROWS; r += BLOCK)
-#pragma clang loop vectorize_width(LANES_AT_ONCE)
-            for (int l = 0; l < LANES; l++) {
-                LANE a = lanes_get(&lanes, l);
-#pragma unroll
+            for (int piece = 0; piece < LANES; piece += PIECE) {
                 for (int b = 0; b < BLOCK; b++) {
-                    const int at = (r + b) * LANES + l;
-                    a = lane_step(a, items_at(in, at), index, at, in.p);
+                    const int row = (r + b) * LANES + piece;
+                    EACH_INPUT(PREFETCH)
                 }
-                lanes_set(&lanes, l, a);
+#pragma clang loop vectorize_width(LANES_AT_ONCE)
+                for (int l = piece; l < piece + PIECE; l++) {
+                    LANE a = lanes_get(&lanes, l);
+#pragma unroll
+                    for (int b = 0; b < BLOCK; b++) a = lane_step(a, items_at(in, (r + b) * LANES + l), index, r + b, l, in.p);
+                    lanes_set(&lanes, l, a);
+                }
             }
     } else {
         for (u64 i = 0; i < count; i++)
-            lanes_set(&lanes, i % LANES, lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), index, i, in.p));
+            lanes_set(&lanes, i % LANES,
+                      lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), index, i / LANES, i % LANES, in.p));
     }
     HALVE(64)
     HALVE(32)

@@ -361,6 +361,12 @@ static void write_bytes_sum(FILE *file, const tally_spec *spec) {
         fprintf(file, "#define SUM_OF_BYTES 1\n#define BYTE_SIGN \"%s\"\n", spec->in == TALLY_I8 ? "s32" : "u32");
 }
 
+/* Whether combining is more than an operator of C: comparisons, struct accumulators, several ops. */
+static bool takes_long(const tally_spec *spec) {
+    const tally_term *first = &spec->terms[0];
+    return spec->term_count > 1 || first->field_count || strchr(first->combine, '(');
+}
+
 static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(spec, t) fprintf(file, " %s", spec->terms[t].name);
@@ -372,6 +378,7 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     if (spec->term_count == 1 && first->additive && !first->field_count)
         fprintf(file, "#define NATIVE_%s_ADD 1\n", is_float(first->value) ? "FLOAT" : "INTEGER");
     if (tally_spec_exact(spec)) fprintf(file, "#define ANY_ORDER 1\n");
+    if (takes_long(spec)) fprintf(file, "#define TAKES_LONG 1\n");
     if (spec->variant->stage == TALLY_STAGE_ATOMIC) fprintf(file, "#define ATOMIC_STAGE 1\n");
     write_features(file, spec->features, kernels);
     fputs(tally_kernel_source_core("arithmetic"), file);
