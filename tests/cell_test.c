@@ -114,25 +114,46 @@ static void fill_pads(const bench *b, uint32_t input, uint64_t n) {
     }
 }
 
-/* Runs the plan once into poisoned memory; *result is what it wrote. Returns 0 with b->failure set when it wrote elsewhere. */
-static int run_once(bench *b, const trial *t, unsigned char poison, oracle_result *result) {
-    unsigned char results[RESULTS * sizeof(oracle_result)], got[RESULTS * sizeof(oracle_result)];
+/*
+ * Runs the plan twice into poisoned memory, and reads back what it wrote and what it read. One wait for it all: programs that share a GPU
+ * take turns at each. Returns 0 with b->failure set when anything but the two results was written.
+ */
+static int run_twice(bench *b, const trial *t, uint64_t bytes, oracle_result runs[2]) {
+    static const unsigned char poison[2] = {0xa5, 0x5a};
+    const size_t area = RESULTS * b->result_bytes, at = t->out_offset * b->result_bytes;
+    unsigned char results[2 * RESULTS * sizeof(oracle_result)], got[2 * RESULTS * sizeof(oracle_result)];
     uint64_t offsets[MAX_INPUTS];
-    memset(results, poison, sizeof results);
-    for (uint32_t k = 0; k < b->inputs; k++) offsets[k] = PAD + offset_of(t, k);
-    MUST(tally_buffer_write(b->queue, b->out, 0, results, RESULTS * b->result_bytes));
-    if (b->inputs == 1)
-        MUST(tally_reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, t->out_offset));
-    else
-        MUST(tally_reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, t->out_offset));
-    MUST(tally_buffer_read(b->queue, b->out, 0, got, RESULTS * b->result_bytes));
+    for (int r = 0; r < 2; r++) memset(results + r * area, poison[r], area);
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        offsets[k] = PAD + offset_of(t, k);
+        MUST(tally_buffer_write(b->queue, b->in[k], 0, b->host[k], bytes));
+    }
+    MUST(tally_buffer_write(b->queue, b->out, 0, results, 2 * area));
+    for (uint64_t r = 0; r < 2; r++) {
+        const uint64_t to = r * RESULTS + t->out_offset;
+        if (b->inputs == 1)
+            MUST(tally_reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
+        else
+            MUST(tally_reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
+    }
+    MUST(tally_buffer_read(b->queue, b->out, 0, got, 2 * area));
+    for (uint32_t k = 0; k < b->inputs; k++) MUST(tally_buffer_read(b->queue, b->in[k], 0, b->back[k], bytes));
     MUST(tally_queue_wait(b->queue));
-    memset(result, 0, sizeof *result);
-    memcpy(result, got + t->out_offset * b->result_bytes, b->result_bytes);
-    memcpy(got + t->out_offset * b->result_bytes, results, b->result_bytes);
-    if (memcmp(got, results, RESULTS * b->result_bytes) == 0) return 1;
-    snprintf(b->failure, sizeof b->failure, "wrote outside its result");
-    return 0;
+    for (int r = 0; r < 2; r++) {
+        memset(&runs[r], 0, sizeof runs[r]);
+        memcpy(&runs[r], got + r * area + at, b->result_bytes);
+        memcpy(got + r * area + at, results + r * area + at, b->result_bytes);
+    }
+    if (memcmp(got, results, 2 * area) != 0) {
+        snprintf(b->failure, sizeof b->failure, "wrote outside its result");
+        return 0;
+    }
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        if (memcmp(b->host[k], b->back[k], bytes) == 0) continue;
+        snprintf(b->failure, sizeof b->failure, "changed an input or what surrounds it");
+        return 0;
+    }
+    return 1;
 }
 
 /* The result's words in hexadecimal, and what floats they are. */
@@ -206,18 +227,9 @@ static int run_trial(bench *b, const trial *t) {
     for (uint32_t k = 0; k < b->inputs; k++) {
         fill_input(b, t, k, items[0]);
         items[k] = b->host[k] + (PAD + offset_of(t, k)) * b->item_bytes;
-        MUST(tally_buffer_write(b->queue, b->in[k], 0, b->host[k], bytes));
     }
     oracle_reduce_inputs(b->what, items, t->n, &expected);
-    if (!run_once(b, t, 0xa5, &runs[0]) || !run_once(b, t, 0x5a, &runs[1])) return 0;
-    for (uint32_t k = 0; k < b->inputs; k++) MUST(tally_buffer_read(b->queue, b->in[k], 0, b->back[k], bytes));
-    MUST(tally_queue_wait(b->queue));
-    for (uint32_t k = 0; k < b->inputs; k++) {
-        if (memcmp(b->host[k], b->back[k], bytes) == 0) continue;
-        snprintf(b->failure, sizeof b->failure, "changed an input or what surrounds it");
-        return 0;
-    }
-    return check_results(b, t, items, runs, &expected);
+    return run_twice(b, t, bytes, runs) && check_results(b, t, items, runs, &expected);
 }
 
 static void expect(bench *b, uint64_t n, int pattern, uint64_t in_offset, uint64_t out_offset) {
@@ -462,7 +474,7 @@ static void open_bench(bench *b) {
         assert_true(b->host[k] && b->back[k]);
         MUST(tally_buffer_create(context, bytes, &b->in[k]));
     }
-    MUST(tally_buffer_create(context, RESULTS * b->result_bytes, &b->out));
+    MUST(tally_buffer_create(context, 2 * RESULTS * b->result_bytes, &b->out));
 }
 
 static void close_bench(bench *b) {
@@ -477,6 +489,23 @@ static void close_bench(bench *b) {
     *b = (bench){0};
 }
 
+static tally_reduce_desc desc_of(const cell *c) {
+    return (tally_reduce_desc){.size = sizeof(tally_reduce_desc),
+                               .op = c->what.op,
+                               .in = c->what.in,
+                               .max_n = MAX_N,
+                               .variant = c->variant,
+                               .group_items = c->group_items,
+                               .acc = c->what.acc,
+                               .accuracy = c->what.accuracy};
+}
+
+void cell_compile(const cell *c) {
+    const tally_reduce_desc desc = desc_of(c);
+    tally_plan *plan = NULL;
+    if (c->at->context && tally_plan_create(c->at->context, &desc, &plan) == TALLY_OK) tally_plan_destroy(plan);
+}
+
 void cell_test(void **state) {
     cell *c = *state;
     if (!c->at->context) fail_msg("%s did not open: %s", c->at->select, c->at->error);
@@ -486,14 +515,7 @@ void cell_test(void **state) {
     b->inputs = oracle_inputs(c->what.op);
     b->item_bytes = item_bytes_of(c->what.in);
     b->result_bytes = oracle_result_bytes(&c->what);
-    const tally_reduce_desc desc = {.size = sizeof desc,
-                                    .op = c->what.op,
-                                    .in = c->what.in,
-                                    .max_n = b->max_n,
-                                    .variant = c->variant,
-                                    .group_items = c->group_items,
-                                    .acc = c->what.acc,
-                                    .accuracy = c->what.accuracy};
+    const tally_reduce_desc desc = desc_of(c);
     const tally_status status = tally_plan_create(c->at->context, &desc, &b->plan);
     if (status == TALLY_E_UNSUPPORTED) {
         c->state = CELL_SKIPPED;

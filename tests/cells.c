@@ -258,6 +258,7 @@ static size_t accumulator_bytes(const oracle_case *what) {
         return 4;
     case TALLY_VAR:
     case TALLY_STD:
+        return 4 * one;
     case TALLY_NRM2:
         return 3 * one;
     case TALLY_LOGSUMEXP:

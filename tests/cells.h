@@ -35,6 +35,8 @@ int cells_want_pair(tally_op op, tally_dtype in);
 /* Whether the device lacks the f64 that the case needs. */
 int cells_lack_f64(const oracle_case *what, const tally_device_info *info);
 
+/* Its program into the cache; of one that does not compile, the test tells. */
+void cell_compile(const cell *c);
 /* The test of one cell, for cmocka: *state is the cell. */
 void cell_test(void **state);
 /* Whether it walks all shapes and patterns, or those that matter most. */

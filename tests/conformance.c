@@ -2,7 +2,8 @@
 /*
  * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
  * and the tests of conformance.h, on every device of every backend. See places.h for the environment. An argument is a pattern of the
- * names of the tests to run, with * and ?.
+ * names of the tests to run, with * and ?. With --only-compile nothing runs, but TALLY_CACHE_DIR is filled for a run to come: many programs
+ * can do that at a time, while those that run on one GPU take turns.
  */
 #define _XOPEN_SOURCE 700
 #include "conformance.h"
@@ -121,7 +122,8 @@ int main(int argc, char **argv) {
     choose_method(argv);
     if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--only-method") == 0) return only_method();
-    const char *only = argc == 2 ? argv[1] : NULL;
+    const int only_compile = argc == 2 && strcmp(argv[1], "--only-compile") == 0;
+    const char *only = argc == 2 && !only_compile ? argv[1] : NULL;
     if (only) cmocka_set_test_filter(only);
     static place places[MAX_PLACES];
     static char names[MAX_PLACES * 128][96];
@@ -129,6 +131,8 @@ int main(int argc, char **argv) {
     const int place_count = places_open(places);
     if (place_count < 0) return 1;
     cell *cells = cells_create(places, place_count, &count);
+    for (size_t c = 0; c < count && only_compile; c++) cell_compile(&cells[c]);
+    if (only_compile) return 0;
     suite s = {0};
     for (int p = 0; p < place_count && cells_are_first_share(); p++) add_device_tests(&s, &places[p], names, &used);
     for (size_t c = 0; c < count; c++) add(&s, cells[c].name, cell_test, &cells[c]);
