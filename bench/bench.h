@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h: what the benchmark's files share. An engine is one implementation of one case: ours or a peer's. Both read the same
- * memory, are checked against the same known value, and are timed by the same code.
+ * bench.h: what the benchmark's files share. An engine is one implementation of one case: ours or a peer's. All read the same memory,
+ * are checked against the same known value, and are timed by the same code.
  */
 #ifndef TALLY_BENCH_H
 #define TALLY_BENCH_H
@@ -19,39 +19,47 @@ typedef struct bench_engine {
     void *state;
     /* Enqueues a reduction `count` times and waits for the last one. 0 when done; else it has said why on stderr. */
     int (*run)(void *state, int count);
-    /* The last run's result. */
-    float (*value)(void *state);
+    /* The last run's result. NaN: it could not be had. */
+    double (*value)(void *state);
     /* The GPU's own time of one of `count` reductions, without the host's share; NULL where it cannot be had. Negative: failed. */
     double (*gpu_seconds)(void *state, int count);
     void (*close)(void *state);
 } bench_engine;
 
-/* The items of every case: integers from -8 to 8 in f32, so that each partial sum of any order is exact and all engines must
- * give the same value, which must be the known one. */
+/* A case, and its items. */
 typedef struct bench_input {
     tally_context *context;
-    const float *host;
-    tally_buffer *buffer; /* the same items, on the device */
+    const tally_device_info *device;
+    const void *host[2];
+    tally_buffer *buffer[2]; /* the same items, on the device */
+    tally_op op;
+    tally_dtype in; /* f32, f64 or i32 */
     uint64_t n;
 } bench_input;
 
 /* Sizes are powers of two up to this. */
 #define MAX_EXPONENT 30
 
-/* input.c */
-void input_fill(float *items, uint64_t n);
-float input_sum(const float *items, uint64_t n);
+/* input.c: whole numbers from -8 to 8, so that each partial sum of any order is exact; one 9 and one -10, so that extremes are at one place. */
+void input_fill(tally_dtype in, void *items, uint64_t n, int which);
+/* Makes `items`, of which `last_n` had extremes, those of the first n. */
+void input_set_extremes(tally_dtype in, void *items, uint64_t last_n, uint64_t n);
+/* What must come out; *tolerance: how far off it may be, where an order that is free rounds. */
+double input_expected(const bench_input *input, double *tolerance);
 
-/* ours.c. Each opens one engine; 0 when done, 1 with its reason on stderr. */
-int ours_open(const bench_input *input, const tally_device_info *device, bench_engine *out);
-
-/* peer_openmp.c */
+/* Each opens its engine for the case: 0 when done, 1 with its reason on stderr, BENCH_ABSENT when it has nothing like it on that device. */
+#define BENCH_ABSENT (-1)
+int ours_open(const bench_input *input, bench_engine *out);
 int openmp_open(const bench_input *input, bench_engine *out);
+int cblas_open(const bench_input *input, bench_engine *out);
+int clblast_open(const bench_input *input, bench_engine *out);
+int compute_open(const bench_input *input, bench_engine *out);
+int cub_open(const bench_input *input, bench_engine *out);
+
 int openmp_threads(void);
 
 /* peer_cub.cu, only where TALLY_BENCH_CUB is defined. */
 struct CUstream_st;
-int cub_open(const bench_input *input, int device, bench_engine *out);
 int cub_stream_create(int device, struct CUstream_st **out);
 void cub_stream_destroy(struct CUstream_st *stream);
 /* The time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the stream. Negative: failed. */
@@ -63,23 +71,25 @@ typedef struct bench_timing {
     double gpu_seconds; /* 0 when it cannot be had */
 } bench_timing;
 
+#define MAX_ENGINES 8
 /* Each engine runs in blocks, in turns; the block after a change of engine starts with a warm-up, because the other one's cache
  * contents and its threads that still spin disturb. 0 when done. */
 int measure(bench_engine *engines, int engine_count, int blocks, bench_timing *out);
 
-/* report.c */
+/* report.c: a case and what its engines took, tally first. */
 typedef struct bench_report {
-    const tally_device_info *device;
-    const char *variant, *peer; /* peer NULL: none */
-    uint64_t n;
-    bench_timing ours, theirs;
+    const bench_input *input;
+    const char *variant;
+    const char *names[MAX_ENGINES];
+    bench_timing timings[MAX_ENGINES];
+    int count, blocks;
 } bench_report;
 
 /* Bytes read per second. */
-double report_speed(uint64_t n, const bench_timing *timing);
+double report_speed(const bench_input *input, const bench_timing *timing);
 void report_heading(void);
-void report_row(const bench_report *report);
-void report_json(const bench_report *report, int blocks);
+void report_rows(const bench_report *report);
+void report_json(const bench_report *report);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,6 @@
 #include "bench.h"
 
 #define MAX_BLOCKS 101
-#define MAX_ENGINES 2
 #define BLOCK_SECONDS 0.02 /* of calls in a block: far above the clock's and the wait's own cost */
 #define MAX_CALLS 10000
 

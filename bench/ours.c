@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tally as an engine: a plan and a queue, calls enqueued back to back, one wait. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,12 @@ static int complain(void) {
 
 static int enqueue(void *pointer) {
     ours_state *state = pointer;
-    return tally_reduce(state->plan, state->queue, state->input->buffer, state->input->n, state->out) ? complain() : 0;
+    const bench_input *in = state->input;
+    const tally_status status = tally_op_inputs(in->op) == 1
+                                    ? tally_reduce(state->plan, state->queue, in->buffer[0], in->n, state->out)
+                                    : tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer,
+                                                          NULL, in->n, state->out, 0);
+    return status ? complain() : 0;
 }
 
 static int run(void *pointer, int count) {
@@ -33,11 +39,36 @@ static int run(void *pointer, int count) {
     return tally_queue_wait(state->queue) ? complain() : 0;
 }
 
-static float value(void *pointer) {
+static double value(void *pointer) {
     ours_state *state = pointer;
-    float result = 0;
-    if (tally_buffer_read(state->queue, state->out, 0, &result, sizeof(result)) || tally_queue_wait(state->queue)) complain();
-    return result;
+    union {
+        float f32;
+        double f64;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+        uint64_t u64;
+    } result = {0};
+    tally_result_info info;
+    if (!tally_plan_result(state->plan, 0, &info)) return (double)NAN;
+    if (tally_buffer_read(state->queue, state->out, 0, &result, tally_dtype_bytes(info.dtype)) ||
+        tally_queue_wait(state->queue))
+        return complain(), (double)NAN;
+    switch ((int)info.dtype) {
+    case TALLY_F32:
+        return (double)result.f32;
+    case TALLY_F64:
+        return result.f64;
+    case TALLY_I32:
+        return result.i32;
+    case TALLY_U32:
+        return result.u32;
+    case TALLY_I64:
+        return (double)result.i64;
+    case TALLY_U64:
+        return (double)result.u64;
+    }
+    return (double)NAN;
 }
 
 static void close_state(void *pointer) {
@@ -58,28 +89,29 @@ static double gpu_seconds(void *pointer, int count) {
 }
 #endif
 
-static int open_queue(ours_state *state, const tally_device_info *device, bench_engine *out) {
+static int open_queue(ours_state *state, bench_engine *out) {
     tally_context *context = state->input->context;
 #ifdef TALLY_BENCH_CUB
+    const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
         out->gpu_seconds = gpu_seconds;
         if (cub_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;
     }
 #endif
-    (void)device, (void)out;
+    (void)out;
     return tally_queue_create(context, &state->queue) ? complain() : 0;
 }
 
-int ours_open(const bench_input *input, const tally_device_info *device, bench_engine *out) {
+int ours_open(const bench_input *input, bench_engine *out) {
     ours_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;
     state->input = input;
     *out = (bench_engine){.name = "tally", .state = state, .run = run, .value = value, .close = close_state};
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32, .max_n = input->n};
-    if (open_queue(state, device, out)) goto failed;
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = input->op, .in = input->in, .max_n = input->n};
+    if (open_queue(state, out)) goto failed;
     if (tally_plan_create(input->context, &desc, &state->plan) ||
-        tally_buffer_create(input->context, sizeof(float), &state->out)) {
+        tally_buffer_create(input->context, sizeof(uint64_t), &state->out)) {
         complain();
         goto failed;
     }

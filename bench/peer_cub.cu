@@ -5,6 +5,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <cub/device/device_reduce.cuh>
 #include <cuda_runtime.h>
@@ -47,7 +48,7 @@ static int run(void *pointer, int count) {
     return 0;
 }
 
-static float value(void *pointer) {
+static double value(void *pointer) {
     float result = 0;
     const cudaError_t error = cudaMemcpy(&result, static_cast<cub_state *>(pointer)->out, sizeof(result), cudaMemcpyDefault);
     if (error != cudaSuccess) complain("cudaMemcpy", error);
@@ -76,9 +77,10 @@ static int open_state(cub_state *state, int device) {
     return 0;
 }
 
-int cub_open(const bench_input *input, int device, bench_engine *out) {
+int cub_open(const bench_input *input, bench_engine *out) {
     unsigned long long address = 0;
-    if (tally_buffer_get_cuda(input->buffer, &address)) {
+    if (input->op != TALLY_SUM || input->in != TALLY_F32 || std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
+    if (tally_buffer_get_cuda(input->buffer[0], &address)) {
         std::fprintf(stderr, "tally_bench: %s\n", tally_last_error());
         return 1;
     }
@@ -86,7 +88,7 @@ int cub_open(const bench_input *input, int device, bench_engine *out) {
     if (!state) return 1;
     state->items = reinterpret_cast<const float *>(address);
     state->n = input->n;
-    if (open_state(state, device)) {
+    if (open_state(state, input->device->index)) {
         close_state(state);
         return 1;
     }

@@ -3,31 +3,70 @@
  * The peer on CPUs: what a C programmer writes. This file alone is compiled with -O3 -march=native -ffast-math -fopenmp, so that the
  * compiler may reorder the sum, use vectors and split it among the cores.
  */
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
 #include "bench.h"
 
+typedef double loop(const void *x, const void *y, uint64_t n);
+
 typedef struct openmp_state {
-    const float *items;
-    uint64_t n;
-    float sum;
+    const bench_input *input;
+    loop *loop;
+    double value;
 } openmp_state;
+
+/* LOOP(type, acc, name, operator, identity, term): term is of x[i] and y[i]. */
+#define LOOP(type, acc, name, operation, identity, term)                                                                       \
+    static double type##_##name(const void *first, const void *second, uint64_t n) {                                           \
+        const type *x = first, *y = second;                                                                                    \
+        acc r = identity;                                                                                                      \
+        (void)y;                                                                                                               \
+        _Pragma(OMP(operation)) for (uint64_t i = 0; i < n; i++) r = REDUCE_##operation(r, term);                              \
+        return (double)r;                                                                                                      \
+    }
+#define TEXT(...) #__VA_ARGS__
+#define OMP(operation) OMP_##operation
+#define OMP_SUM TEXT(omp parallel for simd reduction(+ : r))
+#define OMP_MIN TEXT(omp parallel for simd reduction(min : r))
+#define OMP_MAX TEXT(omp parallel for simd reduction(max : r))
+#define REDUCE_SUM(r, t) ((r) + (t))
+#define REDUCE_MIN(r, t) ((t) < (r) ? (t) : (r))
+#define REDUCE_MAX(r, t) ((t) > (r) ? (t) : (r))
+#define MAGNITUDE(x) ((x) < 0 ? -(x) : (x))
+#define LOOPS(type, acc)                                                                                                       \
+    LOOP(type, acc, sum, SUM, 0, x[i])                                                                                         \
+    LOOP(type, type, min, MIN, x[0], x[i])                                                                                     \
+    LOOP(type, type, max, MAX, x[0], x[i])                                                                                     \
+    LOOP(type, type, amax, MAX, 0, MAGNITUDE(x[i]))                                                                            \
+    LOOP(type, acc, asum, SUM, 0, MAGNITUDE(x[i]))                                                                             \
+    LOOP(type, acc, sumsq, SUM, 0, (acc)x[i] * x[i])                                                                           \
+    LOOP(type, acc, dot, SUM, 0, (acc)x[i] * y[i])                                                                             \
+    static double type##_nrm2(const void *x, const void *y, uint64_t n) {                                                      \
+        return sqrt(type##_sumsq(x, y, n));                                                                                    \
+    }
+LOOPS(float, float)
+LOOPS(double, double)
+typedef int32_t i32;
+LOOPS(i32, int64_t)
+
+#define ROW(id, name) {TALLY_##id, {float_##name, double_##name, i32_##name}},
+static const struct {
+    tally_op op;
+    loop *loops[3];
+} table[] = {ROW(SUM, sum) ROW(MIN, min) ROW(MAX, max) ROW(AMAX, amax) ROW(ASUM, asum) ROW(SUMSQ, sumsq) ROW(DOT, dot)
+                 ROW(NRM2, nrm2)};
 
 static int run(void *pointer, int count) {
     openmp_state *state = pointer;
-    for (int call = 0; call < count; call++) {
-        const float *x = state->items;
-        float sum = 0;
-#pragma omp parallel for simd reduction(+ : sum)
-        for (uint64_t i = 0; i < state->n; i++) sum += x[i];
-        state->sum = sum;
-    }
+    const bench_input *in = state->input;
+    for (int call = 0; call < count; call++) state->value = state->loop(in->host[0], in->host[1], in->n);
     return 0;
 }
 
-static float value(void *pointer) {
-    return ((openmp_state *)pointer)->sum;
+static double value(void *pointer) {
+    return ((openmp_state *)pointer)->value;
 }
 
 int openmp_threads(void) {
@@ -35,9 +74,14 @@ int openmp_threads(void) {
 }
 
 int openmp_open(const bench_input *input, bench_engine *out) {
-    openmp_state *state = malloc(sizeof(*state));
-    if (!state) return 1;
-    *state = (openmp_state){.items = input->host, .n = input->n};
-    *out = (bench_engine){.name = "OpenMP", .state = state, .run = run, .value = value, .close = free};
-    return 0;
+    if (input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i].op != input->op) continue;
+        openmp_state *state = malloc(sizeof(*state));
+        if (!state) return 1;
+        *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0};
+        *out = (bench_engine){.name = "OpenMP", .state = state, .run = run, .value = value, .close = free};
+        return 0;
+    }
+    return BENCH_ABSENT;
 }

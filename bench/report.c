@@ -1,67 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* A case's figures as a row of the table or as a JSON object. */
+/* A case's figures as rows of the table or as a JSON object. */
 #include <stdio.h>
 
 #include "bench.h"
 
-double report_speed(uint64_t n, const bench_timing *timing) {
-    return (double)n * sizeof(float) / timing->seconds;
+double report_speed(const bench_input *in, const bench_timing *timing) {
+    return (double)in->n * (double)tally_dtype_bytes(in->in) * tally_op_inputs(in->op) / timing->seconds;
 }
 
 void report_heading(void) {
-    printf("%-34s %-11s %-9s %10s %9s %9s  %-7s %10s %9s %9s %7s\n", "device", "variant", "n", "us", "GB/s", "GPU us", "peer",
-           "us", "GB/s", "GPU us", "ratio");
+    printf("%-34s %-6s %-4s %-5s %-22s %12s %9s %9s %8s\n", "device", "op", "in", "n", "engine", "us", "GB/s", "GPU us",
+           "tally is");
 }
 
-static void print_gpu(double seconds) {
-    if (seconds > 0)
-        printf(" %9.2f", 1e6 * seconds);
-    else
-        printf(" %9s", "-");
-}
-
-void report_row(const bench_report *r) {
+void report_rows(const bench_report *r) {
+    const bench_input *in = r->input;
     int exponent = 0;
-    while (r->n >> (exponent + 1)) exponent++;
-    char device[64];
-    snprintf(device, sizeof(device), "%s:%d %.24s", r->device->backend, r->device->index, r->device->name);
-    printf("%-34s %-11s 2^%-7d %10.2f %9.2f", device, r->variant, exponent, 1e6 * r->ours.seconds,
-           1e-9 * report_speed(r->n, &r->ours));
-    print_gpu(r->ours.gpu_seconds);
-    if (r->peer) {
-        printf("  %-7s %10.2f %9.2f", r->peer, 1e6 * r->theirs.seconds, 1e-9 * report_speed(r->n, &r->theirs));
-        print_gpu(r->theirs.gpu_seconds);
-        printf(" %7.3f", r->theirs.seconds / r->ours.seconds);
+    char device[64], ours[48];
+    while (in->n >> (exponent + 1)) exponent++;
+    snprintf(device, sizeof(device), "%s:%d %.24s", in->device->backend, in->device->index, in->device->name);
+    snprintf(ours, sizeof(ours), "%s, %s", r->names[0], r->variant);
+    for (int e = 0; e < r->count; e++) {
+        const bench_timing *t = &r->timings[e];
+        printf("%-34s %-6s %-4s 2^%-3d %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
+               e ? "" : tally_dtype_name(in->in), exponent, e ? r->names[e] : ours, 1e6 * t->seconds,
+               1e-9 * report_speed(in, t));
+        if (t->gpu_seconds > 0)
+            printf(" %9.2f", 1e6 * t->gpu_seconds);
+        else
+            printf(" %9s", "-");
+        if (e) printf(" %7.2fx", t->seconds / r->timings[0].seconds);
+        printf("\n");
     }
-    printf("\n");
 }
 
 static void print_json_text(const char *key, const char *text) {
     printf("\"%s\": \"", key);
     for (; *text; text++)
         if ((unsigned char)*text >= ' ') printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    printf("\", ");
+    printf("\"");
 }
 
-static void print_json_timing(const char *key, uint64_t n, const bench_timing *t) {
-    printf("\"%s\": {\"seconds\": %.9g, \"bytes_per_second\": %.6g", key, t->seconds, report_speed(n, t));
-    if (t->gpu_seconds > 0) printf(", \"gpu_seconds\": %.9g", t->gpu_seconds);
-    printf("}");
-}
-
-void report_json(const bench_report *r, int blocks) {
-    printf("{\"op\": \"sum\", \"dtype\": \"f32\", \"n\": %llu, ", (unsigned long long)r->n);
-    print_json_text("backend", r->device->backend);
-    print_json_text("device", r->device->name);
-    print_json_text("driver", r->device->driver);
-    print_json_text("variant", r->variant);
-    printf("\"blocks\": %d, ", blocks);
-    print_json_timing("tally", r->n, &r->ours);
-    if (r->peer) {
-        printf(", ");
-        print_json_text("peer_name", r->peer);
-        print_json_timing("peer", r->n, &r->theirs);
-        printf(", \"ratio\": %.4g", r->theirs.seconds / r->ours.seconds);
+void report_json(const bench_report *r) {
+    const bench_input *in = r->input;
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"op", tally_op_name(in->op)}, {"dtype", tally_dtype_name(in->in)}, {"backend", in->device->backend},
+                 {"device", in->device->name},  {"driver", in->device->driver},      {"variant", r->variant}};
+    printf("{");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) print_json_text(texts[i].key, texts[i].text), printf(", ");
+    printf("\"n\": %llu, \"blocks\": %d, \"engines\": [", (unsigned long long)in->n, r->blocks);
+    for (int e = 0; e < r->count; e++) {
+        const bench_timing *t = &r->timings[e];
+        printf(e ? ", {" : "{");
+        print_json_text("name", r->names[e]);
+        printf(", \"seconds\": %.9g, \"bytes_per_second\": %.6g", t->seconds, report_speed(in, t));
+        if (t->gpu_seconds > 0) printf(", \"gpu_seconds\": %.9g", t->gpu_seconds);
+        printf(", \"tally_is\": %.4g}", t->seconds / r->timings[0].seconds);
     }
-    printf("}\n");
+    printf("]}\n");
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* A BLAS on CPUs, such as OpenBLAS, which takes as many threads as there are cores. */
+#include <cblas.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+typedef struct cblas_state {
+    const bench_input *input;
+    double value;
+} cblas_state;
+
+static double call(const bench_input *in) {
+    const int n = (int)in->n;
+    const float *sx = in->host[0], *sy = in->host[1];
+    const double *dx = in->host[0], *dy = in->host[1];
+    const int is_single = in->in == TALLY_F32;
+    switch ((int)in->op) {
+    case TALLY_ASUM:
+        return is_single ? (double)cblas_sasum(n, sx, 1) : cblas_dasum(n, dx, 1);
+    case TALLY_NRM2:
+        return is_single ? (double)cblas_snrm2(n, sx, 1) : cblas_dnrm2(n, dx, 1);
+    case TALLY_DOT:
+        return is_single ? (double)cblas_sdot(n, sx, 1, sy, 1) : cblas_ddot(n, dx, 1, dy, 1);
+    default:
+        return (double)(is_single ? cblas_isamax(n, sx, 1) : cblas_idamax(n, dx, 1));
+    }
+}
+
+static int run(void *pointer, int count) {
+    cblas_state *state = pointer;
+    for (int i = 0; i < count; i++) state->value = call(state->input);
+    return 0;
+}
+
+static double value(void *pointer) {
+    return ((cblas_state *)pointer)->value;
+}
+
+int cblas_open(const bench_input *input, bench_engine *out) {
+    const int has_op = input->op == TALLY_ASUM || input->op == TALLY_NRM2 || input->op == TALLY_DOT || input->op == TALLY_IAMAX;
+    if (!has_op || input->in == TALLY_I32 || input->n > INT_MAX || input->device->device_class != TALLY_CLASS_CPU)
+        return BENCH_ABSENT;
+    cblas_state *state = calloc(1, sizeof(*state));
+    if (!state) return 1;
+    state->input = input;
+    *out = (bench_engine){.name = "CBLAS", .state = state, .run = run, .value = value, .close = free};
+    return 0;
+}
