@@ -72,25 +72,30 @@
 /* ---- moments -------------------------------------------------------------------------------------------------------------------- */
 
 /*
- * T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979). Of an empty side
- * the other is taken as it is. The mean is the unevaluated sum mean + low: near the root a rounded mean would be most of the error. A lane
- * does without `low`, and its count is known, which spares a division an item. An infinity shows in the mean, as NaN in the end.
+ * `squares` is the sum of (x - mean)^2, `rest` that of x - mean, where `mean` is near the items' mean but need not be it: it is mean + LOW. So
+ * a mean is a twofold number (a rounded one would be most of the error near the root), and a lane's is its first item, from which the others
+ * are as far as they are from each other: whatever the items' mean, nothing cancels, and no item needs a division. Merged as T. F. Chan,
+ * G. H. Golub and R. J. LeVeque do (Updating formulae and a pairwise algorithm for computing sample variances, 1979); of an empty side the
+ * other is taken as it is. An infinity or NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
 #define SHARE(a, b) ((b).count / ((a).count + (b).count))
-#define APART(a, b) (((b).mean - (a).mean) + ((b).low - (a).low))
-#define STEP_OF_MEAN(a, b) ((a).low + APART(a, b) * SHARE(a, b))
+#define LOW(a) ((a).rest / (a).count)
+#define DEVIATIONS(a) ((a).squares - (a).rest * LOW(a))
+#define APART(a, b) (((b).mean - (a).mean) + (LOW(b) - LOW(a)))
+#define STEP_OF_MEAN(a, b) (LOW(a) + APART(a, b) * SHARE(a, b))
+#define NEW_LOW(a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(a, b))
+#define NEW_REST(a, b) (NEW_LOW(a, b) * ((a).count + (b).count))
+#define NEW_DEVIATIONS(a, b) ((DEVIATIONS(a) + DEVIATIONS(b)) + SQUARE(APART(a, b)) * ((a).count * SHARE(a, b)))
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b)),                                            \
-         IF_BOTH(a, b, low, SUM_ERROR((a).mean, STEP_OF_MEAN(a, b))),                                                          \
-         IF_BOTH(a, b, m2, ((a).m2 + (b).m2) + SQUARE(APART(a, b)) * ((a).count * SHARE(a, b))))
-#define NEXT_SHARE (ONE / (V)(row + 1))
-#define NEXT_APART(a, b) ((b).mean - (a).mean)
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b)), IF_BOTH(a, b, rest, NEW_REST(a, b)),       \
+         IF_BOTH(a, b, squares, NEW_DEVIATIONS(a, b) + NEW_REST(a, b) * NEW_LOW(a, b)))
+#define FIRST_MEAN(a, b) (row ? (a).mean : (b).mean)
+#define OFF_FIRST(a, b) ((b).mean - FIRST_MEAN(a, b))
 #define NEXT_MOMENTS(a, b)                                                                                                     \
-    MAKE((V)(row + 1), row ? (a).mean + NEXT_APART(a, b) * NEXT_SHARE : (b).mean, ZERO,                                        \
-         row ? (a).m2 + SQUARE(NEXT_APART(a, b)) * ((V)row * NEXT_SHARE) : ZERO)
+    MAKE((V)(row + 1), FIRST_MEAN(a, b), (a).rest + OFF_FIRST(a, b), (a).squares + SQUARE(OFF_FIRST(a, b)))
 #define MOMENTS(a, b) IN_LANE(NEXT_MOMENTS(a, b), MERGE_MOMENTS(a, b))
-#define VARIANCE(a, n, p) (((a).m2 + ((a).mean - (a).mean)) / ((V)(n) > (p).ddof ? (V)(n) - (p).ddof : ZERO))
+#define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) > (p).ddof ? (V)(n) - (p).ddof : ZERO))
 
 /* ---- a product of complex numbers, whose first factor is taken as it is ----------------------------------------------------------- */
 

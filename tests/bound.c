@@ -214,11 +214,12 @@ static bound_verdict check_norm(const check *c) {
 typedef struct spread {
     int nan, infinite;
     double largest;      /* magnitude */
+    double low, high;    /* the extremes */
     long double squares; /* the sum of squared deviations from the mean */
 } spread;
 
 static spread spread_of(const check *c) {
-    spread s = {0};
+    spread s = {.low = (double)INFINITY, .high = (double)-INFINITY};
     twofold sum = {0, 0};
     terms t = {0};
     while (next_terms(c, &t))
@@ -227,6 +228,8 @@ static spread spread_of(const check *c) {
             s.nan |= isnan(x);
             s.infinite |= isinf(x);
             s.largest = fabs(x) > s.largest ? fabs(x) : s.largest;
+            s.low = x < s.low ? x : s.low;
+            s.high = x > s.high ? x : s.high;
             sum = add(sum, (long double)x);
         }
     const long double mean = (sum.high + sum.low) / (long double)c->n;
@@ -247,11 +250,12 @@ static bound_verdict check_variance(const check *c) {
     if (left <= 0 || n * unit >= 1 || k * unit >= 0.02) return BOUND_FREE;
     if (4 * n * s.largest * s.largest > c->in->largest / 2) return BOUND_FREE;
     const double squares = (double)s.squares;
-    const double off = 8 * k * unit * s.largest + 2 * k * c->in->smallest;          /* of any node's mean */
-    const double weight = n * (k < log2(n) + 1 ? k : log2(n) + 1);                  /* of all merges */
-    const double moved = 4 * off * sqrt(squares * weight) + 4 * off * off * weight; /* by wrong means */
-    const double lost = moved + 2 * weight * c->in->smallest;
-    double most = gamma_of(2 * k + 7, unit) * (squares + lost) + lost + 4 * n * OWN_UNIT * squares;
+    const double off = 6 * k * unit * (s.high - s.low + unit * s.largest) + 2 * k * c->in->smallest; /* of any node's mean */
+    const double weight = n * (k < log2(n) + 1 ? k : log2(n) + 1);                                   /* of all merges */
+    const double moved = 4 * off * sqrt(squares * weight) + 4 * off * off * weight;                  /* by wrong means */
+    const double places = 8 * k * n * unit * unit * unit * s.largest * s.largest; /* by places beside the means */
+    const double lost = moved + places + 2 * weight * c->in->smallest;
+    double most = gamma_of(4 * k + 7, unit) * (squares + lost) + lost + 4 * n * OWN_UNIT * squares;
     most += 8 * unit * (squares + most) + left * c->in->smallest;
     const double value = c->what->op == TALLY_STD ? got * got : got;
     return verdict(fabs(value * left - squares) <= most * SLACK);

@@ -40,9 +40,9 @@ static void test_accumulators(void **unused) {
     EXPECT_ACC(
         MINMAX, U64, struct { uint64_t low, high; });
     EXPECT_ACC(
-        VAR, F32, struct { float count, mean, low, m2; });
+        VAR, F32, struct { float count, mean, rest, squares; });
     EXPECT_ACC(
-        STD, I8, struct { double count, mean, low, m2; });
+        STD, I8, struct { double count, mean, rest, squares; });
     EXPECT_ACC(
         NRM2, F16, struct { float small, medium, big; });
     EXPECT_ACC(
@@ -137,7 +137,7 @@ static void test_fused(void **unused) {
         uint64_t sum;
         int32_t min;
         struct {
-            double count, mean, low, m2;
+            double count, mean, rest, squares;
         } std;
         uint32_t amax;
         uint64_t count;

@@ -196,30 +196,36 @@ static void OWN(multiply_complex)(REAL *restrict a, size_t a_next, const REAL *r
     }
 }
 
-/* Means are unevaluated sums of two: the low part is what rounding the high one lost. */
+/*
+ * Fields: how many, a place near their mean, the sum of their distances from it, and that of the distances' squares. The mean is that place
+ * and the mean distance, which is what rounding the place has lost.
+ */
 static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
-    REAL *a_mean = a + a_next, *a_low = a + 2 * a_next, *a_m2 = a + 3 * a_next;
-    const REAL *b_mean = b + b_next, *b_low = b + 2 * b_next, *b_m2 = b + 3 * b_next;
+    REAL *a_place = a + a_next, *a_rest = a + 2 * a_next, *a_squares = a + 3 * a_next;
+    const REAL *b_place = b + b_next, *b_rest = b + 2 * b_next, *b_squares = b + 3 * b_next;
     for (uint32_t l = 0; l < width; l++) {
-        const REAL n = a[l] + b[l], d = (b_mean[l] - a_mean[l]) + (b_low[l] - a_low[l]), t = b[l] / n;
-        const REAL step = a_low[l] + d * t, mean = a_mean[l] + step, taken = mean - a_mean[l], left = mean - taken;
-        const REAL low = (a_mean[l] - left) + (step - taken), m2 = (a_m2[l] + b_m2[l]) + (d * d) * (a[l] * t);
+        const REAL n = a[l] + b[l], t = b[l] / n, a_low = a_rest[l] / a[l], b_low = b_rest[l] / b[l];
+        const REAL d = (b_place[l] - a_place[l]) + (b_low - a_low), step = a_low + d * t;
+        const REAL place = a_place[l] + step, taken = place - a_place[l], left = place - taken;
+        const REAL low = (a_place[l] - left) + (step - taken), rest = low * n;
+        const REAL both = (a_squares[l] - a_rest[l] * a_low) + (b_squares[l] - b_rest[l] * b_low);
+        const REAL squares = (both + (d * d) * (a[l] * t)) + rest * low;
         const int no_a = a[l] == 0, no_b = b[l] == 0;
-        a_mean[l] = no_b ? a_mean[l] : no_a ? b_mean[l] : mean;
-        a_low[l] = no_b ? a_low[l] : no_a ? b_low[l] : low;
-        a_m2[l] = no_b ? a_m2[l] : no_a ? b_m2[l] : m2;
+        a_place[l] = no_b ? a_place[l] : no_a ? b_place[l] : place;
+        a_rest[l] = no_b ? a_rest[l] : no_a ? b_rest[l] : rest;
+        a_squares[l] = no_b ? a_squares[l] : no_a ? b_squares[l] : squares;
         a[l] = n;
     }
 }
 
-/* A lane's next item, after `row` others: the mean is rounded. */
+/* A lane's next item, after `row` others: its place is its first item. */
 static void OWN(step_moments)(REAL *restrict a, size_t a_next, const REAL *restrict x, uint32_t width, uint32_t row) {
-    REAL *mean = a + a_next, *m2 = a + 3 * a_next;
-    const REAL share = 1 / (REAL)(row + 1), weight = (REAL)row * share;
+    REAL *place = a + a_next, *rest = a + 2 * a_next, *squares = a + 3 * a_next;
     for (uint32_t l = 0; l < width; l++) {
-        const REAL d = x[l] - mean[l];
-        mean[l] = row ? mean[l] + d * share : x[l];
-        m2[l] = row ? m2[l] + (d * d) * weight : 0;
+        if (!row) place[l] = x[l];
+        const REAL d = x[l] - place[l];
+        rest[l] += d;
+        squares[l] += d * d;
         a[l] = (REAL)(row + 1);
     }
 }
@@ -369,7 +375,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     case TALLY_VAR:
     case TALLY_STD: {
         const REAL ddof = (REAL)what->params[0], left = count - ddof;
-        first = isfinite(a[1]) ? a[3] / (left > 0 ? left : 0) : (REAL)NAN;
+        first = isfinite(a[1]) ? (a[3] - a[2] * (a[2] / a[0])) / (left > 0 ? left : 0) : (REAL)NAN;
         if (what->op == TALLY_STD) first = MATH(sqrt)(first);
         break;
     }

@@ -91,30 +91,34 @@ static naive_acc multiply_f32(naive_acc a, naive_acc b) {
     return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
 }
 
-/* What lies between two means, squared, in full. */
-static double between_f32(double d, double weight) {
-    return IN_F32(IN_F32(d, *, d), *, weight);
+/* How many, a place near the mean, the sum of squared distances from it, and that of the distances. */
+typedef struct naive_moments {
+    double n, place, low, deviations;
+} naive_moments;
+
+static naive_moments settled_f32(naive_acc a) {
+    const double low = IN_F32(a.f[3], /, a.f[0]);
+    return (naive_moments){a.f[0], a.f[1], low, IN_F32(a.f[2], -, IN_F32(a.f[3], *, low))};
 }
 
-/* Fields: count, mean, sum of squares, what rounding the mean has lost. */
-static naive_acc merge_f32(naive_acc a, naive_acc b) {
-    if (a.f[0] == 0) return b;
-    if (b.f[0] == 0) return a;
-    const double n = a.f[0] + b.f[0], share = IN_F32(b.f[0], /, n);
-    const double d = IN_F32(IN_F32(b.f[1], -, a.f[1]), +, IN_F32(b.f[3], -, a.f[3]));
-    const double step = IN_F32(a.f[3], +, IN_F32(d, *, share)), mean = IN_F32(a.f[1], +, step);
-    const double between = between_f32(d, IN_F32(a.f[0], *, share));
+static naive_acc merge_f32(naive_acc left, naive_acc right) {
+    if (left.f[0] == 0) return right;
+    if (right.f[0] == 0) return left;
+    const naive_moments a = settled_f32(left), b = settled_f32(right);
+    const double n = a.n + b.n, share = IN_F32(b.n, /, n);
+    const double d = IN_F32(IN_F32(b.place, -, a.place), +, IN_F32(b.low, -, a.low));
+    const double step = IN_F32(a.low, +, IN_F32(d, *, share)), place = IN_F32(a.place, +, step);
     /* Exact in f64: the larger of the two is near their sum. */
-    const double lost = fabs(step) > fabs(a.f[1]) ? step - mean + a.f[1] : a.f[1] - mean + step;
-    return (naive_acc){{n, mean, IN_F32(IN_F32(a.f[2], +, b.f[2]), +, between), lost}};
+    const double low = fabs(step) > fabs(a.place) ? step - place + a.place : a.place - place + step, rest = IN_F32(low, *, n);
+    const double between = IN_F32(IN_F32(d, *, d), *, IN_F32(a.n, *, share));
+    const double deviations = IN_F32(IN_F32(a.deviations, +, b.deviations), +, between);
+    return (naive_acc){{n, place, IN_F32(deviations, +, IN_F32(rest, *, low)), rest}};
 }
 
-/* D. Knuth's (B. P. Welford's) recurrence, by shares. */
+/* A lane's place is its first item. */
 static naive_acc next_f32(naive_acc a, naive_acc b, uint64_t r) {
-    if (r == 0) return b;
-    const double share = IN_F32(1, /, r + 1), d = IN_F32(b.f[1], -, a.f[1]);
-    const double between = between_f32(d, IN_F32(r, *, share));
-    return (naive_acc){{(double)(r + 1), IN_F32(a.f[1], +, IN_F32(d, *, share)), IN_F32(a.f[2], +, between), 0}};
+    const double place = r ? a.f[1] : b.f[1], d = IN_F32(b.f[1], -, place);
+    return (naive_acc){{(double)(r + 1), place, IN_F32(a.f[2], +, IN_F32(d, *, d)), IN_F32(a.f[3], +, d)}};
 }
 
 /* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close enough, so Knuth's formulas are used. */
@@ -178,7 +182,7 @@ static void expect_order(const struct order_case *c, int pattern, void *items, d
     oracle_reduce_inputs(&c->what, inputs, n, &got);
     if (n == 0) return; /* test_oracle_values.c */
     naive_acc acc = naive(c->op, x, n);
-    if (c->what.op == TALLY_VAR) acc.f[0] = isfinite(acc.f[1]) ? IN_F32(acc.f[2], /, n) : (double)NAN;
+    if (c->what.op == TALLY_VAR) acc.f[0] = isfinite(acc.f[1]) ? IN_F32(settled_f32(acc).deviations, /, n) : (double)NAN;
     if (c->what.accuracy) acc.f[0] = acc.f[0] + acc.f[1];
     const tally_dtype out = oracle_result_dtype(&c->what);
     store_float(out, acc.f[0], expected.bytes);

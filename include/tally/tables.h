@@ -127,12 +127,12 @@
       "index of the first largest magnitude; of the first NaN")                                                                \
     X(extra, MEAN, 21, "mean", ANY, 1, REAL, REAL, SCALAR, NEG_ZERO, (V)(x), a + b, a / (V)(n), NONE, NOT_A_NUMBER, NONE, 0,   \
       LINEAR, NONE, "arithmetic mean")                                                                                         \
-    X(extra, VAR, 22, "var", ANY, 1, REAL, REAL, F(V, count) F(V, mean) F(V, low) F(V, m2), MAKE(ZERO, ZERO, ZERO, ZERO),      \
-      MAKE(ONE, (V)(x), ZERO, ZERO), MOMENTS(a, b), VARIANCE(a, n, p), NONE, NOT_A_NUMBER, NONE, 0, NO, P(ddof, 0),            \
-      "variance: of squared deviations, divided by n - ddof (a parameter, 0)")                                                 \
-    X(extra, STD, 23, "std", ANY, 1, REAL, REAL, F(V, count) F(V, mean) F(V, low) F(V, m2), MAKE(ZERO, ZERO, ZERO, ZERO),      \
-      MAKE(ONE, (V)(x), ZERO, ZERO), MOMENTS(a, b), sqrt(VARIANCE(a, n, p)), NONE, NOT_A_NUMBER, NONE, 0, NO, P(ddof, 0),      \
-      "standard deviation: the root of the variance")                                                                          \
+    X(extra, VAR, 22, "var", ANY, 1, REAL, REAL, F(V, count) F(V, mean) F(V, rest) F(V, squares),                              \
+      MAKE(ZERO, ZERO, ZERO, ZERO), MAKE(ONE, (V)(x), ZERO, ZERO), MOMENTS(a, b), VARIANCE(a, n, p), NONE, NOT_A_NUMBER, NONE, \
+      0, NO, P(ddof, 0), "variance: of squared deviations, divided by n - ddof (a parameter, 0)")                              \
+    X(extra, STD, 23, "std", ANY, 1, REAL, REAL, F(V, count) F(V, mean) F(V, rest) F(V, squares),                              \
+      MAKE(ZERO, ZERO, ZERO, ZERO), MAKE(ONE, (V)(x), ZERO, ZERO), MOMENTS(a, b), sqrt(VARIANCE(a, n, p)), NONE, NOT_A_NUMBER, \
+      NONE, 0, NO, P(ddof, 0), "standard deviation: the root of the variance")                                                 \
     X(extra, LOGSUMEXP, 24, "logsumexp", ANY, 1, REAL, REAL, F(V, top) F(V, sum), MAKE(LOWEST, ZERO), MAKE((V)(x), ONE),       \
       MERGE_EXPONENTIALS(a, b), a.top + log(a.sum), NONE, LOWEST, NONE, 0, NO, NONE,                                           \
       "logarithm of the sum of exponentials, without overflow")                                                                \
