@@ -23,6 +23,13 @@ set(pc_libs_private "-ldl -pthread")
 if(TALLY_WITH_OPENCL)
     string(PREPEND pc_libs_private "-lOpenCL ")
 endif()
+# Relative to the file, so that `cmake --install --prefix` may put all of it elsewhere.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+    file(RELATIVE_PATH pc_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+    set(pc_prefix "\${pcfiledir}/${pc_prefix}")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tally.pc.in ${PROJECT_BINARY_DIR}/tally.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -95,7 +95,7 @@
 #define NEXT_MOMENTS(a, b)                                                                                                     \
     MAKE((V)(row + 1), FIRST_MEAN(a, b), (a).rest + OFF_FIRST(a, b), (a).squares + SQUARE(OFF_FIRST(a, b)))
 #define MOMENTS(a, b) IN_LANE(NEXT_MOMENTS(a, b), MERGE_MOMENTS(a, b))
-#define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) > (p).ddof ? (V)(n) - (p).ddof : ZERO))
+#define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
 
 /* ---- a product of complex numbers, whose first factor is taken as it is ----------------------------------------------------------- */
 

@@ -50,6 +50,7 @@ static const char *selection_in_force(const char *select, const char **by) {
 }
 
 tally_status tally_context_create(const char *select, tally_context **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_pointer(out, "tally_context_create", "out");
     if (status) return status;
     const char *by;

@@ -72,6 +72,7 @@ static void close_slot(feed_slot *slot) {
 }
 
 tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *given, tally_feed **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_feed_create");
     if (!status) status = tally_check_pointer(given, "tally_feed_create", "desc");
     if (!status) status = tally_check_pointer(out, "tally_feed_create", "out");

@@ -9,6 +9,7 @@
 
 static tally_status open_native(const char *name, void *native_context, void *native_device, const char *call,
                                 tally_context **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_pointer(native_context, call, "native");
     if (!status) status = tally_check_pointer(out, call, "out");
     if (status) return status;
@@ -36,12 +37,14 @@ static tally_status check_backend(const tally_context *context, const char *name
 
 static tally_status wrap_buffer(tally_context *context, const char *name, void *handle, uint64_t bytes, const char *call,
                                 tally_buffer **out) {
+    if (out) *out = NULL;
     tally_status status = check_backend(context, name, call);
     if (!status) status = tally_check_pointer(out, call, "out");
     return status ? status : tally_buffer_open(context, TALLY_MEM_NATIVE, handle, bytes, out);
 }
 
 static tally_status wrap_queue(tally_context *context, const char *name, void *handle, const char *call, tally_queue **out) {
+    if (out) *out = NULL;
     tally_status status = check_backend(context, name, call);
     if (!status) status = tally_check_pointer(out, call, "out");
     return status ? status : tally_queue_open(context, 1, handle, out);
@@ -70,6 +73,7 @@ tally_status tally_context_create_cuda(struct CUctx_st *native, tally_context **
 }
 
 tally_status tally_buffer_wrap_cuda(tally_context *context, unsigned long long pointer, uint64_t bytes, tally_buffer **out) {
+    if (out) *out = NULL;
     const tally_status status = tally_check_pointer((void *)(uintptr_t)pointer, "tally_buffer_wrap_cuda", "pointer");
     return status ? status : wrap_buffer(context, "cuda", (void *)(uintptr_t)pointer, bytes, "tally_buffer_wrap_cuda", out);
 }
@@ -95,16 +99,19 @@ tally_status tally_queue_get_cuda(const tally_queue *queue, struct CUstream_st *
 /* ---- OpenCL ------------------------------------------------------------------------------------------------------- */
 
 tally_status tally_context_create_opencl(struct _cl_context *native, struct _cl_device_id *device, tally_context **out) {
+    if (out) *out = NULL;
     const tally_status status = tally_check_pointer(device, "tally_context_create_opencl", "device");
     return status ? status : open_native("opencl", native, device, "tally_context_create_opencl", out);
 }
 
 tally_status tally_buffer_wrap_opencl(tally_context *context, struct _cl_mem *memory, tally_buffer **out) {
+    if (out) *out = NULL;
     const tally_status status = tally_check_pointer(memory, "tally_buffer_wrap_opencl", "memory");
     return status ? status : wrap_buffer(context, "opencl", memory, 0, "tally_buffer_wrap_opencl", out);
 }
 
 tally_status tally_queue_wrap_opencl(tally_context *context, struct _cl_command_queue *native, tally_queue **out) {
+    if (out) *out = NULL;
     const tally_status status = tally_check_pointer(native, "tally_queue_wrap_opencl", "native");
     return status ? status : wrap_queue(context, "opencl", native, "tally_queue_wrap_opencl", out);
 }

@@ -32,12 +32,14 @@ tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void
 }
 
 tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_buffer_create");
     if (!status) status = tally_check_pointer(out, "tally_buffer_create", "out");
     return status ? status : tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, out);
 }
 
 tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_buffer_wrap_host");
     if (!status) status = tally_check_pointer(memory, "tally_buffer_wrap_host", "memory");
     if (!status) status = tally_check_pointer(out, "tally_buffer_wrap_host", "out");
@@ -85,6 +87,7 @@ tally_status tally_queue_open(tally_context *context, int wrap, void *native, ta
 }
 
 tally_status tally_queue_create(tally_context *context, tally_queue **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_queue_create");
     if (!status) status = tally_check_pointer(out, "tally_queue_create", "out");
     return status ? status : tally_queue_open(context, 0, NULL, out);
@@ -140,6 +143,7 @@ static tally_status check_event(const tally_event *event, const tally_context *c
 }
 
 tally_status tally_event_create(tally_context *context, tally_event **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_event_create");
     if (!status) status = tally_check_pointer(out, "tally_event_create", "out");
     if (status) return status;

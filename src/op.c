@@ -46,10 +46,15 @@ static tally_status check_expression(const char *op, const char *part, const cha
     char open[64];
     size_t depth = 0;
     for (const char *c = text; *c; c++) {
-        if (strchr("{};#\\\"'`$@", *c) || (unsigned char)*c < ' ' || (unsigned char)*c > '~' || !strncmp(c, "//", 2) ||
-            !strncmp(c, "/*", 2))
-            return tally_fail(TALLY_E_ARGUMENT, CALL ": op %s: %s%s%s: '%.100s': '%c' is in no expression", op, part, of, name,
-                              text, *c >= ' ' && *c <= '~' ? *c : '?');
+        const char *found = !strncmp(c, "//", 2) || !strncmp(c, "/*", 2) ? "a comment"
+                            : *c == 0x7f || (unsigned char)*c < ' '      ? "a line break or control character"
+                            : (unsigned char)*c > '~'                    ? "a character that is not ASCII"
+                                                                         : NULL;
+        const char character[] = {'\'', *c, '\'', 0};
+        if (!found && strchr("{};#\\\"'`$@", *c)) found = character;
+        if (found)
+            return tally_fail(TALLY_E_ARGUMENT, CALL ": op %s: %s%s%s: '%.100s': %s is in no expression", op, part, of, name,
+                              text, found);
         if (*c == '(' || *c == '[') {
             if (depth == sizeof(open)) break;
             open[depth++] = *c == '(' ? ')' : ']';
@@ -181,6 +186,7 @@ static size_t move_all(tally_custom_op *op, char *block) {
 }
 
 tally_status tally_op_create(const tally_op_desc *given, tally_custom_op **out) {
+    if (out) *out = NULL;
     tally_status status = tally_check_pointer(given, CALL, "desc");
     if (!status) status = tally_check_pointer(out, CALL, "out");
     if (status) return status;

@@ -98,6 +98,7 @@ uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n) {
 }
 
 tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out) {
+    if (out) *out = NULL;
     tally_reduce_desc desc;
     tally_spec spec;
     void *program;

@@ -146,14 +146,49 @@ static void test_garbage_handles(void **unused) {
     SOUND();
 }
 
+/* What could not be made is NULL, so that it can be destroyed. */
+static void test_null_after_failure(void **unused) {
+    (void)unused;
+    float x = 1;
+    void *const garbage = &x;
+    union {
+        void *any;
+        tally_context *context;
+        tally_buffer *buffer;
+        tally_queue *queue;
+        tally_plan *plan;
+        tally_event *event;
+        tally_feed *feed;
+        tally_custom_op *op;
+    } made;
+#define EXPECT_NULL(member, call)                                                                                              \
+    made.any = garbage;                                                                                                        \
+    assert_true((call) != TALLY_OK);                                                                                           \
+    assert_null(made.member)
+    EXPECT_NULL(context, tally_context_create("none such", &made.context));
+    EXPECT_NULL(buffer, tally_buffer_create(NULL, 4, &made.buffer));
+    EXPECT_NULL(buffer, tally_buffer_wrap_host(NULL, &x, 4, &made.buffer));
+    EXPECT_NULL(queue, tally_queue_create(NULL, &made.queue));
+    EXPECT_NULL(event, tally_event_create(NULL, &made.event));
+    EXPECT_NULL(plan, tally_plan_create(NULL, NULL, &made.plan));
+    EXPECT_NULL(feed, tally_feed_create(NULL, NULL, &made.feed));
+    EXPECT_NULL(op, tally_op_create(NULL, &made.op));
+    EXPECT_NULL(context, tally_context_create_cuda(NULL, &made.context));
+    EXPECT_NULL(buffer, tally_buffer_wrap_cuda(NULL, 0, 4, &made.buffer));
+    EXPECT_NULL(queue, tally_queue_wrap_cuda(NULL, NULL, &made.queue));
+    EXPECT_NULL(context, tally_context_create_opencl(NULL, NULL, &made.context));
+    EXPECT_NULL(buffer, tally_buffer_wrap_opencl(NULL, NULL, &made.buffer));
+    EXPECT_NULL(queue, tally_queue_wrap_opencl(NULL, NULL, &made.queue));
+}
+
 /* A handle of one kind where another is wanted. */
 static void test_handles_of_another_kind(void **unused) {
     (void)unused;
-    side s;
+    side s, made = {0};
     float x = 1;
     open_side(&s, "stub");
     BAD(tally_queue_wait((tally_queue *)s.in), "tally_queue_wait", "queue");
-    BAD(tally_queue_create((tally_context *)s.queue, &s.queue), "tally_queue_create", "context");
+    BAD(tally_queue_create((tally_context *)s.queue, &made.queue), "tally_queue_create", "context");
     BAD(tally_reduce((tally_plan *)s.feed, s.queue, s.in, 1, s.out), "tally_reduce", "plan");
     BAD(tally_reduce(s.plan, (tally_queue *)s.plan, s.in, 1, s.out), "tally_reduce", "queue");
     BAD(tally_reduce(s.plan, s.queue, (tally_buffer *)s.queue, 1, s.out), "tally_reduce", "in");
@@ -222,6 +257,7 @@ const core_test handle_tests[] = {
     {"NULL: names and contexts", test_null_of_names_and_contexts},
     {"NULL: objects", test_null_of_objects},
     {"garbage handles", test_garbage_handles},
+    {"NULL after a failure", test_null_after_failure},
     {"handles of another kind", test_handles_of_another_kind},
     {"handles of another context", test_handles_of_another_context},
     {"native handles", test_native_handles},

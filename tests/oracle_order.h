@@ -375,7 +375,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     case TALLY_VAR:
     case TALLY_STD: {
         const REAL ddof = (REAL)what->params[0], left = count - ddof;
-        first = isfinite(a[1]) ? (a[3] - a[2] * (a[2] / a[0])) / (left > 0 ? left : 0) : (REAL)NAN;
+        first = isfinite(a[1]) ? (a[3] - a[2] * (a[2] / a[0])) / (left <= 0 ? 0 : left) : (REAL)NAN;
         if (what->op == TALLY_STD) first = MATH(sqrt)(first);
         break;
     }

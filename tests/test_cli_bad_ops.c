@@ -106,10 +106,6 @@ void test_bad_items(void **unused) {
         {"reduce sum --dtype i32 --acc f64 items.raw", {"--acc is f64", "sum of i32"}, NULL, NULL},
         {"reduce sum --dtype i32 --accuracy compensated items.raw", {"sum of i32", "'compensated'"}, NULL, NULL},
         {"reduce max --dtype f32 --accuracy compensated items.raw", {"max of f32", "'compensated'"}, NULL, NULL},
-        {"reduce min,max --dtype f32 --variant sequential items.raw",
-         {"items.raw", "sequential", "canonical order"},
-         NULL,
-         NULL},
     };
     need_device();
     write_file("items.raw", x, sizeof(x));

@@ -65,6 +65,7 @@ static void expect_all(const char *rest, const forms *f) {
         if (strcmp(text_member(o, "value"), f->values[i]))
             fail_msg("%s: value %u is %s, not %s", words, i, text_member(o, "value"), f->values[i]);
         assert_string_equal(text_member(o, "dtype"), f->name);
+        assert_non_null(text_member(o, "result_dtype"));
         json_object_put(o);
     }
 }

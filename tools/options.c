@@ -28,7 +28,8 @@ const option_row option_table[OPTION_COUNT] = {
     {'t', "dtype", "TYPE", AT(dtype),
      "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default"},
     {'v', "variant", "NAME", AT(variant),
-     "how to reduce (tally variants); auto is the default; study takes a list, and else all"},
+     "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
+     "takes a list, and else all"},
     {'a', "acc", "TYPE", AT(acc),
      "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
      "i64, u64"},
@@ -37,7 +38,8 @@ const option_row option_table[OPTION_COUNT] = {
      "not grow with n"},
     {'u', "out", "TYPE", AT(out), "convert the result to TYPE; of a single operator"},
     {'e', "param", "NAME=X", AT(params),
-     "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME"},
+     "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
+     "or, as NAME:TYPE=X, of another type of accumulators"},
     {'L', "load", "EXPR", AT(load),
      "one's own operator, in C: the value of the item x, whose index is i (y, z, w: items of further "
      "inputs)"},

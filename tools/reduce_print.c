@@ -61,6 +61,7 @@ static void print_json(const reduce_request *r, char *const *files, const reduce
     json_object *line = json_object_new_object();
     json_object_object_add(line, "op", cli_json_text(name_of(r, want)));
     json_object_object_add(line, "dtype", cli_json_text(tally_dtype_name(o->in)));
+    json_object_object_add(line, "result_dtype", cli_json_text(tally_dtype_name(find_value(o, want->term, 0)->dtype)));
     json_object_object_add(line, "n", json_object_new_uint64(o->n));
     if (!is_index(want)) {
         json_object_object_add(line, "value", value_json(o, want->term));

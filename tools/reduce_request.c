@@ -133,19 +133,30 @@ static cli_exit understand_names(const cli_options *o, reduce_request *r) {
         return cli_usage("--accuracy %s: unknown level; there are %s", o->accuracy, cli_accuracy_names().text);
     if (o->variant && !variant_exists(o->variant))
         return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names().text);
+    tally_variant_info info;
+    for (size_t i = 0; o->variant && tally_variant_get(i, &info) == TALLY_OK; i++)
+        if (strcmp(info.name, o->variant) == 0 && !info.canonical)
+            return cli_usage(
+                "--variant %s: does not combine in the canonical order, which files are reduced in; study takes it",
+                o->variant);
     return CLI_DONE;
 }
 
-/* NAME=VALUE. */
-static cli_exit understand_param(const char *text, reduce_request *r) {
+/* NAME=VALUE, NAME:TYPE=VALUE. */
+static cli_exit understand_param(const char *text, bool is_custom, reduce_request *r) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
     const double value = equals ? strtod(equals + 1, &end) : 0;
     if (!equals || equals == text || end == equals + 1 || *end)
         return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
-    char *name = strndup(text, (size_t)(equals - text));
+    char *name = strndup(text, (size_t)(equals - text)), *type = name ? strchr(name, ':') : NULL;
     if (!name) return cli_report("out of memory"), CLI_FAILED;
-    r->params[r->param_count++] = (tally_op_param){.name = name, .value = value};
+    tally_op_param *param = &r->params[r->param_count++];
+    *param = (tally_op_param){.name = name, .value = value};
+    if (type) *type++ = 0;
+    if (type && !is_custom) return cli_usage("--param %s: only parameters of --load have a type", text);
+    if (type && !accumulator_exists(type, &param->type))
+        return cli_usage("--param %s: unknown type of a parameter; there are %s", text, cli_acc_names().text);
     for (uint32_t i = 0; i + 1 < r->param_count; i++)
         if (strcmp(r->params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
     return CLI_DONE;
@@ -170,7 +181,8 @@ cli_exit reduce_understand(const cli_options *options, int count, char *const *o
     if (custom && count && tally_op_from_name(operands[0], &op) == TALLY_OK && access(operands[0], F_OK))
         return cli_usage("reduce %s: with --load there is no other operator, and there is no file of that name", operands[0]);
     cli_exit code = understand_names(options, r);
-    for (int i = 0; i < options->param_count && code == CLI_DONE; i++) code = understand_param(options->params[i], r);
+    for (int i = 0; i < options->param_count && code == CLI_DONE; i++)
+        code = understand_param(options->params[i], options->load != NULL, r);
     if (code == CLI_DONE) code = custom ? reduce_understand_custom(options, r) : understand_ops(options, operands[0], r);
     r->file_count = custom ? count : count - 1;
     r->files = custom ? operands : operands + 1;

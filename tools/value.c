@@ -204,7 +204,8 @@ static json_object *part_json(tally_dtype dtype, const void *value) {
     if (w.kind == UNSIGNED) return json_object_new_uint64(w.natural);
     if (!isfinite(w.number)) return json_object_new_string(non_finite(w.number));
     char text[48];
-    const int n = snprintf(text, sizeof(text), "%.*g", format_of(dtype).digits, w.number);
+    /* Readers have no narrower float than f32. */
+    const int n = snprintf(text, sizeof(text), "%.*g", dtype == TALLY_F64 ? 17 : 9, w.number);
     /* "-0" would be read as an integer, and lose its sign. */
     if (!strpbrk(text, ".e")) snprintf(text + n, sizeof(text) - (size_t)n, ".0");
     return json_object_new_double_s(w.number, text);

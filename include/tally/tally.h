@@ -3,7 +3,8 @@
  * tally: parallel reductions on any vendor's device through OpenCL and on NVIDIA through CUDA, with the same bits on all.
  *
  * Every function that can fail returns a tally_status; TALLY_OK is 0. After a failure tally_last_error() holds one line of
- * text for the calling thread. The library never prints, never exits and never changes the caller's data.
+ * text for the calling thread, and what *_create and *_wrap_* make is NULL. The library never prints, never exits and never changes the
+ * caller's data. (Drivers may print: POCL's compiler writes "1 error generated." to stderr.)
  *
  * Words: a *context* is an opened device; a *buffer* is device memory; a *queue* is a CUDA stream or an OpenCL command queue;
  * a *plan* is a reduction made ready to run (compiled, its workspace taken). Contexts may be shared between threads, plans may
