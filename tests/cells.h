@@ -27,8 +27,8 @@ typedef struct cell {
 /* The cells of these devices; the array is the caller's to free. TALLY_TEST_SHARE=K/N in the environment makes them each Nth of those there
  * would be, from the Kth on, so that several programs can share a long run. */
 cell *cells_create(const place *places, int count, size_t *cells);
-/* Whether this run has what there is once, whatever the cells: the first share. */
-int cells_are_first_share(void);
+/* Whether this run has the test of this number: those that are no cells are shared out too. */
+int cells_share_has(size_t test);
 
 /* Whether the tests that go through ops and dtypes on the default variant take this pair too: all do, but in a run that must be short. */
 int cells_want_pair(tally_op op, tally_dtype in);
