@@ -13,7 +13,7 @@
 
 #include "core.h"
 
-const char *tally_kernel_source_core(const char *stem); /* src/arithmetic.h, embedded by the build */
+const char *tally_kernel_source_core(const char *stem); /* src/arithmetic.h, src/vectors.h; embedded by the build */
 
 static const char *const input_names[TALLY_MAX_INPUTS] = {"x", "y", "z", "w"};
 
@@ -403,6 +403,7 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     write_bytes_sum(file, spec);
     write_lane_arrays(file, spec);
     write_source(file, spec);
+    fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
 }
 
