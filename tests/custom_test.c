@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: every type of parameters and of items, four inputs, an operator destroyed before its plan; what
- * a wrong expression says, and what cannot be asked for.
+ * Operators of one's own on a real device: every type of parameters and of items, one that is not commutative, four inputs, an operator
+ * destroyed before its plan; what a wrong expression says, and what cannot be asked for.
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "direct.h"
+#include "patterns.h"
 
 /* ---- types ---------------------------------------------------------------------------------------------------------------- */
 
@@ -36,6 +38,69 @@ static void test_param_types(void **state) {
     assert_int_equal(got, 3 * (wide ? 63 : 31));
     tally_op_destroy(op);
 }
+
+/* ---- left and right --------------------------------------------------------------------------------------------------------- */
+
+/* The maps x -> scale * x + shift, modulo 2^32: an operator that is not commutative, so that an exchange of operands shows. */
+typedef struct affine {
+    uint32_t scale, shift;
+} affine;
+
+static void load_affine(void *acc, const void *const *items, uint64_t i) {
+    const uint32_t x = ((const uint32_t *)items[0])[i];
+    *(affine *)acc = (affine){2 * x + 1, x ^ 5};
+}
+
+static void compose_affine(void *a, const void *b) {
+    affine *left = a;
+    const affine *right = b;
+    left->shift += left->scale * right->shift;
+    left->scale *= right->scale;
+}
+
+static void expect_composed(tally_context *context, const tally_reduce_desc *desc, uint64_t n) {
+    static const affine same = {1, 0};
+    static const canonical_op reference = {sizeof(affine), &same, load_affine, compose_affine};
+    uint32_t *x = malloc(n * sizeof *x), got;
+    affine expected;
+    const void *const items[] = {x};
+    for (uint64_t i = 0; i < n; i++) x[i] = (uint32_t)(pattern_random(i) >> 32);
+    direct_reduce(context, desc, NULL, items, n, &got);
+    canonical_reduce(&reference, items, n, &expected);
+    direct_expect_bits(&got, &expected.shift, sizeof got, desc->variant, n);
+    free(x);
+}
+
+/* Every canonical variant, its own groups and small ones, whose partials are many: short chunks, whole ones, trees of both. */
+static void test_left_and_right(void **state) {
+    static const uint64_t sizes[] = {2, 129, 4096, 4097, 20000, 300007, 1000003};
+    static const uint32_t groups[] = {0, 32};
+    static const tally_op_field fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
+                                            {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"}};
+    tally_context *context = direct_context(state);
+    tally_custom_op *op = direct_op(
+        &(tally_op_desc){.name = "affine", .fields = fields, .field_count = 2, .finish = "a.shift", .out = TALLY_U32});
+    tally_reduce_desc desc = direct_desc(op, TALLY_U32);
+    unsigned ran = 0;
+    for (size_t v = 0; v < tally_variant_count(); v++)
+        for (size_t g = 0; g < TALLY_ARRAY_LENGTH(groups); g++) {
+            tally_variant_info info;
+            tally_plan *plan = NULL;
+            MUST(tally_variant_get(v, &info));
+            if (!info.canonical) continue;
+            desc.variant = info.name;
+            desc.group_items = groups[g];
+            if (tally_plan_create(context, &desc, &plan) == TALLY_OK) {
+                ran++;
+                for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) expect_composed(context, &desc, sizes[s]);
+            }
+            tally_plan_destroy(plan);
+        }
+    assert_true(ran >= 2);
+    tally_op_destroy(op);
+}
+
+/* ---- types of items --------------------------------------------------------------------------------------------------------- */
 
 typedef struct typed_case {
     tally_dtype in;
@@ -224,6 +289,7 @@ static void test_refused(void **state) {
 
 const device_test custom_tests[] = {
     {"custom: types of parameters", test_param_types},
+    {"custom: left and right", test_left_and_right},
     {"custom: types of items", test_types},
     {"custom: four inputs", test_four_inputs},
     {"custom: destroyed first", test_op_destroyed_first},
