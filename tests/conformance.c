@@ -2,12 +2,13 @@
 /*
  * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
  * and the tests of conformance.h, on every device of every backend. See places.h for the environment. An argument is a pattern of the
- * names of the tests to run, with * and ?. With --only-compile nothing runs, but TALLY_CACHE_DIR is filled for a run to come: many programs
- * can do that at a time, while those that run on one GPU take turns.
+ * names of the tests to run, with * and ?. With --only-compile before it nothing runs, but TALLY_CACHE_DIR is filled for a run to come: many
+ * programs can do that at a time.
  */
 #define _XOPEN_SOURCE 700
 #include "conformance.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +123,8 @@ int main(int argc, char **argv) {
     choose_method(argv);
     if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--only-method") == 0) return only_method();
-    const int only_compile = argc == 2 && strcmp(argv[1], "--only-compile") == 0;
-    const char *only = argc == 2 && !only_compile ? argv[1] : NULL;
+    const int only_compile = argc > 1 && strcmp(argv[1], "--only-compile") == 0;
+    const char *only = argc == 2 + only_compile ? argv[1 + only_compile] : NULL;
     if (only) cmocka_set_test_filter(only);
     static place places[MAX_PLACES];
     static char names[MAX_PLACES * 128][96];
@@ -131,7 +132,8 @@ int main(int argc, char **argv) {
     const int place_count = places_open(places);
     if (place_count < 0) return 1;
     cell *cells = cells_create(places, place_count, &count);
-    for (size_t c = 0; c < count && only_compile; c++) cell_compile(&cells[c]);
+    for (size_t c = 0; c < count && only_compile; c++)
+        if (!only || fnmatch(only, cells[c].name, 0) == 0) cell_compile(&cells[c]);
     if (only_compile) return 0;
     suite s = {0};
     for (int p = 0; p < place_count; p++) add_device_tests(&s, &places[p], names, &used);
