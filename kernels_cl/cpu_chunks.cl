@@ -85,5 +85,9 @@ KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *pa
         counter_push(level, chunks++, chunk_partial(in, base + i, min((u64)CHUNK_ITEMS, end - i)));
         EACH_INPUT(TO_NEXT)
     }
-    store(counter_value(level, chunks), n, params, partials + first + group, out + out_offset, last);
+    store(counter_value(level, chunks), n, params, partials + first + group, out + out_offset, last == ALONE);
+#ifdef ORDER
+    if (last == TOGETHER && arrives_last(partials))
+        store(run_value(partials, first, first + get_num_groups(0)), n, params, partials, out + out_offset, ALONE);
+#endif
 }

@@ -59,6 +59,17 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     return counter_value(level, blocks);
 }
 
+#ifdef ORDER
+/* Whether all other groups have stored their partials: then this one sees them, and no group after it. Slot 0, which is 0 between
+ * launches, counts them. */
+INLINE bool arrives_last(GLOBAL ACC *partials) {
+    GLOBAL u32 *arrived = (GLOBAL u32 *)partials;
+    if (__atomic_fetch_add(arrived, 1U, __ATOMIC_ACQ_REL) != (u32)get_num_groups(0) - 1U) return false;
+    *arrived = 0;
+    return true;
+}
+#endif
+
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                          u64 out_offset, u32 last, u64 n, const PARAMS params) {
     const u64 item = get_local_id(0);

@@ -132,6 +132,7 @@ typedef struct tally_variant {
     tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
+    bool together;               /* where memory is ordered between groups, the last of them finishes: no second launch */
     uint32_t large_group_items;  /* for plans of at least TALLY_LARGE_BYTES; 0: as the rest */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 items */
@@ -330,8 +331,9 @@ tally_status tally_probe(tally_context *context);
  * defined in the programs of the variants whose stem says `used`; NULL: in every program. */
 typedef struct tally_feature {
     const char *name, *stem, *used;
-    bool on_cpus; /* CPUs are tried too */
+    unsigned classes; /* bit 1 << tally_device_class: where it is tried */
 } tally_feature;
+enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER };
 extern const tally_feature tally_features[];
 
 /* Finds the context's features. Called with the context's lock held. */
@@ -347,7 +349,8 @@ struct tally_plan {
     tally_context *context;
     tally_spec spec;
     uint64_t max_n;
-    uint64_t run; /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
+    uint64_t run;  /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
+    bool together; /* the last group of a launch finishes; the workspace's first slot counts them, and is 0 between launches */
     void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
     void *host;   /* TALLY_STAGE_HOST: the partials */
@@ -360,6 +363,10 @@ typedef struct tally_geometry {
 } tally_geometry;
 
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n);
+
+/* What the groups of tally_partials leave: a partial each; the result, by the only group there is; a partial each and, by the last of them
+ * that is done, the result. The kernels' argument `last`. */
+enum { TALLY_LAST_NONE, TALLY_LAST_ALONE, TALLY_LAST_TOGETHER };
 
 /* Where a stage writes: a slot of accumulators, or (result) the finished value at an item offset. */
 typedef struct tally_target {
@@ -375,9 +382,10 @@ typedef struct tally_source {
     uint64_t base;
 } tally_source;
 
-/* Enqueue one stage each. to->result needs a single group in tally_plan_partials. `n` of tally_plan_finish: items in the whole input. */
+/* Enqueue one stage each. to.result needs a single group in tally_plan_partials. `together`: where the last of the groups puts the result;
+ * NULL: nowhere. `n` of tally_plan_finish: items in the whole input. */
 tally_status tally_plan_partials(tally_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_geometry geometry,
-                                 tally_target to);
+                                 tally_target to, const tally_target *together);
 tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n, tally_target to);
 
 /* Errors: E_ARGUMENT naming `call`. */

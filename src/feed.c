@@ -156,7 +156,7 @@ static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *cons
     for (uint32_t k = 0; k < input_count(feed); k++) source.mem[k] = items[k]->mem;
     tally_status status =
         tally_plan_partials(feed->plan, queue->handle, &source, n, (tally_geometry){.groups = spans, .run = feed->plan->run},
-                            (tally_target){.mem = feed->levels[0]->mem, .offset = feed->counts[0]});
+                            (tally_target){.mem = feed->levels[0]->mem, .offset = feed->counts[0]}, NULL);
     feed->counts[0] += spans;
     feed->added += n;
     for (int i = 0; i < LEVELS && feed->counts[i] == FAN_IN && !status; i++) {

@@ -69,7 +69,20 @@ static uint64_t workspace_items(const tally_plan *plan) {
     }
     /* The groups of runs do not grow evenly with n. */
     const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
-    return plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? most : groups;
+    return (plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? most : groups) + plan->together;
+}
+
+/* The count of groups that are done, which the last of them clears again. */
+static tally_status clear_count(tally_plan *plan) {
+    static const uint32_t zero;
+    const tally_backend *backend = plan->context->backend;
+    void *queue = NULL;
+    tally_status status = backend->queue_open(plan->context->device, 0, NULL, &queue);
+    if (status) return status;
+    status = backend->copy_in(queue, plan->workspace->mem, 0, &zero, sizeof(zero));
+    const tally_status waited = backend->queue_wait(queue);
+    backend->queue_close(plan->context->device, queue);
+    return status ? status : waited;
 }
 
 static uint64_t log2_ceil(uint64_t n) {
@@ -127,8 +140,10 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
     if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
         status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
+    plan->together = spec.variant->together && (context->features & 1u << TALLY_FEATURE_ORDER);
     const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
+    if (!status && plan->together) status = clear_count(plan);
     if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     if (status)

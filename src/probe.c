@@ -96,13 +96,17 @@ tally_status tally_probe(tally_context *context) {
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
+#define ON(id) (1u << TALLY_CLASS_##id)
+
 const tally_feature tally_features[] = {
     /* NVIDIA's inline assembly in OpenCL: shuffles, barriers of a warp, atomics on floats. A CPU has none, and POCL prints the
      * compiler's complaint. */
-    {"PTX", "feature_ptx", NULL, false},
+    [TALLY_FEATURE_PTX] = {"PTX", "feature_ptx", NULL, ON(GPU) | ON(OTHER)},
     /* Registers exchanged within an OpenCL sub-group. */
-    {"SUBGROUPS", "feature_subgroups", "group_value", true},
-    {NULL, NULL, NULL, false},
+    [TALLY_FEATURE_SUBGROUPS] = {"SUBGROUPS", "feature_subgroups", "group_value", ON(GPU) | ON(OTHER) | ON(CPU)},
+    /* Memory that is ordered between the groups of a launch. */
+    [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", "arrives_last", ON(CPU)},
+    {NULL, NULL, NULL, 0},
 };
 
 enum { TRIAL_ITEMS = 64 };
@@ -153,7 +157,7 @@ static bool has_feature(tally_context *context, const char *stem) {
 }
 
 void tally_find_features(tally_context *context) {
-    const bool cpu = context->info.device_class == TALLY_CLASS_CPU;
+    const unsigned class = 1u << context->info.device_class;
     for (size_t i = 0; tally_features[i].name; i++)
-        if ((!cpu || tally_features[i].on_cpus) && has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
+        if ((tally_features[i].classes & class) && has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
 }

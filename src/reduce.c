@@ -15,10 +15,11 @@
 #define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
 
 tally_status tally_plan_partials(tally_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_geometry geometry,
-                                 tally_target to) {
+                                 tally_target to, const tally_target *together) {
     const tally_spec *spec = &plan->spec;
-    const uint64_t first = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
-    const uint32_t last = to.result;
+    const tally_target *result = together ? together : &to;
+    const uint64_t first = to.result ? 0 : to.offset, out_offset = result->result ? result->offset : 0;
+    const uint32_t last = together ? TALLY_LAST_TOGETHER : to.result ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
     tally_arg args[MAX_ARGS];
     uint32_t count = 0;
     for (uint32_t k = 0; k < spec->inputs; k++) {
@@ -26,8 +27,8 @@ tally_status tally_plan_partials(tally_plan *plan, void *queue, const tally_sour
         args[count++] = VALUE(in->offset[k]);
     }
     args[count++] = (tally_arg){.value = plan->params, .bytes = spec->param.bytes};
-    const tally_arg rest[] = {VALUE(in->base), VALUE(n),    VALUE(geometry.run), MEM(to.mem),
-                              VALUE(first),    MEM(to.mem), VALUE(out_offset),   VALUE(last)};
+    const tally_arg rest[] = {VALUE(in->base), VALUE(n),         VALUE(geometry.run), MEM(to.mem),
+                              VALUE(first),    MEM(result->mem), VALUE(out_offset),   VALUE(last)};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rest); i++) args[count++] = rest[i];
     return plan->context->backend->launch(queue, plan->partials_kernel, geometry.groups, spec->group_items, count, args);
 }
@@ -48,7 +49,8 @@ static tally_status finish_by_atomics(tally_plan *plan, void *queue, const tally
     void *sum = plan->workspace->mem;
     const tally_arg args[] = {MEM(sum)};
     tally_status status = plan->context->backend->launch(queue, plan->init_kernel, 1, 1, TALLY_ARRAY_LENGTH(args), args);
-    if (!status) status = tally_plan_partials(plan, queue, in, n, tally_plan_geometry(plan, n), (tally_target){.mem = sum});
+    if (!status)
+        status = tally_plan_partials(plan, queue, in, n, tally_plan_geometry(plan, n), (tally_target){.mem = sum}, NULL);
     return status ? status : tally_plan_finish(plan, queue, sum, n ? 1 : 0, n, result);
 }
 
@@ -56,9 +58,12 @@ static tally_status finish_by_launch(tally_plan *plan, void *queue, const tally_
     const tally_geometry geometry = tally_plan_geometry(plan, n);
     /* A single group writes the result itself. */
     if (geometry.groups == 1 && plan->spec.variant->stage != TALLY_STAGE_SCRATCH)
-        return tally_plan_partials(plan, queue, in, n, geometry, result);
+        return tally_plan_partials(plan, queue, in, n, geometry, result, NULL);
     void *partials = plan->workspace->mem;
-    const tally_status status = tally_plan_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials});
+    /* The first slot counts the groups that are done. */
+    if (plan->together)
+        return tally_plan_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
+    const tally_status status = tally_plan_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
     return status ? status : tally_plan_finish(plan, queue, partials, n ? geometry.groups : 0, n, result);
 }
 
@@ -68,7 +73,7 @@ static tally_status finish_on_host(tally_plan *plan, void *queue, const tally_so
     const tally_geometry geometry = tally_plan_geometry(plan, n);
     void *partials = plan->workspace->mem;
     const uint64_t acc_bytes = plan->spec.acc.bytes;
-    tally_status status = tally_plan_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials});
+    tally_status status = tally_plan_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
     if (!status) status = backend->copy_out(queue, partials, 0, plan->host, geometry.groups * acc_bytes);
     if (!status) status = backend->queue_wait(queue);
     if (status) return status;

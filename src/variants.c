@@ -81,6 +81,7 @@ static const tally_variant variants[] = {
         .classes = ON(CPU),
         .min_group_items = 1,
         .max_group_items = 1,
+        .together = true,
         .local_accumulators = 0,
     },
 };

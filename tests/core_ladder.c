@@ -183,15 +183,72 @@ static void expect_features(const char *select, const char *line) {
     stub.fail_at = 0;
 }
 
+/* Where memory is ordered between groups, the last of them finishes: one launch for any n, and the count is as it was. */
+static void test_one_launch(void **unused) {
+    (void)unused;
+    enum { ITEMS = 300007 };
+    static const uint64_t sizes[] = {0, 1, 4096, 8 * 4096, 8 * 4096 + 1, ITEMS};
+    const oracle_case what = {.op = TALLY_SUM, .in = TALLY_F32};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = ITEMS};
+    float verdicts[64], *items = malloc(ITEMS * sizeof *items);
+    const void *const host[] = {items};
+    assert_non_null(items);
+    pattern_fill(PATTERN_WIDE, TALLY_F32, items, ITEMS);
+    for (int i = 0; i < 64; i++) verdicts[i] = 1;
+    stub.verdicts = verdicts;
+    side s;
+    tally_buffer *from, *out;
+    tally_plan *plan;
+    open_side(&s, "stub:beta");
+    MUST(tally_buffer_create(s.context, ITEMS * sizeof *items, &from));
+    MUST(tally_buffer_create(s.context, sizeof(float), &out));
+    MUST(tally_buffer_write(s.queue, from, 0, items, ITEMS * sizeof *items));
+    MUST(tally_queue_wait(s.queue));
+    MUST(tally_plan_create(s.context, &desc, &plan));
+    assert_true(tally_plan_workspace_bytes(plan) <= 64 * 1024 + ITEMS / 512);
+    for (size_t i = 0; i < 2 * TALLY_ARRAY_LENGTH(sizes); i++) {
+        const uint64_t n = sizes[i % TALLY_ARRAY_LENGTH(sizes)];
+        oracle_result result = {{0}}, expected = {{0}};
+        const int calls = stub.calls;
+        MUST(tally_reduce(plan, s.queue, from, n, out));
+        assert_int_equal(stub.calls, calls + 1);
+        MUST(tally_buffer_read(s.queue, out, 0, &result, sizeof(float)));
+        MUST(tally_queue_wait(s.queue));
+        oracle_reduce_inputs(&what, host, n, &expected);
+        assert_memory_equal(&result, &expected, sizeof(float));
+    }
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(from);
+    tally_buffer_destroy(out);
+    free(items);
+    /* Each call that a plan makes may fail. */
+    int failed = 0;
+    for (int call = 1; call < 100; call++) {
+        stub.calls = 0;
+        stub.fail_at = call;
+        stub.fail_with = TALLY_E_DEVICE;
+        const tally_status status = tally_plan_create(s.context, &desc, &plan);
+        stub.fail_at = 0;
+        failed += status != TALLY_OK;
+        if (status) assert_null(plan);
+        tally_plan_destroy(plan);
+    }
+    assert_true(failed >= 6); /* two kernels, memory, a queue, a copy, a wait */
+    close_side(&s);
+    stub.verdicts = NULL;
+    SOUND();
+}
+
 static void test_features(void **unused) {
     (void)unused;
-    static const char has[] = "\nfeatures: SUBGROUPS\n", none[] = "\nfeatures: none\n";
+    static const char has[] = "\nfeatures: SUBGROUPS\n", cpu_has[] = "\nfeatures: SUBGROUPS, ORDER\n",
+                      none[] = "\nfeatures: none\n";
     float verdicts[64];
     for (int i = 0; i < 64; i++) verdicts[i] = 1;
     expect_features("stub:alpha", none); /* a backend without the stem */
     stub.verdicts = verdicts;
     expect_features("stub:alpha", has);
-    expect_features("stub:beta", has); /* a CPU is tried too */
+    expect_features("stub:beta", cpu_has);
     verdicts[63] = 0;
     expect_features("stub:alpha", none); /* one item that found it wrong */
     verdicts[63] = 1;
@@ -422,6 +479,7 @@ const core_test ladder_tests[] = {
     {"each call fails: steps and events", test_failures},
     {"host_finish alone blocks", test_blocking},
     {"features", test_features},
+    {"one launch", test_one_launch},
     {"depth", test_depth},
     {"factors", test_factors},
     {"steps that a device cannot take", test_refused_steps},

@@ -330,7 +330,7 @@ static const char *kernel_source(const char *stem) {
     size_t known = 0;
     if (strcmp(stem, "prelude") == 0) return stub_prelude;
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) known += strcmp(stem, shared[i]) == 0;
-    known += stub.verdicts && strcmp(stem, "feature_subgroups") == 0;
+    known += stub.verdicts && (strcmp(stem, "feature_subgroups") == 0 || strcmp(stem, "feature_order") == 0);
     for (size_t v = 0; v < tally_variant_count(); v++) {
         tally_variant_info info;
         known += tally_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;

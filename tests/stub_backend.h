@@ -34,7 +34,7 @@ typedef struct stub_state {
     int devices;            /* how many there are */
     stub_defect defect;     /* of all devices */
     const char *missing;    /* a stem that there is none of */
-    const float *verdicts;  /* what the trial of SUBGROUPS gives, 64 of them; NULL: it has no such stem */
+    const float *verdicts;  /* what the trials of SUBGROUPS and ORDER give, 64 of them; NULL: it has no such stems */
     int refuse_binaries;    /* the driver has changed: binaries load no more */
     int in_void;            /* the test is in a function that has no status to return */
     /* Read by the test. */

@@ -154,25 +154,42 @@ static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
 /* tally_partials(each input and its offset, params, base, n, run, partials, first, out, out_offset, last) */
 enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
 
+/* The last group's part, where the groups of one launch finish: slot 0 counts them. */
+static void finish_together(const job *j, const source *s, unsigned char *partials, uint64_t groups, void *count,
+                            void *result) {
+    static const uint32_t zero;
+    if (!partials || !count || !result) return;
+    if (memcmp(count, &zero, sizeof zero) != 0) stub_misuse("the count of groups that are done is not 0 before a launch");
+    unsigned char *accs = malloc(groups * j->acc);
+    if (!accs) abort();
+    memcpy(accs, partials, groups * j->acc);
+    combine(j, accs, groups);
+    j->module->result(accs, s->n, s->params, result);
+    free(accs);
+}
+
 static void run_partials(const job *j) {
     const stub_launch *l = j->l;
     const uint32_t k = 2 * j->inputs;
     source s = {.params = params_of(j, k + PARAMS), .base = number(j, k + BASE, 8), .n = number(j, k + N, 8)};
     const uint64_t run = number(j, k + RUN, 8), first = number(j, k + FIRST, 8), out_offset = number(j, k + OUT_OFFSET, 8);
-    const int last = (int)number(j, k + LAST, 4), canonical = j->variant->info.canonical;
+    const int last = number(j, k + LAST, 4) == TALLY_LAST_ALONE, together = number(j, k + LAST, 4) == TALLY_LAST_TOGETHER;
+    const int canonical = j->variant->info.canonical;
     for (uint32_t i = 0; i < j->inputs; i++) {
         s.in[i] = l->mem[2 * i] ? l->mem[2 * i]->bytes : NULL;
         s.offset[i] = number(j, 2 * i + 1, 8);
         if (!place_in(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
     }
     if (canonical)
-        check_run(j, run, s.base, last);
+        check_run(j, run, s.base, last || together);
     else if (s.base)
         stub_misuse("a piece that starts at %llu for a step of the ladder", (unsigned long long)s.base);
     const uint64_t share = group_share(j, s.n, run);
     if (last && l->groups != 1) stub_misuse("%llu groups write one result", (unsigned long long)l->groups);
     if (l->groups * share < s.n) stub_misuse("%llu items are left out", (unsigned long long)(s.n - l->groups * share));
     if (!s.params || l->groups * share < s.n) return;
+    if (together && (!j->variant->together || !first))
+        stub_misuse("%s: its groups do not finish together", j->variant->info.name);
     if (j->variant->stage == TALLY_STAGE_SCRATCH) {
         unsigned char *scratch =
             place_in(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
@@ -198,6 +215,10 @@ static void run_partials(const job *j) {
         if (to) memcpy(to, partial, j->acc);
         if (result) j->module->result(partial, s.n, s.params, result);
     }
+    if (together)
+        finish_together(j, &s, place_in(l->mem[k + PARTIALS], first, l->groups, j->acc, "partials"), l->groups,
+                        place_in(l->mem[k + PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
+                        place_in(l->mem[k + OUT], out_offset, 1, j->result, "results"));
 }
 
 /* ---- init and finish --------------------------------------------------------------------------------------------------- */
