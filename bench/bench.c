@@ -3,7 +3,6 @@
  * tally_bench: tally and its peers in one run, on the same memory: each result is checked against the known one, then the engines take
  * turns in blocks, and medians are reported.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -16,13 +15,15 @@
 #include "bench.h"
 
 #define MAX_SIZES 31
+#define LEAST_CEILING (UINT64_C(64) << 20)
 #define MAX_DEVICES 16
 
 typedef struct bench_options {
-    const char *select, *ops, *types, *peers; /* lists; NULL: every device, every peer */
+    const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, every peer */
     int exponents[MAX_SIZES], size_count;
     int blocks;
     int json, bar;
+    const char *plot; /* a file; NULL: none */
 } bench_options;
 
 /* Those that there are nothing but their own adapter for; each says itself which cases it takes. */
@@ -37,8 +38,8 @@ static int (*const peers[])(const bench_input *input, bench_engine *out) = {
 #ifdef TALLY_BENCH_COMPUTE
     compute_open,
 #endif
-#ifdef TALLY_BENCH_CUB
-    cub_open,
+#ifdef TALLY_BENCH_CUDA
+    cub_open,     thrust_open, cublas_open,
 #endif
 };
 
@@ -65,15 +66,29 @@ typedef struct bench_totals {
 
 static const char usage[] =
     "usage: tally_bench [--backend LIST] [--ops LIST] [--dtypes LIST] [--peers LIST] [--sizes LIST] [--blocks N] [--json] "
-    "[--bar]\n"
+    "[--cache LIST] [--plot FILE] [--bar]\n"
     "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
     "  --ops LIST      sum min max amax asum sumsq nrm2 dot argmin argmax iamax (default: sum)\n"
     "  --dtypes LIST   f32 f64 i32 (default: f32)\n"
-    "  --peers LIST    OpenMP CBLAS CLBlast Boost.Compute CUB, or none (default: those that are there)\n"
+    "  --peers LIST    OpenMP CBLAS CLBlast Boost.Compute CUB Thrust cuBLAS, or none (default: those that are there)\n"
     "  --sizes LIST    exponents of two, 1 to 30 (default: 16,20,24,26,28)\n"
+    "  --cache LIST    warm: the same items for each call; cold: others, that no cache has (default: warm)\n"
     "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15)\n"
     "  --json          one JSON object a line instead of the table\n"
+    "  --plot FILE     also charts of the bandwidths, as SVG\n"
     "  --bar           only the sizes that the project has speed bars for; exit 1 if one is missed or none applies\n";
+
+/* What cold calls pass through: many times the largest caches of today's GPUs (an H200's has 50 MiB). In so many calls that a graph may hold
+ * them: items of fewer than 128 KiB would stay in a cache even so. */
+#define COLD_BYTES (UINT64_C(512) << 20)
+#define MOST_COPIES 2048
+
+/* 0: these items cannot be cold, or (larger than half of COLD_BYTES) are always. */
+static uint64_t cold_copies(uint64_t bytes) {
+    const uint64_t copies = COLD_BYTES / bytes;
+    if (copies < 2 || bytes * MOST_COPIES < COLD_BYTES / 2) return 0;
+    return copies < MOST_COPIES ? copies : MOST_COPIES;
+}
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------- */
 
@@ -119,7 +134,7 @@ static int applies(const bench_bar *bar, const tally_device_info *device) {
 
 static void check_bars(const bench_report *r, bench_totals *totals) {
     const bench_input *in = r->input;
-    if (in->op != TALLY_SUM || in->in != TALLY_F32) return;
+    if (in->op != TALLY_SUM || in->in != TALLY_F32 || in->copies > 1) return;
     EACH_BAR(bar) {
         if (!applies(bar, in->device) || in->n < UINT64_C(1) << bar->first || in->n > UINT64_C(1) << bar->last) continue;
         int e = 0;
@@ -160,9 +175,12 @@ static int run_case(const bench_options *options, const bench_input *input, benc
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = input->op, .in = input->in, .max_n = input->n};
     int failed = 1;
     const int count = report.count = open_engines(options, input, engines);
-    if (!count || measure(engines, count, options->blocks, report.timings)) goto done;
+    if (!count || measure(engines, count, options->blocks, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
         if (check(input, &engines[e])) goto done;
+    /* Fewer are in a cache, or it is the launch that takes the time. */
+    if (report_bytes(input) >= LEAST_CEILING && tally_measure_read(input->context, report_bytes(input), &report.read))
+        goto done;
     if (tally_plan_create(input->context, &desc, &plan)) goto done;
     report.variant = tally_plan_variant(plan);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;
@@ -172,7 +190,7 @@ static int run_case(const bench_options *options, const bench_input *input, benc
         report_rows(&report);
     fflush(stdout);
     if (options->bar) check_bars(&report, totals);
-    failed = 0;
+    failed = options->plot ? figure_add(&report) : 0;
 done:
     tally_plan_destroy(plan);
     for (int e = 0; e < count; e++) engines[e].close(engines[e].state);
@@ -190,7 +208,7 @@ static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
 
 static int send_items(bench_input *input) {
     if (input->device->host_memory) return 0;
-    const uint64_t bytes = input->n * tally_dtype_bytes(input->in);
+    const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
     tally_queue *queue = NULL;
     tally_status status = tally_queue_create(input->context, &queue);
     for (int k = 0; !status && k < 2; k++) status = tally_buffer_write(queue, input->buffer[k], 0, input->host[k], bytes);
@@ -215,11 +233,23 @@ static void fail_case(bench_totals *totals) {
     totals->failed_cases++;
 }
 
-static void run_sizes(const bench_options *options, bench_input *input, void *const items[2], int largest,
-                      bench_totals *totals) {
+/* All operators of one size, on items that are warm or cold. */
+static void run_ops(const bench_options *options, bench_input *input, void *const items[2], bench_totals *totals) {
+    for (int k = 0; k < 2; k++) input_fill(input->in, items[k], input->n, input->copies, k);
+    if (send_items(input)) {
+        fail_case(totals);
+        return;
+    }
+    for (size_t o = 0; o < COUNT(known_ops); o++) {
+        if (!is_listed(options->ops, tally_op_name(known_ops[o]))) continue;
+        input->op = known_ops[o];
+        totals->cases++;
+        totals->failed_cases += run_case(options, input, totals);
+    }
+}
+
+static void run_sizes(const bench_options *options, bench_input *input, void *const items[2], bench_totals *totals) {
     const tally_device_info *device = input->device;
-    uint64_t last_n = UINT64_C(1) << largest;
-    for (int k = 0; k < 2; k++) input_fill(input->in, items[k], last_n, k);
     for (int i = 0; i < options->size_count; i++) {
         const int exponent = options->exponents[i];
         if (options->bar && !has_bar(device, exponent)) continue;
@@ -228,19 +258,17 @@ static void run_sizes(const bench_options *options, bench_input *input, void *co
             continue;
         }
         input->n = UINT64_C(1) << exponent;
-        input_set_extremes(input->in, items[0], last_n, input->n);
-        last_n = input->n;
-        if (send_items(input)) {
-            fail_case(totals);
-            continue;
-        }
-        for (size_t o = 0; o < COUNT(known_ops); o++) {
-            if (!is_listed(options->ops, tally_op_name(known_ops[o]))) continue;
-            input->op = known_ops[o];
-            totals->cases++;
-            totals->failed_cases += run_case(options, input, totals);
-        }
+        input->copies = 1;
+        if (is_listed(options->caches, "warm")) run_ops(options, input, items, totals);
+        input->copies = cold_copies(input->n * tally_dtype_bytes(input->in));
+        if (input->copies && is_listed(options->caches, "cold")) run_ops(options, input, items, totals);
     }
+}
+
+/* Bytes of one input at most. */
+static uint64_t input_bytes(const bench_options *options, tally_dtype in, int largest) {
+    const uint64_t bytes = (uint64_t)tally_dtype_bytes(in) << largest;
+    return bytes < COLD_BYTES && is_listed(options->caches, "cold") ? COLD_BYTES : bytes;
 }
 
 static void run_device(const bench_options *options, const char *select, void *const items[2], bench_totals *totals) {
@@ -263,11 +291,11 @@ static void run_device(const bench_options *options, const char *select, void *c
             if (options->exponents[i] > largest && fits(&info.device, known_types[t], options->exponents[i]))
                 largest = options->exponents[i];
         input.in = known_types[t];
-        const uint64_t bytes = (uint64_t)tally_dtype_bytes(input.in) << largest;
+        const uint64_t bytes = input_bytes(options, input.in, largest);
         if (open_buffer(&input, 0, bytes) || open_buffer(&input, 1, bytes))
             fail_case(totals);
         else
-            run_sizes(options, &input, items, largest, totals);
+            run_sizes(options, &input, items, totals);
         for (int k = 0; k < 2; k++) {
             tally_buffer_destroy(input.buffer[k]);
             input.buffer[k] = NULL;
@@ -323,17 +351,20 @@ static int parse(int argc, char **argv, bench_options *options) {
     static const struct option names[] = {{"backend", required_argument, NULL, 'd'}, {"ops", required_argument, NULL, 'o'},
                                           {"dtypes", required_argument, NULL, 't'},  {"peers", required_argument, NULL, 'p'},
                                           {"sizes", required_argument, NULL, 's'},   {"blocks", required_argument, NULL, 'b'},
-                                          {"json", no_argument, NULL, 'j'},          {"bar", no_argument, NULL, 'r'},
+                                          {"cache", required_argument, NULL, 'c'},   {"json", no_argument, NULL, 'j'},
+                                          {"plot", required_argument, NULL, 'g'},    {"bar", no_argument, NULL, 'r'},
                                           {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int name, wrong = 0;
     const char *sizes = NULL;
-    *options = (bench_options){.ops = "sum", .types = "f32", .blocks = 15};
+    *options = (bench_options){.ops = "sum", .types = "f32", .caches = "warm", .blocks = 15};
     while ((name = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (name == 'd') options->select = optarg;
         if (name == 'o') options->ops = optarg;
         if (name == 't') options->types = optarg;
         if (name == 'p') options->peers = optarg;
         if (name == 's') sizes = optarg;
+        if (name == 'c') options->caches = optarg;
+        if (name == 'g') options->plot = optarg;
         if (name == 'b') {
             const char *text = optarg;
             options->blocks = parse_number(&text, 7, 101);
@@ -349,6 +380,8 @@ static int parse(int argc, char **argv, bench_options *options) {
         return fprintf(stderr, "tally_bench: --ops %s: a name is unknown\n%s", options->ops, usage), 3;
     if (!is_known(options->types, 0))
         return fprintf(stderr, "tally_bench: --dtypes %s: a name is unknown\n%s", options->types, usage), 3;
+    if (is_listed(options->caches, "warm") + is_listed(options->caches, "cold") != 1 + (strchr(options->caches, ',') != NULL))
+        return fprintf(stderr, "tally_bench: --cache %s: there are warm and cold\n%s", options->caches, usage), 3;
     if (wrong || optind < argc || parse_sizes(sizes, options)) return fputs(usage, stderr), 3;
     return 0;
 }
@@ -377,7 +410,7 @@ int main(int argc, char **argv) {
     int largest = 0;
     for (int i = 0; i < options.size_count; i++)
         if (options.exponents[i] > largest) largest = options.exponents[i];
-    const size_t bytes = (is_listed(options.types, "f64") ? sizeof(double) : sizeof(float)) << largest;
+    const uint64_t bytes = input_bytes(&options, is_listed(options.types, "f64") ? TALLY_F64 : TALLY_F32, largest);
     void *items[2];
     for (int k = 0; k < 2; k++) {
         items[k] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -392,6 +425,7 @@ int main(int argc, char **argv) {
     bench_totals totals = {0};
     for (int i = 0; i < devices; i++) run_device(&options, selections[i], items, &totals);
     for (int k = 0; k < 2; k++) munmap(items[k], bytes);
+    if (options.plot && figure_write(options.plot, options.blocks)) return 1;
     if (!totals.cases || totals.failed_cases) return fprintf(stderr, "tally_bench: %d cases failed\n", totals.failed_cases), 1;
     if (options.bar && !totals.checked_bars) return fprintf(stderr, "tally_bench: no bar applies to these devices\n"), 1;
     return totals.failed_bars > 0;

@@ -26,7 +26,7 @@ typedef struct bench_engine {
     void (*close)(void *state);
 } bench_engine;
 
-/* A case, and its items. */
+/* A case, and its items: `copies` of the n items, one after another. */
 typedef struct bench_input {
     tally_context *context;
     const tally_device_info *device;
@@ -35,15 +35,21 @@ typedef struct bench_input {
     tally_op op;
     tally_dtype in; /* f32, f64 or i32 */
     uint64_t n;
+    uint64_t
+        copies; /* 1: the caches keep what they can hold (warm); else each call takes the next copy, which none of them has (cold) */
 } bench_input;
+
+/* Where the items of an engine's next call begin, by its own count of calls. */
+static inline uint64_t input_next(const bench_input *in, uint64_t *calls) {
+    return (*calls)++ % in->copies * in->n;
+}
 
 /* Sizes are powers of two up to this. */
 #define MAX_EXPONENT 30
 
-/* input.c: whole numbers from -8 to 8, so that each partial sum of any order is exact; one 9 and one -10, so that extremes are at one place. */
-void input_fill(tally_dtype in, void *items, uint64_t n, int which);
-/* Makes `items`, of which `last_n` had extremes, those of the first n. */
-void input_set_extremes(tally_dtype in, void *items, uint64_t last_n, uint64_t n);
+/* input.c: whole numbers from -8 to 8, so that each partial sum of any order is exact; the first input (`which` 0) has one 9 and one -10, so
+ * that extremes are at one place. `copies` of them. */
+void input_fill(tally_dtype in, void *items, uint64_t n, uint64_t copies, int which);
 /* What must come out; *tolerance: how far off it may be, where an order that is free rounds. */
 double input_expected(const bench_input *input, double *tolerance);
 
@@ -55,10 +61,12 @@ int cblas_open(const bench_input *input, bench_engine *out);
 int clblast_open(const bench_input *input, bench_engine *out);
 int compute_open(const bench_input *input, bench_engine *out);
 int cub_open(const bench_input *input, bench_engine *out);
+int thrust_open(const bench_input *input, bench_engine *out);
+int cublas_open(const bench_input *input, bench_engine *out);
 
 int openmp_threads(void);
 
-/* peer_cub.cu, only where TALLY_BENCH_CUB is defined. */
+/* peer_cuda.cu, only where TALLY_BENCH_CUDA is defined. */
 struct CUstream_st;
 int cub_stream_create(int device, struct CUstream_st **out);
 void cub_stream_destroy(struct CUstream_st *stream);
@@ -74,7 +82,7 @@ typedef struct bench_timing {
 #define MAX_ENGINES 8
 /* Each engine runs in blocks, in turns; the block after a change of engine starts with a warm-up, because the other one's cache
  * contents and its threads that still spin disturb. 0 when done. */
-int measure(bench_engine *engines, int engine_count, int blocks, bench_timing *out);
+int measure(bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out);
 
 /* report.c: a case and what its engines took, tally first. */
 typedef struct bench_report {
@@ -83,13 +91,19 @@ typedef struct bench_report {
     const char *names[MAX_ENGINES];
     bench_timing timings[MAX_ENGINES];
     int count, blocks;
+    double read; /* bytes per second of a kernel that only reads as many bytes, in the same run; 0: too few for a ceiling */
 } bench_report;
 
-/* Bytes read per second. */
+/* Bytes of input per second. */
+uint64_t report_bytes(const bench_input *input);
 double report_speed(const bench_input *input, const bench_timing *timing);
 void report_heading(void);
 void report_rows(const bench_report *report);
 void report_json(const bench_report *report);
+
+/* figure.c: what was reported, as an SVG. Each 0 when done; else it has said why on stderr. */
+int figure_add(const bench_report *report);
+int figure_write(const char *file, int blocks);
 
 #ifdef __cplusplus
 }

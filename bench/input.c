@@ -29,20 +29,13 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
         ((int32_t *)items)[i] = value;
 }
 
-void input_fill(tally_dtype in, void *items, uint64_t n, int which) {
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < n; i++) put(in, items, i, item(i, which));
-}
-
-void input_set_extremes(tally_dtype in, void *items, uint64_t last_n, uint64_t n) {
-    put(in, items, place_of_largest(last_n), item(place_of_largest(last_n), 0));
-    put(in, items, place_of_smallest(last_n), item(place_of_smallest(last_n), 0));
-    put(in, items, place_of_largest(n), LARGEST);
-    put(in, items, place_of_smallest(n), SMALLEST);
-}
-
 static int item_of_first(uint64_t i, uint64_t n) {
     return i == place_of_smallest(n) ? SMALLEST : i == place_of_largest(n) ? LARGEST : item(i, 0);
+}
+
+void input_fill(tally_dtype in, void *items, uint64_t n, uint64_t copies, int which) {
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < n * copies; i++) put(in, items, i, which ? item(i % n, which) : item_of_first(i % n, n));
 }
 
 double input_expected(const bench_input *input, double *tolerance) {

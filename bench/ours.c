@@ -14,7 +14,8 @@ typedef struct ours_state {
     tally_plan *plan;
     tally_queue *queue;
     tally_buffer *out;
-    struct CUstream_st *stream; /* CUDA with CUB's adapter: the stream that the queue wraps */
+    uint64_t calls;
+    struct CUstream_st *stream; /* CUDA, where its peers were built: the stream that the queue wraps */
 } ours_state;
 
 static int complain(void) {
@@ -25,10 +26,9 @@ static int complain(void) {
 static int enqueue(void *pointer) {
     ours_state *state = pointer;
     const bench_input *in = state->input;
-    const tally_status status = tally_op_inputs(in->op) == 1
-                                    ? tally_reduce(state->plan, state->queue, in->buffer[0], in->n, state->out)
-                                    : tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer,
-                                                          NULL, in->n, state->out, 0);
+    const uint64_t at = input_next(in, &state->calls);
+    const tally_status status = tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer,
+                                                    (const uint64_t[]){at, at}, in->n, state->out, 0);
     return status ? complain() : 0;
 }
 
@@ -76,13 +76,13 @@ static void close_state(void *pointer) {
     tally_plan_destroy(state->plan);
     tally_buffer_destroy(state->out);
     tally_queue_destroy(state->queue);
-#ifdef TALLY_BENCH_CUB
+#ifdef TALLY_BENCH_CUDA
     if (state->stream) cub_stream_destroy(state->stream);
 #endif
     free(state);
 }
 
-#ifdef TALLY_BENCH_CUB
+#ifdef TALLY_BENCH_CUDA
 static double gpu_seconds(void *pointer, int count) {
     ours_state *state = pointer;
     return cub_graph_seconds(state->stream, enqueue, state, count);
@@ -91,7 +91,7 @@ static double gpu_seconds(void *pointer, int count) {
 
 static int open_queue(ours_state *state, bench_engine *out) {
     tally_context *context = state->input->context;
-#ifdef TALLY_BENCH_CUB
+#ifdef TALLY_BENCH_CUDA
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
         out->gpu_seconds = gpu_seconds;

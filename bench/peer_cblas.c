@@ -9,12 +9,13 @@
 typedef struct cblas_state {
     const bench_input *input;
     double value;
+    uint64_t calls;
 } cblas_state;
 
-static double call(const bench_input *in) {
+static double call(const bench_input *in, uint64_t at) {
     const int n = (int)in->n;
-    const float *sx = in->host[0], *sy = in->host[1];
-    const double *dx = in->host[0], *dy = in->host[1];
+    const float *sx = (const float *)in->host[0] + at, *sy = (const float *)in->host[1] + at;
+    const double *dx = (const double *)in->host[0] + at, *dy = (const double *)in->host[1] + at;
     const int is_single = in->in == TALLY_F32;
     switch ((int)in->op) {
     case TALLY_ASUM:
@@ -30,7 +31,7 @@ static double call(const bench_input *in) {
 
 static int run(void *pointer, int count) {
     cblas_state *state = pointer;
-    for (int i = 0; i < count; i++) state->value = call(state->input);
+    for (int i = 0; i < count; i++) state->value = call(state->input, input_next(state->input, &state->calls));
     return 0;
 }
 

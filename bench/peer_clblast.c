@@ -17,6 +17,7 @@ typedef struct clblast_state {
     tally_buffer *result;
     cl_command_queue native;
     cl_mem x, y, out;
+    uint64_t calls;
 } clblast_state;
 
 static int complain(const char *why) {
@@ -24,12 +25,12 @@ static int complain(const char *why) {
     return 1;
 }
 
-#define ONE_INPUT(name) (is_single ? CLBlastS##name : CLBlastD##name)(n, s->out, 0, s->x, 0, 1, &s->native, NULL)
-#define INDEX(name) (is_single ? CLBlastiS##name : CLBlastiD##name)(n, s->out, 0, s->x, 0, 1, &s->native, NULL)
+#define ONE_INPUT(name) (is_single ? CLBlastS##name : CLBlastD##name)(n, s->out, 0, s->x, at, 1, &s->native, NULL)
+#define INDEX(name) (is_single ? CLBlastiS##name : CLBlastiD##name)(n, s->out, 0, s->x, at, 1, &s->native, NULL)
 
 static int enqueue(clblast_state *s) {
     const int is_single = s->input->in == TALLY_F32;
-    const size_t n = s->input->n;
+    const size_t n = s->input->n, at = input_next(s->input, &s->calls);
     CLBlastStatusCode status = CLBlastNotImplemented;
     switch ((int)s->input->op) {
     case TALLY_SUM:
@@ -42,7 +43,7 @@ static int enqueue(clblast_state *s) {
         status = ONE_INPUT(nrm2);
         break;
     case TALLY_DOT:
-        status = (is_single ? CLBlastSdot : CLBlastDdot)(n, s->out, 0, s->x, 0, 1, s->y, 0, 1, &s->native, NULL);
+        status = (is_single ? CLBlastSdot : CLBlastDdot)(n, s->out, 0, s->x, at, 1, s->y, at, 1, &s->native, NULL);
         break;
     case TALLY_IAMAX:
         status = INDEX(amax);

@@ -36,14 +36,13 @@ struct Engine {
 
 template <typename T> struct Reduction : Engine {
     Reduction(const bench_input *in, tally_queue *owned, cl_command_queue handle, cl_mem memory)
-        : Engine(owned), op(in->op), items(memory) {
+        : Engine(owned), input(in), op(in->op), items(memory) {
         native = compute::command_queue(handle);
-        first = compute::make_buffer_iterator<T>(items, 0);
-        last = compute::make_buffer_iterator<T>(items, in->n);
         result = compute::vector<T>(1, native.get_context());
     }
 
     void enqueue() override {
+        const auto first = compute::make_buffer_iterator<T>(items, 0), last = first + input->n;
         if (op == TALLY_SUM) compute::reduce(first, last, result.begin(), compute::plus<T>(), native);
         if (op == TALLY_MIN) compute::reduce(first, last, result.begin(), compute::min<T>(), native);
         if (op == TALLY_MAX) compute::reduce(first, last, result.begin(), compute::max<T>(), native);
@@ -58,9 +57,9 @@ template <typename T> struct Reduction : Engine {
         return static_cast<double>(host);
     }
 
+    const bench_input *input;
     tally_op op;
     compute::buffer items;
-    compute::buffer_iterator<T> first, last;
     compute::vector<T> result;
     double place = 0;
 };
@@ -99,7 +98,8 @@ void close_engine(void *pointer) {
 int compute_open(const bench_input *input, bench_engine *out) {
     const bool has_op = input->op == TALLY_SUM || input->op == TALLY_MIN || input->op == TALLY_MAX ||
                         input->op == TALLY_ARGMIN || input->op == TALLY_ARGMAX;
-    if (!has_op || std::strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
+    /* It compiles an iterator's place into the kernel: other copies would be other programs. */
+    if (!has_op || input->copies > 1 || std::strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
     tally_queue *queue = nullptr;
     cl_command_queue native = nullptr;
     cl_mem memory = nullptr;

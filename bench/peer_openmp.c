@@ -15,6 +15,7 @@ typedef struct openmp_state {
     const bench_input *input;
     loop *loop;
     double value;
+    uint64_t calls;
 } openmp_state;
 
 /* LOOP(type, acc, name, operator, identity, term): term is of x[i] and y[i]. */
@@ -61,7 +62,11 @@ static const struct {
 static int run(void *pointer, int count) {
     openmp_state *state = pointer;
     const bench_input *in = state->input;
-    for (int call = 0; call < count; call++) state->value = state->loop(in->host[0], in->host[1], in->n);
+    const size_t bytes = tally_dtype_bytes(in->in);
+    for (int call = 0; call < count; call++) {
+        const size_t at = input_next(in, &state->calls) * bytes;
+        state->value = state->loop((const char *)in->host[0] + at, (const char *)in->host[1] + at, in->n);
+    }
     return 0;
 }
 
@@ -79,7 +84,7 @@ int openmp_open(const bench_input *input, bench_engine *out) {
         if (table[i].op != input->op) continue;
         openmp_state *state = malloc(sizeof(*state));
         if (!state) return 1;
-        *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0};
+        *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0, 0};
         *out = (bench_engine){.name = "OpenMP", .state = state, .run = run, .value = value, .close = free};
         return 0;
     }

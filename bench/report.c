@@ -4,13 +4,21 @@
 
 #include "bench.h"
 
+uint64_t report_bytes(const bench_input *in) {
+    return in->n * tally_dtype_bytes(in->in) * tally_op_inputs(in->op);
+}
+
 double report_speed(const bench_input *in, const bench_timing *timing) {
-    return (double)in->n * (double)tally_dtype_bytes(in->in) * tally_op_inputs(in->op) / timing->seconds;
+    return (double)report_bytes(in) / timing->seconds;
+}
+
+static const char *cache_name(const bench_input *in) {
+    return in->copies > 1 ? "cold" : "warm";
 }
 
 void report_heading(void) {
-    printf("%-34s %-6s %-4s %-5s %-22s %12s %9s %9s %8s\n", "device", "op", "in", "n", "engine", "us", "GB/s", "GPU us",
-           "tally is");
+    printf("%-34s %-6s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s\n", "device", "op", "in", "n", "cache", "engine", "us", "GB/s",
+           "of read", "GPU us", "tally is");
 }
 
 void report_rows(const bench_report *r) {
@@ -22,9 +30,13 @@ void report_rows(const bench_report *r) {
     snprintf(ours, sizeof(ours), "%s, %s", r->names[0], r->variant);
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
-        printf("%-34s %-6s %-4s 2^%-3d %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
-               e ? "" : tally_dtype_name(in->in), exponent, e ? r->names[e] : ours, 1e6 * t->seconds,
+        printf("%-34s %-6s %-4s 2^%-3d %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
+               e ? "" : tally_dtype_name(in->in), exponent, cache_name(in), e ? r->names[e] : ours, 1e6 * t->seconds,
                1e-9 * report_speed(in, t));
+        if (r->read > 0)
+            printf(" %8.3f", report_speed(in, t) / r->read);
+        else
+            printf(" %8s", "-");
         if (t->gpu_seconds > 0)
             printf(" %9.2f", 1e6 * t->gpu_seconds);
         else
@@ -46,10 +58,13 @@ void report_json(const bench_report *r) {
     const struct {
         const char *key, *text;
     } texts[] = {{"op", tally_op_name(in->op)}, {"dtype", tally_dtype_name(in->in)}, {"backend", in->device->backend},
-                 {"device", in->device->name},  {"driver", in->device->driver},      {"variant", r->variant}};
+                 {"device", in->device->name},  {"driver", in->device->driver},      {"variant", r->variant},
+                 {"cache", cache_name(in)}};
     printf("{");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) print_json_text(texts[i].key, texts[i].text), printf(", ");
-    printf("\"n\": %llu, \"blocks\": %d, \"engines\": [", (unsigned long long)in->n, r->blocks);
+    printf("\"n\": %llu, \"blocks\": %d, ", (unsigned long long)in->n, r->blocks);
+    if (r->read > 0) printf("\"read_bytes_per_second\": %.6g, ", r->read);
+    printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
         printf(e ? ", {" : "{");

@@ -33,6 +33,8 @@ static void hold_standard_files(void) {
 
 int main(int argc, char **argv) {
     hold_standard_files();
+    const command_row *command = argc > 1 ? command_find(argv[1]) : NULL;
+    if (command && !command->run) return (int)program_run(command->name, argv + 1);
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};
     if (!a.words) return cli_report("out of memory"), CLI_FAILED;
     cli_exit code = arguments_parse(argc, argv, &a);

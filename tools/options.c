@@ -16,6 +16,9 @@ const command_row command_table[] = {
      "test every device against the host, bit by bit; with --backend, that device alone"},
     {"study", cli_study, "", "bontgfrvwjcp", NULL, NULL,
      "time every variant, checked, against what the device reads; --backend A,B: side by side"},
+    {"bench", NULL, " [OPTION...]", "", NULL, NULL,
+     "time reductions beside the peers that were there when tally was built: OpenMP, a BLAS, CUB and others; its options: "
+     "tally bench --help"},
     {0},
 };
 

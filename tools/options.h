@@ -7,7 +7,7 @@
 
 typedef struct command_row {
     const char *name;
-    cli_command *run;
+    cli_command *run; /* NULL: the program tally_NAME, which takes all words after its name */
     const char *operands;
     const char *takes;     /* the keys of its options */
     const char *takes_too; /* of options that replace the first operand, or NULL; */
@@ -44,6 +44,9 @@ typedef struct arguments {
 
 /* Fills in what the command line says; a->words has room for argc + 1. */
 cli_exit arguments_parse(int argc, char **argv, arguments *a);
+
+/* program.c: does not come back if the program is there. */
+cli_exit program_run(const char *name, char **words);
 
 /* help.c: 80 columns. NULL: for all commands. */
 void help_print(const command_row *only);

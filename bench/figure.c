@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The figures of a run as charts: for each device, operator, type and cache, the engines' bandwidth by the number of items. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "plot.h"
+
+#define MOST_POINTS 31
+
+/* An engine's line: by the wall clock, or by the GPU's. */
+typedef struct figure_line {
+    char name[48];
+    size_t count;
+    double x[MOST_POINTS], y[MOST_POINTS];
+} figure_line;
+
+typedef struct figure_chart {
+    char title[96], device[224];
+    size_t count;
+    figure_line lines[MAX_ENGINES];
+    double read; /* at the largest size; 0: not measured */
+    struct figure_chart *next;
+} figure_chart;
+
+static figure_chart *charts;
+
+/* The chart of that name, made if there is none yet; NULL: out of memory. */
+static figure_chart *find_chart(const figure_chart *name) {
+    figure_chart **at = &charts;
+    while (*at && (strcmp((*at)->title, name->title) || strcmp((*at)->device, name->device))) at = &(*at)->next;
+    if (!*at && (*at = malloc(sizeof(**at)))) **at = *name;
+    return *at;
+}
+
+static figure_line *find_line(figure_chart *chart, const char *name) {
+    size_t l = 0;
+    while (l < chart->count && strcmp(chart->lines[l].name, name)) l++;
+    if (l == MAX_ENGINES) return NULL;
+    if (l == chart->count) snprintf(chart->lines[chart->count++].name, sizeof(chart->lines[l].name), "%s", name);
+    return &chart->lines[l];
+}
+
+/* The points of one case, by the clock that `is_gpu` says. */
+static int add_points(const bench_report *r, int is_gpu) {
+    const bench_input *in = r->input;
+    figure_chart name = {0};
+    snprintf(name.title, sizeof(name.title), "%s of %s, %s, %s", tally_op_name(in->op), tally_dtype_name(in->in),
+             in->copies > 1 ? "cold" : "warm", is_gpu ? "GPU time" : "host included");
+    snprintf(name.device, sizeof(name.device), "%s:%d %s", in->device->backend, in->device->index, in->device->name);
+    figure_chart *chart = find_chart(&name);
+    if (!chart) return 1;
+    for (int e = 0; e < r->count; e++) {
+        const double seconds = is_gpu ? r->timings[e].gpu_seconds : r->timings[e].seconds;
+        figure_line *line = find_line(chart, r->names[e]);
+        if (!line || line->count == MOST_POINTS || seconds <= 0) continue;
+        line->x[line->count] = (double)in->n;
+        line->y[line->count++] = 1e-9 * (double)report_bytes(in) / seconds;
+    }
+    if (r->read > 0) chart->read = 1e-9 * r->read;
+    return 0;
+}
+
+int figure_add(const bench_report *r) {
+    if (add_points(r, 0) || (r->timings[0].gpu_seconds > 0 && add_points(r, 1)))
+        return fprintf(stderr, "tally_bench: out of memory\n"), 1;
+    return 0;
+}
+
+static void label_size(plot_label *label, double n) {
+    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    unsigned power = 0;
+    while ((double)(UINT64_C(1) << power) < n) power++;
+    label->x = n;
+    snprintf(label->text, sizeof(label->text), "2%s%s", power > 9 ? digits[power / 10] : "", digits[power % 10]);
+}
+
+static void draw(plot *p, const figure_chart *chart, int blocks) {
+    char subtitle[320];
+    plot_series series[MAX_ENGINES];
+    plot_label labels[MOST_POINTS] = {0};
+    size_t count = 0, used = 0, next = 1;
+    snprintf(subtitle, sizeof(subtitle), "%s. Medians of %d alternating blocks of calls, results checked.", chart->device,
+             blocks);
+    for (size_t l = 0; l < chart->count; l++) {
+        const figure_line *line = &chart->lines[l];
+        if (!line->count) continue;
+        /* tally is first, and stands out. */
+        series[used++] = (plot_series){.name = line->name,
+                                       .colour = plot_colour(l ? next++ : 0),
+                                       .strong = l == 0,
+                                       .count = line->count,
+                                       .x = line->x,
+                                       .y = line->y};
+    }
+    for (; count < chart->lines[0].count; count++) label_size(&labels[count], chart->lines[0].x[count]);
+    plot_lines lines = {.title = chart->title,
+                        .subtitle = subtitle,
+                        .x_title = "items, n (logarithmic)",
+                        .y_title = "bandwidth, GB/s (logarithmic)",
+                        .height = 480,
+                        .y_logarithmic = true,
+                        .series_count = used,
+                        .series = series,
+                        .label_count = count,
+                        .labels = labels,
+                        .limit = {.value = chart->read}};
+    snprintf(lines.limit.label, sizeof(lines.limit.label), "a kernel that only reads, largest n: %.4g GB/s", chart->read);
+    plot_draw_lines(p, &lines);
+}
+
+int figure_write(const char *file, int blocks) {
+    plot p;
+    int failed = !plot_begin(&p);
+    for (const figure_chart *chart = charts; chart && !failed; chart = chart->next) draw(&p, chart, blocks);
+    if (!failed) failed = !plot_end(&p, file, "tally bench");
+    if (failed) fprintf(stderr, "tally_bench: %s: %s\n", file, strerror(errno));
+    while (charts) {
+        figure_chart *next = charts->next;
+        free(charts);
+        charts = next;
+    }
+    return failed;
+}

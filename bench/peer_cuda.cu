@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The peers on CUDA: CUB, Thrust and cuBLAS, on streams of their own, their storage taken beforehand. C++ because they are. Also times any
+ * engine on a CUDA stream by the GPU's own clock: the calls become a graph, and events stand before and after its replay.
+ */
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <cub/device/device_reduce.cuh>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <thrust/execution_policy.h>
+#include <thrust/extrema.h>
+#include <thrust/functional.h>
+#include <thrust/reduce.h>
+
+#include <tally/cuda.h>
+
+#include "bench.h"
+
+static int complain(const char *call, cudaError_t error) {
+    std::fprintf(stderr, "tally_bench: %s: %s\n", call, cudaGetErrorString(error));
+    return 1;
+}
+
+#define TRY(call)                                                                                                              \
+    do {                                                                                                                       \
+        const cudaError_t error = (call);                                                                                      \
+        if (error != cudaSuccess) return complain(#call, error);                                                               \
+    } while (0)
+
+/* The result: of a sum of i32 the 64-bit one, of extremes and norms the item's type, of places an index. */
+enum result_kind { OF_ITEM, OF_I64, OF_INT_FROM_1 };
+
+struct peer {
+    const bench_input *input;
+    uint64_t calls;
+    const void *x, *y; /* of the call to come */
+    const char *first_x, *first_y;
+    int n; /* MAX_EXPONENT keeps it one: CUB is faster with an int */
+    tally_op op;
+    tally_dtype in;
+    result_kind kind;
+    int (*enqueue)(peer *p); /* one call, asynchronous but for Thrust's */
+    void *out, *index;       /* on the device */
+    double host;             /* Thrust gives values */
+    bool on_host;
+    void *storage;
+    size_t storage_bytes;
+    cublasHandle_t blas;
+    cudaStream_t stream;
+};
+
+/* ---- what all have in common ---------------------------------------------------------------------------------------------- */
+
+static int enqueue(void *pointer) {
+    peer *p = static_cast<peer *>(pointer);
+    const size_t at = input_next(p->input, &p->calls) * tally_dtype_bytes(p->in);
+    p->x = p->first_x + at;
+    p->y = p->first_y + at;
+    return p->enqueue(p);
+}
+
+static int run(void *pointer, int count) {
+    for (int call = 0; call < count; call++)
+        if (enqueue(pointer)) return 1;
+    TRY(cudaStreamSynchronize(static_cast<peer *>(pointer)->stream));
+    return 0;
+}
+
+static double value(void *pointer) {
+    const peer *p = static_cast<peer *>(pointer);
+    union {
+        float f32;
+        double f64;
+        int i32;
+        long long i64;
+    } result = {0};
+    if (p->on_host) return p->host;
+    const cudaError_t error = cudaMemcpy(&result, p->index ? p->index : p->out, sizeof(result), cudaMemcpyDefault);
+    if (error != cudaSuccess) complain("cudaMemcpy", error);
+    if (p->kind == OF_I64) return static_cast<double>(result.i64);
+    if (p->kind == OF_INT_FROM_1) return result.i32 - 1;
+    return p->in == TALLY_F32 ? result.f32 : p->in == TALLY_F64 ? result.f64 : result.i32;
+}
+
+static double gpu_seconds(void *pointer, int count) {
+    return cub_graph_seconds(static_cast<peer *>(pointer)->stream, enqueue, pointer, count);
+}
+
+static void close_peer(void *pointer) {
+    peer *p = static_cast<peer *>(pointer);
+    if (p->blas) cublasDestroy(p->blas);
+    cudaFree(p->storage);
+    cudaFree(p->out);
+    cudaFree(p->index);
+    if (p->stream) cudaStreamDestroy(p->stream);
+    std::free(p);
+}
+
+static int open_stream(peer *p, int device) {
+    TRY(cudaSetDevice(device));
+    TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
+    TRY(cudaMalloc(&p->out, sizeof(double)));
+    return 0;
+}
+
+/* The peer of this case, without what is its own; NULL if it cannot be. */
+static peer *open_peer(const bench_input *input) {
+    unsigned long long x = 0, y = 0;
+    if (tally_buffer_get_cuda(input->buffer[0], &x) || tally_buffer_get_cuda(input->buffer[1], &y)) {
+        std::fprintf(stderr, "tally_bench: %s\n", tally_last_error());
+        return nullptr;
+    }
+    peer *p = static_cast<peer *>(std::calloc(1, sizeof(peer)));
+    if (!p) return nullptr;
+    p->input = input;
+    p->x = p->first_x = reinterpret_cast<const char *>(x);
+    p->y = p->first_y = reinterpret_cast<const char *>(y);
+    p->n = static_cast<int>(input->n);
+    p->op = input->op;
+    p->in = input->in;
+    p->kind = input->op == TALLY_SUM && input->in == TALLY_I32 ? OF_I64 : OF_ITEM;
+    if (!open_stream(p, input->device->index)) return p;
+    close_peer(p);
+    return nullptr;
+}
+
+/* ---- CUB ------------------------------------------------------------------------------------------------------------------------ */
+
+template <typename T, typename S> static int enqueue_cub(peer *p) {
+    const T *x = static_cast<const T *>(p->x);
+    T *out = static_cast<T *>(p->out);
+    long long *index = static_cast<long long *>(p->index);
+    switch (static_cast<int>(p->op)) {
+    case TALLY_SUM:
+        TRY(cub::DeviceReduce::Sum(p->storage, p->storage_bytes, x, static_cast<S *>(p->out), p->n, p->stream));
+        return 0;
+    case TALLY_MIN:
+        TRY(cub::DeviceReduce::Min(p->storage, p->storage_bytes, x, out, p->n, p->stream));
+        return 0;
+    case TALLY_MAX:
+        TRY(cub::DeviceReduce::Max(p->storage, p->storage_bytes, x, out, p->n, p->stream));
+        return 0;
+    case TALLY_ARGMIN:
+        TRY(cub::DeviceReduce::ArgMin(p->storage, p->storage_bytes, x, out, index, p->n, p->stream));
+        return 0;
+    default:
+        TRY(cub::DeviceReduce::ArgMax(p->storage, p->storage_bytes, x, out, index, p->n, p->stream));
+        return 0;
+    }
+}
+
+static int prepare_cub(peer *p) {
+    if (p->op == TALLY_ARGMIN || p->op == TALLY_ARGMAX) {
+        p->kind = OF_I64;
+        TRY(cudaMalloc(&p->index, sizeof(long long)));
+    }
+    /* Without storage the call only tells how much it wants. */
+    if (p->enqueue(p)) return 1;
+    TRY(cudaMalloc(&p->storage, p->storage_bytes));
+    return 0;
+}
+
+int cub_open(const bench_input *input, bench_engine *out) {
+    const tally_op op = input->op;
+    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
+    if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
+    peer *p = open_peer(input);
+    if (!p) return 1;
+    p->enqueue = p->in == TALLY_F32   ? enqueue_cub<float, float>
+                 : p->in == TALLY_F64 ? enqueue_cub<double, double>
+                                      : enqueue_cub<int, long long>;
+    if (prepare_cub(p)) return close_peer(p), 1;
+    *out = bench_engine{"CUB", p, run, value, gpu_seconds, close_peer};
+    return 0;
+}
+
+/* ---- Thrust, which gives the value to the host and waits for it: no GPU time of its own ------------------------------------- */
+
+template <typename T, typename S> static int enqueue_thrust(peer *p) {
+    const T *x = static_cast<const T *>(p->x), *end = x + p->n;
+    const auto policy = thrust::cuda::par_nosync.on(p->stream);
+    p->on_host = true;
+    try {
+        switch (static_cast<int>(p->op)) {
+        case TALLY_SUM:
+            p->host = static_cast<double>(thrust::reduce(policy, x, end, S(0)));
+            break;
+        case TALLY_MIN:
+            p->host = thrust::reduce(policy, x, end, T(100), thrust::minimum<T>());
+            break;
+        case TALLY_MAX:
+            p->host = thrust::reduce(policy, x, end, T(-100), thrust::maximum<T>());
+            break;
+        case TALLY_ARGMIN:
+            p->host = static_cast<double>(thrust::min_element(policy, x, end) - x);
+            break;
+        default:
+            p->host = static_cast<double>(thrust::max_element(policy, x, end) - x);
+        }
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "tally_bench: Thrust: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
+
+int thrust_open(const bench_input *input, bench_engine *out) {
+    const tally_op op = input->op;
+    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
+    if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
+    peer *p = open_peer(input);
+    if (!p) return 1;
+    p->enqueue = p->in == TALLY_F32   ? enqueue_thrust<float, float>
+                 : p->in == TALLY_F64 ? enqueue_thrust<double, double>
+                                      : enqueue_thrust<int, long long>;
+    *out = bench_engine{"Thrust", p, run, value, nullptr, close_peer};
+    return 0;
+}
+
+/* ---- cuBLAS ---------------------------------------------------------------------------------------------------------------------- */
+
+static int enqueue_cublas(peer *p) {
+    const bool single = p->in == TALLY_F32;
+    const float *sx = static_cast<const float *>(p->x), *sy = static_cast<const float *>(p->y);
+    const double *dx = static_cast<const double *>(p->x), *dy = static_cast<const double *>(p->y);
+    float *s = static_cast<float *>(p->out);
+    double *d = static_cast<double *>(p->out);
+    int *place = static_cast<int *>(p->out);
+    cublasStatus_t status;
+    switch (static_cast<int>(p->op)) {
+    case TALLY_ASUM:
+        status = single ? cublasSasum(p->blas, p->n, sx, 1, s) : cublasDasum(p->blas, p->n, dx, 1, d);
+        break;
+    case TALLY_NRM2:
+        status = single ? cublasSnrm2(p->blas, p->n, sx, 1, s) : cublasDnrm2(p->blas, p->n, dx, 1, d);
+        break;
+    case TALLY_DOT:
+        status = single ? cublasSdot(p->blas, p->n, sx, 1, sy, 1, s) : cublasDdot(p->blas, p->n, dx, 1, dy, 1, d);
+        break;
+    default:
+        status = single ? cublasIsamax(p->blas, p->n, sx, 1, place) : cublasIdamax(p->blas, p->n, dx, 1, place);
+    }
+    if (status == CUBLAS_STATUS_SUCCESS) return 0;
+    std::fprintf(stderr, "tally_bench: cuBLAS: %s\n", cublasGetStatusString(status));
+    return 1;
+}
+
+int cublas_open(const bench_input *input, bench_engine *out) {
+    const tally_op op = input->op;
+    if (std::strcmp(input->device->backend, "cuda") || input->in == TALLY_I32) return BENCH_ABSENT;
+    if (op != TALLY_ASUM && op != TALLY_NRM2 && op != TALLY_DOT && op != TALLY_IAMAX) return BENCH_ABSENT;
+    peer *p = open_peer(input);
+    if (!p) return 1;
+    p->enqueue = enqueue_cublas;
+    if (op == TALLY_IAMAX) p->kind = OF_INT_FROM_1;
+    if (cublasCreate(&p->blas) || cublasSetStream(p->blas, p->stream) ||
+        cublasSetPointerMode(p->blas, CUBLAS_POINTER_MODE_DEVICE)) {
+        std::fprintf(stderr, "tally_bench: cuBLAS cannot start\n");
+        return close_peer(p), 1;
+    }
+    *out = bench_engine{"cuBLAS", p, run, value, gpu_seconds, close_peer};
+    return 0;
+}
+
+/* ---- streams and graphs -------------------------------------------------------------------------------------------------------------- */
+
+int cub_stream_create(int device, struct CUstream_st **out) {
+    TRY(cudaSetDevice(device));
+    TRY(cudaStreamCreateWithFlags(out, cudaStreamNonBlocking));
+    return 0;
+}
+
+void cub_stream_destroy(struct CUstream_st *stream) {
+    cudaStreamDestroy(stream);
+}
+
+struct graph_timer {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaEvent_t begin, end;
+};
+
+static int time_graph(graph_timer *timer, cudaStream_t stream, int (*enqueue)(void *), void *state, int count, float *ms) {
+    TRY(cudaEventCreate(&timer->begin));
+    TRY(cudaEventCreate(&timer->end));
+    TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    int failed = 0;
+    for (int call = 0; call < count && !failed; call++) failed = enqueue(state);
+    TRY(cudaStreamEndCapture(stream, &timer->graph));
+    if (failed) return 1;
+    TRY(cudaGraphInstantiate(&timer->exec, timer->graph, 0));
+    TRY(cudaGraphLaunch(timer->exec, stream)); /* a warm-up, and work that the event waits behind */
+    TRY(cudaEventRecord(timer->begin, stream));
+    TRY(cudaGraphLaunch(timer->exec, stream));
+    TRY(cudaEventRecord(timer->end, stream));
+    TRY(cudaEventSynchronize(timer->end));
+    TRY(cudaEventElapsedTime(ms, timer->begin, timer->end));
+    return 0;
+}
+
+double cub_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count) {
+    graph_timer timer = {};
+    float ms = 0;
+    const int failed = time_graph(&timer, stream, enqueue, state, count, &ms);
+    if (timer.exec) cudaGraphExecDestroy(timer.exec);
+    if (timer.graph) cudaGraphDestroy(timer.graph);
+    if (timer.begin) cudaEventDestroy(timer.begin);
+    if (timer.end) cudaEventDestroy(timer.end);
+    return failed ? -1 : 1e-3 * ms / count;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the machine's. */
+#include "test_cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Built without it, tally says which program it has not found; then there is nothing else to test. */
+static bool has_bench(void) {
+    const result r = run(NULL, "bench --help");
+    if (r.code == 0) {
+        assert_non_null(strstr(r.out, "usage: tally_bench"));
+        return true;
+    }
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "tally_bench: No such file"));
+    return false;
+}
+
+static void expect_engine(json_object *engine, double bytes) {
+    const double seconds = json_object_get_double(member(engine, "seconds"));
+    const double speed = json_object_get_double(member(engine, "bytes_per_second"));
+    assert_true(seconds > 0 && speed > 0.99 * bytes / seconds && speed < 1.01 * bytes / seconds);
+    assert_true(json_object_get_double(member(engine, "tally_is")) > 0);
+}
+
+void test_bench(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) skip();
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --sizes 12,15 --ops sum,dot --cache warm,cold --blocks 7 --json --plot bench.svg", device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    /* 2^12 items cannot be cold. */
+    assert_int_equal(count_lines(r.out), 6);
+    for (unsigned line = 0; line < 6; line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
+        const double n = line < 2 ? 4096 : 32768, inputs = line % 2 ? 2 : 1;
+        assert_string_equal(text_member(o, "op"), line % 2 ? "dot" : "sum");
+        assert_string_equal(text_member(o, "cache"), line < 4 ? "warm" : "cold");
+        assert_true(json_object_get_double(member(o, "n")) == n);
+        assert_string_equal(text_member(json_object_array_get_idx(engines, 0), "name"), "tally");
+        for (size_t e = 0; e < json_object_array_length(engines); e++)
+            expect_engine(json_object_array_get_idx(engines, e), 4 * n * inputs);
+        json_object_put(o);
+    }
+    char path[512], text[4096] = "";
+    snprintf(path, sizeof(path), "%s/bench.svg", folder_path());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, "<svg"));
+    assert_non_null(strstr(text, "sum of f32, warm"));
+}
+
+void test_bench_usage(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *words, *says;
+        int code;
+    } rows[] = {
+        {"bench --ops sum,max,mim", "--ops sum,max,mim", 2},
+        {"bench --dtypes f8", "--dtypes f8", 2},
+        {"bench --sizes 31", "usage:", 2},
+        {"bench --blocks 6", "usage:", 2},
+        {"bench --cache hot", "--cache hot", 2},
+        {"bench --cache warm,warm", "--cache warm,warm", 2},
+        {"bench --backend vulkan --sizes 10", "vulkan", 1},
+        {"bench sum", "usage:", 2},
+        {"bench --peers none --sizes 10 --plot no/x", "no/x", 1},
+    };
+    if (!has_bench()) skip();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (i + 1 == COUNT(rows) && !*device) continue;
+        const result r = run(NULL, rows[i].words);
+        if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
+            fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* program.c: commands that are programs of their own, because they link what `tally` does not. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+
+/* Beside this program: as it is installed, as it is built. */
+static const char *const folders[] = {"../libexec/tally", "bench"};
+
+cli_exit program_run(const char *name, char **words) {
+    char self[4096], path[sizeof(self) + 64];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
+        snprintf(path, sizeof(path), "%s/%s/tally_%s", self, folders[f], name);
+        execv(path, words);
+        if (errno != ENOENT) break;
+    }
+    return cli_report("%s: %s", path, strerror(errno)), CLI_FAILED;
+}
