@@ -28,6 +28,18 @@ typedef struct ocl_queue {
     cl_context context;
 } ocl_queue;
 
+/* The value of an argument that was set last; 0 bytes: none. */
+typedef struct ocl_kept {
+    size_t bytes;
+    unsigned char value[16];
+} ocl_kept;
+
+#define OCL_KEPT_ARGS 20
+typedef struct ocl_kernel {
+    cl_kernel handle;
+    ocl_kept kept[OCL_KEPT_ARGS];
+} ocl_kernel;
+
 /* Sets the error text "WHAT: CL_NAME (number)" and returns the status that fits the number. */
 tally_status ocl_fail(cl_int error, const char *format, ...) TALLY_PRINTF(2, 3);
 

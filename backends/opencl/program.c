@@ -135,13 +135,17 @@ void ocl_program_close(void *device, void *program) {
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **out) {
     (void)device;
     cl_int error;
-    const cl_kernel kernel = clCreateKernel(program, entry, &error);
-    if (error) return ocl_fail(error, "clCreateKernel(%s)", entry);
+    ocl_kernel *kernel = calloc(1, sizeof(*kernel));
+    if (!kernel) return tally_fail(TALLY_E_MEMORY, "kernel: out of memory");
+    kernel->handle = clCreateKernel(program, entry, &error);
+    if (error) return free(kernel), ocl_fail(error, "clCreateKernel(%s)", entry);
     *out = kernel;
     return TALLY_OK;
 }
 
-void ocl_kernel_close(void *device, void *kernel) {
+void ocl_kernel_close(void *device, void *opaque) {
     (void)device;
-    clReleaseKernel(kernel);
+    ocl_kernel *kernel = opaque;
+    clReleaseKernel(kernel->handle);
+    free(kernel);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queues: waiting, copies, launches, and time. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "opencl.h"
 
@@ -77,17 +78,29 @@ tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, 
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
+/* A value that the kernel has already is not set again. Memory always is: another object may have a released one's handle. */
+static cl_int set_arg(ocl_kernel *kernel, uint32_t i, const tally_arg *arg) {
+    if (arg->mem) return clSetKernelArg(kernel->handle, i, sizeof(cl_mem), &((ocl_mem *)arg->mem)->handle);
+    ocl_kept *kept = i < OCL_KEPT_ARGS && arg->bytes <= sizeof(kept->value) ? &kernel->kept[i] : NULL;
+    if (kept && kept->bytes == arg->bytes && !memcmp(kept->value, arg->value, arg->bytes)) return CL_SUCCESS;
+    const cl_int error = clSetKernelArg(kernel->handle, i, arg->bytes, arg->value);
+    if (kept) {
+        kept->bytes = error ? 0 : arg->bytes;
+        memcpy(kept->value, arg->value, arg->bytes);
+    }
+    return error;
+}
+
 tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint32_t items, uint32_t count,
                         const tally_arg *args) {
     const ocl_queue *queue = opaque;
-    const cl_kernel kernel = opaque_kernel;
+    ocl_kernel *kernel = opaque_kernel;
     for (uint32_t i = 0; i < count; i++) {
-        const cl_int error = args[i].mem ? clSetKernelArg(kernel, i, sizeof(cl_mem), &((ocl_mem *)args[i].mem)->handle)
-                                         : clSetKernelArg(kernel, i, args[i].bytes, args[i].value);
+        const cl_int error = set_arg(kernel, i, &args[i]);
         if (error) return ocl_fail(error, "clSetKernelArg(%u)", i);
     }
     const size_t global = groups * items, local = items;
-    const cl_int error = clEnqueueNDRangeKernel(queue->handle, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    const cl_int error = clEnqueueNDRangeKernel(queue->handle, kernel->handle, 1, NULL, &global, &local, 0, NULL, NULL);
     if (error) return ocl_fail(error, "clEnqueueNDRangeKernel(%llu groups of %u)", (unsigned long long)groups, items);
     return TALLY_OK;
 }
