@@ -105,6 +105,33 @@ void report_json(const bench_report *report);
 int figure_add(const bench_report *report);
 int figure_write(const char *file, int blocks);
 
+/* options.c: what the command line says. */
+#define MAX_SIZES 31
+typedef struct bench_options {
+    const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, every peer */
+    int exponents[MAX_SIZES], size_count;
+    int blocks;
+    int json, bar;
+    const char *plot; /* a file; NULL: none */
+} bench_options;
+
+extern const tally_op bench_ops[];      /* which there are; they end with 0 */
+extern const tally_dtype bench_types[]; /* likewise */
+/* Whether the list, of names with commas between them, has this one. */
+int is_listed(const char *list, const char *name);
+/* 0: go on; else the exit status + 1. */
+int options_parse(int argc, char **argv, bench_options *options);
+
+/* bars.c: the speeds that --bar asks for. */
+typedef struct bench_totals {
+    int cases, failed_cases, checked_bars, failed_bars;
+} bench_totals;
+
+/* Whether some bar is for the device; has this size there, of 2^exponent items. */
+int bars_apply(const tally_device_info *device);
+int bars_have(const tally_device_info *device, int exponent);
+void bars_check(const bench_report *report, bench_totals *totals);
+
 #ifdef __cplusplus
 }
 #endif

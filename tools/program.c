@@ -19,7 +19,7 @@ cli_exit program_run(const char *name, char **words) {
     for (size_t f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
         snprintf(path, sizeof(path), "%s/%s/tally_%s", self, folders[f], name);
         execv(path, words);
-        if (errno != ENOENT) break;
+        if (errno != ENOENT) return cli_report("%s: %s", path, strerror(errno)), CLI_FAILED;
     }
-    return cli_report("%s: %s", path, strerror(errno)), CLI_FAILED;
+    return cli_report("the program tally_%s is neither in %s/../libexec/tally nor in %s/bench", name, self, self), CLI_FAILED;
 }
