@@ -8,20 +8,6 @@
 
 #include "bench.h"
 
-static const char usage[] =
-    "usage: tally_bench [--backend LIST] [--ops LIST] [--dtypes LIST] [--peers LIST] [--sizes LIST] [--blocks N] [--json] "
-    "[--cache LIST] [--plot FILE] [--bar]\n"
-    "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
-    "  --ops LIST      sum min max amax asum sumsq nrm2 dot argmin argmax iamax (default: sum)\n"
-    "  --dtypes LIST   f32 f64 i32 (default: f32)\n"
-    "  --peers LIST    OpenMP CBLAS CLBlast Boost.Compute CUB Thrust cuBLAS, or none (default: those that are there)\n"
-    "  --sizes LIST    exponents of two, 1 to 30 (default: 16,20,24,26,28)\n"
-    "  --cache LIST    warm: the same items for each call; cold: others, that no cache has (default: warm)\n"
-    "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15)\n"
-    "  --json          one JSON object a line instead of the table\n"
-    "  --plot FILE     also charts of the bandwidths, as SVG\n"
-    "  --bar           only the sizes that the project has speed bars for; exit 1 if one is missed or none applies\n";
-
 /* ---- lists ---------------------------------------------------------------------------------------------------------- */
 
 const tally_op bench_ops[] = {TALLY_SUM,  TALLY_MIN, TALLY_MAX,    TALLY_AMAX,   TALLY_ASUM,  TALLY_SUMSQ,
@@ -35,14 +21,62 @@ int is_listed(const char *list, const char *name) {
     return 0;
 }
 
-/* Whether every name of the list is one that a case can have. */
-static int is_known(const char *list, int is_op) {
+/* The names that an option's list may have, by index; NULL after the last. */
+typedef const char *name_at(size_t index);
+
+static const char *op_at(size_t i) {
+    return bench_ops[i] ? tally_op_name(bench_ops[i]) : NULL;
+}
+
+static const char *type_at(size_t i) {
+    return bench_types[i] ? tally_dtype_name(bench_types[i]) : NULL;
+}
+
+static const char *peer_at(size_t i) {
+    static const char *const names[] = {"OpenMP", "CBLAS", "CLBlast", "Boost.Compute", "CUB", "Thrust", "cuBLAS", "none", NULL};
+    return names[i];
+}
+
+static const char *cache_at(size_t i) {
+    static const char *const names[] = {"warm", "cold", NULL};
+    return names[i];
+}
+
+static void print_names(FILE *file, name_at *name) {
+    for (size_t i = 0; name(i); i++) fprintf(file, " %s", name(i));
+}
+
+/* Whether every name of the list is one of them, and none is there twice. */
+static int check_list(const char *option, const char *list, name_at *name) {
     size_t names = 1, found = 0;
     for (const char *c = list; *c; c++) names += *c == ',';
-    for (const tally_op *op = bench_ops; is_op && *op; op++) found += (size_t)is_listed(list, tally_op_name(*op));
-    for (const tally_dtype *type = bench_types; !is_op && *type; type++)
-        found += (size_t)is_listed(list, tally_dtype_name(*type));
-    return found == names;
+    for (size_t i = 0; name(i); i++) found += (size_t)is_listed(list, name(i));
+    if (found == names) return 1;
+    fprintf(stderr, "tally_bench: --%s %s: there are", option, list);
+    print_names(stderr, name);
+    fprintf(stderr, ", each at most once, with commas between them\n");
+    return 0;
+}
+
+static void print_usage(FILE *file) {
+    fputs("usage: tally_bench [--backend LIST] [--ops LIST] [--dtypes LIST] [--peers LIST] [--sizes LIST] [--cache LIST]\n"
+          "                   [--blocks N] [--json] [--plot FILE] [--bar]\n"
+          "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
+          "  --ops LIST      of",
+          file);
+    print_names(file, op_at);
+    fputs(" (default: sum)\n  --dtypes LIST   of", file);
+    print_names(file, type_at);
+    fputs(" (default: f32)\n  --peers LIST    of", file);
+    print_names(file, peer_at);
+    fputs(" (default: those that are there)\n"
+          "  --sizes LIST    exponents of two, 1 to 30 (default: 16,20,24,26,28)\n"
+          "  --cache LIST    warm: the same items for each call; cold: others, that no cache has (default: warm)\n"
+          "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15)\n"
+          "  --json          one JSON object a line instead of the table\n"
+          "  --plot FILE     also charts of the bandwidths, as SVG\n"
+          "  --bar           only the sizes that the project has speed bars for; exit 1 if one is missed or none applies\n",
+          file);
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------------------------- */
@@ -91,16 +125,13 @@ int options_parse(int argc, char **argv, bench_options *options) {
         }
         if (name == 'j') options->json = 1;
         if (name == 'r') options->bar = 1;
-        if (name == 'h') return fputs(usage, stdout), 1;
+        if (name == 'h') return print_usage(stdout), 1;
         if (name == '?') wrong = 1;
     }
     if (!sizes) sizes = options->bar ? "22,23,24,25,26,27,28" : "16,20,24,26,28";
-    if (!is_known(options->ops, 1))
-        return fprintf(stderr, "tally_bench: --ops %s: a name is unknown\n%s", options->ops, usage), 3;
-    if (!is_known(options->types, 0))
-        return fprintf(stderr, "tally_bench: --dtypes %s: a name is unknown\n%s", options->types, usage), 3;
-    if (is_listed(options->caches, "warm") + is_listed(options->caches, "cold") != 1 + (strchr(options->caches, ',') != NULL))
-        return fprintf(stderr, "tally_bench: --cache %s: there are warm and cold\n%s", options->caches, usage), 3;
-    if (wrong || optind < argc || parse_sizes(sizes, options)) return fputs(usage, stderr), 3;
-    return 0;
+    if (wrong || optind < argc || parse_sizes(sizes, options)) return print_usage(stderr), 3;
+    const int known = check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
+                      check_list("cache", options->caches, cache_at) &&
+                      (!options->peers || check_list("peers", options->peers, peer_at));
+    return known ? 0 : 3;
 }

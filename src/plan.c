@@ -140,7 +140,9 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
     if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
         status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
-    plan->together = spec.variant->together && (context->features & 1u << TALLY_FEATURE_ORDER);
+    /* A single group needs none of that. */
+    plan->together = spec.variant->together && (context->features & 1u << TALLY_FEATURE_ORDER) &&
+                     tally_plan_geometry(plan, plan->max_n).groups > 1;
     const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
     if (!status && plan->together) status = clear_count(plan);

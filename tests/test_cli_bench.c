@@ -68,6 +68,7 @@ void test_bench_usage(void **unused) {
         {"bench --sizes 31", "usage:", 2},
         {"bench --blocks 6", "usage:", 2},
         {"bench --cache hot", "--cache hot", 2},
+        {"bench --peers OpenMP,cubb", "--peers OpenMP,cubb", 2},
         {"bench --cache warm,warm", "--cache warm,warm", 2},
         {"bench --backend vulkan --sizes 10", "vulkan", 1},
         {"bench sum", "usage:", 2},
