@@ -82,9 +82,12 @@ static int run_case(const bench_options *options, const bench_input *input, benc
     bench_report report = {.input = input, .blocks = options->blocks};
     tally_plan *plan = NULL;
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = input->op, .in = input->in, .max_n = input->n};
+    char what[64];
+    snprintf(what, sizeof(what), "%s of %llu %s", tally_op_name(input->op), (unsigned long long)input->n,
+             tally_dtype_name(input->in));
     int failed = 1;
     const int count = report.count = open_engines(options, input, engines);
-    if (!count || measure(engines, count, options->blocks, input->copies, report.timings)) goto done;
+    if (!count || measure(what, engines, count, options->blocks, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
         if (check(input, &engines[e])) goto done;
     /* Fewer are in a cache, or it is the launch that takes the time. */

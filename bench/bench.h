@@ -81,8 +81,8 @@ typedef struct bench_timing {
 
 #define MAX_ENGINES 8
 /* Each engine runs in blocks, in turns; the block after a change of engine starts with a warm-up, because the other one's cache
- * contents and its threads that still spin disturb. 0 when done. */
-int measure(bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out);
+ * contents and its threads that still spin disturb. `what` is named while it goes on. 0 when done. */
+int measure(const char *what, bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out);
 
 /* report.c: a case and what its engines took, tally first. */
 typedef struct bench_report {

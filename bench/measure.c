@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "progress.h"
 
 #define MAX_BLOCKS 101
 #define BLOCK_SECONDS 0.02 /* of calls in a block: far above the clock's and the wait's own cost */
@@ -46,7 +47,7 @@ static int calls_of_graph(int calls, uint64_t copies) {
     return copies > 1 ? (int)copies : calls < 50 ? calls : 50;
 }
 
-int measure(bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out) {
+static int time_blocks(bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out) {
     double wall[MAX_ENGINES][MAX_BLOCKS], gpu[MAX_ENGINES][MAX_BLOCKS];
     int calls[MAX_ENGINES];
     if (engine_count > MAX_ENGINES || blocks > MAX_BLOCKS) return 1;
@@ -55,6 +56,7 @@ int measure(bench_engine *engines, int engine_count, int blocks, uint64_t copies
     for (int block = 0; block < blocks; block++)
         for (int e = 0; e < engine_count; e++) {
             double warm_up;
+            progress_update((uint64_t)(block * engine_count + e));
             if (timed(&engines[e], 1 + calls[e] / 4, &warm_up) || timed(&engines[e], calls[e], &wall[e][block])) return 1;
             if (!engines[e].gpu_seconds) continue;
             gpu[e][block] = engines[e].gpu_seconds(engines[e].state, calls_of_graph(calls[e], copies));
@@ -65,4 +67,11 @@ int measure(bench_engine *engines, int engine_count, int blocks, uint64_t copies
         out[e].gpu_seconds = engines[e].gpu_seconds ? median(gpu[e], blocks) : 0;
     }
     return 0;
+}
+
+int measure(const char *what, bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out) {
+    progress_begin(what, PROGRESS_STEPS, (uint64_t)(blocks * engine_count));
+    const int failed = time_blocks(engines, engine_count, blocks, copies, out);
+    progress_end();
+    return failed;
 }

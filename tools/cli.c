@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "progress.h"
@@ -103,22 +102,6 @@ bool cli_flush(void) {
 
 json_object *cli_json_text(const char *text) {
     return text ? json_object_new_string(text) : NULL;
-}
-
-cli_value cli_bytes_text(uint64_t bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    cli_value out;
-    double amount = (double)bytes;
-    size_t unit = 0;
-    for (; amount >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++) amount /= 1024;
-    snprintf(out.text, sizeof(out.text), unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
-    return out;
-}
-
-double cli_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* What the library calls its descriptors' members are options here. */

@@ -15,6 +15,8 @@
 #include <tally/backend.h>
 #include <tally/tally.h>
 
+#include "units.h"
+
 /* Exit codes. */
 typedef enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 } cli_exit;
 
@@ -85,10 +87,6 @@ json_object *cli_value_json(tally_dtype dtype, const void *value);
 tally_dtype cli_part_dtype(tally_dtype dtype);
 double cli_part_number(tally_dtype part, const void *value);
 void cli_part_store(tally_dtype part, double number, void *to);
-
-/* 16.0 GiB */
-cli_value cli_bytes_text(uint64_t bytes);
-double cli_seconds(void); /* a monotonic clock */
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 

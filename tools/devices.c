@@ -87,7 +87,7 @@ static void print_backend(const tally_backend_info *backend, const choice *c) {
             printf("  %-10s %s\n", name, tally_last_error());
         else
             printf(ROW, is_chosen(c, &d) ? '*' : ' ', name, tally_device_class_name(d.device_class), d.name,
-                   cli_bytes_text(d.memory_bytes).text, d.has_f64 ? "yes" : "no", d.driver);
+                   units_bytes(d.memory_bytes).text, d.has_f64 ? "yes" : "no", d.driver);
     }
 }
 

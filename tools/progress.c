@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "units.h"
 
 #define COLUMNS 79
 #define PATIENCE_SECONDS 0.5
@@ -58,18 +58,18 @@ void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_
     label = isatty(STDERR_FILENO) ? new_label : NULL;
     unit = new_unit;
     total = new_total;
-    begun = shown_at = cli_seconds();
+    begun = shown_at = units_seconds();
 }
 
 void progress_update(uint64_t done) {
     if (!label) return;
-    const double now = cli_seconds();
+    const double now = units_seconds();
     if (now - begun < PATIENCE_SECONDS || now - shown_at < INTERVAL_SECONDS) return;
     shown_at = now;
     char percent[16] = "", amount[400], line[COLUMNS + 2];
     if (total) snprintf(percent, sizeof(percent), "%3.0f%%  ", 100.0 * (double)done / (double)total);
     if (unit == PROGRESS_BYTES)
-        snprintf(amount, sizeof(amount), "%s, %.2f GB/s", cli_bytes_text(done).text, 1e-9 * (double)done / (now - begun));
+        snprintf(amount, sizeof(amount), "%s, %.2f GB/s", units_bytes(done).text, 1e-9 * (double)done / (now - begun));
     else
         snprintf(amount, sizeof(amount), "%llu of %llu", (unsigned long long)done, (unsigned long long)total);
     int n = snprintf(line, sizeof(line), "\r%s%s  %.30s", percent, amount, label);

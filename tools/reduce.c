@@ -80,9 +80,9 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
     if (!create_feed(r, in, &desc, &feed)) return false;
     bool done = prepare(r, in, feed, o) && warm_up(feed, in, o->result);
     progress_begin(in->name, PROGRESS_BYTES, n == INPUT_UNKNOWN ? 0 : n * inputs_item_bytes(in) * in->count);
-    const double begun = cli_seconds();
+    const double begun = units_seconds();
     done = done && feed_items(feed, in, o);
-    o->seconds = cli_seconds() - begun;
+    o->seconds = units_seconds() - begun;
     progress_end();
     tally_feed_destroy(feed);
     return done;

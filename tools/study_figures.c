@@ -57,7 +57,7 @@ cli_value study_speed_text(double bytes_per_second) {
 study_text study_task(const study_request *request) {
     study_text out;
     snprintf(out.text, sizeof(out.text), "%s of %" PRIu64 " %s (%s)", tally_op_name(request->op), request->n,
-             tally_dtype_name(request->dtype), cli_bytes_text(request->n * study_item_bytes(request)).text);
+             tally_dtype_name(request->dtype), units_bytes(request->n * study_item_bytes(request)).text);
     return out;
 }
 

@@ -254,8 +254,8 @@ static bool has_room(const bench *b, uint64_t n) {
     const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     if (n <= most / bytes) return true;
     cli_report("study on %s: %llu items of %s are too many for %s: a buffer there holds at most %s, of %s of memory",
-               b->device->label, (unsigned long long)n, tally_dtype_name(b->request->dtype), d->name, cli_bytes_text(most).text,
-               cli_bytes_text(d->memory_bytes).text);
+               b->device->label, (unsigned long long)n, tally_dtype_name(b->request->dtype), d->name, units_bytes(most).text,
+               units_bytes(d->memory_bytes).text);
     return false;
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* units.h: the clock, and amounts for people. */
+#ifndef TALLY_UNITS_H
+#define TALLY_UNITS_H
+
+#include <stdint.h>
+
+typedef struct units_text {
+    char text[32];
+} units_text;
+
+units_text units_bytes(uint64_t bytes); /* "1.5 GiB" */
+double units_seconds(void);             /* a monotonic clock */
+
+#endif
