@@ -90,11 +90,13 @@ static void test_left_and_right(void **state) {
             if (!info.canonical) continue;
             desc.variant = info.name;
             desc.group_items = groups[g];
-            if (tally_plan_create(context, &desc, &plan) == TALLY_OK) {
-                ran++;
-                for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) expect_composed(context, &desc, sizes[s]);
-            }
+            const tally_status status = tally_plan_create(context, &desc, &plan);
             tally_plan_destroy(plan);
+            /* Not for this class of device; no such group. */
+            if (status == TALLY_E_UNSUPPORTED || (status == TALLY_E_ARGUMENT && groups[g])) continue;
+            MUST(status);
+            ran++;
+            for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) expect_composed(context, &desc, sizes[s]);
         }
     assert_true(ran >= 2);
     tally_op_destroy(op);
