@@ -16,21 +16,34 @@
 #define LEAST_CEILING (UINT64_C(64) << 20)
 #define MAX_DEVICES 16
 
-/* Those that there are nothing but their own adapter for; each says itself which cases it takes. */
-static int (*const peers[])(const bench_input *input, bench_engine *out) = {
-    openmp_open,
+/* Each says itself which cases it takes. */
+const bench_peer bench_peers[] = {
+    {"OpenMP", openmp_open},
+    {"CBLAS",
 #ifdef TALLY_BENCH_CBLAS
-    cblas_open,
+     cblas_open
 #endif
+    },
+    {"CLBlast",
 #ifdef TALLY_BENCH_CLBLAST
-    clblast_open,
+     clblast_open
 #endif
+    },
+    {"Boost.Compute",
 #ifdef TALLY_BENCH_COMPUTE
-    compute_open,
+     compute_open
 #endif
+    },
 #ifdef TALLY_BENCH_CUDA
-    cub_open,     thrust_open, cublas_open,
+    {"CUB", cub_open},
+    {"Thrust", thrust_open},
+    {"cuBLAS", cublas_open},
+#else
+    {"CUB", NULL},
+    {"Thrust", NULL},
+    {"cuBLAS", NULL},
 #endif
+    {NULL, NULL},
 };
 
 /* What cold calls pass through: many times the largest caches of today's GPUs (an H200's has 50 MiB). In so many calls that a graph may hold
@@ -65,12 +78,14 @@ static int open_engines(const bench_options *options, const bench_input *input, 
     if (ours_open(input, &engines[0])) return 0;
     if (check(input, &engines[0])) return engines[0].close(engines[0].state), 0;
     count = 1;
-    for (size_t p = 0; p < sizeof(peers) / sizeof(peers[0]) && count < MAX_ENGINES; p++) {
-        engines[count] = (bench_engine){0};
-        if (peers[p](input, &engines[count])) continue;
-        const int wanted = !options->peers || is_listed(options->peers, engines[count].name);
-        if (!wanted || check(input, &engines[count]))
-            engines[count].close(engines[count].state);
+    for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
+        bench_engine *engine = &engines[count];
+        if (!peer->open || (options->peers && !is_listed(options->peers, peer->name))) continue;
+        *engine = (bench_engine){0};
+        if (peer->open(input, engine)) continue;
+        engine->name = peer->name;
+        if (check(input, engine))
+            engine->close(engine->state);
         else
             count++;
     }
@@ -80,8 +95,6 @@ static int open_engines(const bench_options *options, const bench_input *input, 
 static int run_case(const bench_options *options, const bench_input *input, bench_totals *totals) {
     bench_engine engines[MAX_ENGINES] = {0};
     bench_report report = {.input = input, .blocks = options->blocks};
-    tally_plan *plan = NULL;
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = input->op, .in = input->in, .max_n = input->n};
     char what[64];
     snprintf(what, sizeof(what), "%s of %llu %s", tally_op_name(input->op), (unsigned long long)input->n,
              tally_dtype_name(input->in));
@@ -93,8 +106,7 @@ static int run_case(const bench_options *options, const bench_input *input, benc
     /* Fewer are in a cache, or it is the launch that takes the time. */
     if (report_bytes(input) >= LEAST_CEILING && tally_measure_read(input->context, report_bytes(input), &report.read))
         goto done;
-    if (tally_plan_create(input->context, &desc, &plan)) goto done;
-    report.variant = tally_plan_variant(plan);
+    report.variant = ours_variant(&engines[0]);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;
     if (options->json)
         report_json(&report);
@@ -104,7 +116,6 @@ static int run_case(const bench_options *options, const bench_input *input, benc
     if (options->bar) bars_check(&report, totals);
     failed = options->plot ? figure_add(&report) : 0;
 done:
-    tally_plan_destroy(plan);
     for (int e = 0; e < count; e++) engines[e].close(engines[e].state);
     return failed;
 }

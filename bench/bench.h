@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef struct bench_engine {
-    const char *name;
+    const char *name; /* of peers: set by who opens them */
     void *state;
     /* Enqueues a reduction `count` times and waits for the last one. 0 when done; else it has said why on stderr. */
     int (*run)(void *state, int count);
@@ -56,6 +56,7 @@ double input_expected(const bench_input *input, double *tolerance);
 /* Each opens its engine for the case: 0 when done, 1 with its reason on stderr, BENCH_ABSENT when it has nothing like it on that device. */
 #define BENCH_ABSENT (-1)
 int ours_open(const bench_input *input, bench_engine *out);
+const char *ours_variant(const bench_engine *engine); /* what `auto` chose */
 int openmp_open(const bench_input *input, bench_engine *out);
 int cblas_open(const bench_input *input, bench_engine *out);
 int clblast_open(const bench_input *input, bench_engine *out);
@@ -64,14 +65,21 @@ int cub_open(const bench_input *input, bench_engine *out);
 int thrust_open(const bench_input *input, bench_engine *out);
 int cublas_open(const bench_input *input, bench_engine *out);
 
+/* bench.c: all that there can be; they end with a NULL name. */
+typedef struct bench_peer {
+    const char *name;
+    int (*open)(const bench_input *input, bench_engine *out); /* NULL: it was not there when this was built */
+} bench_peer;
+extern const bench_peer bench_peers[];
+
 int openmp_threads(void);
 
 /* peer_cuda.cu, only where TALLY_BENCH_CUDA is defined. */
 struct CUstream_st;
-int cub_stream_create(int device, struct CUstream_st **out);
-void cub_stream_destroy(struct CUstream_st *stream);
+int peer_stream_create(int device, struct CUstream_st **out);
+void peer_stream_destroy(struct CUstream_st *stream);
 /* The time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the stream. Negative: failed. */
-double cub_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count);
+double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count);
 
 /* measure.c: medians over alternating blocks. */
 typedef struct bench_timing {

@@ -69,14 +69,6 @@ int figure_add(const bench_report *r) {
     return 0;
 }
 
-static void label_size(plot_label *label, double n) {
-    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    unsigned power = 0;
-    while ((double)(UINT64_C(1) << power) < n) power++;
-    label->x = n;
-    snprintf(label->text, sizeof(label->text), "2%s%s", power > 9 ? digits[power / 10] : "", digits[power % 10]);
-}
-
 static void draw(plot *p, const figure_chart *chart, int blocks) {
     char subtitle[320];
     plot_series series[MAX_ENGINES];
@@ -95,7 +87,10 @@ static void draw(plot *p, const figure_chart *chart, int blocks) {
                                        .x = line->x,
                                        .y = line->y};
     }
-    for (; count < chart->lines[0].count; count++) label_size(&labels[count], chart->lines[0].x[count]);
+    for (; count < chart->lines[0].count; count++) {
+        labels[count].x = chart->lines[0].x[count];
+        plot_write_size(labels[count].text, sizeof(labels[count].text), (uint64_t)labels[count].x);
+    }
     plot_lines lines = {.title = chart->title,
                         .subtitle = subtitle,
                         .x_title = "items, n (logarithmic)",

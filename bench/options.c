@@ -33,8 +33,9 @@ static const char *type_at(size_t i) {
 }
 
 static const char *peer_at(size_t i) {
-    static const char *const names[] = {"OpenMP", "CBLAS", "CLBlast", "Boost.Compute", "CUB", "Thrust", "cuBLAS", "none", NULL};
-    return names[i];
+    size_t count = 0;
+    while (bench_peers[count].name) count++;
+    return i < count ? bench_peers[i].name : i == count ? "none" : NULL;
 }
 
 static const char *cache_at(size_t i) {
@@ -133,5 +134,8 @@ int options_parse(int argc, char **argv, bench_options *options) {
     const int known = check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
                       check_list("cache", options->caches, cache_at) &&
                       (!options->peers || check_list("peers", options->peers, peer_at));
+    for (const bench_peer *peer = bench_peers; known && options->peers && peer->name; peer++)
+        if (!peer->open && is_listed(options->peers, peer->name))
+            fprintf(stderr, "tally_bench: %s was not there when this was built\n", peer->name);
     return known ? 0 : 3;
 }

@@ -77,7 +77,7 @@ static void close_state(void *pointer) {
     tally_buffer_destroy(state->out);
     tally_queue_destroy(state->queue);
 #ifdef TALLY_BENCH_CUDA
-    if (state->stream) cub_stream_destroy(state->stream);
+    if (state->stream) peer_stream_destroy(state->stream);
 #endif
     free(state);
 }
@@ -85,7 +85,7 @@ static void close_state(void *pointer) {
 #ifdef TALLY_BENCH_CUDA
 static double gpu_seconds(void *pointer, int count) {
     ours_state *state = pointer;
-    return cub_graph_seconds(state->stream, enqueue, state, count);
+    return peer_graph_seconds(state->stream, enqueue, state, count);
 }
 #endif
 
@@ -95,7 +95,7 @@ static int open_queue(ours_state *state, bench_engine *out) {
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
         out->gpu_seconds = gpu_seconds;
-        if (cub_stream_create(device->index, &state->stream)) return 1;
+        if (peer_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;
     }
 #endif
@@ -119,4 +119,8 @@ int ours_open(const bench_input *input, bench_engine *out) {
 failed:
     close_state(state);
     return 1;
+}
+
+const char *ours_variant(const bench_engine *engine) {
+    return tally_plan_variant(((const ours_state *)engine->state)->plan);
 }

@@ -46,6 +46,6 @@ int cblas_open(const bench_input *input, bench_engine *out) {
     cblas_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;
     state->input = input;
-    *out = (bench_engine){.name = "CBLAS", .state = state, .run = run, .value = value, .close = free};
+    *out = (bench_engine){.state = state, .run = run, .value = value, .close = free};
     return 0;
 }

@@ -105,6 +105,6 @@ int clblast_open(const bench_input *input, bench_engine *out) {
         close_state(state);
         return 1;
     }
-    *out = (bench_engine){.name = "CLBlast", .state = state, .run = run, .value = value, .close = close_state};
+    *out = (bench_engine){.state = state, .run = run, .value = value, .close = close_state};
     return 0;
 }

@@ -114,7 +114,7 @@ int compute_open(const bench_input *input, bench_engine *out) {
         if (input->in == TALLY_F32) engine = new Reduction<float>(input, queue, native, memory);
         if (input->in == TALLY_F64) engine = new Reduction<double>(input, queue, native, memory);
         if (input->in == TALLY_I32) engine = new Reduction<int32_t>(input, queue, native, memory);
-        *out = bench_engine{"Boost.Compute", engine, run, value, nullptr, close_engine};
+        *out = bench_engine{nullptr, engine, run, value, nullptr, close_engine};
     } catch (const std::exception &error) { /* the engine has taken the queue along */
         return complain(error.what());
     }

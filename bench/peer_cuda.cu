@@ -87,7 +87,7 @@ static double value(void *pointer) {
 }
 
 static double gpu_seconds(void *pointer, int count) {
-    return cub_graph_seconds(static_cast<peer *>(pointer)->stream, enqueue, pointer, count);
+    return peer_graph_seconds(static_cast<peer *>(pointer)->stream, enqueue, pointer, count);
 }
 
 static void close_peer(void *pointer) {
@@ -128,6 +128,17 @@ static peer *open_peer(const bench_input *input) {
     return nullptr;
 }
 
+/* The peer of a sum or extreme, with its call for each type. 0, 1 or BENCH_ABSENT, as bench.h says. */
+static int open_reduction(const bench_input *input, int (*f32)(peer *), int (*f64)(peer *), int (*i32)(peer *), peer **out) {
+    const tally_op op = input->op;
+    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
+    if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
+    *out = open_peer(input);
+    if (!*out) return 1;
+    (*out)->enqueue = input->in == TALLY_F32 ? f32 : input->in == TALLY_F64 ? f64 : i32;
+    return 0;
+}
+
 /* ---- CUB ------------------------------------------------------------------------------------------------------------------------ */
 
 template <typename T, typename S> static int enqueue_cub(peer *p) {
@@ -165,16 +176,12 @@ static int prepare_cub(peer *p) {
 }
 
 int cub_open(const bench_input *input, bench_engine *out) {
-    const tally_op op = input->op;
-    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
-    if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
-    peer *p = open_peer(input);
-    if (!p) return 1;
-    p->enqueue = p->in == TALLY_F32   ? enqueue_cub<float, float>
-                 : p->in == TALLY_F64 ? enqueue_cub<double, double>
-                                      : enqueue_cub<int, long long>;
+    peer *p = nullptr;
+    const int status =
+        open_reduction(input, enqueue_cub<float, float>, enqueue_cub<double, double>, enqueue_cub<int, long long>, &p);
+    if (status) return status;
     if (prepare_cub(p)) return close_peer(p), 1;
-    *out = bench_engine{"CUB", p, run, value, gpu_seconds, close_peer};
+    *out = bench_engine{nullptr, p, run, value, gpu_seconds, close_peer};
     return 0;
 }
 
@@ -209,15 +216,11 @@ template <typename T, typename S> static int enqueue_thrust(peer *p) {
 }
 
 int thrust_open(const bench_input *input, bench_engine *out) {
-    const tally_op op = input->op;
-    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
-    if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
-    peer *p = open_peer(input);
-    if (!p) return 1;
-    p->enqueue = p->in == TALLY_F32   ? enqueue_thrust<float, float>
-                 : p->in == TALLY_F64 ? enqueue_thrust<double, double>
-                                      : enqueue_thrust<int, long long>;
-    *out = bench_engine{"Thrust", p, run, value, nullptr, close_peer};
+    peer *p = nullptr;
+    const int status =
+        open_reduction(input, enqueue_thrust<float, float>, enqueue_thrust<double, double>, enqueue_thrust<int, long long>, &p);
+    if (status) return status;
+    *out = bench_engine{nullptr, p, run, value, nullptr, close_peer};
     return 0;
 }
 
@@ -262,19 +265,19 @@ int cublas_open(const bench_input *input, bench_engine *out) {
         std::fprintf(stderr, "tally_bench: cuBLAS cannot start\n");
         return close_peer(p), 1;
     }
-    *out = bench_engine{"cuBLAS", p, run, value, gpu_seconds, close_peer};
+    *out = bench_engine{nullptr, p, run, value, gpu_seconds, close_peer};
     return 0;
 }
 
 /* ---- streams and graphs -------------------------------------------------------------------------------------------------------------- */
 
-int cub_stream_create(int device, struct CUstream_st **out) {
+int peer_stream_create(int device, struct CUstream_st **out) {
     TRY(cudaSetDevice(device));
     TRY(cudaStreamCreateWithFlags(out, cudaStreamNonBlocking));
     return 0;
 }
 
-void cub_stream_destroy(struct CUstream_st *stream) {
+void peer_stream_destroy(struct CUstream_st *stream) {
     cudaStreamDestroy(stream);
 }
 
@@ -302,7 +305,7 @@ static int time_graph(graph_timer *timer, cudaStream_t stream, int (*enqueue)(vo
     return 0;
 }
 
-double cub_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count) {
+double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count) {
     graph_timer timer = {};
     float ms = 0;
     const int failed = time_graph(&timer, stream, enqueue, state, count, &ms);

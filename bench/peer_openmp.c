@@ -85,7 +85,7 @@ int openmp_open(const bench_input *input, bench_engine *out) {
         openmp_state *state = malloc(sizeof(*state));
         if (!state) return 1;
         *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0, 0};
-        *out = (bench_engine){.name = "OpenMP", .state = state, .run = run, .value = value, .close = free};
+        *out = (bench_engine){.state = state, .run = run, .value = value, .close = free};
         return 0;
     }
     return BENCH_ABSENT;

@@ -3,6 +3,7 @@
 #include "plot.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,4 +174,14 @@ size_t plot_axis_ticks(const plot_axis *axis, plot_tick *ticks) {
         for (int i = 0; i * step < axis->most * 1.001; i++) count = add_tick(ticks, count, i * step, true);
     }
     return count;
+}
+
+void plot_write_size(char *text, size_t bytes, uint64_t n) {
+    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    unsigned power = 0;
+    while (power < 63 && UINT64_C(1) << power < n) power++;
+    if (UINT64_C(1) << power != n)
+        snprintf(text, bytes, "%" PRIu64, n);
+    else
+        snprintf(text, bytes, "2%s%s", power > 9 ? digits[power / 10] : "", digits[power % 10]);
 }

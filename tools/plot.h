@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define PLOT_WIDTH 1280.0 /* all lengths: pixels */
@@ -61,6 +62,9 @@ typedef struct plot_tick {
 } plot_tick;
 #define PLOT_MAX_TICKS 128
 size_t plot_axis_ticks(const plot_axis *axis, plot_tick *ticks);
+
+/* A number of items: a power of two as one, any other in digits. */
+void plot_write_size(char *text, size_t bytes, uint64_t n);
 
 /* ---- plot_bars.c, plot_lines.c: charts ------------------------------------------------------------------------------- */
 

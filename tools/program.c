@@ -8,7 +8,7 @@
 #include "options.h"
 
 /* Beside this program: as it is installed, as it is built. */
-static const char *const folders[] = {"../libexec/tally", "bench"};
+static const char *const folders[] = {TALLY_PROGRAMS, "bench"};
 
 cli_exit program_run(const char *name, char **words) {
     char self[4096], path[sizeof(self) + 64];
@@ -21,5 +21,5 @@ cli_exit program_run(const char *name, char **words) {
         execv(path, words);
         if (errno != ENOENT) return cli_report("%s: %s", path, strerror(errno)), CLI_FAILED;
     }
-    return cli_report("the program tally_%s is neither in %s/../libexec/tally nor in %s/bench", name, self, self), CLI_FAILED;
+    return cli_report("the program tally_%s is neither in %s/" TALLY_PROGRAMS " nor in %s/bench", name, self, self), CLI_FAILED;
 }

@@ -95,17 +95,6 @@ static void draw_variants(plot *p, const study_request *r, const study_device *d
 
 /* ---- by n and by factor ---------------------------------------------------------------------------------------------- */
 
-/* 2 to the 10th as people write it; other numbers as they are. */
-static void write_size(char *text, size_t bytes, uint64_t n) {
-    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    unsigned power = 0;
-    while (power < 63 && UINT64_C(1) << power < n) power++;
-    if (UINT64_C(1) << power != n)
-        snprintf(text, bytes, "%" PRIu64, n);
-    else
-        snprintf(text, bytes, "2%s%s", power > 9 ? digits[power / 10] : "", digits[power % 10]);
-}
-
 static size_t points_of_first(const study_list *list) {
     size_t count = 0;
     while (count < list->count && strcmp(list->points[count].variant.name, list->points[0].variant.name) == 0) count++;
@@ -142,7 +131,7 @@ static void draw_sizes(plot *p, const study_request *r, const study_device *d) {
         }
         for (size_t i = 0; i < per; i++) {
             labels[i].x = x[i];
-            write_size(labels[i].text, sizeof(labels[i].text), list->points[i].n);
+            plot_write_size(labels[i].text, sizeof(labels[i].text), list->points[i].n);
         }
         write_headings(r, d, 0, subtitle, sizeof(subtitle));
         plot_draw_lines(p, &(plot_lines){.title = "Bandwidth by the number of items",
