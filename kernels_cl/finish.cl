@@ -43,45 +43,53 @@ INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESUL
 
 #define READ 8 /* independent loads in flight */
 
+INLINE ACC block_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
+    ACC a[READ];
+    for (int j = 0; j < READ; j++) {
+        a[j] = IDENTITY;
+        if (begin + j < end) a[j] = partials[begin + j];
+    }
+    for (int s = 1; s < READ; s *= 2)
+        for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
+    return a[0];
+}
+
 INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     ACC level[COUNTER_LEVELS];
     u64 blocks = 0;
-    for (u64 i = begin; i < end; i += READ) {
-        ACC a[READ];
-        for (int j = 0; j < READ; j++) {
-            a[j] = IDENTITY;
-            if (i + j < end) a[j] = partials[i + j];
-        }
-        for (int s = 1; s < READ; s *= 2)
-            for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
-        counter_push(level, blocks++, a[0]);
-    }
+    if (end - begin <= READ) return block_value(partials, begin, end);
+    for (u64 i = begin; i < end; i += READ) counter_push(level, blocks++, block_value(partials, i, end));
     return counter_value(level, blocks);
 }
 
 #ifdef ORDER
-/* Whether all other groups have stored their partials: then this one sees them, and no group after it. Slot 0, which is 0 between
- * launches, counts them. */
+/* Whether all other groups have stored their partials (this item has stored this one's): then this one sees them, and no group after it. Slot 0,
+ * which is 0 between launches, counts them. */
 INLINE bool arrives_last(GLOBAL ACC *partials) {
     GLOBAL u32 *arrived = (GLOBAL u32 *)partials;
-    if (__atomic_fetch_add(arrived, 1U, __ATOMIC_ACQ_REL) != (u32)get_num_groups(0) - 1U) return false;
-    *arrived = 0;
-    return true;
+    const u32 last = (u32)get_num_groups(0) - 1U;
+    u32 before;
+#ifdef PTX
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(last) : "memory");
+#else
+    before = __atomic_fetch_add(arrived, 1U, __ATOMIC_ACQ_REL);
+    if (before == last) *arrived = 0;
+#endif
+    return before == last;
 }
 #endif
 
-KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                         u64 out_offset, u32 last, u64 n, const PARAMS params) {
+#if GROUP > 1
+#define TREE_STEP(s)                                                                                                            \
+    if (2 * (s) * item < GROUP) tree[2 * (s) * item] = op_combine(tree[2 * (s) * item], tree[2 * (s) * item + (s)]);            \
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+/* The tree over `count` partials, in tree[0]; all items see it. */
+INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
     const u64 item = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;
-    ACC a = run_value(partials, min(count, item * run), min(count, (item + 1) * run));
-#if GROUP > 1
-    __local ACC tree[GROUP];
-    tree[item] = a;
-    barrier(CLK_LOCAL_MEM_FENCE);
-#define TREE_STEP(s)                                                                                                            \
-    if (2 * (s) * item < GROUP) tree[2 * (s) * item] = op_combine(tree[2 * (s) * item], tree[2 * (s) * item + (s)]);            \
+    tree[item] = run_value(partials, min(count, item * run), min(count, (item + 1) * run));
     barrier(CLK_LOCAL_MEM_FENCE);
     TREE_STEP(1)
 #if GROUP > 2
@@ -111,7 +119,16 @@ KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL AC
 #if GROUP > 512
     TREE_STEP(512)
 #endif
-    a = tree[0];
+}
 #endif
-    if (item == 0) store(a, n, params, combined + slot, out + out_offset, last);
+
+KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+                         u64 out_offset, u32 last, u64 n, const PARAMS params) {
+#if GROUP > 1
+    __local ACC tree[GROUP];
+    tree_value(partials, count, tree);
+    if (get_local_id(0) == 0) store(tree[0], n, params, combined + slot, out + out_offset, last);
+#else
+    store(run_value(partials, 0, count), n, params, combined + slot, out + out_offset, last);
+#endif
 }

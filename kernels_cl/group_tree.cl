@@ -15,7 +15,7 @@
 #define SPAN (GROUP / TEAM)                          /* chunks of a group */
 #define OWN (LANES / TEAM)                           /* lanes of an item */
 #define ROW_LOADS (OWN / VECTOR)                     /* loads of a row, of each input */
-#define IN_FLIGHT (INPUTS > 2 ? 2 : 8 / INPUTS)      /* loads in flight, of each input: 128 bytes an item */
+#define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input: 128 bytes an item */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
@@ -64,7 +64,7 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
 }
 
 /* An item's lanes that are in local memory at a time. */
-#if ACC_BYTES <= 8 && VECTOR >= 4 && !defined(ANY_ORDER)
+#if ACC_BYTES * GROUP <= 8192 && VECTOR >= 4 && !defined(ANY_ORDER)
 #define EXCHANGED 4
 #else
 #define EXCHANGED 1
@@ -73,6 +73,9 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
 typedef union {
     LANE lane[GROUP * EXCHANGED];
     ACC chunk[SPAN];
+#if defined(ORDER) && defined(PTX)
+    ACC tree[GROUP];
+#endif
 } shared;
 
 /* Pair p: item p / EXCHANGED of the upper ones of its team, its lane p % EXCHANGED. */
@@ -103,6 +106,9 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
                                   u64 out_offset, u32 last) {
     SOURCE_OPEN(in)
     __local shared data;
+#if defined(ORDER) && defined(PTX)
+    __local u32 is_last;
+#endif
     const u64 group = get_group_id(0);
     const u32 item = get_local_id(0);
     const u32 t = item % TEAM;
@@ -196,5 +202,15 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #if SPAN > 64
     CHUNK_STEP(64)
 #endif
-    if (item == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last);
+    if (item == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last == ALONE);
+#if defined(ORDER) && defined(PTX)
+    if (last == TOGETHER) {
+        if (item == 0) is_last = arrives_last(partials);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_last) {
+            tree_value(partials + first, get_num_groups(0), data.tree);
+            if (item == 0) store(data.tree[0], n, params, partials, out + out_offset, ALONE);
+        }
+    }
+#endif
 }

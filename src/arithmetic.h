@@ -10,9 +10,12 @@
  * lane of a chunk takes up its next item, b, to the `row` items that it has, and `any` where two accumulators of whatever are combined.
  */
 
-/* IEEE 754-2019 minimum and maximum. No short-circuit operators: branches would keep a CPU's compiler from using vectors. */
+/* IEEE 754-2019 minimum and maximum, where the prelude has no instruction for them. No short-circuit operators: branches would keep a CPU's
+ * compiler from using vectors. */
+#ifndef FLOAT_MIN
 #define FLOAT_MIN(a, b) ((((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(b) == 0))) ? (a) : (b))
 #define FLOAT_MAX(a, b) ((((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(a) == 0))) ? (a) : (b))
+#endif
 #define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The one that is a number, or `both` of them. */

@@ -132,7 +132,7 @@ typedef struct tally_variant {
     tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
-    bool together;               /* where memory is ordered between groups, the last of them finishes: no second launch */
+    unsigned together; /* classes where, if memory is ordered between groups, the last of them finishes: no second launch */
     uint32_t large_group_items;  /* for plans of at least TALLY_LARGE_BYTES; 0: as the rest */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 items */
@@ -297,6 +297,7 @@ struct tally_spec {
     tally_accuracy accuracy;
     const tally_variant *variant;
     uint32_t group_items, factor;
+    uint32_t loads;    /* of 16 bytes that an item of a chunk has in flight, at most */
     unsigned features; /* of the device: tally_features */
 };
 

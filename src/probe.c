@@ -105,7 +105,7 @@ const tally_feature tally_features[] = {
     /* Registers exchanged within an OpenCL sub-group. */
     [TALLY_FEATURE_SUBGROUPS] = {"SUBGROUPS", "feature_subgroups", "group_value", ON(GPU) | ON(OTHER) | ON(CPU)},
     /* Memory that is ordered between the groups of a launch. */
-    [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", "arrives_last", ON(CPU)},
+    [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", "arrives_last", ON(GPU) | ON(OTHER) | ON(CPU)},
     {NULL, NULL, NULL, 0},
 };
 

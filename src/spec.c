@@ -454,6 +454,7 @@ static tally_status resolve(const tally_device_info *device, tally_reduce_desc *
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.max_n is beyond any memory");
     spec->in = desc->in;
     spec->factor = desc->factor;
+    spec->loads = 8;
     status = resolve_terms(desc, spec);
     return status ? status : choose_group(device, desc, is_large, spec);
 }

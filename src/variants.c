@@ -67,6 +67,7 @@ static const tally_variant variants[] = {
         /* H200, CUDA, November 2026, 1 or 4 GiB: 512 against 256: sum f32 4,496 against 4,461 GB/s, f16 4,506 against 4,452, i8 4,635
          * against 4,194, nrm2 f32 4,382 against 4,339; 1024 is no better. At small n larger groups leave multiprocessors idle. */
         .large_group_items = 512,
+        .together = ON(GPU) | ON(OTHER),
     },
     {
         .info = {.name = "cpu_chunks",
@@ -81,7 +82,7 @@ static const tally_variant variants[] = {
         .classes = ON(CPU),
         .min_group_items = 1,
         .max_group_items = 1,
-        .together = true,
+        .together = ON(CPU),
         .local_accumulators = 0,
     },
 };
@@ -146,7 +147,7 @@ static bool uses_f64(const tally_spec *spec) {
 static uint64_t local_bytes(const tally_spec *spec) {
     if (spec->variant->shape != TALLY_SHAPE_CHUNKS)
         return (uint64_t)(spec->group_items / 32) * spec->variant->local_accumulators * spec->acc.bytes;
-    const bool small = spec->acc.bytes <= 8 && tally_dtype_bytes(spec->in) <= 4;
+    const bool small = (uint64_t)spec->acc.bytes * spec->group_items <= 8192 && tally_dtype_bytes(spec->in) <= 4;
     return (uint64_t)spec->group_items * (small ? 4 : 1) * spec->acc.bytes;
 }
 

@@ -30,6 +30,8 @@ static bool find_calls(void *library, char *reason, size_t bytes) {
         if (!address) return snprintf(reason, bytes, LIBRARY " has no %s: its driver is too old", calls[i].symbol), false;
         memcpy((char *)&tally_cuda + calls[i].offset, &address, sizeof(address));
     }
+    void *address = dlsym(library, "cuLaunchKernelEx");
+    memcpy(&tally_cuda.cuLaunchKernelEx, &address, sizeof(address));
     return true;
 }
 

@@ -41,6 +41,7 @@
     X(cuStreamSynchronize, "cuStreamSynchronize")                                                                              \
     X(cuModuleLoadDataEx, "cuModuleLoadDataEx")                                                                                \
     X(cuModuleUnload, "cuModuleUnload")                                                                                        \
+    X(cuModuleGetGlobal, "cuModuleGetGlobal_v2")                                                                               \
     X(cuModuleGetFunction, "cuModuleGetFunction")                                                                              \
     X(cuLaunchKernel, "cuLaunchKernel")                                                                                        \
     X(cuEventCreate, "cuEventCreate")                                                                                          \
@@ -54,6 +55,8 @@ typedef struct tally_cuda_driver {
 #define FIELD(name, symbol) __typeof__(name) *name;
     TALLY_CUDA_CALLS(FIELD)
 #undef FIELD
+    /* NULL where the driver is older. */
+    __typeof__(cuLaunchKernelEx) *cuLaunchKernelEx;
     int version;           /* as cuDriverGetVersion gives it: 13000; 0 without a driver */
     char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
     int devices;
@@ -90,6 +93,11 @@ typedef struct tally_cuda_program {
     size_t bytes;
 } tally_cuda_program;
 
+typedef struct tally_cuda_kernel {
+    CUfunction function;
+    bool overlaps; /* its launch may begin before the one before it has ended: it waits by itself */
+} tally_cuda_kernel;
+
 typedef struct tally_cuda_event {
     const tally_cuda_device *device;
     CUevent handle;
@@ -103,6 +111,9 @@ const char *tally_cuda_error_name(CUresult error);
 /* Makes the device's context the thread's current one, unless it is already; leave restores what was before. */
 tally_status tally_cuda_enter(const tally_cuda_device *device, bool *pushed);
 void tally_cuda_leave(bool pushed);
+
+/* Whether launches may overlap: see tally_cuda_kernel. */
+bool tally_cuda_can_overlap(void);
 
 /* The slots, by file: device.c, memory.c, queue.c, program.c. */
 tally_status tally_cuda_device_count(int *count, char *reason, size_t reason_bytes);

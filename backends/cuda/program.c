@@ -101,22 +101,28 @@ void tally_cuda_program_close(void *device, void *opaque) {
 /* ---- kernels ------------------------------------------------------------------------------------------------------ */
 
 /*
- * The kernel object is the CUfunction, which lives as long as its module. Asking for it loads its code (modules load lazily
- * since CUDA 11.7), so that a launch has nothing left to load: it may be under capture.
+ * A CUfunction lives as long as its module. Asking for it loads its code (modules load lazily since CUDA 11.7), so that a launch has nothing
+ * left to load: it may be under capture.
  */
 tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *entry, void **out) {
-    CUfunction function;
+    const CUmodule module = ((const tally_cuda_program *)program)->module;
     bool pushed;
     const tally_status status = tally_cuda_enter(opaque, &pushed);
     if (status) return status;
-    const CUresult error = tally_cuda.cuModuleGetFunction(&function, ((const tally_cuda_program *)program)->module, entry);
+    CUdeviceptr marker;
+    tally_cuda_kernel kernel = {0};
+    const CUresult error = tally_cuda.cuModuleGetFunction(&kernel.function, module, entry);
+    kernel.overlaps = tally_cuda_can_overlap() && !tally_cuda.cuModuleGetGlobal(&marker, NULL, module, "tally_overlaps");
     tally_cuda_leave(pushed);
     if (error) return tally_cuda_fail(error, "cuModuleGetFunction(%s)", entry);
-    *out = function;
+    tally_cuda_kernel *copy = malloc(sizeof(*copy));
+    if (!copy) return tally_fail(TALLY_E_MEMORY, "kernel: out of memory");
+    *copy = kernel;
+    *out = copy;
     return TALLY_OK;
 }
 
 void tally_cuda_kernel_close(void *device, void *kernel) {
     (void)device;
-    (void)kernel;
+    free(kernel);
 }

@@ -95,6 +95,27 @@ tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void 
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
+/* Graphs hold such launches since CUDA 12.3. */
+bool tally_cuda_can_overlap(void) {
+    return tally_cuda.cuLaunchKernelEx && tally_cuda.version >= 12030;
+}
+
+static CUresult launch(const tally_cuda_kernel *kernel, CUstream stream, unsigned groups, unsigned items, void **values) {
+    CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                 .value = {.programmaticStreamSerializationAllowed = 1}};
+    const CUlaunchConfig config = {.gridDimX = groups,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = items,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = stream,
+                                   .attrs = &overlap,
+                                   .numAttrs = 1};
+    if (kernel->overlaps) return tally_cuda.cuLaunchKernelEx(&config, kernel->function, values, NULL);
+    return tally_cuda.cuLaunchKernel(kernel->function, groups, 1, 1, items, 1, 1, 0, stream, values, NULL);
+}
+
 tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t items, uint32_t count,
                                const tally_arg *args) {
     const tally_cuda_queue *queue = opaque;
@@ -109,8 +130,7 @@ tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint
     bool pushed;
     const tally_status status = tally_cuda_enter(queue->device, &pushed);
     if (status) return status;
-    const CUresult error =
-        tally_cuda.cuLaunchKernel(kernel, (unsigned)groups, 1, 1, items, 1, 1, 0, queue->stream, values, NULL);
+    const CUresult error = launch(kernel, queue->stream, (unsigned)groups, items, values);
     tally_cuda_leave(pushed);
     if (error) return tally_cuda_fail(error, "cuLaunchKernel(%llu groups of %u)", (unsigned long long)groups, items);
     return TALLY_OK;

@@ -11,14 +11,25 @@
  * Why: the end of the first launch orders its partials before this one's loads, with no atomics and no counter to reset. A
  * binary counter for each item (as on OpenCL) is an array indexed at run time: local memory.
  */
-#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8) /* neighbours that an item reads: loads in flight */
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that an item reads: loads in flight */
+constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to combine, unrolled, would leave the instruction cache */
 #define TILE (WARP * READ)                                                     /* partials that a warp reads at once */
 /* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk. Wide accumulators need the registers: 2^25, of 2^12 items. */
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 
+/* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
+ * begin. A program whose kernels all do so says so by a variable tally_overlaps, and its launches by the backend ask for it. */
+#if __CUDA_ARCH__ >= 900
+#define AWAIT_PREVIOUS                                                                                                         \
+    asm volatile("griddepcontrol.wait;" ::: "memory");                                                                         \
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#else
+#define AWAIT_PREVIOUS
+#endif
+
 /* The values of the warp's items, neighbours first, the lower on the left. In item 0; the others' are of no use. */
 INLINE ACC combine_items(ACC a) {
-#pragma unroll
+#pragma unroll UNROLL
     for (int s = 1; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     return a;
 }
@@ -33,7 +44,7 @@ INLINE ACC combine_warps(ACC a) {
     if (item < WARP) {
         a = item < GROUP / WARP ? values[item] : IDENTITY;
         /* No further than there are warps. */
-#pragma unroll
+#pragma unroll UNROLL
         for (int s = 1; s < GROUP / WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     }
 #endif
@@ -47,6 +58,19 @@ INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESUL
         *partial = a;
 }
 
+/* The tile of partials from `begin` on, of which there are `end`. In item 0 of the warp. */
+INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
+    ACC a[READ];
+    const u64 i = begin + t * READ;
+#pragma unroll
+    for (int j = 0; j < READ; j++) a[j] = i + j < end ? partials[i + j] : IDENTITY;
+#pragma unroll
+    for (int s = 1; s < READ; s *= 2)
+#pragma unroll
+        for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
+    return combine_items(a[0]);
+}
+
 /* In item 0 of the warp. */
 INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     ACC level[LEVELS];
@@ -55,15 +79,7 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     u32 tiles = 0;
 #pragma unroll 1
     for (u64 tile = begin; tile < end; tile += TILE, tiles++) {
-        ACC a[READ];
-        const u64 i = tile + t * READ;
-#pragma unroll
-        for (int j = 0; j < READ; j++) a[j] = i + j < end ? partials[i + j] : IDENTITY;
-#pragma unroll
-        for (int s = 1; s < READ; s *= 2)
-#pragma unroll
-            for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
-        ACC digit = broadcast(combine_items(a[0]));
+        ACC digit = broadcast(tile_value(partials, tile, end, t));
         u32 place = tiles;
 #pragma unroll
         for (int k = 0; k < LEVELS; k++, place /= WARP) {
@@ -83,13 +99,37 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     return combine_items(level[LEVELS - 1]);
 }
 
-KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                                u64 out_offset, u32 last, u64 n, const PARAMS params) {
-    const u32 item = threadIdx.x;
-    const u64 warp = item / WARP;
+/* The tree over `count` partials. In item 0 of the group. */
+INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count) {
+    const u64 warp = threadIdx.x / WARP;
+    const u32 t = threadIdx.x % WARP;
     u64 run = TILE;
     while (run * (GROUP / WARP) < count) run *= 2;
-    ACC a = run_value(partials, min(count, warp * run), min(count, (warp + 1) * run), item % WARP);
-    a = combine_warps(a);
-    if (item == 0) store(a, n, params, combined + slot, out + out_offset, last);
+    if (run == TILE) return combine_warps(tile_value(partials, warp * TILE, count, t));
+    return combine_warps(run_value(partials, min(count, warp * run), min(count, (warp + 1) * run), t));
+}
+
+#ifdef ORDER
+/* Whether all other groups have stored their partials (item 0 has stored this one's): then this one sees them, and no group after it. Slot 0
+ * counts them, and is 0 again after the last. In all items. */
+INLINE bool arrives_last(GLOBAL ACC *partials) {
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+        u32 before;
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before)
+                     : "l"(__cvta_generic_to_global(partials)), "r"(gridDim.x - 1)
+                     : "memory");
+        is_last = before == gridDim.x - 1;
+    }
+    __syncthreads();
+    return is_last;
+}
+#endif
+
+KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+                                u64 out_offset, u32 last, u64 n, const PARAMS params) {
+    AWAIT_PREVIOUS
+    const ACC a = tree_value(partials, count);
+    if (threadIdx.x == 0) store(a, n, params, combined + slot, out + out_offset, last);
 }

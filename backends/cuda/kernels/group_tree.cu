@@ -26,11 +26,16 @@ template <typename T> constexpr bool IS_F64 = false;
 template <> constexpr bool IS_F64<f64> = true;
 #define LANES_BYTES (OWN * (int)sizeof(LANE))
 #if GROUP > 512
-#define LOADS (8 >> ((INPUTS > 1) + (ITEM_BYTES < 4) + (ITEM_BYTES < 4 && LANES_BYTES > 32)))
+#define MOST_LOADS (8 >> ((INPUTS > 1) + (ITEM_BYTES < 4) + (ITEM_BYTES < 4 && LANES_BYTES > 32)))
+#elif GROUP > 256
+#define MOST_LOADS (ITEM_BYTES < 4 && (LANES_BYTES > 128 || IS_F64<LANE>) ? 4 : 16)
 #else
-#define LOADS (GROUP > 256 && ITEM_BYTES < 4 && (LANES_BYTES > 128 || IS_F64<LANE>) ? 4 : 8)
+#define MOST_LOADS (LANES_BYTES > 64 ? 8 : 32)
 #endif
+#define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
+#define ITEM_LOADS 4 /* where items are loaded one by one */
+#define ITEM_ROWS (ITEM_LOADS / INPUTS > ROW_LOADS ? ITEM_LOADS / INPUTS / ROW_LOADS : 1)
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
 
@@ -48,23 +53,13 @@ INLINE LANE add_bytes(u32 word, LANE a) {
 }
 #endif
 
-template <bool ALIGNED> INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
+/* A whole chunk, 16 bytes at a time. */
+INLINE void load_vectors(LANE *lane, SOURCE in, u64 index, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++) {
-            const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0);
-            if (ALIGNED) {
-                v[f] = vectors_at(in, at);
-            } else {
-#define READ_ITEM(name) v[f].name.item[j] = in.name[at + j];
-#pragma unroll
-                for (int j = 0; j < VECTOR; j++) {
-                    EACH_INPUT(READ_ITEM)
-                }
-            }
-        }
+        for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
 #ifdef ADD_BYTES
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
@@ -83,26 +78,78 @@ template <bool ALIGNED> INLINE void load_chunk(LANE *lane, SOURCE in, u64 index,
     }
 }
 
+/* A chunk of which not all items are there, or whose vectors are not aligned. */
 INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
 #pragma unroll 1
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r * LANES < count; r += ITEM_ROWS) {
+        VECTORS v[ITEM_ROWS * ROW_LOADS];
 #pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
-            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, r, l, in.p);
+        for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
+#pragma unroll
+            for (int j = 0; j < VECTOR; j++) {
+                const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
+#define READ_ITEM(name) v[f].name.item[j] = in.name[at];
+                if (at < count) { EACH_INPUT(READ_ITEM) }
+            }
+#pragma unroll
+        for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
+#pragma unroll
+            for (int j = 0; j < VECTOR; j++) {
+                const int own = f % ROW_LOADS * VECTOR + j;
+                const u32 l = lane_at(t, f % ROW_LOADS, j), row = r + f / ROW_LOADS;
+                if (row * LANES + l < count) lane[own] = lane_step(lane[own], items_of(&v[f], j), index, row, l, in.p);
+            }
+    }
+}
+
+/* Where combining takes long, two items share their pairs of lanes, so that neither idles: of the HELD lanes of which both hold one each, the
+ * lower item (by bit S of its number) keeps the first half. For f32 that makes 8 combinations of 23. */
+template <int S, int HELD> INLINE void share_lanes(LANE *lane, u32 t) {
+    if constexpr (S > 0 && HELD > 1) {
+        const bool upper = t & S;
+#pragma unroll
+        for (int k = 0; k < HELD / 2; k++) {
+            const LANE mine = upper ? lane[k + HELD / 2] : lane[k];
+            const LANE other = shuffle_xor(upper ? lane[k] : lane[k + HELD / 2], S);
+            lane[k] = lane_combine(upper ? other : mine, upper ? mine : other);
         }
+        share_lanes<S / 2, HELD / 2>(lane, t);
+    } else {
+#pragma unroll 1
+        for (int s = S; s > 0; s /= 2) lane[0] = lane_combine(lane[0], shuffle_down(lane[0], s));
+    }
+}
+
+/* What share_lanes left: the VECTOR lanes that neighbour each other, of which the items' numbers tell the upper bits. */
+template <int S, int LEFT> INLINE LANE gather_lanes(LANE *lane) {
+    constexpr int held = VECTOR > TEAM ? VECTOR / TEAM : 1;
+    if constexpr (LEFT > 1 && held == 1) {
+#pragma unroll 1
+        for (int s = S; s > S / LEFT; s /= 2) lane[0] = lane_combine(lane[0], shuffle_down(lane[0], s));
+        return lane[0];
+    } else if constexpr (LEFT > held) {
+#pragma unroll
+        for (int k = 0; k < held; k++) lane[k] = lane_combine(lane[k], shuffle_down(lane[k], S));
+        return gather_lanes<S / 2, LEFT / 2>(lane);
+    } else if constexpr (LEFT > 1) {
+#pragma unroll
+        for (int k = 0; k < LEFT / 2; k++) lane[k] = lane_combine(lane[k], lane[k + LEFT / 2]);
+        return gather_lanes<S, LEFT / 2>(lane);
+    } else {
+        return lane[0];
+    }
 }
 
 /* Lane l with lane l + s, for s = 64, 32, ... 1. In item 0 of the team. Where the order is free, an item's own
  * lanes come first, which leaves one to exchange. Loops of constant length, which NVRTC unrolls whole. */
-INLINE LANE halve_lanes(LANE *lane) {
+INLINE LANE halve_lanes(LANE *lane, u32 t) {
 #ifdef ANY_ORDER
 #pragma unroll
     for (int s = OWN / 2; s > 0; s /= 2)
 #pragma unroll
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
-#pragma unroll
+#pragma unroll UNROLL
     for (int s = TEAM / 2; s > 0; s /= 2) lane[0] = lane_combine(lane[0], shuffle_down(lane[0], s));
 #else
 #pragma unroll
@@ -110,6 +157,10 @@ INLINE LANE halve_lanes(LANE *lane) {
 #pragma unroll
         for (int own = 0; own < OWN / 2; own++)
             if (own < s / TEAM) lane[own] = lane_combine(lane[own], lane[own + s / TEAM]);
+#ifdef TAKES_LONG
+    share_lanes<TEAM / 2, VECTOR>(lane, t);
+    return gather_lanes<TEAM / 2, VECTOR>(lane);
+#else
 #pragma unroll
     for (int s = TEAM / 2; s > 0; s /= 2)
 #pragma unroll
@@ -119,6 +170,7 @@ INLINE LANE halve_lanes(LANE *lane) {
 #pragma unroll
         for (int own = 0; own < VECTOR / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+#endif
 #endif
     return lane[0];
 }
@@ -152,6 +204,10 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, 
     }
 }
 
+#if __CUDA_ARCH__ >= 900
+extern "C" __device__ int tally_overlaps = 1;
+#endif
+
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
     SOURCE_OPEN(in)
@@ -161,6 +217,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     const u64 begin = (group * run + item / TEAM) * CHUNK_ITEMS;
     const u32 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
 
+    AWAIT_PREVIOUS
     u64 addresses = 0;
 #define TO_CHUNK(name)                                                                                                         \
     in.name += begin;                                                                                                          \
@@ -175,17 +232,21 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         LANE lane[OWN];
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-        if (count < CHUNK_ITEMS)
-            load_items(lane, in, index, count, t);
-        else if (addresses % 16 == 0)
-            load_chunk<true>(lane, in, index, t);
+        if (count == CHUNK_ITEMS && addresses % 16 == 0)
+            load_vectors(lane, in, index, t);
         else
-            load_chunk<false>(lane, in, index, t);
-        chunk = halve_lanes(lane);
+            load_items(lane, in, index, count, t);
+        chunk = halve_lanes(lane, t);
     }
     ACC a = lane_value(chunk, index);
-#pragma unroll
+#pragma unroll UNROLL
     for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     a = combine_warps(a);
-    if (item == 0) store(a, n, params, partials + first + group, out + out_offset, last);
+    if (item == 0) store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
+#ifdef ORDER
+    if (last == TOGETHER && arrives_last(partials)) {
+        a = tree_value(partials + first, gridDim.x);
+        if (item == 0) store(a, n, params, partials, out + out_offset, ALONE);
+    }
+#endif
 }

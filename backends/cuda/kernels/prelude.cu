@@ -43,6 +43,32 @@ INLINE bool SIGN(f64 a) {
     return __double2hiint(a) < 0;
 }
 
+/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. */
+#if __CUDA_ARCH__ >= 800
+INLINE f32 minimum(f32 a, f32 b) {
+    f32 v;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
+
+INLINE f32 maximum(f32 a, f32 b) {
+    f32 v;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
+
+INLINE f64 minimum(f64 a, f64 b) {
+    return (a < b) | (a != a) | ((a == b) & !SIGN(b)) ? a : b;
+}
+
+INLINE f64 maximum(f64 a, f64 b) {
+    return (a > b) | (a != a) | ((a == b) & !SIGN(a)) ? a : b;
+}
+
+#define FLOAT_MIN(a, b) minimum(a, b)
+#define FLOAT_MAX(a, b) maximum(a, b)
+#endif
+
 /* ---- storage -------------------------------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;
@@ -175,6 +201,15 @@ template <typename T> INLINE T shuffle_down(T value, u32 distance) {
     w.value = value;
 #pragma unroll
     for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++) w.word[i] = __shfl_down_sync(FULL_MASK, w.word[i], distance);
+    return w.value;
+}
+
+/* The value of the item whose number in the warp differs in that bit. All 32 items take part. */
+template <typename T> INLINE T shuffle_xor(T value, u32 bit) {
+    words<T> w;
+    w.value = value;
+#pragma unroll
+    for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++) w.word[i] = __shfl_xor_sync(FULL_MASK, w.word[i], bit);
     return w.value;
 }
 
