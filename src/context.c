@@ -37,6 +37,7 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
     pthread_mutex_init(&context->lock, NULL);
     context->cache =
         tally_cache_open(context->cache_dir, sizeof(context->cache_dir), context->cache_note, sizeof(context->cache_note));
+    tally_tunings_load(context);
     *out = context;
     return TALLY_OK;
 }
@@ -78,6 +79,7 @@ static void release(tally_context *context) {
         free(program);
     }
     tally_cache_close(context->cache);
+    tally_tunings_free(&context->tunings);
     context->backend->device_close(context->device);
     pthread_mutex_destroy(&context->lock);
     context->tag = 0;
@@ -118,6 +120,16 @@ static void list_features(tally_context *context, char *text, size_t size) {
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", tally_features[i].name);
 }
 
+static void describe_tunings(tally_context *context, char *text, size_t size) {
+    pthread_mutex_lock(&context->lock);
+    const size_t count = context->tunings.count;
+    pthread_mutex_unlock(&context->lock);
+    if (count)
+        snprintf(text, size, "%zu rows before the library's own", count);
+    else
+        snprintf(text, size, "the library's own%s%s", context->tunings_note[0] ? ": " : "", context->tunings_note);
+}
+
 tally_status tally_context_describe(tally_context *context, char *text, size_t size) {
     tally_context_info info;
     tally_status status = tally_check_context(context, "tally_context_describe");
@@ -127,8 +139,9 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
     status = tally_context_get_info(context, &info);
     if (status) return status;
     const tally_device_info *device = &info.device;
-    char features[64];
+    char features[64], tunings[192];
     list_features(context, features, sizeof(features));
+    describe_tunings(context, tunings, sizeof(tunings));
     snprintf(text, size,
              "backend: %s\n"
              "device: %d, %s (%s)\n"
@@ -140,11 +153,13 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "host memory in place: %s\n"
              "features: %s\n"
              "cache: %s%s%s\n"
+             "tunings: %s\n"
              "programs: %llu built, %llu from disk, %llu from memory, %llu damaged entries\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
-             info.cache_dir[0] ? "" : ")", (unsigned long long)info.programs_built, (unsigned long long)info.programs_from_disk,
-             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
+             info.cache_dir[0] ? "" : ")", tunings, (unsigned long long)info.programs_built,
+             (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
+             (unsigned long long)info.cache_entries_damaged);
     return TALLY_OK;
 }

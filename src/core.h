@@ -123,9 +123,6 @@ typedef enum tally_stage {
     TALLY_STAGE_HOST     /* a partial each, combined on the host: the call blocks */
 } tally_stage;
 
-/* Where a plan's items are many enough that a larger group pays. */
-#define TALLY_LARGE_BYTES (UINT64_C(256) << 20)
-
 typedef struct tally_variant {
     tally_variant_info info;
     tally_shape shape;
@@ -133,7 +130,6 @@ typedef struct tally_variant {
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
     unsigned together; /* classes where, if memory is ordered between groups, the last of them finishes: no second launch */
-    uint32_t large_group_items;  /* for plans of at least TALLY_LARGE_BYTES; 0: as the rest */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 items */
     bool ladder;                 /* its kernels build on the stem "ladder" */
@@ -170,6 +166,33 @@ void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *d
 void tally_cache_store(tally_cache *cache, tally_key key, const void *data, size_t bytes);
 void tally_cache_drop(tally_cache *cache, tally_key key);
 
+/* ---- tuning.c ------------------------------------------------------------------------------------------------------- */
+
+/* The shape of a launch: changes its speed, and never a result. 0: as the variant has it. */
+typedef struct tally_tuning {
+    uint32_t group_items; /* TALLY_SHAPE_CHUNKS */
+    uint32_t loads;       /* TALLY_SHAPE_CHUNKS: of 16 bytes that an item has in flight, at most */
+    uint32_t unit_groups; /* TALLY_SHAPE_RUN: groups for each core, at most */
+    uint32_t least_run;   /* TALLY_SHAPE_RUN: chunks of a group, at least */
+} tally_tuning;
+
+typedef struct tally_tuning_row tally_tuning_row;
+typedef struct tally_tunings {
+    tally_tuning_row *rows;
+    size_t count;
+} tally_tunings;
+
+/* Reads rows, as src/tunings.txt says what they are: 0, or the number of the first line that is none; *out is then empty. */
+size_t tally_tunings_parse(const char *text, tally_tunings *out);
+void tally_tunings_free(tally_tunings *tunings);
+/* For a plan of so many bytes of each input: the first row that fits, of `own` (NULL: none), then of the library's; zeros if none does. */
+tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info *device, const tally_spec *spec, uint64_t bytes);
+/* Takes the rows that the cache's directory has, which is no failure if there are none. */
+#define TALLY_TUNINGS_FILE "tunings.txt"
+void tally_tunings_load(tally_context *context);
+/* The device's name as a row has it. */
+void tally_tuning_device(const tally_device_info *device, char *name, size_t bytes);
+
 /* ---- objects ------------------------------------------------------------------------------------------------------- */
 
 /* The first member of every object: tells a handle from garbage, and one kind from another. */
@@ -197,6 +220,8 @@ struct tally_context {
     tally_device_info info;
     char chosen_by[64], selection[128];
     pthread_mutex_t lock; /* guards what follows */
+    tally_tunings tunings;
+    char tunings_note[128]; /* what the file of tunings has that is none; "" otherwise */
     tally_program *programs;
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
@@ -297,13 +322,13 @@ struct tally_spec {
     tally_accuracy accuracy;
     const tally_variant *variant;
     uint32_t group_items, factor;
-    uint32_t loads;    /* of 16 bytes that an item of a chunk has in flight, at most */
+    tally_tuning tuning;
     unsigned features; /* of the device: tally_features */
 };
 
-/* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device. */
-tally_status tally_spec_resolve(const tally_device_info *device, const tally_reduce_desc *given, tally_reduce_desc *desc,
-                                tally_spec *spec);
+/* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device and its own tunings (NULL: none). */
+tally_status tally_spec_resolve(const tally_device_info *device, const tally_tunings *tunings, const tally_reduce_desc *given,
+                                tally_reduce_desc *desc, tally_spec *spec);
 void tally_spec_free(tally_spec *spec);
 /* Where the result's value `index` is; false beyond the last. */
 bool tally_spec_result(const tally_spec *spec, uint32_t index, tally_result_info *info);

@@ -6,12 +6,6 @@
 
 #include "core.h"
 
-/* Groups for each core of a CPU: enough for the threads to even out, few enough to cost nothing. f32 sums at 2^24 to 2^28, November
- * 2026: on 2 cores (POCL 3.1) 4 to 128 groups a core are equal within the noise; on 16 (POCL 5.0) 64 give 106 to 115 GB/s, 16 95 to
- * 100, 1 79 to 90. A group of fewer than 8 chunks (128 KiB of f32) would cost more to start than to run. */
-#define CPU_GROUPS_PER_UNIT 64
-#define CPU_MIN_RUN 8
-
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }
@@ -30,6 +24,12 @@ static uint64_t segment_items(const tally_plan *plan) {
     return factor * plan->spec.variant->items_per_item * plan->spec.group_items;
 }
 
+/* The most groups that take runs. */
+static uint64_t run_groups(const tally_plan *plan) {
+    const uint32_t tuned = plan->spec.tuning.unit_groups;
+    return (uint64_t)(tuned ? tuned : 1) * plan->context->info.compute_units;
+}
+
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n) {
     const uint64_t chunks = ceil_div(n, TALLY_CHUNK_ITEMS);
     uint64_t groups = 0, run = plan->run;
@@ -46,10 +46,7 @@ tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n) {
         groups = ceil_div(chunks, run);
         break;
     case TALLY_SHAPE_RUN:
-        if (!run) {
-            const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
-            for (run = CPU_MIN_RUN; ceil_div(chunks, run) > most;) run *= 2;
-        }
+        for (run = 1; run < plan->spec.tuning.least_run || ceil_div(chunks, run) > run_groups(plan);) run *= 2;
         groups = ceil_div(chunks, run);
         break;
     }
@@ -68,8 +65,7 @@ static uint64_t workspace_items(const tally_plan *plan) {
         break;
     }
     /* The groups of runs do not grow evenly with n. */
-    const uint64_t most = (uint64_t)CPU_GROUPS_PER_UNIT * plan->context->info.compute_units;
-    return (plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? most : groups) + plan->together;
+    return (plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->together;
 }
 
 /* The count of groups that are done, which the last of them clears again. */
@@ -117,7 +113,10 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     void *program;
     tally_status status = tally_check_context(context, "tally_plan_create");
     if (!status) status = tally_check_pointer(out, "tally_plan_create", "out");
-    if (!status) status = tally_spec_resolve(&context->info, given, &desc, &spec);
+    if (status) return status;
+    pthread_mutex_lock(&context->lock);
+    status = tally_spec_resolve(&context->info, &context->tunings, given, &desc, &spec);
+    pthread_mutex_unlock(&context->lock);
     if (status) return status;
 
     tally_plan *plan = calloc(1, sizeof(*plan));

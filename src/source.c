@@ -373,7 +373,7 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     fprintf(file, " of %s */\n", tally_dtype_name(spec->in));
     fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n#define FACTOR %u\n", spec->group_items, spec->acc.bytes,
             spec->factor);
-    fprintf(file, "#define FLIGHT_LOADS %u\n", spec->loads);
+    if (spec->variant->shape == TALLY_SHAPE_CHUNKS) fprintf(file, "#define FLIGHT_LOADS %u\n", spec->tuning.loads);
     fprintf(file, "#define ALONE %d\n#define TOGETHER %d\n", TALLY_LAST_ALONE, TALLY_LAST_TOGETHER);
     fprintf(file, "#define LANES %d\n#define ROWS %d\n#define CHUNK_ITEMS %d\n", TALLY_LANES, TALLY_ROWS, TALLY_CHUNK_ITEMS);
     const tally_term *first = &spec->terms[0];

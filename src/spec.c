@@ -9,8 +9,10 @@
 
 #define CALL "tally_plan_create"
 #define MAX_FACTOR 65536
-/* i8 nrm2 (384 bytes), 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms of 512. */
-#define MAX_LARGE_LANES_BYTES 192
+/* Of an item's lanes in registers, where a group has more than 256 items. i8 nrm2 (384 bytes), 4 GiB on an H200, November 2026: 4.8 ms in groups
+ * of 256, 14.5 ms of 512. */
+#define MAX_LANES_BYTES 192
+#define DEFAULT_LOADS 8
 
 /* ---- types ---------------------------------------------------------------------------------------------------------- */
 
@@ -422,13 +424,23 @@ static tally_status resolve_terms(const tally_reduce_desc *desc, tally_spec *spe
     return TALLY_OK;
 }
 
-/* The variant's group, or, where its accumulators do not fit the local memory, the largest that does. */
-static tally_status choose_group(const tally_device_info *device, const tally_reduce_desc *desc, bool is_large,
-                                 tally_spec *spec) {
-    /* An item's lanes must fit the registers that a larger group leaves it (backends/cuda/kernels/group_tree.cu). */
+static bool is_group(const tally_variant *variant, uint32_t items) {
+    return items >= variant->min_group_items && items <= variant->max_group_items && !(items & (items - 1));
+}
+
+/* The items of a group where the descriptor does not say: the tuning's, as far as an item's lanes fit the registers that it leaves them
+ * (backends/cuda/kernels/group_tree.cu), else the variant's. */
+static uint32_t tuned_group(const tally_spec *spec) {
+    const tally_variant *variant = spec->variant;
     const uint32_t lanes_bytes = TALLY_LANES / tally_chunk_team(tally_dtype_bytes(spec->in)) * spec->acc.bytes;
-    const bool fits = lanes_bytes <= MAX_LARGE_LANES_BYTES;
-    const uint32_t own = is_large && fits ? spec->variant->large_group_items : spec->variant->info.group_items;
+    uint32_t tuned = variant->shape == TALLY_SHAPE_CHUNKS ? spec->tuning.group_items : 0;
+    if (tuned > 256 && lanes_bytes > MAX_LANES_BYTES) tuned = 256;
+    return tuned && is_group(variant, tuned) ? tuned : variant->info.group_items;
+}
+
+/* That group, or, where its accumulators do not fit the local memory, the largest that does. */
+static tally_status choose_group(const tally_device_info *device, const tally_reduce_desc *desc, tally_spec *spec) {
+    const uint32_t own = tuned_group(spec);
     spec->group_items = desc->group_items ? desc->group_items : own;
     tally_status status = tally_variant_check(device, spec);
     while (status == TALLY_E_UNSUPPORTED && !desc->group_items && spec->group_items / 2 >= spec->variant->min_group_items) {
@@ -440,7 +452,8 @@ static tally_status choose_group(const tally_device_info *device, const tally_re
     return tally_variant_check(device, spec);
 }
 
-static tally_status resolve(const tally_device_info *device, tally_reduce_desc *desc, tally_spec *spec) {
+static tally_status resolve(const tally_device_info *device, const tally_tunings *tunings, tally_reduce_desc *desc,
+                            tally_spec *spec) {
     tally_status status = tally_variant_find(desc->variant, device, &spec->variant);
     if (status) return status;
     const tally_variant_info *info = &spec->variant->info;
@@ -449,22 +462,23 @@ static tally_status resolve(const tally_device_info *device, tally_reduce_desc *
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.factor is %u: variant %s has no factor", desc->factor, info->name);
     if (desc->factor > MAX_FACTOR)
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.factor is %u: at most %d", desc->factor, MAX_FACTOR);
-    const bool is_large = spec->variant->large_group_items && desc->max_n >= TALLY_LARGE_BYTES / tally_dtype_bytes(desc->in);
     if (!desc->max_n) desc->max_n = device->memory_bytes / tally_dtype_bytes(desc->in);
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.max_n is beyond any memory");
     spec->in = desc->in;
     spec->factor = desc->factor;
-    spec->loads = 8;
     status = resolve_terms(desc, spec);
-    return status ? status : choose_group(device, desc, is_large, spec);
+    if (status) return status;
+    spec->tuning = tally_tuning_find(tunings, device, spec, desc->max_n * tally_dtype_bytes(desc->in));
+    if (!spec->tuning.loads) spec->tuning.loads = DEFAULT_LOADS;
+    return choose_group(device, desc, spec);
 }
 
-tally_status tally_spec_resolve(const tally_device_info *device, const tally_reduce_desc *given, tally_reduce_desc *desc,
-                                tally_spec *spec) {
+tally_status tally_spec_resolve(const tally_device_info *device, const tally_tunings *tunings, const tally_reduce_desc *given,
+                                tally_reduce_desc *desc, tally_spec *spec) {
     tally_status status = copy_desc(given, desc);
     if (status) return status;
     *spec = (tally_spec){0};
-    status = resolve(device, desc, spec);
+    status = resolve(device, tunings, desc, spec);
     if (status) tally_spec_free(spec);
     return status;
 }

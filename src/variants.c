@@ -57,16 +57,13 @@ static const tally_variant variants[] = {
                  .step = "chunk per 32 items, 16-byte loads, tree per group, second stage",
                  .source = "",
                  .why = "memory speed on GPUs in the canonical order",
-                 .group_items = 256, /* H200: docs/performance.md */
+                 .group_items = 256,
                  .canonical = 1},
         .shape = TALLY_SHAPE_CHUNKS,
         .stage = TALLY_STAGE_SECOND,
         .classes = ON_ALL,
         .min_group_items = 32,
         .max_group_items = 1024,
-        /* H200, CUDA, November 2026, 1 or 4 GiB: 512 against 256: sum f32 4,496 against 4,461 GB/s, f16 4,506 against 4,452, i8 4,635
-         * against 4,194, nrm2 f32 4,382 against 4,339; 1024 is no better. At small n larger groups leave multiprocessors idle. */
-        .large_group_items = 512,
         .together = ON(GPU) | ON(OTHER),
     },
     {

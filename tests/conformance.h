@@ -22,6 +22,9 @@ extern const device_test fused_tests[];          /* fused_test.c: several ops ov
 extern const device_test accuracy_tests[];       /* accuracy_test.c: what each level of accuracy keeps */
 extern const device_test semantics_tests[];      /* semantics_test.c: docs/semantics.md, line by line */
 
+extern const device_test enqueue_tests[]; /* enqueue_test.c: captured, and without waiting */
+extern const device_test tuning_tests[];  /* tuning_test.c: shapes of launches */
+
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
 /* The same for an op of one input with everything else at its default. */

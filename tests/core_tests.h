@@ -30,6 +30,7 @@ extern const core_test input_tests[];     /* core_inputs.c: results of every op;
 extern const core_test host_tests[];      /* core_host.c: what is finished on the host */
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
+extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

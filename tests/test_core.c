@@ -79,7 +79,7 @@ tally_status try_desc(const tally_device_info *on, tally_reduce_desc desc) {
     tally_spec spec = {0};
     tally_reduce_desc whole;
     desc.size = sizeof desc;
-    const tally_status status = tally_spec_resolve(on, &desc, &whole, &spec);
+    const tally_status status = tally_spec_resolve(on, NULL, &desc, &whole, &spec);
     tally_spec_free(&spec);
     return status;
 }
@@ -88,7 +88,7 @@ tally_spec resolve_desc(const tally_device_info *on, tally_reduce_desc desc) {
     tally_spec spec;
     tally_reduce_desc whole;
     desc.size = sizeof desc;
-    MUST(tally_spec_resolve(on, &desc, &whole, &spec));
+    MUST(tally_spec_resolve(on, NULL, &desc, &whole, &spec));
     return spec;
 }
 
@@ -118,7 +118,7 @@ static int end(void **state) {
 int main(int argc, char **argv) {
     static const core_test *const lists[] = {table_tests,  type_tests,     spec_tests,   selection_tests,
                                              handle_tests, argument_tests, custom_tests, input_tests,
-                                             host_tests,   failure_tests,  ladder_tests};
+                                             host_tests,   failure_tests,  ladder_tests, tuning_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

@@ -120,7 +120,7 @@ static tally_status source_of(const cell *c, char **source) {
     tally_reduce_desc whole;
     tally_spec spec;
     size_t bytes;
-    tally_status status = tally_spec_resolve(&device, &c->desc, &whole, &spec);
+    tally_status status = tally_spec_resolve(&device, NULL, &c->desc, &whole, &spec);
     if (status) return status;
     status = tally_source_create(&tally_backend_cuda, &spec, source, &bytes);
     tally_spec_free(&spec);
@@ -285,7 +285,7 @@ static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t
     desc.size = sizeof(desc);
     desc.variant = variant->info.name;
     desc.group_items = group;
-    if (tally_spec_resolve(&device, &desc, &whole, &spec)) return;
+    if (tally_spec_resolve(&device, NULL, &desc, &whole, &spec)) return;
     if (m->cells) {
         cell *c = &m->cells[m->count];
         *c = (cell){.arch = arch, .desc = desc, .group_items = spec.group_items, .acc_bytes = spec.acc.bytes};
@@ -310,7 +310,7 @@ static shape shape_of(const tally_reduce_desc *given) {
     tally_spec spec;
     shape s = {0};
     desc.size = sizeof(desc);
-    if (tally_spec_resolve(&device, &desc, &whole, &spec)) return s;
+    if (tally_spec_resolve(&device, NULL, &desc, &whole, &spec)) return s;
     const tally_term *term = &spec.terms[0];
     s.value = term->value;
     s.lane = term->lane;

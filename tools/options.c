@@ -16,6 +16,9 @@ const command_row command_table[] = {
      "test every device against the host, bit by bit; with --backend, that device alone"},
     {"study", cli_study, "", "bontgfrvwjcp", NULL, NULL,
      "time every variant, checked, against what the device reads; --backend A,B: side by side"},
+    {"tune", cli_tune, "", "botjd", NULL, NULL,
+     "find the fastest shapes of launches for the device and keep them for later programs; takes minutes, and changes no "
+     "result"},
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
      "time reductions beside the peers that were there when tally was built: OpenMP, a BLAS, CUB and others; its options: "
      "tally bench --help"},
@@ -57,6 +60,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'r', "runs", "N", AT(runs), "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},
     {'w', "sweep", NULL, AT(sweep), "over sizes from 2^10 to 2^26 too, and over factors from 1 to 256"},
     {'c', "csv", NULL, AT(csv), "print CSV"},
+    {'d', "dry-run", NULL, AT(dry), "print the rows, and keep none"},
     {'p', "plot", "FILE", AT(plot), "draw it: an SVG file"},
     {'h', "help", NULL, AT(help), "print this text"},
     {'V', "version", NULL, AT(version), "print the version"},

@@ -189,6 +189,14 @@ TALLY_API tally_status tally_context_get_info(tally_context *context, tally_cont
  * bytes with the final 0. Errors: E_ARGUMENT for NULL or size 0. */
 TALLY_API tally_status tally_context_describe(tally_context *context, char *text, size_t size);
 
+/*
+ * Tunings: rows of text that say which shape of launch suits which plan, looked at before the library's own; src/tunings.txt has their form and
+ * those. They change a reduction's speed and never its result. A context takes the rows of the file tunings.txt in the cache's directory,
+ * which `tally tune` writes; this puts others in their place, for plans made from now on ("": none). Errors: E_ARGUMENT, with the number of the
+ * first line that is no row; nothing is changed then.
+ */
+TALLY_API tally_status tally_context_set_tunings(tally_context *context, const char *rows);
+
 /* ---- buffers and queues ----------------------------------------------------------------------------------------- */
 
 /* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY; E_ARGUMENT. */

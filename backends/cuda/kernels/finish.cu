@@ -34,18 +34,18 @@ INLINE ACC combine_items(ACC a) {
     return a;
 }
 
-/* The values that item 0 of each of the group's warps holds, neighbours first. In item 0 of the group. */
-INLINE ACC combine_warps(ACC a) {
+/* The values that item 0 of each of the group's first warps holds, neighbours first. In item 0 of the group. */
+INLINE ACC combine_warps(ACC a, u32 warps) {
 #if GROUP > WARP
+    if (warps <= 1) return a;
     __shared__ ACC values[GROUP / WARP];
     const u32 item = threadIdx.x;
     if (item % WARP == 0) values[item / WARP] = a;
     __syncthreads();
     if (item < WARP) {
-        a = item < GROUP / WARP ? values[item] : IDENTITY;
-        /* No further than there are warps. */
-#pragma unroll UNROLL
-        for (int s = 1; s < GROUP / WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
+        a = item < warps ? values[item] : IDENTITY;
+#pragma unroll 1
+        for (u32 s = 1; s < warps; s *= 2) a = op_combine(a, shuffle_down(a, s));
     }
 #endif
     return a;
@@ -99,14 +99,24 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     return combine_items(level[LEVELS - 1]);
 }
 
+/* As many partials as the group has items at most: no step further than they go. In item 0 of the group. */
+INLINE ACC few_value(GLOBAL const ACC *partials, u32 count) {
+    ACC a = threadIdx.x < count ? partials[threadIdx.x] : IDENTITY;
+#pragma unroll 1
+    for (u32 s = 1; s < WARP && s < count; s *= 2) a = op_combine(a, shuffle_down(a, s));
+    return combine_warps(a, (count + WARP - 1) / WARP);
+}
+
 /* The tree over `count` partials. In item 0 of the group. */
 INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count) {
     const u64 warp = threadIdx.x / WARP;
     const u32 t = threadIdx.x % WARP;
+    if (count <= GROUP) return few_value(partials, count);
     u64 run = TILE;
     while (run * (GROUP / WARP) < count) run *= 2;
-    if (run == TILE) return combine_warps(tile_value(partials, warp * TILE, count, t));
-    return combine_warps(run_value(partials, min(count, warp * run), min(count, (warp + 1) * run), t));
+    const ACC a = run == TILE ? tile_value(partials, warp * TILE, count, t)
+                              : run_value(partials, min(count, warp * run), min(count, (warp + 1) * run), t);
+    return combine_warps(a, GROUP / WARP);
 }
 
 #ifdef ORDER

@@ -241,7 +241,8 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     ACC a = lane_value(chunk, index);
 #pragma unroll UNROLL
     for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
-    a = combine_warps(a);
+    const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;
+    a = combine_warps(a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
     if (item == 0) store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials)) {

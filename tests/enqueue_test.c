@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* What is enqueued: a reduction can be captured in a CUDA graph and replayed, and on OpenCL enqueuing waits for nothing. */
+#define _XOPEN_SOURCE 700
+#include <dlfcn.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef TALLY_WITH_CUDA
+#include <cuda.h>
+#include <tally/cuda.h>
+#endif
+#ifdef TALLY_WITH_OPENCL
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <tally/opencl.h>
+#endif
+
+#include "conformance.h"
+#include "patterns.h"
+
+#define MOST_N UINT64_C(300007)
+static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* none, one group, several */
+#define SIZES TALLY_ARRAY_LENGTH(sizes)
+
+static float items[MOST_N];
+
+typedef struct setup {
+    tally_queue *queue;
+    tally_buffer *in, *out; /* a result for each size */
+    tally_plan *plan;
+} setup;
+
+static setup begin(tally_context *context) {
+    setup s;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MOST_N};
+    MUST(tally_queue_create(context, &s.queue));
+    MUST(tally_buffer_create(context, sizeof items, &s.in));
+    MUST(tally_buffer_create(context, SIZES * sizeof(float), &s.out));
+    MUST(tally_plan_create(context, &desc, &s.plan));
+    return s;
+}
+
+static void end(setup *s) {
+    tally_plan_destroy(s->plan);
+    tally_buffer_destroy(s->in);
+    tally_buffer_destroy(s->out);
+    tally_queue_destroy(s->queue);
+}
+
+static void write_items(const setup *s, int pattern) {
+    pattern_fill(pattern, TALLY_F32, items, MOST_N);
+    MUST(tally_buffer_write(s->queue, s->in, 0, items, sizeof items));
+    MUST(tally_queue_wait(s->queue));
+}
+
+static void enqueue_all(const setup *s) {
+    for (size_t i = 0; i < SIZES; i++) MUST(tally_reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
+}
+
+static void expect_all(const setup *s, const char *what) {
+    float results[SIZES];
+    memset(results, 0xa5, sizeof results);
+    MUST(tally_buffer_read(s->queue, s->out, 0, results, sizeof results));
+    MUST(tally_queue_wait(s->queue));
+    for (size_t i = 0; i < SIZES; i++) expect_result(TALLY_SUM, TALLY_F32, items, sizes[i], &results[i], what);
+}
+
+#ifdef TALLY_WITH_CUDA
+/* The driver's call, which the test's library has opened. */
+static void *driver_call(const char *symbol) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *call = library ? dlsym(library, symbol) : NULL;
+    if (!call) fail_msg("libcuda.so.1 has no %s", symbol);
+    return call;
+}
+
+#define CALL(name, symbol, ...)                                                                                                \
+    do {                                                                                                                       \
+        __typeof__(name) *call;                                                                                                \
+        void *address = driver_call(symbol);                                                                                   \
+        memcpy(&call, &address, sizeof call);                                                                                  \
+        const CUresult error = call(__VA_ARGS__);                                                                              \
+        if (error) fail_msg(#name ": %d", (int)error);                                                                         \
+    } while (0)
+
+/* Recorded once, then replayed over other items each time. */
+static void test_capture(void **state) {
+    const place *at = *state;
+    CUcontext context;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
+    if (strcmp(at->info.backend, "cuda") != 0) skip();
+    setup s = begin(at->context);
+    MUST(tally_queue_get_cuda(s.queue, &stream));
+    CALL(cuStreamGetCtx, "cuStreamGetCtx", stream, &context);
+    CALL(cuCtxPushCurrent, "cuCtxPushCurrent_v2", context);
+    CALL(cuStreamBeginCapture, "cuStreamBeginCapture_v2", stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    enqueue_all(&s);
+    CALL(cuStreamEndCapture, "cuStreamEndCapture", stream, &graph);
+    CALL(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", &exec, graph, 0);
+    static const int patterns[] = {PATTERN_WIDE, PATTERN_ALTERNATING, PATTERN_WIDE};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(patterns); i++) {
+        write_items(&s, patterns[i]);
+        for (int replay = 0; replay < 3; replay++) CALL(cuGraphLaunch, "cuGraphLaunch", exec, stream);
+        expect_all(&s, "replayed");
+    }
+    CALL(cuGraphExecDestroy, "cuGraphExecDestroy", exec);
+    CALL(cuGraphDestroy, "cuGraphDestroy", graph);
+    CALL(cuCtxPopCurrent, "cuCtxPopCurrent_v2", &context);
+    enqueue_all(&s); /* and as before */
+    expect_all(&s, "after the capture");
+    end(&s);
+}
+#else
+static void test_capture(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
+#ifdef TALLY_WITH_OPENCL
+/* The queue waits for an event that comes after everything was enqueued. A call that waited would wait for ever. */
+static void test_no_wait(void **state) {
+    const place *at = *state;
+    cl_command_queue native;
+    cl_context context;
+    cl_int error;
+    if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
+    if (strcmp(at->info.backend, "opencl") != 0) skip();
+    setup s = begin(at->context);
+    write_items(&s, PATTERN_WIDE);
+    MUST(tally_queue_get_opencl(s.queue, &native));
+    assert_int_equal(clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), CL_SUCCESS);
+    cl_event gate = clCreateUserEvent(context, &error), done;
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(clEnqueueMarkerWithWaitList(native, 1, &gate, NULL), CL_SUCCESS);
+    alarm(60);
+    enqueue_all(&s);
+    assert_int_equal(clEnqueueMarkerWithWaitList(native, 0, NULL, &done), CL_SUCCESS);
+    assert_int_equal(clFlush(native), CL_SUCCESS);
+    alarm(0);
+    cl_int status = CL_COMPLETE;
+    assert_int_equal(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL), CL_SUCCESS);
+    assert_int_not_equal(status, CL_COMPLETE);
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    expect_all(&s, "behind an event");
+    clReleaseEvent(gate);
+    clReleaseEvent(done);
+    end(&s);
+}
+#else
+static void test_no_wait(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
+const device_test enqueue_tests[] = {
+    {"captured in a graph", test_capture}, {"enqueuing waits for nothing", test_no_wait}, {NULL, NULL}};
