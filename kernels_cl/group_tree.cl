@@ -63,21 +63,48 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
         }
 }
 
+/* Lanes are exchanged by NVIDIA's shuffles where those are, and combining is so short that idle items cost nothing. */
+#if defined(PTX) && !defined(TAKES_LONG)
+#define SHUFFLES
+INLINE LANE lane_down(LANE a, u32 s) {
+    union {
+        LANE lane;
+        u32 word[(sizeof(LANE) + 3) / 4];
+    } from, to;
+    from.lane = a;
+#pragma unroll
+    for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++)
+        asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));
+    return to.lane;
+}
+#endif
+
 /* An item's lanes that are in local memory at a time. */
-#if ACC_BYTES * GROUP <= 8192 && VECTOR >= 4 && !defined(ANY_ORDER)
+#if defined(SHUFFLES)
+#define EXCHANGED 0
+#elif ACC_BYTES * GROUP <= 8192 && VECTOR >= 4 && !defined(ANY_ORDER)
 #define EXCHANGED 4
 #else
 #define EXCHANGED 1
 #endif
 
 typedef union {
+#ifndef SHUFFLES
     LANE lane[GROUP * EXCHANGED];
+#endif
     ACC chunk[SPAN];
 #if defined(ORDER) && defined(PTX)
     ACC tree[GROUP];
 #endif
 } shared;
 
+#ifdef SHUFFLES
+#define EXCHANGE_LANES(count)                                                                                                  \
+    _Pragma("unroll") for (int s = TEAM / 2; s > 0; s /= 2)                                                                    \
+        _Pragma("unroll") for (int own = 0; own < (count); own++) lane[own] = lane_combine(lane[own], lane_down(lane[own], s));
+#define EXCHANGE_FIRST EXCHANGE_LANES(1)
+#define EXCHANGE_ALL EXCHANGE_LANES(VECTOR)
+#else
 /* Pair p: item p / EXCHANGED of the upper ones of its team, its lane p % EXCHANGED. */
 #define ITEM_STEP(s)                                                                                                           \
     for (u32 p = item; p < SPAN * (s)*EXCHANGED; p += GROUP) {                                                                 \
@@ -101,6 +128,24 @@ typedef union {
     if (t == 0)                                                                                                                \
         for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[item * EXCHANGED + j];                                \
     barrier(CLK_LOCAL_MEM_FENCE);
+/* The first of an item's lanes; all VECTOR of them. The exchanges are written out: POCL has miscompiled barriers in loops. */
+#define EXCHANGE_FIRST EXCHANGE(0)
+#define EXCHANGE_2(from) EXCHANGE(from) EXCHANGE((from) + EXCHANGED)
+#define EXCHANGE_4(from) EXCHANGE_2(from) EXCHANGE_2((from) + 2 * EXCHANGED)
+#define EXCHANGE_8(from) EXCHANGE_4(from) EXCHANGE_4((from) + 4 * EXCHANGED)
+#define EXCHANGE_16(from) EXCHANGE_8(from) EXCHANGE_8((from) + 8 * EXCHANGED)
+#if VECTOR == EXCHANGED
+#define EXCHANGE_ALL EXCHANGE(0)
+#elif VECTOR == 2 * EXCHANGED
+#define EXCHANGE_ALL EXCHANGE_2(0)
+#elif VECTOR == 4 * EXCHANGED
+#define EXCHANGE_ALL EXCHANGE_4(0)
+#elif VECTOR == 8 * EXCHANGED
+#define EXCHANGE_ALL EXCHANGE_8(0)
+#else
+#define EXCHANGE_ALL EXCHANGE_16(0)
+#endif
+#endif
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
@@ -135,7 +180,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #pragma unroll
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
-    EXCHANGE(0)
+    EXCHANGE_FIRST
     if (t == 0) {
 #else
 #pragma unroll
@@ -143,30 +188,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #pragma unroll
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
-    EXCHANGE(0)
-#if VECTOR > EXCHANGED
-    EXCHANGE(EXCHANGED)
-#endif
-#if VECTOR > 2 * EXCHANGED
-    EXCHANGE(2 * EXCHANGED)
-    EXCHANGE(3 * EXCHANGED)
-#endif
-#if VECTOR > 4 * EXCHANGED
-    EXCHANGE(4 * EXCHANGED)
-    EXCHANGE(5 * EXCHANGED)
-    EXCHANGE(6 * EXCHANGED)
-    EXCHANGE(7 * EXCHANGED)
-#endif
-#if VECTOR > 8 * EXCHANGED
-    EXCHANGE(8 * EXCHANGED)
-    EXCHANGE(9 * EXCHANGED)
-    EXCHANGE(10 * EXCHANGED)
-    EXCHANGE(11 * EXCHANGED)
-    EXCHANGE(12 * EXCHANGED)
-    EXCHANGE(13 * EXCHANGED)
-    EXCHANGE(14 * EXCHANGED)
-    EXCHANGE(15 * EXCHANGED)
-#endif
+    EXCHANGE_ALL
     if (t == 0) {
 #pragma unroll
         for (int s = VECTOR / 2; s > 0; s /= 2)
