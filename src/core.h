@@ -377,8 +377,10 @@ struct tally_plan {
     uint64_t max_n;
     uint64_t run;  /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
     bool together; /* the last group of a launch finishes; the workspace's first slot counts them, and is 0 between launches */
+    uint64_t slice; /* items that are reduced at a time, a power of two of chunks, so that the workspace is bounded; 0: all */
     void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
+    tally_buffer *slices; /* an accumulator for each slice; NULL: there are none */
     void *host;   /* TALLY_STAGE_HOST: the partials */
     void *params; /* the kernels' PARAMS */
 };

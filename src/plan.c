@@ -24,10 +24,24 @@ static uint64_t segment_items(const tally_plan *plan) {
     return factor * plan->spec.variant->items_per_item * plan->spec.group_items;
 }
 
+/* Of a canonical variant's partials, at a time. */
+#define MOST_PARTIALS_BYTES (UINT64_C(2) << 20)
+
 /* The most groups that take runs. */
 static uint64_t run_groups(const tally_plan *plan) {
-    const uint32_t tuned = plan->spec.tuning.unit_groups;
-    return (uint64_t)(tuned ? tuned : 1) * plan->context->info.compute_units;
+    const uint64_t tuned = plan->spec.tuning.unit_groups, most = MOST_PARTIALS_BYTES / plan->spec.acc.bytes;
+    const uint64_t groups = (tuned ? tuned : 1) * plan->context->info.compute_units;
+    return groups < most ? groups : most;
+}
+
+/* Items of a slice, where the partials of wide accumulators would take more than 4 MiB + max_n / 512 bytes; else 0. */
+static uint64_t slice_items(const tally_plan *plan) {
+    const uint64_t acc_bytes = plan->spec.acc.bytes, groups = tally_plan_geometry(plan, plan->max_n).groups;
+    uint64_t most = 1;
+    if (plan->spec.variant->shape != TALLY_SHAPE_CHUNKS || groups * acc_bytes <= MOST_PARTIALS_BYTES + plan->max_n / 512)
+        return 0;
+    while (2 * most * acc_bytes <= MOST_PARTIALS_BYTES) most *= 2;
+    return most * plan->run * TALLY_CHUNK_ITEMS;
 }
 
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n) {
@@ -55,7 +69,7 @@ tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n) {
 
 /* Accumulators of workspace for any n up to max_n. */
 static uint64_t workspace_items(const tally_plan *plan) {
-    const uint64_t groups = tally_plan_geometry(plan, plan->max_n).groups;
+    const uint64_t groups = tally_plan_geometry(plan, plan->slice ? plan->slice : plan->max_n).groups;
     switch (plan->spec.variant->stage) {
     case TALLY_STAGE_ATOMIC:
         return 1;
@@ -140,10 +154,13 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
         status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
     /* A single group needs none of that. */
-    plan->together = (spec.variant->together & 1u << context->info.device_class) && (context->features & 1u << TALLY_FEATURE_ORDER) &&
-                     tally_plan_geometry(plan, plan->max_n).groups > 1;
+    plan->together = (spec.variant->together & 1u << context->info.device_class) &&
+                     (context->features & 1u << TALLY_FEATURE_ORDER) && tally_plan_geometry(plan, plan->max_n).groups > 1;
+    plan->slice = slice_items(plan);
     const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
+    const uint64_t slices_bytes = plan->slice ? ceil_div(plan->max_n, plan->slice) * spec.acc.bytes : 0;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
+    if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
     if (!status && plan->together) status = clear_count(plan);
     if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
@@ -158,6 +175,7 @@ void tally_plan_destroy(tally_plan *plan) {
     if (!plan || plan->tag != TALLY_TAG_PLAN) return;
     tally_context *context = plan->context;
     tally_buffer_destroy(plan->workspace);
+    tally_buffer_destroy(plan->slices);
     free(plan->host);
     free(plan->params);
     if (plan->init_kernel) context->backend->kernel_close(context->device, plan->init_kernel);
@@ -228,5 +246,6 @@ const char *tally_plan_variant(const tally_plan *plan) {
 }
 
 uint64_t tally_plan_workspace_bytes(const tally_plan *plan) {
-    return plan && plan->tag == TALLY_TAG_PLAN ? plan->workspace->bytes : 0;
+    if (!plan || plan->tag != TALLY_TAG_PLAN) return 0;
+    return plan->workspace->bytes + (plan->slices ? plan->slices->bytes : 0);
 }

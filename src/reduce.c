@@ -54,11 +54,30 @@ static tally_status finish_by_atomics(tally_plan *plan, void *queue, const tally
     return status ? status : tally_plan_finish(plan, queue, sum, n ? 1 : 0, n, result);
 }
 
+/* A value for each slice, then their tree: slices are aligned subtrees of the canonical order. */
+static tally_status finish_by_slices(tally_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_target result) {
+    void *partials = plan->workspace->mem, *slices = plan->slices->mem;
+    uint64_t count = 0;
+    tally_status status = TALLY_OK;
+    for (uint64_t done = 0; done < n && !status; done += plan->slice, count++) {
+        const uint64_t items = n - done < plan->slice ? n - done : plan->slice;
+        const tally_geometry geometry = tally_plan_geometry(plan, items);
+        tally_source slice = *in;
+        slice.base += done;
+        for (uint32_t k = 0; k < plan->spec.inputs; k++) slice.offset[k] += done;
+        status = tally_plan_partials(plan, queue, &slice, items, geometry, (tally_target){.mem = partials}, NULL);
+        const tally_target slot = {.mem = slices, .offset = count};
+        if (!status) status = tally_plan_finish(plan, queue, partials, geometry.groups, n, slot);
+    }
+    return status ? status : tally_plan_finish(plan, queue, slices, count, n, result);
+}
+
 static tally_status finish_by_launch(tally_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_target result) {
     const tally_geometry geometry = tally_plan_geometry(plan, n);
     /* A single group writes the result itself. */
     if (geometry.groups == 1 && plan->spec.variant->stage != TALLY_STAGE_SCRATCH)
         return tally_plan_partials(plan, queue, in, n, geometry, result, NULL);
+    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, result);
     void *partials = plan->workspace->mem;
     /* The first slot counts the groups that are done. */
     if (plan->together)

@@ -120,5 +120,55 @@ static void test_context(void **unused) {
     SOUND();
 }
 
-const core_test tuning_tests[] = {
-    {"rows of tunings", test_rows}, {"which tuning", test_choice}, {"a context's tunings", test_context}, {NULL, NULL}};
+/* Accumulators of 512 bytes: so many partials would be too large that items are reduced in slices, to the same bits. */
+static void test_slices(void **unused) {
+    (void)unused;
+    enum { OPS = 16, RESULT = OPS * sizeof(double) };
+    static const uint64_t n = 20000003;
+    tally_op ops[OPS];
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    unsigned char results[2][RESULT];
+    float *items = malloc(n * sizeof *items);
+    assert_non_null(items);
+    for (int i = 0; i < OPS; i++) ops[i] = TALLY_VAR;
+    for (uint64_t i = 0; i < n; i++) items[i] = (float)(int32_t)((uint32_t)i * 2654435761u);
+    MUST(tally_context_create("stub:alpha", &context));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, n * sizeof *items, &in));
+    MUST(tally_buffer_create(context, RESULT, &out));
+    MUST(tally_buffer_write(queue, in, 0, items, n * sizeof *items));
+    for (int k = 0; k < 2; k++) {
+        tally_plan *plan;
+        const tally_reduce_desc desc = {.size = sizeof desc,
+                                        .ops = ops,
+                                        .op_count = OPS,
+                                        .in = TALLY_F32,
+                                        .acc = TALLY_F64,
+                                        .max_n = n,
+                                        .group_items = k ? 64 : 32};
+        MUST(tally_plan_create(context, &desc, &plan));
+        assert_true(tally_plan_workspace_bytes(plan) <= (UINT64_C(4) << 20) + n / 512);
+        assert_int_equal(plan->slice != 0, k == 0);
+        const int calls = stub.calls;
+        MUST(tally_reduce(plan, queue, in, n, out));
+        assert_int_equal(stub.calls - calls, k ? 2 : 5); /* partials and finish of each slice, and the finish of the two */
+        MUST(tally_buffer_read(queue, out, 0, results[k], RESULT));
+        MUST(tally_queue_wait(queue));
+        tally_plan_destroy(plan);
+    }
+    assert_memory_equal(results[0], results[1], RESULT);
+    free(items);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+    tally_context_destroy(context);
+    SOUND();
+}
+
+const core_test tuning_tests[] = {{"rows of tunings", test_rows},
+                                  {"which tuning", test_choice},
+                                  {"a context's tunings", test_context},
+                                  {"slices", test_slices},
+                                  {NULL, NULL}};

@@ -299,7 +299,7 @@ typedef struct tally_reduce_desc {
 
 /*
  * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for a canonical variant at most
- * 64 KiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
+ * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
  * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists them); E_UNSUPPORTED when the device
  * cannot run it (no f64, groups too large, too little local memory, no such atomics); E_BUILD; E_MEMORY.
  */
