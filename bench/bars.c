@@ -1,55 +1,303 @@
 /* SPDX-License-Identifier: MIT */
-/* The speed bars of --bar. */
+/* The bars: what tally promises beside its peers, and what a run shows of it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "units.h"
 
-/* What tally promises of the sum of f32, checked by --bar: at sizes 2^first to 2^last, at least this many times the peer's speed, or this one
- * of its own. A peer that is not there is not compared. */
-typedef struct bench_bar {
-    const char *where; /* a part of the device's or platform's name */
-    const char *peer;  /* NULL: its own speed counts */
-    int first, last;
-    double least; /* times the peer's speed; bytes per second */
-} bench_bar;
+#define H200 "H200"
+#define POCL "Portable Computing Language"
+#define CUB_SIZES "10,12,14,16,18,20,22,24,26,28,30"
 
-static const bench_bar bars[] = {
-    {"Portable Computing Language", "OpenMP", 24, 27, 0.9},
-    {"Portable Computing Language", "CLBlast", 22, 28, 10},
-    {"Portable Computing Language", "Boost.Compute", 22, 28, 10},
-    {"H200", NULL, 28, 28, 4.2e12},
+/* The columns: where, backend, ops, types, sizes, kind, limit, peer, gpu, units. */
+const bench_bar bench_bars[] = {
+    {H200, "cuda", "sum,min,max", "f32,f64,i32", CUB_SIZES, BAR_TIMES, 1, "CUB", 1, 0},
+    {H200, "cuda", "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
+    {H200, "cuda", "sum", "f32", "10,12,14,16,18,20", BAR_TIMES, 2, "CUB", 0, 0},
+    {H200, "cuda", "sum", "f32", "10,12,14,16,18,20", BAR_SECONDS, 4e-6, NULL, 0, 0},
+    {H200, "cuda", "sum", "f16,bf16", "31", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", "sum", "i8", "32", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", "argmax", "f32", "20,28", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", "argmax", "i8", "28", BAR_TIMES, 1.5, "CUB", 1, 0},
+    {H200, "cuda", "asum,nrm2,iamax", "f32", "28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
+    {H200, "cuda", "dot", "f32", "28", BAR_TIMES, 1, "cuBLAS", 1, 0},
+    {H200, "cuda", "sum", "f32", "28,30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
+    {H200, "opencl", "sum", "f32", "20,22,24,12M,26,28,30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
+    {H200, "opencl", "sum", "f32", "10,12,14,16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
+    {H200, "opencl", "sum", "f32", "20", BAR_TIMES, 3, "CLBlast", 0, 0},
+    {H200, "opencl", "sum", "f32", "20", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", "sum", "f32", "28", BAR_TIMES, 1.15, "CLBlast", 0, 0},
+    {H200, "opencl", "sum", "f32", "28", BAR_TIMES, 1.15, "Boost.Compute", 0, 0},
+    {POCL, "opencl", "sum", "f32", "10,12,14,15", BAR_WITHIN, 6e-6, "OpenMP", 0, 2},
+    {POCL, "opencl", "sum", "f32", "19,20,22,24,26,28", BAR_TIMES, 1, "OpenMP", 0, 2},
+    {POCL, "opencl", "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "CLBlast", 0, 2},
+    {POCL, "opencl", "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
+    {NULL, NULL, "sum,dot,nrm2", "f32,f64", CUB_SIZES ",12M", BAR_BITS, 1, NULL, 0, 0},
+    {0},
 };
-#define EACH_BAR(bar) for (const bench_bar *bar = bars; bar < bars + sizeof(bars) / sizeof(bars[0]); bar++)
+
+/* ---- which cases -------------------------------------------------------------------------------------------------------- */
 
 static int applies(const bench_bar *bar, const tally_device_info *device) {
-    return strstr(device->name, bar->where) || strstr(device->platform, bar->where);
+    if (bar->backend && strcmp(bar->backend, device->backend)) return 0;
+    if (bar->units && device->compute_units > bar->units) return 0;
+    return !bar->where || strstr(device->name, bar->where) || strstr(device->platform, bar->where);
 }
 
-void bars_check(const bench_report *r, bench_totals *totals) {
-    const bench_input *in = r->input;
-    if (in->op != TALLY_SUM || in->in != TALLY_F32 || in->copies > 1) return;
-    EACH_BAR(bar) {
-        if (!applies(bar, in->device) || in->n < UINT64_C(1) << bar->first || in->n > UINT64_C(1) << bar->last) continue;
-        int e = 0;
-        while (bar->peer && e < r->count && (!e || strcmp(r->names[e], bar->peer))) e++;
-        if (e == r->count) continue;
-        const double is = bar->peer ? r->timings[e].seconds / r->timings[0].seconds : report_speed(in, &r->timings[0]);
-        const int passed = is >= bar->least;
-        totals->checked_bars++;
-        totals->failed_bars += !passed;
-        fprintf(stderr, "bar: %s:%d, n = %llu: %.4g, at least %.4g %s%s: %s\n", in->device->backend, in->device->index,
-                (unsigned long long)in->n, is, bar->least, bar->peer ? "times the speed of " : "bytes per second",
-                bar->peer ? bar->peer : "", passed ? "passed" : "FAILED");
+static int has_case(const bench_bar *bar, tally_op op, tally_dtype in, uint64_t n) {
+    bench_sizes sizes = {.count = 0};
+    return is_listed(bar->ops, tally_op_name(op)) && is_listed(bar->types, tally_dtype_name(in)) &&
+           !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
+}
+
+/* The case that bar compares with is one of the other device. */
+static int has_other_case(const bench_bar *bar, const tally_device_info *device, tally_op op, tally_dtype in, uint64_t n) {
+    return bar->peer && !strcmp(bar->peer, PEER_OURS) && !strcmp(device->backend, "cuda") && strstr(device->name, bar->where) &&
+           has_case(bar, op, in, n);
+}
+
+static int ascending(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void bars_sizes(bench_sizes *sizes) {
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++) sizes_add(sizes, bar->sizes);
+    qsort(sizes->n, (size_t)sizes->count, sizeof(*sizes->n), ascending);
+}
+
+int bars_need(const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in, uint64_t n) {
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
+        if ((bar->kind == BAR_BITS) != (kind == INPUT_ROUNDED)) continue;
+        if ((applies(bar, device) && has_case(bar, op, in, n)) || has_other_case(bar, device, op, in, n)) return 1;
     }
-}
-
-int bars_apply(const tally_device_info *device) {
-    EACH_BAR(bar) if (applies(bar, device)) return 1;
     return 0;
 }
 
-int bars_have(const tally_device_info *device, int exponent) {
-    EACH_BAR(bar) if (applies(bar, device) && exponent >= bar->first && exponent <= bar->last) return 1;
+int bars_need_peer(const bench_input *input, const char *peer) {
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++)
+        if (bar->peer && !strcmp(bar->peer, peer) && applies(bar, input->device) &&
+            has_case(bar, input->op, input->in, input->n))
+            return 1;
     return 0;
+}
+
+/* ---- words -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct bar_measure {
+    char text[80];
+} bar_measure;
+
+typedef struct bar_text {
+    char text[160];
+} bar_text;
+
+/* "1.2 x CUB", "3.5 us", "different bits". */
+static bar_measure measure_text(const bench_bar *bar, double is) {
+    bar_measure out;
+    if (bar->kind == BAR_TIMES)
+        snprintf(out.text, sizeof(out.text), "%.4g x %s", is, bar->peer);
+    else if (bar->kind == BAR_WITHIN)
+        snprintf(out.text, sizeof(out.text), "%.3g us more than %s", 1e6 * is, bar->peer);
+    else if (bar->kind == BAR_SECONDS)
+        snprintf(out.text, sizeof(out.text), "%.3g us", 1e6 * is);
+    else
+        snprintf(out.text, sizeof(out.text), is ? "equal bits" : "different bits");
+    return out;
+}
+
+static bar_text limit_text(const bench_bar *bar) {
+    bar_text out = {"equal bits on all devices"};
+    if (bar->kind != BAR_BITS)
+        snprintf(out.text, sizeof(out.text), "at %s %s", bar->kind == BAR_TIMES ? "least" : "most",
+                 measure_text(bar, bar->limit).text);
+    return out;
+}
+
+static bar_text sizes_text(const bench_bar *bar) {
+    bench_sizes sizes = {.count = 0};
+    bar_text out;
+    size_t length = 0;
+    sizes_add(&sizes, bar->sizes);
+    for (int i = 0; i < sizes.count; i++) {
+        const int is_last = i + 1 == sizes.count;
+        /* A long row of sizes says where it begins and ends. */
+        if (sizes.count > 3 && i && !is_last) continue;
+        length += (size_t)snprintf(out.text + length, sizeof(out.text) - length, "%s%s", units_items(sizes.n[i]).text,
+                                   is_last           ? ""
+                                   : sizes.count > 3 ? " to "
+                                                     : ", ");
+    }
+    return out;
+}
+
+static const char *place_text(const bench_bar *bar) {
+    return bar->where ? bar->where : "all devices";
+}
+
+static const char *clock_text(const bench_bar *bar) {
+    return bar->kind == BAR_BITS ? "-" : bar->gpu ? "GPU" : "stream";
+}
+
+/* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
+
+static const bench_report *find_report(const bench_results *results, const tally_device_info *device, tally_op op,
+                                       tally_dtype in, uint64_t n) {
+    for (size_t i = 0; i < results->report_count; i++) {
+        const bench_input *input = &results->reports[i].input;
+        if (input->device == device && input->op == op && input->in == in && input->n == n && input->copies == 1)
+            return &results->reports[i];
+    }
+    return NULL;
+}
+
+static double seconds_of(const bench_timing *timing, int gpu) {
+    return gpu ? timing->gpu_seconds : timing->seconds;
+}
+
+/* What the peer takes for the case of this report; 0: it is not there. */
+static double peer_seconds(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
+                           const bench_results *results, const bench_report *r) {
+    const bench_input *in = &r->input;
+    if (!strcmp(bar->peer, PEER_READ)) return r->read > 0 ? (double)report_bytes(in) / r->read : 0;
+    for (int e = 1; e < r->count; e++)
+        if (!strcmp(r->names[e], bar->peer)) return seconds_of(&r->timings[e], bar->gpu);
+    for (int d = 0; d < device_count && !strcmp(bar->peer, PEER_OURS); d++) {
+        if (strcmp(devices[d]->backend, "cuda") || strcmp(devices[d]->name, in->device->name)) continue;
+        const bench_report *other = find_report(results, devices[d], in->op, in->in, in->n);
+        if (other) return seconds_of(&other->timings[0], bar->gpu);
+    }
+    return 0;
+}
+
+static void count_case(const bench_bar *bar, bar_verdict *v, double is, tally_op op, tally_dtype in, uint64_t n, FILE *misses) {
+    const int more_is_better = bar->kind == BAR_TIMES || bar->kind == BAR_BITS;
+    const int failed = more_is_better ? is < bar->limit : is > bar->limit;
+    if (failed && misses)
+        fprintf(misses, "missed: %s of %s, n = %s: %s\n", tally_op_name(op), tally_dtype_name(in), units_items(n).text,
+                measure_text(bar, is).text);
+    v->failed += failed;
+    if (v->shown++ && (more_is_better ? is >= v->worst : is <= v->worst)) return;
+    v->worst = is;
+    v->op = op;
+    v->in = in;
+    v->n = n;
+}
+
+static void judge_times(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
+                        const bench_results *results, const bench_report *r, bar_verdict *v, FILE *misses) {
+    const double ours = seconds_of(&r->timings[0], bar->gpu);
+    const double peers = bar->peer ? peer_seconds(bar, devices, device_count, results, r) : 0;
+    if (ours <= 0 || (bar->peer && peers <= 0)) return;
+    const double is = bar->kind == BAR_TIMES ? peers / ours : bar->kind == BAR_WITHIN ? ours - peers : ours;
+    count_case(bar, v, is, r->input.op, r->input.in, r->input.n, misses);
+}
+
+/* One device alone shows nothing. */
+static void judge_bits(const bench_bar *bar, const bench_results *results, tally_op op, tally_dtype in, uint64_t n,
+                       bar_verdict *v, FILE *misses) {
+    int devices;
+    const int equal = bits_compare(results, &(bench_result){.op = op, .in = in, .n = n}, &devices);
+    if (devices < 2) return;
+    if (!v->devices || devices < v->devices) v->devices = devices;
+    count_case(bar, v, equal, op, in, n, misses);
+}
+
+bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
+                       const bench_results *results, FILE *misses) {
+    bar_verdict v = {0};
+    bench_sizes sizes = {.count = 0};
+    sizes_add(&sizes, bar->sizes);
+    for (const tally_op *op = bench_ops; *op; op++)
+        for (const tally_dtype *in = bench_types; *in; in++)
+            for (int i = 0; i < sizes.count; i++) {
+                if (!has_case(bar, *op, *in, sizes.n[i])) continue;
+                if (bar->kind == BAR_BITS) {
+                    v.wanted++;
+                    judge_bits(bar, results, *op, *in, sizes.n[i], &v, misses);
+                    continue;
+                }
+                for (int d = 0; d < device_count; d++) {
+                    if (!applies(bar, devices[d])) continue;
+                    v.wanted++;
+                    const bench_report *r = find_report(results, devices[d], *op, *in, sizes.n[i]);
+                    if (r) judge_times(bar, devices, device_count, results, r, &v, misses);
+                }
+            }
+    return v;
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum outcome { PASSED, FAILED, NOT_SHOWN } outcome;
+
+/* A bar is shown only by all of its cases, but failed by any. */
+static outcome outcome_of(const bar_verdict *v) {
+    return v->failed ? FAILED : v->wanted && v->shown == v->wanted ? PASSED : NOT_SHOWN;
+}
+
+static const char *const outcome_names[] = {"passed", "FAILED", "not shown"};
+
+static void print_bar(FILE *out, const bench_bar *bar, const bar_verdict *v) {
+    fprintf(out, "bar: %s%s%s: %s of %s, n = %s", place_text(bar), bar->backend ? ", " : "", bar->backend ? bar->backend : "",
+            bar->ops, bar->types, sizes_text(bar).text);
+    if (bar->kind != BAR_BITS) fprintf(out, ", %s time", clock_text(bar));
+    fprintf(out, ": %s: %s", limit_text(bar).text, outcome_names[outcome_of(v)]);
+    if (!v->wanted)
+        fprintf(out, ": no such device");
+    else if (v->failed)
+        fprintf(out, " in %d of %d cases", v->failed, v->shown);
+    else if (v->shown < v->wanted)
+        fprintf(out, ": only %d of %d cases, for want of the peer, of memory, or by choice", v->shown, v->wanted);
+    if (v->devices) fprintf(out, "; %d devices", v->devices);
+    if (v->shown)
+        fprintf(out, "; worst: %s of %s, n = %s: %s", tally_op_name(v->op), tally_dtype_name(v->in), units_items(v->n).text,
+                measure_text(bar, v->worst).text);
+    fprintf(out, "\n");
+}
+
+static void print_bar_json(const bench_bar *bar, const bar_verdict *v) {
+    char worst[256] = "";
+    const bar_text limit = limit_text(bar), sizes = sizes_text(bar);
+    if (v->shown)
+        snprintf(worst, sizeof(worst), "%s of %s, %s: %s", tally_op_name(v->op), tally_dtype_name(v->in),
+                 units_items(v->n).text, measure_text(bar, v->worst).text);
+    const char *const texts[][2] = {{"bar", limit.text},
+                                    {"where", place_text(bar)},
+                                    {"backend", bar->backend ? bar->backend : "all"},
+                                    {"ops", bar->ops},
+                                    {"dtypes", bar->types},
+                                    {"sizes", sizes.text},
+                                    {"clock", clock_text(bar)},
+                                    {"outcome", outcome_names[outcome_of(v)]},
+                                    {"worst", worst}};
+    printf("{");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i][0], texts[i][1]), printf(", ");
+    printf("\"cases\": %d, \"shown\": %d, \"failed\": %d}\n", v->wanted, v->shown, v->failed);
+}
+
+int bars_print(const tally_device_info *const *devices, int device_count, const bench_results *results, int json) {
+    FILE *out = json ? stderr : stdout;
+    int outcomes[] = {0, 0, 0}, shown = 0;
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
+        const bar_verdict v = bars_judge(bar, devices, device_count, results, out);
+        print_bar(out, bar, &v);
+        if (json) print_bar_json(bar, &v);
+        outcomes[outcome_of(&v)]++;
+        shown += v.shown;
+    }
+    fprintf(out, "bars: %d passed, %d FAILED, %d not shown\n", outcomes[PASSED], outcomes[FAILED], outcomes[NOT_SHOWN]);
+    return outcomes[FAILED] || !shown;
+}
+
+void bars_print_table(FILE *out) {
+    fputs("| device | by | operators | items | n | clock | bar |\n|---|---|---|---|---|---|---|\n", out);
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
+        fprintf(out, "| %s", bar->where && !strcmp(bar->where, POCL) ? "POCL" : place_text(bar));
+        if (bar->units) fprintf(out, ", up to %u cores", bar->units);
+        fprintf(out, " | %s | %s | %s | %s | %s | %s |\n", bar->backend ? bar->backend : "all", bar->ops, bar->types,
+                sizes_text(bar).text, clock_text(bar), limit_text(bar).text);
+    }
 }

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "units.h"
 
 #define LEAST_CEILING (UINT64_C(64) << 20)
 #define MAX_DEVICES 16
@@ -34,14 +34,8 @@
 
 /* Each says itself which cases it takes. */
 const bench_peer bench_peers[] = {
-    {"OpenMP", openmp_open},
-    {"CBLAS", cblas_open},
-    {"CLBlast", clblast_open},
-    {"Boost.Compute", compute_open},
-    {"CUB", cub_open},
-    {"Thrust", thrust_open},
-    {"cuBLAS", cublas_open},
-    {NULL, NULL},
+    {"OpenMP", openmp_open}, {"CBLAS", cblas_open},   {"CLBlast", clblast_open}, {"Boost.Compute", compute_open},
+    {"CUB", cub_open},       {"Thrust", thrust_open}, {"cuBLAS", cublas_open},   {NULL, NULL},
 };
 
 /* What cold calls pass through: many times the largest caches of today's GPUs (an H200's has 50 MiB). In so many calls that a graph may hold
@@ -58,6 +52,21 @@ static uint64_t cold_copies(uint64_t bytes) {
 
 /* ---- one case ------------------------------------------------------------------------------------------------------ */
 
+typedef struct bench_device {
+    tally_context *context;
+    tally_device_info info;
+} bench_device;
+
+typedef struct bench_run {
+    const bench_options *options;
+    bench_device devices[MAX_DEVICES];
+    const tally_device_info *infos[MAX_DEVICES];
+    int device_count;
+    input_items items;
+    bench_results results;
+    int cases, failed_cases;
+} bench_run;
+
 /* Nothing is timed that was not found right first. */
 static int check(const bench_input *input, bench_engine *engine) {
     double tolerance;
@@ -70,6 +79,10 @@ static int check(const bench_input *input, bench_engine *engine) {
     return 1;
 }
 
+static int is_wanted(const bench_options *options, const bench_input *input, const char *peer) {
+    return is_listed(options->peers, peer) && (!options->bar || bars_need_peer(input, peer));
+}
+
 /* An engine that fails says so and is left out; tally's own failure is the case's. */
 static int open_engines(const bench_options *options, const bench_input *input, bench_engine *engines) {
     int count = 0;
@@ -78,7 +91,7 @@ static int open_engines(const bench_options *options, const bench_input *input, 
     count = 1;
     for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
         bench_engine *engine = &engines[count];
-        if (!peer->open || (options->peers && !is_listed(options->peers, peer->name))) continue;
+        if (!peer->open || !is_wanted(options, input, peer->name)) continue;
         *engine = (bench_engine){0};
         if (peer->open(input, engine)) continue;
         engine->name = peer->name;
@@ -90,20 +103,47 @@ static int open_engines(const bench_options *options, const bench_input *input, 
     return count;
 }
 
-static int run_case(const bench_options *options, const bench_input *input, bench_totals *totals) {
+/* Room for one more row of `bytes` bytes behind `count` of them; NULL: out of memory. */
+static void *add_row(void *rows, size_t count, size_t bytes) {
+    void *more = realloc(rows, (count + 1) * bytes);
+    if (!more) fprintf(stderr, "tally_bench: out of memory\n");
+    return more;
+}
+
+static int keep_report(bench_results *all, const bench_report *report) {
+    bench_report *reports = add_row(all->reports, all->report_count, sizeof(*reports));
+    if (!reports) return 1;
+    all->reports = reports;
+    reports[all->report_count++] = *report;
+    return 0;
+}
+
+static int keep_result(bench_results *all, const bench_result *result) {
+    bench_result *results = add_row(all->results, all->result_count, sizeof(*results));
+    if (!results) return 1;
+    all->results = results;
+    results[all->result_count++] = *result;
+    return 0;
+}
+
+/* Fewer bytes are in a cache, or it is the launch that takes the time. */
+static int wants_ceiling(const bench_options *options, const bench_input *input) {
+    return report_bytes(input) >= LEAST_CEILING && (!options->bar || bars_need_peer(input, PEER_READ));
+}
+
+static int time_case(bench_run *run, const bench_input *input) {
+    const bench_options *options = run->options;
     bench_engine engines[MAX_ENGINES] = {0};
-    bench_report report = {.input = input, .blocks = options->blocks};
+    bench_report report = {.input = *input, .blocks = options->blocks};
     char what[64];
     snprintf(what, sizeof(what), "%s of %llu %s", tally_op_name(input->op), (unsigned long long)input->n,
              tally_dtype_name(input->in));
     int failed = 1;
     const int count = report.count = open_engines(options, input, engines);
-    if (!count || measure(what, engines, count, options->blocks, input->copies, report.timings)) goto done;
+    if (!count || measure(what, engines, count, options, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
         if (check(input, &engines[e])) goto done;
-    /* Fewer are in a cache, or it is the launch that takes the time. */
-    if (report_bytes(input) >= LEAST_CEILING && tally_measure_read(input->context, report_bytes(input), &report.read))
-        goto done;
+    if (wants_ceiling(options, input) && tally_measure_read(input->context, report_bytes(input), &report.read)) goto done;
     report.variant = ours_variant(&engines[0]);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;
     if (options->json)
@@ -111,14 +151,64 @@ static int run_case(const bench_options *options, const bench_input *input, benc
     else
         report_rows(&report);
     fflush(stdout);
-    if (options->bar) bars_check(&report, totals);
-    failed = options->plot ? figure_add(&report) : 0;
+    failed = keep_report(&run->results, &report) || (options->plot && figure_add(&report));
 done:
     for (int e = 0; e < count; e++) engines[e].close(engines[e].state);
     return failed;
 }
 
-/* ---- one device ---------------------------------------------------------------------------------------------------- */
+static int find_bits(bench_run *run, const bench_input *input) {
+    bench_engine ours = {0};
+    bench_result result = {.device = input->device, .op = input->op, .in = input->in, .n = input->n};
+    if (ours_open(input, &ours)) return 1;
+    if (!ours.run(ours.state, 1)) result.bytes = ours_result(&ours, result.value);
+    ours.close(ours.state);
+    if (!result.bytes) return 1;
+    report_result(&result, run->options->json);
+    return keep_result(&run->results, &result);
+}
+
+/* ---- one device and type ------------------------------------------------------------------------------------------- */
+
+/* Whether the run has that case, if it fits. */
+static int has_case(const bench_run *run, const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in,
+                    uint64_t n) {
+    const bench_options *o = run->options;
+    if (!is_listed(o->ops, tally_op_name(op)) || !is_listed(o->types, tally_dtype_name(in))) return 0;
+    if (in == TALLY_F64 && !device->has_f64) return 0;
+    /* One device's bits say nothing to --bar. */
+    if (kind == INPUT_ROUNDED && (!o->bits || !is_f32_or_f64(in) || (o->bar && run->device_count < 2))) return 0;
+    return !o->bar || bars_need(device, kind, op, in, n);
+}
+
+/* How many inputs the cases of this size need; 0: there is none. */
+static int inputs_of(const bench_run *run, const tally_device_info *device, input_kind kind, tally_dtype in, uint64_t n) {
+    int inputs = 0;
+    for (const tally_op *op = bench_ops; *op; op++)
+        if (has_case(run, device, kind, *op, in, n) && (int)tally_op_inputs(*op) > inputs) inputs = (int)tally_op_inputs(*op);
+    return inputs;
+}
+
+static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
+    const uint64_t bytes = n * tally_dtype_bytes(type);
+    return bytes <= device->max_buffer_bytes && (device->host_memory || bytes <= device->memory_bytes / 4);
+}
+
+/* What the cases of one device, type and kind of input need: bytes of each input, 0: there is none; how many inputs. */
+static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, input_kind kind, tally_dtype in, int *inputs) {
+    const bench_sizes *sizes = &run->options->sizes;
+    uint64_t most = 0;
+    *inputs = 0;
+    for (int i = 0; i < sizes->count; i++) {
+        const uint64_t bytes = sizes->n[i] * tally_dtype_bytes(in), copies = cold_copies(bytes);
+        const int count = fits(device, in, sizes->n[i]) ? inputs_of(run, device, kind, in, sizes->n[i]) : 0;
+        if (!count) continue;
+        if (count > *inputs) *inputs = count;
+        if (bytes > most) most = bytes;
+        if (copies && is_listed(run->options->caches, "cold") && bytes * copies > most) most = bytes * copies;
+    }
+    return most;
+}
 
 /* The items on the device: the host's own where it reads those, else memory for them. */
 static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
@@ -127,116 +217,119 @@ static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
     return tally_buffer_create(input->context, bytes, &input->buffer[which]);
 }
 
-static int send_items(bench_input *input) {
-    if (input->device->host_memory) return 0;
+/* What of the items the device has. */
+typedef struct sent_items {
+    unsigned version;
+    uint64_t bytes[2];
+} sent_items;
+
+static tally_status send_items(const bench_run *run, bench_input *input, sent_items *sent) {
     const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
+    if (input->device->host_memory) return TALLY_OK;
+    if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
     tally_queue *queue = NULL;
     tally_status status = tally_queue_create(input->context, &queue);
-    for (int k = 0; !status && k < 2; k++) status = tally_buffer_write(queue, input->buffer[k], 0, input->host[k], bytes);
+    for (int k = 0; !status && k < 2; k++) {
+        const uint64_t from = sent->bytes[k];
+        if (!input->buffer[k] || from >= bytes) continue;
+        status = tally_buffer_write(queue, input->buffer[k], from, (const char *)input->host[k] + from, bytes - from);
+        sent->bytes[k] = bytes;
+    }
     if (!status) status = tally_queue_wait(queue);
     tally_queue_destroy(queue);
-    return (int)status;
+    return status;
 }
 
-static int fits(const tally_device_info *device, tally_dtype type, int exponent) {
-    const uint64_t bytes = (uint64_t)tally_dtype_bytes(type) << exponent;
-    return bytes <= device->max_buffer_bytes && (device->host_memory || bytes <= device->memory_bytes / 4);
-}
-
-static void fail_case(bench_totals *totals) {
+static void fail_case(bench_run *run) {
     fprintf(stderr, "tally_bench: %s\n", tally_last_error());
-    totals->failed_cases++;
+    run->failed_cases++;
 }
 
 /* All operators of one size, on items that are warm or cold. */
-static void run_ops(const bench_options *options, bench_input *input, void *const items[2], bench_totals *totals) {
-    for (int k = 0; k < 2; k++) input_fill(input->in, items[k], input->n, input->copies, k);
-    if (send_items(input)) {
-        fail_case(totals);
+static void run_ops(bench_run *run, input_kind kind, bench_input *input, sent_items *sent) {
+    input_fill(&run->items, kind, input->in, input->n, input->copies, input->buffer[1] ? 2 : 1);
+    if (send_items(run, input, sent)) {
+        fail_case(run);
         return;
     }
     for (const tally_op *op = bench_ops; *op; op++) {
-        if (!is_listed(options->ops, tally_op_name(*op))) continue;
+        if (!has_case(run, input->device, kind, *op, input->in, input->n)) continue;
         input->op = *op;
-        totals->cases++;
-        totals->failed_cases += run_case(options, input, totals);
+        run->cases++;
+        run->failed_cases += kind == INPUT_ROUNDED ? find_bits(run, input) : time_case(run, input);
     }
 }
 
-static void run_sizes(const bench_options *options, bench_input *input, void *const items[2], bench_totals *totals) {
-    const tally_device_info *device = input->device;
-    for (int i = 0; i < options->size_count; i++) {
-        const int exponent = options->exponents[i];
-        if (options->bar && !bars_have(device, exponent)) continue;
-        if (!fits(device, input->in, exponent)) {
-            fprintf(stderr, "tally_bench: %s: 2^%d items do not fit\n", device->name, exponent);
+static void run_sizes(bench_run *run, input_kind kind, bench_input *input) {
+    const bench_options *options = run->options;
+    sent_items sent = {0};
+    for (int i = 0; i < options->sizes.count; i++) {
+        input->n = options->sizes.n[i];
+        if (!inputs_of(run, input->device, kind, input->in, input->n)) continue;
+        if (!fits(input->device, input->in, input->n)) {
+            fprintf(stderr, "tally_bench: %s: %s %s do not fit\n", input->device->name, units_items(input->n).text,
+                    tally_dtype_name(input->in));
             continue;
         }
-        input->n = UINT64_C(1) << exponent;
         input->copies = 1;
-        if (is_listed(options->caches, "warm")) run_ops(options, input, items, totals);
+        if (kind == INPUT_ROUNDED || is_listed(options->caches, "warm")) run_ops(run, kind, input, &sent);
         input->copies = cold_copies(input->n * tally_dtype_bytes(input->in));
-        if (input->copies && is_listed(options->caches, "cold")) run_ops(options, input, items, totals);
+        if (kind == INPUT_WHOLE && input->copies && is_listed(options->caches, "cold")) run_ops(run, kind, input, &sent);
     }
 }
 
-/* Bytes of one input at most. */
-static uint64_t input_bytes(const bench_options *options, tally_dtype in, int largest) {
-    const uint64_t bytes = (uint64_t)tally_dtype_bytes(in) << largest;
-    return bytes < COLD_BYTES && is_listed(options->caches, "cold") ? COLD_BYTES : bytes;
+static void run_device(bench_run *run, bench_device *device, input_kind kind, tally_dtype in) {
+    bench_input input = {
+        .context = device->context, .device = &device->info, .host = {run->items.host[0], run->items.host[1]}, .in = in};
+    int inputs, failed = 0;
+    const uint64_t bytes = bytes_of(run, &device->info, kind, in, &inputs);
+    for (int k = 0; k < inputs && !failed; k++) failed = open_buffer(&input, k, bytes) != TALLY_OK;
+    if (failed)
+        fail_case(run);
+    else
+        run_sizes(run, kind, &input);
+    for (int k = 0; k < 2; k++) tally_buffer_destroy(input.buffer[k]);
 }
 
-static void run_device(const bench_options *options, const char *select, void *const items[2], bench_totals *totals) {
-    bench_input input = {.host = {items[0], items[1]}};
+/* ---- devices ------------------------------------------------------------------------------------------------------- */
+
+static void open_device(bench_run *run, const char *select) {
+    bench_device *device = &run->devices[run->device_count];
     tally_context_info info;
-    if (tally_context_create(select, &input.context) || tally_context_get_info(input.context, &info)) {
-        fail_case(totals);
-        tally_context_destroy(input.context);
+    if (tally_context_create(select, &device->context) || tally_context_get_info(device->context, &info)) {
+        fail_case(run);
         return;
     }
-    input.device = &info.device;
-    const int wanted = bars_apply(&info.device);
-    if (options->bar && !wanted)
-        fprintf(stderr, "bar: none for %s:%d %s\n", info.device.backend, info.device.index, info.device.name);
-    for (const tally_dtype *type = bench_types; *type && (wanted || !options->bar); type++) {
-        if (!is_listed(options->types, tally_dtype_name(*type))) continue;
-        int largest = 0;
-        for (int i = 0; i < options->size_count; i++)
-            if (options->exponents[i] > largest && fits(&info.device, *type, options->exponents[i]))
-                largest = options->exponents[i];
-        input.in = *type;
-        const uint64_t bytes = input_bytes(options, input.in, largest);
-        if (open_buffer(&input, 0, bytes) || open_buffer(&input, 1, bytes))
-            fail_case(totals);
-        else
-            run_sizes(options, &input, items, totals);
-        for (int k = 0; k < 2; k++) {
-            tally_buffer_destroy(input.buffer[k]);
-            input.buffer[k] = NULL;
+    device->info = info.device;
+    for (int d = 0; d < run->device_count; d++)
+        if (!strcmp(run->infos[d]->backend, info.device.backend) && run->infos[d]->index == info.device.index) {
+            tally_context_destroy(device->context);
+            return;
         }
-    }
-    tally_context_destroy(input.context);
+    run->infos[run->device_count++] = &device->info;
 }
 
-/* Every device of every backend, as selections. */
-static int list_devices(char selections[MAX_DEVICES][64]) {
-    int count = 0;
+/* Every device of every backend. */
+static void open_all(bench_run *run) {
     for (size_t b = 0; b < tally_backend_count(); b++) {
         tally_backend_info info;
+        char select[64];
         if (tally_backend_get(b, &info)) continue;
-        for (int i = 0; i < info.devices && count < MAX_DEVICES; i++) snprintf(selections[count++], 64, "%s:%d", info.name, i);
+        for (int i = 0; i < info.devices && run->device_count < MAX_DEVICES; i++) {
+            snprintf(select, sizeof(select), "%s:%d", info.name, i);
+            open_device(run, select);
+        }
     }
-    return count;
 }
 
-static int split_devices(const char *list, char selections[MAX_DEVICES][64]) {
-    int count = 0;
-    while (*list && count < MAX_DEVICES) {
+static void open_listed(bench_run *run, const char *list) {
+    while (*list && run->device_count < MAX_DEVICES) {
+        char select[64];
         const size_t length = strcspn(list, ",");
-        if (length) snprintf(selections[count++], 64, "%.*s", (int)(length < 63 ? length : 63), list);
+        snprintf(select, sizeof(select), "%.*s", (int)length, list);
+        if (length) open_device(run, select);
         list += length + (list[length] == ',');
     }
-    return count;
 }
 
 /* ---- the program --------------------------------------------------------------------------------------------------- */
@@ -253,35 +346,55 @@ static void restart_with_brief_spinning(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
+/* Type by type, all devices on the same items; the rounded ones of a type after the whole ones, which are other items. */
+static int run_all(bench_run *run) {
+    uint64_t most = 0;
+    for (int d = 0; d < run->device_count; d++)
+        for (int t = 0; bench_types[t]; t++)
+            for (int kind = INPUT_WHOLE; kind <= INPUT_ROUNDED; kind++) {
+                int inputs;
+                const uint64_t bytes = bytes_of(run, run->infos[d], (input_kind)kind, bench_types[t], &inputs);
+                if (bytes > most) most = bytes;
+            }
+    if (most && input_open(&run->items, most)) return fprintf(stderr, "tally_bench: the items: %s\n", strerror(errno)), 1;
+    for (int t = 0; bench_types[t]; t++)
+        for (int kind = INPUT_WHOLE; kind <= INPUT_ROUNDED; kind++)
+            for (int d = 0; d < run->device_count; d++) run_device(run, &run->devices[d], (input_kind)kind, bench_types[t]);
+    input_close(&run->items);
+    return 0;
+}
+
+/* The exit status, after all that is left to say. */
+static int conclude(bench_run *run) {
+    const bench_options *options = run->options;
+    int failed = options->plot && figure_write(options->plot, options->blocks);
+    if (run->failed_cases || (!run->cases && !options->bar))
+        failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
+    if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
+    if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
+    return failed;
+}
+
 int main(int argc, char **argv) {
     restart_with_brief_spinning(argv);
     bench_options options;
     const int wrong = options_parse(argc, argv, &options);
     if (wrong) return wrong - 1;
-    char selections[MAX_DEVICES][64];
-    const int devices = options.select ? split_devices(options.select, selections) : list_devices(selections);
-    if (!devices) return fprintf(stderr, "tally_bench: no device to run on\n"), 1;
-
-    int largest = 0;
-    for (int i = 0; i < options.size_count; i++)
-        if (options.exponents[i] > largest) largest = options.exponents[i];
-    const uint64_t bytes = input_bytes(&options, is_listed(options.types, "f64") ? TALLY_F64 : TALLY_F32, largest);
-    void *items[2];
-    for (int k = 0; k < 2; k++) {
-        items[k] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (items[k] == MAP_FAILED) return fprintf(stderr, "tally_bench: 2^%d items: %s\n", largest, strerror(errno)), 1;
-    }
-
+    static bench_run run;
+    run.options = &options;
+    if (options.select)
+        open_listed(&run, options.select);
+    else
+        open_all(&run);
+    if (!run.device_count) return fprintf(stderr, "tally_bench: no device to run on\n"), 1;
     if (!options.json) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,
                openmp_threads());
         report_heading();
     }
-    bench_totals totals = {0};
-    for (int i = 0; i < devices; i++) run_device(&options, selections[i], items, &totals);
-    for (int k = 0; k < 2; k++) munmap(items[k], bytes);
-    if (options.plot && figure_write(options.plot, options.blocks)) return 1;
-    if (!totals.cases || totals.failed_cases) return fprintf(stderr, "tally_bench: %d cases failed\n", totals.failed_cases), 1;
-    if (options.bar && !totals.checked_bars) return fprintf(stderr, "tally_bench: no bar applies to these devices\n"), 1;
-    return totals.failed_bars > 0;
+    const int failed = run_all(&run) || conclude(&run);
+    for (int d = 0; d < run.device_count; d++) tally_context_destroy(run.devices[d].context);
+    free(run.results.reports);
+    free(run.results.results);
+    return failed;
 }

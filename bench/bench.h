@@ -7,6 +7,7 @@
 #define TALLY_BENCH_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <tally/tally.h>
 
@@ -31,9 +32,9 @@ typedef struct bench_input {
     tally_context *context;
     const tally_device_info *device;
     const void *host[2];
-    tally_buffer *buffer[2]; /* the same items, on the device */
+    tally_buffer *buffer[2]; /* the same items, on the device; the second is NULL where no operator takes two inputs */
     tally_op op;
-    tally_dtype in; /* f32, f64 or i32 */
+    tally_dtype in;
     uint64_t n;
     uint64_t
         copies; /* 1: the caches keep what they can hold (warm); else each call takes the next copy, which none of them has (cold) */
@@ -44,19 +45,45 @@ static inline uint64_t input_next(const bench_input *in, uint64_t *calls) {
     return (*calls)++ % in->copies * in->n;
 }
 
-/* Sizes are powers of two up to this. */
-#define MAX_EXPONENT 30
+static inline int is_f32_or_f64(tally_dtype type) {
+    return type == TALLY_F32 || type == TALLY_F64;
+}
 
-/* input.c: whole numbers from -8 to 8, so that each partial sum of any order is exact; the first input (`which` 0) has one 9 and one -10, so
- * that extremes are at one place. `copies` of them. */
-void input_fill(tally_dtype in, void *items, uint64_t n, uint64_t copies, int which);
-/* What must come out; *tolerance: how far off it may be, where an order that is free rounds. */
+/* ---- input.c: the items ----------------------------------------------------------------------------------------------- */
+
+/* Whole numbers: each partial sum of any order is exact, and what must come out is known. Rounded: fractions, whose sums depend on the order,
+ * to compare devices. */
+typedef enum input_kind { INPUT_WHOLE, INPUT_ROUNDED } input_kind;
+
+/* Two inputs on the host, and what they hold. The items of n are the first of those of any larger n: what is there is not made again. */
+typedef struct input_items {
+    void *host[2];
+    uint64_t bytes; /* room of each */
+    input_kind kind;
+    tally_dtype in;
+    uint64_t period;    /* of copies; 0: there is one */
+    uint64_t filled[2]; /* items */
+    unsigned version;   /* another one when items that were there have changed */
+} input_items;
+
+/* 0 when done; else errno says why not. */
+int input_open(input_items *items, uint64_t bytes);
+void input_close(input_items *items);
+/* `copies` of n items, of the first input, or of both. Rounded ones are f32 or f64. */
+void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n, uint64_t copies, int inputs);
+/* What must come out of whole numbers; *tolerance: how far off it may be, where an order that is free rounds. */
 double input_expected(const bench_input *input, double *tolerance);
+/* A result of one of the types that there are. */
+double input_value(tally_dtype type, const void *value);
+
+/* ---- the engines ------------------------------------------------------------------------------------------------------ */
 
 /* Each opens its engine for the case: 0 when done, 1 with its reason on stderr, BENCH_ABSENT when it has nothing like it on that device. */
 #define BENCH_ABSENT (-1)
 int ours_open(const bench_input *input, bench_engine *out);
 const char *ours_variant(const bench_engine *engine); /* what `auto` chose */
+/* The last run's result as it is: its bytes, 8 at most; 0: it could not be had. */
+size_t ours_result(const bench_engine *engine, unsigned char *bytes);
 int openmp_open(const bench_input *input, bench_engine *out);
 int cblas_open(const bench_input *input, bench_engine *out);
 int clblast_open(const bench_input *input, bench_engine *out);
@@ -81,7 +108,43 @@ void peer_stream_destroy(struct CUstream_st *stream);
 /* The time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the stream. Negative: failed. */
 double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count);
 
-/* measure.c: medians over alternating blocks. */
+/* ---- lists.c ---------------------------------------------------------------------------------------------------------- */
+
+extern const tally_op bench_ops[];      /* which there are; they end with 0 */
+extern const tally_dtype bench_types[]; /* likewise */
+
+#define LEAST_ITEMS UINT64_C(4) /* the extremes need as many */
+#define MOST_ITEMS (UINT64_C(1) << 32)
+#define MAX_SIZES 64
+typedef struct bench_sizes {
+    uint64_t n[MAX_SIZES];
+    int count;
+} bench_sizes;
+
+/* Whether the list, of names with commas between them, has this one; NULL is a list of all. */
+int is_listed(const char *list, const char *name);
+/* Adds the numbers of items that the text lists and are not there yet: "20" is 2^20, "12M" 12 * 2^20, "3K" 3 * 2^10. 0 when done. */
+int sizes_add(bench_sizes *sizes, const char *text);
+int sizes_have(const bench_sizes *sizes, uint64_t n);
+
+/* ---- options.c: what the command line says ---------------------------------------------------------------------------- */
+
+#define LEAST_BLOCKS 7
+#define MOST_BLOCKS 101
+typedef struct bench_options {
+    const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, operator, type, peer */
+    bench_sizes sizes;
+    int blocks;
+    double block_seconds; /* of calls in a block */
+    int json, bar, bits;
+    const char *plot; /* a file; NULL: none */
+} bench_options;
+
+/* 0: go on; else the exit status + 1. */
+int options_parse(int argc, char **argv, bench_options *options);
+
+/* ---- measure.c: medians over alternating blocks ------------------------------------------------------------------------- */
+
 typedef struct bench_timing {
     double seconds;     /* one call's wall time, back to back */
     double gpu_seconds; /* 0 when it cannot be had */
@@ -90,11 +153,14 @@ typedef struct bench_timing {
 #define MAX_ENGINES 8
 /* Each engine runs in blocks, in turns; the block after a change of engine starts with a warm-up, because the other one's cache
  * contents and its threads that still spin disturb. `what` is named while it goes on. 0 when done. */
-int measure(const char *what, bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out);
+int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
+            bench_timing *out);
 
-/* report.c: a case and what its engines took, tally first. */
+/* ---- what was found ----------------------------------------------------------------------------------------------------- */
+
+/* A case and what its engines took, tally first. Of the input only what it is, not where. */
 typedef struct bench_report {
-    const bench_input *input;
+    bench_input input;
     const char *variant;
     const char *names[MAX_ENGINES];
     bench_timing timings[MAX_ENGINES];
@@ -102,43 +168,86 @@ typedef struct bench_report {
     double read; /* bytes per second of a kernel that only reads as many bytes, in the same run; 0: too few for a ceiling */
 } bench_report;
 
-/* Bytes of input per second. */
-uint64_t report_bytes(const bench_input *input);
-double report_speed(const bench_input *input, const bench_timing *timing);
+/* The result of a rounded input. */
+typedef struct bench_result {
+    const tally_device_info *device;
+    tally_op op;
+    tally_dtype in;
+    uint64_t n;
+    size_t bytes;
+    unsigned char value[8];
+} bench_result;
+
+/* All of a run. */
+typedef struct bench_results {
+    bench_report *reports;
+    bench_result *results;
+    size_t report_count, result_count;
+} bench_results;
+
+/* report.c: as rows of the table, or a JSON object a line. */
+uint64_t report_bytes(const bench_input *input); /* of all inputs */
 void report_heading(void);
 void report_rows(const bench_report *report);
 void report_json(const bench_report *report);
+void report_result(const bench_result *result, int json);
+void report_json_text(const char *key, const char *text);
 
 /* figure.c: what was reported, as an SVG. Each 0 when done; else it has said why on stderr. */
 int figure_add(const bench_report *report);
 int figure_write(const char *file, int blocks);
 
-/* options.c: what the command line says. */
-#define MAX_SIZES 31
-typedef struct bench_options {
-    const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, every peer */
-    int exponents[MAX_SIZES], size_count;
-    int blocks;
-    int json, bar;
-    const char *plot; /* a file; NULL: none */
-} bench_options;
+/* bits.c: whether all devices that have the case of that result got the same bits; and how many they are. */
+int bits_compare(const bench_results *all, const bench_result *of, int *devices);
+/* Says which cases differ; their number. */
+int bits_print(const bench_results *all, FILE *out);
 
-extern const tally_op bench_ops[];      /* which there are; they end with 0 */
-extern const tally_dtype bench_types[]; /* likewise */
-/* Whether the list, of names with commas between them, has this one. */
-int is_listed(const char *list, const char *name);
-/* 0: go on; else the exit status + 1. */
-int options_parse(int argc, char **argv, bench_options *options);
+/* ---- bars.c: what tally promises ---------------------------------------------------------------------------------------- */
 
-/* bars.c: the speeds that --bar asks for. */
-typedef struct bench_totals {
-    int cases, failed_cases, checked_bars, failed_bars;
-} bench_totals;
+typedef enum bar_kind {
+    BAR_TIMES,   /* at least `limit` times the speed of `peer` */
+    BAR_WITHIN,  /* at most `limit` seconds more than `peer` */
+    BAR_SECONDS, /* at most `limit` seconds */
+    BAR_BITS     /* the results of rounded inputs have the same bits on all devices */
+} bar_kind;
 
-/* Whether some bar is for the device; has this size there, of 2^exponent items. */
-int bars_apply(const tally_device_info *device);
-int bars_have(const tally_device_info *device, int exponent);
-void bars_check(const bench_report *report, bench_totals *totals);
+#define PEER_OURS "tally on CUDA" /* on the same GPU, in the same run */
+#define PEER_READ "a kernel that only reads"
+
+/* One promise: for each of these operators, types and numbers of items, on each device whose name or platform has `where` in it. */
+typedef struct bench_bar {
+    const char *where, *backend;     /* NULL: any */
+    const char *ops, *types, *sizes; /* lists */
+    bar_kind kind;
+    double limit;
+    const char *peer; /* an engine's name, PEER_OURS or PEER_READ */
+    int gpu;          /* by the GPU's clock; else the host's share is included */
+    uint32_t units;   /* the most that the device may have; 0: any number */
+} bench_bar;
+extern const bench_bar bench_bars[]; /* they end with NULL ops */
+
+/* Adds the numbers of items that the bars have, in order. */
+void bars_sizes(bench_sizes *sizes);
+/* Whether a bar wants that case (of that kind of input); that peer in it (or PEER_READ). The numbers of cases and devices are small. */
+int bars_need(const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in, uint64_t n);
+int bars_need_peer(const bench_input *input, const char *peer);
+
+/* What a run shows of a bar. */
+typedef struct bar_verdict {
+    int wanted, shown, failed; /* cases */
+    int devices;               /* whose bits were compared, the fewest of a case */
+    double worst;              /* times the peer's speed; seconds; of bits 0 or 1 */
+    tally_op op;               /* where that is */
+    tally_dtype in;
+    uint64_t n;
+} bar_verdict;
+/* misses: where to write a line for each case that failed; NULL: nowhere. */
+bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
+                       const bench_results *results, FILE *misses);
+/* A line for each bar; 0: none failed, and some case was shown. */
+int bars_print(const tally_device_info *const *devices, int device_count, const bench_results *results, int json);
+/* The bars as a table in Markdown. */
+void bars_print_table(FILE *out);
 
 #ifdef __cplusplus
 }

@@ -8,13 +8,11 @@
 #include "bench.h"
 #include "plot.h"
 
-#define MOST_POINTS 31
-
 /* An engine's line: by the wall clock, or by the GPU's. */
 typedef struct figure_line {
     char name[48];
     size_t count;
-    double x[MOST_POINTS], y[MOST_POINTS];
+    double x[MAX_SIZES], y[MAX_SIZES];
 } figure_line;
 
 typedef struct figure_chart {
@@ -45,7 +43,7 @@ static figure_line *find_line(figure_chart *chart, const char *name) {
 
 /* The points of one case, by the clock that `is_gpu` says. */
 static int add_points(const bench_report *r, int is_gpu) {
-    const bench_input *in = r->input;
+    const bench_input *in = &r->input;
     figure_chart name = {0};
     snprintf(name.title, sizeof(name.title), "%s of %s, %s, %s", tally_op_name(in->op), tally_dtype_name(in->in),
              in->copies > 1 ? "cold" : "warm", is_gpu ? "GPU time" : "host included");
@@ -55,7 +53,7 @@ static int add_points(const bench_report *r, int is_gpu) {
     for (int e = 0; e < r->count; e++) {
         const double seconds = is_gpu ? r->timings[e].gpu_seconds : r->timings[e].seconds;
         figure_line *line = find_line(chart, r->names[e]);
-        if (!line || line->count == MOST_POINTS || seconds <= 0) continue;
+        if (!line || line->count == MAX_SIZES || seconds <= 0) continue;
         line->x[line->count] = (double)in->n;
         line->y[line->count++] = 1e-9 * (double)report_bytes(in) / seconds;
     }
@@ -72,7 +70,7 @@ int figure_add(const bench_report *r) {
 static void draw(plot *p, const figure_chart *chart, int blocks) {
     char subtitle[320];
     plot_series series[MAX_ENGINES];
-    plot_label labels[MOST_POINTS] = {0};
+    plot_label labels[MAX_SIZES] = {0};
     size_t count = 0, used = 0, next = 1;
     snprintf(subtitle, sizeof(subtitle), "%s. Medians of %d alternating blocks of calls, results checked.", chart->device,
              blocks);

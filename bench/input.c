@@ -1,84 +1,279 @@
 /* SPDX-License-Identifier: MIT */
-/* The items that every engine reduces. Compiled with OpenMP where it is there: the pages are then touched by all cores. */
+/* The items that every engine reduces. Compiled with OpenMP: filled, and the pages touched first, by all cores. */
 #include <math.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "bench.h"
 
-#define LARGEST 9
-#define SMALLEST (-10)
+/* ---- items -------------------------------------------------------------------------------------------------------------- */
 
+/* -8 to 8. */
 static int item(uint64_t i, int which) {
     const uint64_t hash = (i + (uint64_t)which * 12345) * UINT64_C(0x9e3779b97f4a7c15); /* Knuth's multiplicative hash */
-    return (int)((hash >> 40) % 17) - 8;
+    return (int)((uint32_t)(hash >> 40) % 17) - 8;
 }
 
-static uint64_t place_of_largest(uint64_t n) {
-    return n / 3;
+/*
+ * The first input has extremes beyond these, one of each kind in the second half of the first 2^k items for every k, larger ones in larger
+ * halves: so the first n items of the same memory have extremes of their own, in one place each and far from the beginning, for every n. All
+ * of them fit an i8, and are whole as bf16.
+ */
+#define FIRST_LEVEL 2
+#define LAST_LEVEL 32
+typedef struct extreme {
+    uint64_t place;
+    int value;
+} extreme;
+
+static extreme largest(int level) {
+    const uint64_t half = UINT64_C(1) << (level - 1);
+    return (extreme){half + half / 3, 8 + level};
 }
 
-static uint64_t place_of_smallest(uint64_t n) {
-    return 2 * n / 3;
+/* Its magnitude is above all of the largest ones that may be there too. */
+static extreme smallest(int level) {
+    const uint64_t half = UINT64_C(1) << (level - 1);
+    return (extreme){half + 2 * half / 3, -10 - level};
+}
+
+/* The last of those that the first n items have. */
+static extreme last_extreme(extreme (*of_level)(int), uint64_t n) {
+    int level = FIRST_LEVEL;
+    while (level < LAST_LEVEL && of_level(level + 1).place < n) level++;
+    return of_level(level);
+}
+
+/* From -1 to below 1, by splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t mixed(uint64_t i, int which) {
+    uint64_t x = (i + ((uint64_t)which << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static float fraction_f32(uint64_t i, int which) {
+    return (float)(mixed(i, which) >> 40) * 0x1p-23f - 1;
+}
+
+static double fraction_f64(uint64_t i, int which) {
+    return (double)(mixed(i, which) >> 11) * 0x1p-52 - 1;
+}
+
+/* ---- types -------------------------------------------------------------------------------------------------------------- */
+
+static uint16_t bf16_of(int value) {
+    const float x = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return (uint16_t)(bits >> 16);
+}
+
+/* f16 has 10 bits of fraction and exponents from 15 below to 15 above 0; f32 has 23 and a bias of 127. */
+static uint16_t f16_of(int value) {
+    const float x = (float)(value < 0 ? -value : value);
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return (uint16_t)((value < 0 ? 0x8000u : 0) | (value ? (bits - ((127u - 15u) << 23)) >> 13 : 0));
+}
+
+static double value_of_f16(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double magnitude = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+                             : exponent     ? ldexp(fraction + 1024, exponent - 25)
+                                            : ldexp(fraction, -24);
+    return bits >> 15 ? -magnitude : magnitude;
+}
+
+static double value_of_bf16(uint16_t bits) {
+    const uint32_t word = (uint32_t)bits << 16;
+    float x;
+    memcpy(&x, &word, sizeof(x));
+    return (double)x;
+}
+
+double input_value(tally_dtype type, const void *value) {
+    switch ((int)type) {
+#define CASE(id, type, expression)                                                                                             \
+    case TALLY_##id: {                                                                                                         \
+        type x;                                                                                                                \
+        memcpy(&x, value, sizeof(x));                                                                                          \
+        return (double)(expression);                                                                                           \
+    }
+        CASE(F16, uint16_t, value_of_f16(x))
+        CASE(BF16, uint16_t, value_of_bf16(x))
+        CASE(F32, float, x)
+        CASE(F64, double, x)
+        CASE(I8, int8_t, x)
+        CASE(U8, uint8_t, x)
+        CASE(I32, int32_t, x)
+        CASE(U32, uint32_t, x)
+        CASE(I64, int64_t, x)
+        CASE(U64, uint64_t, x)
+#undef CASE
+    }
+    return (double)NAN;
 }
 
 static void put(tally_dtype in, void *items, uint64_t i, int value) {
-    if (in == TALLY_F64)
-        ((double *)items)[i] = value;
-    else if (in == TALLY_F32)
-        ((float *)items)[i] = (float)value;
-    else
-        ((int32_t *)items)[i] = value;
+    switch ((int)in) {
+#define CASE(id, type, expression)                                                                                             \
+    case TALLY_##id:                                                                                                           \
+        ((type *)items)[i] = (type)(expression);                                                                               \
+        break;
+        CASE(F16, uint16_t, f16_of(value))
+        CASE(BF16, uint16_t, bf16_of(value))
+        CASE(F32, float, value)
+        CASE(F64, double, value)
+        CASE(I8, int8_t, value)
+        CASE(I32, int32_t, value)
+#undef CASE
+    }
 }
 
-static int item_of_first(uint64_t i, uint64_t n) {
-    return i == place_of_smallest(n) ? SMALLEST : i == place_of_largest(n) ? LARGEST : item(i, 0);
+/* ---- filling ------------------------------------------------------------------------------------------------------------ */
+
+int input_open(input_items *items, uint64_t bytes) {
+    *items = (input_items){.bytes = bytes};
+    for (int k = 0; k < 2; k++) {
+        /* What is never filled takes no memory. */
+        items->host[k] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (items->host[k] == MAP_FAILED) {
+            items->host[k] = NULL;
+            return 1;
+        }
+    }
+    return 0;
 }
 
-void input_fill(tally_dtype in, void *items, uint64_t n, uint64_t copies, int which) {
+void input_close(input_items *items) {
+    for (int k = 0; k < 2; k++)
+        if (items->host[k]) munmap(items->host[k], items->bytes);
+}
+
+static void fill_whole(const input_items *items, int which, uint64_t begin, uint64_t end) {
+    void *to = items->host[which];
+    const uint64_t period = items->period ? items->period : UINT64_MAX;
 #pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < n * copies; i++) put(in, items, i, which ? item(i % n, which) : item_of_first(i % n, n));
+    for (uint64_t i = begin; i < end; i++) put(items->in, to, i, item(i < period ? i : i % period, which));
+    if (which) return;
+    for (uint64_t copy = 0; copy < end; copy += period) {
+        for (int level = FIRST_LEVEL; level <= LAST_LEVEL; level++) {
+            const extreme extremes[] = {largest(level), smallest(level)};
+            for (int e = 0; e < 2; e++) {
+                const uint64_t place = extremes[e].place;
+                if (place < period && copy + place >= begin && copy + place < end)
+                    put(items->in, to, copy + place, extremes[e].value);
+            }
+        }
+        if (!items->period) break;
+    }
 }
 
-double input_expected(const bench_input *input, double *tolerance) {
-    const uint64_t n = input->n;
+static void fill_rounded(const input_items *items, int which, uint64_t begin, uint64_t end) {
+    const int is_single = items->in == TALLY_F32;
+    float *f32 = items->host[which];
+    double *f64 = items->host[which];
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = begin; i < end; i++) {
+        if (is_single)
+            f32[i] = fraction_f32(i, which);
+        else
+            f64[i] = fraction_f64(i, which);
+    }
+}
+
+void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n, uint64_t copies, int inputs) {
+    const uint64_t period = copies > 1 ? n : 0;
+    if (items->kind != kind || items->in != in || items->period != period) {
+        items->kind = kind;
+        items->in = in;
+        items->period = period;
+        items->filled[0] = items->filled[1] = 0;
+        items->version++;
+    }
+    for (int k = 0; k < inputs; k++) {
+        if (items->filled[k] >= n * copies) continue;
+        (kind == INPUT_WHOLE ? fill_whole : fill_rounded)(items, k, items->filled[k], n * copies);
+        items->filled[k] = n * copies;
+    }
+}
+
+/* ---- what must come out ------------------------------------------------------------------------------------------------- */
+
+/* Of the first n items of both inputs, without the extremes. */
+typedef struct survey {
+    uint64_t n;
+    int64_t sum, magnitudes, squares, products;
+} survey;
+
+static survey add_items(survey s, uint64_t n) {
     int64_t sum = 0, magnitudes = 0, squares = 0, products = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum, magnitudes, squares, products)
-    for (uint64_t i = 0; i < n; i++) {
-        const int x = item_of_first(i, n), y = item(i, 1);
+    for (uint64_t i = s.n; i < n; i++) {
+        const int x = item(i, 0), y = item(i, 1);
         sum += x;
         magnitudes += x < 0 ? -x : x;
         squares += x * x;
         products += x * y;
     }
+    return (survey){n, s.sum + sum, s.magnitudes + magnitudes, s.squares + squares, s.products + products};
+}
+
+static void take_extreme(survey *s, extreme e) {
+    if (e.place >= s->n) return;
+    const int x = item(e.place, 0), y = item(e.place, 1), magnitude = e.value < 0 ? -e.value : e.value;
+    s->sum += e.value - x;
+    s->magnitudes += magnitude - (x < 0 ? -x : x);
+    s->squares += e.value * e.value - x * x;
+    s->products += (e.value - x) * y;
+}
+
+/* The last one is kept: the same n is asked for again, or a larger one. */
+static survey survey_of(uint64_t n) {
+    static survey kept;
+    kept = add_items(kept.n <= n ? kept : (survey){0}, n);
+    survey s = kept;
+    for (int level = FIRST_LEVEL; level <= LAST_LEVEL; level++) {
+        take_extreme(&s, largest(level));
+        take_extreme(&s, smallest(level));
+    }
+    return s;
+}
+
+double input_expected(const bench_input *input, double *tolerance) {
+    const survey s = survey_of(input->n);
+    const extreme least = last_extreme(smallest, input->n), most = last_extreme(largest, input->n);
     *tolerance = 0;
     switch ((int)input->op) {
     case TALLY_SUM:
-        return (double)sum;
+        return (double)s.sum;
     case TALLY_MIN:
-        return SMALLEST;
+        return least.value;
     case TALLY_MAX:
-        return LARGEST;
+        return most.value;
     case TALLY_AMAX:
-        return -SMALLEST;
+        return -least.value;
     case TALLY_ARGMIN:
     case TALLY_IAMAX:
-        return (double)place_of_smallest(n);
+        return (double)least.place;
     case TALLY_ARGMAX:
-        return (double)place_of_largest(n);
+        return (double)most.place;
     }
     /* Large sums of f32 are rounded, by some engines in one accumulator a thread. */
-    *tolerance = 1e-3 * (input->op == TALLY_DOT ? (double)squares : 1);
+    *tolerance = 1e-3 * (input->op == TALLY_DOT ? (double)s.squares : 1);
     switch ((int)input->op) {
     case TALLY_ASUM:
-        *tolerance *= (double)magnitudes;
-        return (double)magnitudes;
+        *tolerance *= (double)s.magnitudes;
+        return (double)s.magnitudes;
     case TALLY_SUMSQ:
-        *tolerance *= (double)squares;
-        return (double)squares;
+        *tolerance *= (double)s.squares;
+        return (double)s.squares;
     case TALLY_NRM2:
-        *tolerance *= sqrt((double)squares);
-        return sqrt((double)squares);
+        *tolerance *= sqrt((double)s.squares);
+        return sqrt((double)s.squares);
     case TALLY_DOT:
-        return (double)products;
+        return (double)s.products;
     }
     return (double)NAN;
 }

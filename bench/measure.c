@@ -6,9 +6,8 @@
 #include "bench.h"
 #include "progress.h"
 
-#define MAX_BLOCKS 101
-#define BLOCK_SECONDS 0.02 /* of calls in a block: far above the clock's and the wait's own cost */
 #define MAX_CALLS 10000
+#define MAX_GRAPH 200 /* calls: more are slow to instantiate, and the clock is fine enough */
 
 static double now(void) {
     struct timespec time;
@@ -33,45 +32,50 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* How many calls make a block, by the second of two trial runs. */
-static int calls_of_block(bench_engine *engine, int *out) {
+/* How many calls make a block, by the second of two trial runs, and how many precede it. A call that takes so long that it alone is a block
+ * outlasts what disturbs its beginning. */
+static int calls_of_block(bench_engine *engine, double block_seconds, int *out, int *warm_up) {
     double seconds = 0;
-    if (timed(engine, 1, &seconds) || timed(engine, 4, &seconds)) return 1;
-    const double calls = BLOCK_SECONDS / seconds;
+    if (timed(engine, 1, &seconds)) return 1;
+    if (seconds < 5 * block_seconds && timed(engine, 4, &seconds)) return 1;
+    const double calls = block_seconds / seconds;
     *out = calls < 1 ? 1 : calls > MAX_CALLS ? MAX_CALLS : (int)calls;
+    *warm_up = calls < 0.2 ? 0 : 1 + *out / 4;
     return 0;
 }
 
 /* How many calls one graph has: every copy, or a replay would find some in a cache. */
 static int calls_of_graph(int calls, uint64_t copies) {
-    return copies > 1 ? (int)copies : calls < 50 ? calls : 50;
+    return copies > 1 ? (int)copies : calls < MAX_GRAPH ? calls : MAX_GRAPH;
 }
 
-static int time_blocks(bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out) {
-    double wall[MAX_ENGINES][MAX_BLOCKS], gpu[MAX_ENGINES][MAX_BLOCKS];
-    int calls[MAX_ENGINES];
-    if (engine_count > MAX_ENGINES || blocks > MAX_BLOCKS) return 1;
+static int time_blocks(bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
+                       bench_timing *out) {
+    double wall[MAX_ENGINES][MOST_BLOCKS], gpu[MAX_ENGINES][MOST_BLOCKS], unused;
+    int calls[MAX_ENGINES], warm_up[MAX_ENGINES];
+    if (engine_count > MAX_ENGINES || options->blocks > MOST_BLOCKS) return 1;
     for (int e = 0; e < engine_count; e++)
-        if (calls_of_block(&engines[e], &calls[e])) return 1;
-    for (int block = 0; block < blocks; block++)
+        if (calls_of_block(&engines[e], options->block_seconds, &calls[e], &warm_up[e])) return 1;
+    for (int block = 0; block < options->blocks; block++)
         for (int e = 0; e < engine_count; e++) {
-            double warm_up;
             progress_update((uint64_t)(block * engine_count + e));
-            if (timed(&engines[e], 1 + calls[e] / 4, &warm_up) || timed(&engines[e], calls[e], &wall[e][block])) return 1;
+            if (warm_up[e] && timed(&engines[e], warm_up[e], &unused)) return 1;
+            if (timed(&engines[e], calls[e], &wall[e][block])) return 1;
             if (!engines[e].gpu_seconds) continue;
             gpu[e][block] = engines[e].gpu_seconds(engines[e].state, calls_of_graph(calls[e], copies));
             if (gpu[e][block] < 0) return 1;
         }
     for (int e = 0; e < engine_count; e++) {
-        out[e].seconds = median(wall[e], blocks);
-        out[e].gpu_seconds = engines[e].gpu_seconds ? median(gpu[e], blocks) : 0;
+        out[e].seconds = median(wall[e], options->blocks);
+        out[e].gpu_seconds = engines[e].gpu_seconds ? median(gpu[e], options->blocks) : 0;
     }
     return 0;
 }
 
-int measure(const char *what, bench_engine *engines, int engine_count, int blocks, uint64_t copies, bench_timing *out) {
-    progress_begin(what, PROGRESS_STEPS, (uint64_t)(blocks * engine_count));
-    const int failed = time_blocks(engines, engine_count, blocks, copies, out);
+int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
+            bench_timing *out) {
+    progress_begin(what, PROGRESS_STEPS, (uint64_t)(options->blocks * engine_count));
+    const int failed = time_blocks(engines, engine_count, options, copies, out);
     progress_end();
     return failed;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* tally_bench's command line. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +8,6 @@
 #include "bench.h"
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------- */
-
-const tally_op bench_ops[] = {TALLY_SUM,  TALLY_MIN, TALLY_MAX,    TALLY_AMAX,   TALLY_ASUM,  TALLY_SUMSQ,
-                              TALLY_NRM2, TALLY_DOT, TALLY_ARGMIN, TALLY_ARGMAX, TALLY_IAMAX, TALLY_OP_NONE};
-const tally_dtype bench_types[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_DTYPE_DEFAULT};
-
-int is_listed(const char *list, const char *name) {
-    const size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, name, length) && (!at[length] || at[length] == ',')) return 1;
-    return 0;
-}
 
 /* The names that an option's list may have, by index; NULL after the last. */
 typedef const char *name_at(size_t index);
@@ -50,6 +38,7 @@ static void print_names(FILE *file, name_at *name) {
 /* Whether every name of the list is one of them, and none is there twice. */
 static int check_list(const char *option, const char *list, name_at *name) {
     size_t names = 1, found = 0;
+    if (!list) return 1;
     for (const char *c = list; *c; c++) names += *c == ',';
     for (size_t i = 0; name(i); i++) found += (size_t)is_listed(list, name(i));
     if (found == names) return 1;
@@ -61,7 +50,7 @@ static int check_list(const char *option, const char *list, name_at *name) {
 
 static void print_usage(FILE *file) {
     fputs("usage: tally_bench [--backend LIST] [--ops LIST] [--dtypes LIST] [--peers LIST] [--sizes LIST] [--cache LIST]\n"
-          "                   [--blocks N] [--json] [--plot FILE] [--bar]\n"
+          "                   [--blocks N] [--bits] [--json] [--plot FILE] [--bar]\n"
           "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
           "  --ops LIST      of",
           file);
@@ -71,66 +60,77 @@ static void print_usage(FILE *file) {
     fputs(" (default: f32)\n  --peers LIST    of", file);
     print_names(file, peer_at);
     fputs(" (default: those that are there)\n"
-          "  --sizes LIST    exponents of two, 1 to 30 (default: 16,20,24,26,28)\n"
+          "  --sizes LIST    numbers of items: exponents of two, 2 to 32; 12M for 12 * 2^20, 3K for 3 * 2^10; up to 2^32\n"
+          "                  (default: 16,20,24,26,28)\n"
           "  --cache LIST    warm: the same items for each call; cold: others, that no cache has (default: warm)\n"
-          "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15)\n"
+          "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15; with --bar 7 shorter ones)\n"
+          "  --bits          also the bits of the results of rounded f32 and f64 inputs: exit 1 unless all devices give the "
+          "same\n"
           "  --json          one JSON object a line instead of the table\n"
           "  --plot FILE     also charts of the bandwidths, as SVG\n"
-          "  --bar           only the sizes that the project has speed bars for; exit 1 if one is missed or none applies\n",
+          "  --bar           the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or\n"
+          "                  if none could be shown. --ops, --dtypes, --sizes and --peers leave cases out\n",
           file);
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------------------------- */
 
-static int parse_number(const char **text, int least, int most) {
+/* 0: not a number that --blocks takes. */
+static int parse_blocks(const char *text) {
     char *end;
-    errno = 0;
-    const long value = strtol(*text, &end, 10);
-    if (end == *text || errno || value < least || value > most) return -1;
-    *text = end;
-    return (int)value;
+    const long blocks = strtol(text, &end, 10);
+    return end == text || *end || blocks < LEAST_BLOCKS || blocks > MOST_BLOCKS ? 0 : (int)blocks;
 }
 
-static int parse_sizes(const char *text, bench_options *options) {
-    options->size_count = 0;
-    for (;; text++) {
-        const int exponent = parse_number(&text, 1, MAX_EXPONENT);
-        if (exponent < 0 || options->size_count == MAX_SIZES) return 1;
-        options->exponents[options->size_count++] = exponent;
-        if (*text != ',') return *text != 0;
+/* What --bar leaves open the bars say. */
+static void set_defaults(bench_options *options) {
+    if (!options->blocks) options->blocks = options->bar ? 7 : 15;
+    /* Far above the clock's and the wait's own cost. The bars' cases are many, and a GPU is dear. */
+    options->block_seconds = options->bar ? 0.01 : 0.02;
+    options->bits |= options->bar;
+    if (!options->caches) options->caches = "warm";
+    if (options->bar) {
+        if (!options->sizes.count) bars_sizes(&options->sizes);
+        return;
     }
+    if (!options->ops) options->ops = "sum";
+    if (!options->types) options->types = "f32";
+    if (!options->sizes.count) sizes_add(&options->sizes, "16,20,24,26,28");
 }
 
 int options_parse(int argc, char **argv, bench_options *options) {
-    static const struct option names[] = {{"backend", required_argument, NULL, 'd'}, {"ops", required_argument, NULL, 'o'},
-                                          {"dtypes", required_argument, NULL, 't'},  {"peers", required_argument, NULL, 'p'},
-                                          {"sizes", required_argument, NULL, 's'},   {"blocks", required_argument, NULL, 'b'},
-                                          {"cache", required_argument, NULL, 'c'},   {"json", no_argument, NULL, 'j'},
-                                          {"plot", required_argument, NULL, 'g'},    {"bar", no_argument, NULL, 'r'},
-                                          {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"backend", required_argument, NULL, 'd'},
+                                          {"ops", required_argument, NULL, 'o'},
+                                          {"dtypes", required_argument, NULL, 't'},
+                                          {"peers", required_argument, NULL, 'p'},
+                                          {"sizes", required_argument, NULL, 's'},
+                                          {"blocks", required_argument, NULL, 'b'},
+                                          {"cache", required_argument, NULL, 'c'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"plot", required_argument, NULL, 'g'},
+                                          {"bar", no_argument, NULL, 'r'},
+                                          {"bits", no_argument, NULL, 'i'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     int name, wrong = 0;
-    const char *sizes = NULL;
-    *options = (bench_options){.ops = "sum", .types = "f32", .caches = "warm", .blocks = 15};
+    *options = (bench_options){0};
     while ((name = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (name == 'd') options->select = optarg;
         if (name == 'o') options->ops = optarg;
         if (name == 't') options->types = optarg;
         if (name == 'p') options->peers = optarg;
-        if (name == 's') sizes = optarg;
+        if (name == 's') wrong |= sizes_add(&options->sizes, optarg);
         if (name == 'c') options->caches = optarg;
         if (name == 'g') options->plot = optarg;
-        if (name == 'b') {
-            const char *text = optarg;
-            options->blocks = parse_number(&text, 7, 101);
-            wrong |= options->blocks < 0 || *text;
-        }
+        if (name == 'b') wrong |= !(options->blocks = parse_blocks(optarg));
+        if (name == 'i') options->bits = 1;
         if (name == 'j') options->json = 1;
         if (name == 'r') options->bar = 1;
         if (name == 'h') return print_usage(stdout), 1;
         if (name == '?') wrong = 1;
     }
-    if (!sizes) sizes = options->bar ? "22,23,24,25,26,27,28" : "16,20,24,26,28";
-    if (wrong || optind < argc || parse_sizes(sizes, options)) return print_usage(stderr), 3;
+    if (wrong || optind < argc) return print_usage(stderr), 3;
+    set_defaults(options);
     const int known = check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
                       check_list("cache", options->caches, cache_at) &&
                       (!options->peers || check_list("peers", options->peers, peer_at));

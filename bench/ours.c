@@ -39,36 +39,19 @@ static int run(void *pointer, int count) {
     return tally_queue_wait(state->queue) ? complain() : 0;
 }
 
-static double value(void *pointer) {
-    ours_state *state = pointer;
-    union {
-        float f32;
-        double f64;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-        uint64_t u64;
-    } result = {0};
+/* The result's type, and its bytes; TALLY_DTYPE_DEFAULT: it could not be had. */
+static tally_dtype read_result(ours_state *state, unsigned char *bytes) {
     tally_result_info info;
-    if (!tally_plan_result(state->plan, 0, &info)) return (double)NAN;
-    if (tally_buffer_read(state->queue, state->out, 0, &result, tally_dtype_bytes(info.dtype)) ||
-        tally_queue_wait(state->queue))
-        return complain(), (double)NAN;
-    switch ((int)info.dtype) {
-    case TALLY_F32:
-        return (double)result.f32;
-    case TALLY_F64:
-        return result.f64;
-    case TALLY_I32:
-        return result.i32;
-    case TALLY_U32:
-        return result.u32;
-    case TALLY_I64:
-        return (double)result.i64;
-    case TALLY_U64:
-        return (double)result.u64;
-    }
-    return (double)NAN;
+    if (!tally_plan_result(state->plan, 0, &info)) return TALLY_DTYPE_DEFAULT;
+    if (tally_buffer_read(state->queue, state->out, 0, bytes, tally_dtype_bytes(info.dtype)) || tally_queue_wait(state->queue))
+        return complain(), TALLY_DTYPE_DEFAULT;
+    return info.dtype;
+}
+
+static double value(void *pointer) {
+    unsigned char bytes[8];
+    const tally_dtype type = read_result(pointer, bytes);
+    return type ? input_value(type, bytes) : (double)NAN;
 }
 
 static void close_state(void *pointer) {
@@ -123,4 +106,8 @@ failed:
 
 const char *ours_variant(const bench_engine *engine) {
     return tally_plan_variant(((const ours_state *)engine->state)->plan);
+}
+
+size_t ours_result(const bench_engine *engine, unsigned char *bytes) {
+    return tally_dtype_bytes(read_result(engine->state, bytes));
 }

@@ -41,7 +41,7 @@ static double value(void *pointer) {
 
 int cblas_open(const bench_input *input, bench_engine *out) {
     const int has_op = input->op == TALLY_ASUM || input->op == TALLY_NRM2 || input->op == TALLY_DOT || input->op == TALLY_IAMAX;
-    if (!has_op || input->in == TALLY_I32 || input->n > INT_MAX || input->device->device_class != TALLY_CLASS_CPU)
+    if (!has_op || !is_f32_or_f64(input->in) || input->n > INT_MAX || input->device->device_class != TALLY_CLASS_CPU)
         return BENCH_ABSENT;
     cblas_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;

@@ -79,7 +79,8 @@ static double value(void *pointer) {
         return complain("no result can be read"), (double)NAN;
     const int is_index =
         state->input->op == TALLY_IAMAX || state->input->op == TALLY_ARGMAX || state->input->op == TALLY_ARGMIN;
-    return is_index ? result.u32 : state->input->in == TALLY_F32 ? (double)result.f32 : result.f64;
+    /* A place counts from the memory's beginning, before the copies that precede. */
+    return is_index ? (double)(result.u32 % state->input->n) : state->input->in == TALLY_F32 ? (double)result.f32 : result.f64;
 }
 
 static void close_state(void *pointer) {
@@ -93,14 +94,14 @@ int clblast_open(const bench_input *input, bench_engine *out) {
     static const tally_op ops[] = {TALLY_SUM, TALLY_ASUM, TALLY_NRM2, TALLY_DOT, TALLY_IAMAX, TALLY_ARGMAX, TALLY_ARGMIN};
     int has_op = 0;
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) has_op |= ops[i] == input->op;
-    if (!has_op || input->in == TALLY_I32 || strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
+    if (!has_op || !is_f32_or_f64(input->in) || strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
     clblast_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;
     state->input = input;
     if (tally_queue_create(input->context, &state->queue) || tally_queue_get_opencl(state->queue, &state->native) ||
         tally_buffer_create(input->context, sizeof(double), &state->result) ||
         tally_buffer_get_opencl(state->result, &state->out) || tally_buffer_get_opencl(input->buffer[0], &state->x) ||
-        tally_buffer_get_opencl(input->buffer[1], &state->y)) {
+        (input->buffer[1] && tally_buffer_get_opencl(input->buffer[1], &state->y))) {
         complain(tally_last_error());
         close_state(state);
         return 1;

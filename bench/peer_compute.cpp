@@ -99,7 +99,8 @@ int compute_open(const bench_input *input, bench_engine *out) {
     const bool has_op = input->op == TALLY_SUM || input->op == TALLY_MIN || input->op == TALLY_MAX ||
                         input->op == TALLY_ARGMIN || input->op == TALLY_ARGMAX;
     /* It compiles an iterator's place into the kernel: other copies would be other programs. */
-    if (!has_op || input->copies > 1 || std::strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
+    const bool has_type = is_f32_or_f64(input->in) || input->in == TALLY_I32;
+    if (!has_op || !has_type || input->copies > 1 || std::strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
     tally_queue *queue = nullptr;
     cl_command_queue native = nullptr;
     cl_mem memory = nullptr;

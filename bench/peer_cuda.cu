@@ -6,10 +6,14 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdint>
 #include <cstring>
 
 #include <cub/device/device_reduce.cuh>
+#include <cuda/std/functional>
 #include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <thrust/execution_policy.h>
 #include <thrust/extrema.h>
@@ -31,18 +35,15 @@ static int complain(const char *call, cudaError_t error) {
         if (error != cudaSuccess) return complain(#call, error);                                                               \
     } while (0)
 
-/* The result: of a sum of i32 the 64-bit one, of extremes and norms the item's type, of places an index. */
-enum result_kind { OF_ITEM, OF_I64, OF_INT_FROM_1 };
-
 struct peer {
     const bench_input *input;
     uint64_t calls;
     const void *x, *y; /* of the call to come */
     const char *first_x, *first_y;
-    int n; /* MAX_EXPONENT keeps it one: CUB is faster with an int */
+    uint64_t n;
     tally_op op;
-    tally_dtype in;
-    result_kind kind;
+    tally_dtype in, result;
+    bool is_from_1;          /* a place, counted from 1 */
     int (*enqueue)(peer *p); /* one call, asynchronous but for Thrust's */
     void *out, *index;       /* on the device */
     double host;             /* Thrust gives values */
@@ -72,18 +73,11 @@ static int run(void *pointer, int count) {
 
 static double value(void *pointer) {
     const peer *p = static_cast<peer *>(pointer);
-    union {
-        float f32;
-        double f64;
-        int i32;
-        long long i64;
-    } result = {0};
+    unsigned char result[sizeof(double)];
     if (p->on_host) return p->host;
-    const cudaError_t error = cudaMemcpy(&result, p->index ? p->index : p->out, sizeof(result), cudaMemcpyDefault);
+    const cudaError_t error = cudaMemcpy(result, p->index ? p->index : p->out, sizeof(result), cudaMemcpyDefault);
     if (error != cudaSuccess) complain("cudaMemcpy", error);
-    if (p->kind == OF_I64) return static_cast<double>(result.i64);
-    if (p->kind == OF_INT_FROM_1) return result.i32 - 1;
-    return p->in == TALLY_F32 ? result.f32 : p->in == TALLY_F64 ? result.f64 : result.i32;
+    return input_value(p->result, result) - p->is_from_1;
 }
 
 static double gpu_seconds(void *pointer, int count) {
@@ -110,7 +104,7 @@ static int open_stream(peer *p, int device) {
 /* The peer of this case, without what is its own; NULL if it cannot be. */
 static peer *open_peer(const bench_input *input) {
     unsigned long long x = 0, y = 0;
-    if (tally_buffer_get_cuda(input->buffer[0], &x) || tally_buffer_get_cuda(input->buffer[1], &y)) {
+    if (tally_buffer_get_cuda(input->buffer[0], &x) || (input->buffer[1] && tally_buffer_get_cuda(input->buffer[1], &y))) {
         std::fprintf(stderr, "tally_bench: %s\n", tally_last_error());
         return nullptr;
     }
@@ -119,54 +113,90 @@ static peer *open_peer(const bench_input *input) {
     p->input = input;
     p->x = p->first_x = reinterpret_cast<const char *>(x);
     p->y = p->first_y = reinterpret_cast<const char *>(y);
-    p->n = static_cast<int>(input->n);
+    p->n = input->n;
     p->op = input->op;
-    p->in = input->in;
-    p->kind = input->op == TALLY_SUM && input->in == TALLY_I32 ? OF_I64 : OF_ITEM;
+    p->in = p->result = input->in;
     if (!open_stream(p, input->device->index)) return p;
     close_peer(p);
     return nullptr;
 }
 
-/* The peer of a sum or extreme, with its call for each type. 0, 1 or BENCH_ABSENT, as bench.h says. */
-static int open_reduction(const bench_input *input, int (*f32)(peer *), int (*f64)(peer *), int (*i32)(peer *), peer **out) {
+typedef int enqueue_peer(peer *p);
+
+/* The peer of a sum or extreme. 0, 1 or BENCH_ABSENT, as bench.h says. */
+static int open_reduction(const bench_input *input, enqueue_peer *enqueue, peer **out) {
     const tally_op op = input->op;
-    if (std::strcmp(input->device->backend, "cuda")) return BENCH_ABSENT;
+    if (std::strcmp(input->device->backend, "cuda") || !enqueue) return BENCH_ABSENT;
     if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
     *out = open_peer(input);
     if (!*out) return 1;
-    (*out)->enqueue = input->in == TALLY_F32 ? f32 : input->in == TALLY_F64 ? f64 : i32;
+    (*out)->enqueue = enqueue;
     return 0;
 }
 
 /* ---- CUB ------------------------------------------------------------------------------------------------------------------------ */
 
-template <typename T, typename S> static int enqueue_cub(peer *p) {
+/* T: the items' type; S: what they are summed in, and the sum's type; N: the count's. */
+template <typename T, typename S, typename N> static int enqueue_cub(peer *p) {
     const T *x = static_cast<const T *>(p->x);
     T *out = static_cast<T *>(p->out);
+    S *sum = static_cast<S *>(p->out);
+    const N n = static_cast<N>(p->n);
     long long *index = static_cast<long long *>(p->index);
     switch (static_cast<int>(p->op)) {
     case TALLY_SUM:
-        TRY(cub::DeviceReduce::Sum(p->storage, p->storage_bytes, x, static_cast<S *>(p->out), p->n, p->stream));
+        if constexpr (sizeof(T) == 2) /* Sum would add halves up as halves */
+            TRY(cub::DeviceReduce::Reduce(p->storage, p->storage_bytes, x, sum, n, cuda::std::plus<S>(), S(0), p->stream));
+        else
+            TRY(cub::DeviceReduce::Sum(p->storage, p->storage_bytes, x, sum, n, p->stream));
         return 0;
     case TALLY_MIN:
-        TRY(cub::DeviceReduce::Min(p->storage, p->storage_bytes, x, out, p->n, p->stream));
+        TRY(cub::DeviceReduce::Min(p->storage, p->storage_bytes, x, out, n, p->stream));
         return 0;
     case TALLY_MAX:
-        TRY(cub::DeviceReduce::Max(p->storage, p->storage_bytes, x, out, p->n, p->stream));
+        TRY(cub::DeviceReduce::Max(p->storage, p->storage_bytes, x, out, n, p->stream));
         return 0;
     case TALLY_ARGMIN:
-        TRY(cub::DeviceReduce::ArgMin(p->storage, p->storage_bytes, x, out, index, p->n, p->stream));
+        TRY(cub::DeviceReduce::ArgMin(p->storage, p->storage_bytes, x, out, index, static_cast<int64_t>(n), p->stream));
         return 0;
     default:
-        TRY(cub::DeviceReduce::ArgMax(p->storage, p->storage_bytes, x, out, index, p->n, p->stream));
+        TRY(cub::DeviceReduce::ArgMax(p->storage, p->storage_bytes, x, out, index, static_cast<int64_t>(n), p->stream));
         return 0;
     }
 }
 
+/* With a count of 32 bits CUB is faster. */
+template <typename T, typename S> static enqueue_peer *cub_of(const bench_input *input) {
+    return input->n > UINT32_MAX ? enqueue_cub<T, S, uint64_t> : enqueue_cub<T, S, uint32_t>;
+}
+
+static enqueue_peer *cub_call(const bench_input *input) {
+    switch (static_cast<int>(input->in)) {
+    case TALLY_F16:
+        return cub_of<__half, float>(input);
+    case TALLY_BF16:
+        return cub_of<__nv_bfloat16, float>(input);
+    case TALLY_F32:
+        return cub_of<float, float>(input);
+    case TALLY_F64:
+        return cub_of<double, double>(input);
+    case TALLY_I8:
+        return cub_of<signed char, int>(input);
+    case TALLY_I32:
+        return cub_of<int, long long>(input);
+    }
+    return nullptr;
+}
+
+/* The type of a sum, by cub_call. */
+static tally_dtype cub_sum(tally_dtype in) {
+    return in == TALLY_F16 || in == TALLY_BF16 ? TALLY_F32 : in == TALLY_I8 ? TALLY_I32 : in == TALLY_I32 ? TALLY_I64 : in;
+}
+
 static int prepare_cub(peer *p) {
+    if (p->op == TALLY_SUM) p->result = cub_sum(p->in);
     if (p->op == TALLY_ARGMIN || p->op == TALLY_ARGMAX) {
-        p->kind = OF_I64;
+        p->result = TALLY_I64;
         TRY(cudaMalloc(&p->index, sizeof(long long)));
     }
     /* Without storage the call only tells how much it wants. */
@@ -177,8 +207,7 @@ static int prepare_cub(peer *p) {
 
 int cub_open(const bench_input *input, bench_engine *out) {
     peer *p = nullptr;
-    const int status =
-        open_reduction(input, enqueue_cub<float, float>, enqueue_cub<double, double>, enqueue_cub<int, long long>, &p);
+    const int status = open_reduction(input, cub_call(input), &p);
     if (status) return status;
     if (prepare_cub(p)) return close_peer(p), 1;
     *out = bench_engine{nullptr, p, run, value, gpu_seconds, close_peer};
@@ -217,8 +246,11 @@ template <typename T, typename S> static int enqueue_thrust(peer *p) {
 
 int thrust_open(const bench_input *input, bench_engine *out) {
     peer *p = nullptr;
-    const int status =
-        open_reduction(input, enqueue_thrust<float, float>, enqueue_thrust<double, double>, enqueue_thrust<int, long long>, &p);
+    enqueue_peer *const call = input->in == TALLY_F32   ? enqueue_thrust<float, float>
+                               : input->in == TALLY_F64 ? enqueue_thrust<double, double>
+                               : input->in == TALLY_I32 ? enqueue_thrust<int, long long>
+                                                        : nullptr;
+    const int status = open_reduction(input, call, &p);
     if (status) return status;
     *out = bench_engine{nullptr, p, run, value, nullptr, close_peer};
     return 0;
@@ -228,6 +260,7 @@ int thrust_open(const bench_input *input, bench_engine *out) {
 
 static int enqueue_cublas(peer *p) {
     const bool single = p->in == TALLY_F32;
+    const int n = static_cast<int>(p->n);
     const float *sx = static_cast<const float *>(p->x), *sy = static_cast<const float *>(p->y);
     const double *dx = static_cast<const double *>(p->x), *dy = static_cast<const double *>(p->y);
     float *s = static_cast<float *>(p->out);
@@ -236,16 +269,16 @@ static int enqueue_cublas(peer *p) {
     cublasStatus_t status;
     switch (static_cast<int>(p->op)) {
     case TALLY_ASUM:
-        status = single ? cublasSasum(p->blas, p->n, sx, 1, s) : cublasDasum(p->blas, p->n, dx, 1, d);
+        status = single ? cublasSasum(p->blas, n, sx, 1, s) : cublasDasum(p->blas, n, dx, 1, d);
         break;
     case TALLY_NRM2:
-        status = single ? cublasSnrm2(p->blas, p->n, sx, 1, s) : cublasDnrm2(p->blas, p->n, dx, 1, d);
+        status = single ? cublasSnrm2(p->blas, n, sx, 1, s) : cublasDnrm2(p->blas, n, dx, 1, d);
         break;
     case TALLY_DOT:
-        status = single ? cublasSdot(p->blas, p->n, sx, 1, sy, 1, s) : cublasDdot(p->blas, p->n, dx, 1, dy, 1, d);
+        status = single ? cublasSdot(p->blas, n, sx, 1, sy, 1, s) : cublasDdot(p->blas, n, dx, 1, dy, 1, d);
         break;
     default:
-        status = single ? cublasIsamax(p->blas, p->n, sx, 1, place) : cublasIdamax(p->blas, p->n, dx, 1, place);
+        status = single ? cublasIsamax(p->blas, n, sx, 1, place) : cublasIdamax(p->blas, n, dx, 1, place);
     }
     if (status == CUBLAS_STATUS_SUCCESS) return 0;
     std::fprintf(stderr, "tally_bench: cuBLAS: %s\n", cublasGetStatusString(status));
@@ -254,12 +287,15 @@ static int enqueue_cublas(peer *p) {
 
 int cublas_open(const bench_input *input, bench_engine *out) {
     const tally_op op = input->op;
-    if (std::strcmp(input->device->backend, "cuda") || input->in == TALLY_I32) return BENCH_ABSENT;
+    if (std::strcmp(input->device->backend, "cuda") || !is_f32_or_f64(input->in) || input->n > INT_MAX) return BENCH_ABSENT;
     if (op != TALLY_ASUM && op != TALLY_NRM2 && op != TALLY_DOT && op != TALLY_IAMAX) return BENCH_ABSENT;
     peer *p = open_peer(input);
     if (!p) return 1;
     p->enqueue = enqueue_cublas;
-    if (op == TALLY_IAMAX) p->kind = OF_INT_FROM_1;
+    if (op == TALLY_IAMAX) {
+        p->result = TALLY_I32;
+        p->is_from_1 = true;
+    }
     if (cublasCreate(&p->blas) || cublasSetStream(p->blas, p->stream) ||
         cublasSetPointerMode(p->blas, CUBLAS_POINTER_MODE_DEVICE)) {
         std::fprintf(stderr, "tally_bench: cuBLAS cannot start\n");

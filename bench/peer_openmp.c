@@ -79,7 +79,8 @@ int openmp_threads(void) {
 }
 
 int openmp_open(const bench_input *input, bench_engine *out) {
-    if (input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
+    const int has_type = is_f32_or_f64(input->in) || input->in == TALLY_I32;
+    if (!has_type || input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].op != input->op) continue;
         openmp_state *state = malloc(sizeof(*state));

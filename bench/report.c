@@ -3,12 +3,13 @@
 #include <stdio.h>
 
 #include "bench.h"
+#include "units.h"
 
 uint64_t report_bytes(const bench_input *in) {
     return in->n * tally_dtype_bytes(in->in) * tally_op_inputs(in->op);
 }
 
-double report_speed(const bench_input *in, const bench_timing *timing) {
+static double speed(const bench_input *in, const bench_timing *timing) {
     return (double)report_bytes(in) / timing->seconds;
 }
 
@@ -17,24 +18,22 @@ static const char *cache_name(const bench_input *in) {
 }
 
 void report_heading(void) {
-    printf("%-34s %-6s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s\n", "device", "op", "in", "n", "cache", "engine", "us", "GB/s",
-           "of read", "GPU us", "tally is");
+    printf("%-34s %-6s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s %8s\n", "device", "op", "in", "n", "cache", "engine", "us",
+           "GB/s", "of read", "GPU us", "tally is", "by GPU");
 }
 
 void report_rows(const bench_report *r) {
-    const bench_input *in = r->input;
-    int exponent = 0;
+    const bench_input *in = &r->input;
     char device[64], ours[48];
-    while (in->n >> (exponent + 1)) exponent++;
     snprintf(device, sizeof(device), "%s:%d %.24s", in->device->backend, in->device->index, in->device->name);
     snprintf(ours, sizeof(ours), "%s, %s", r->names[0], r->variant);
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
-        printf("%-34s %-6s %-4s 2^%-3d %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
-               e ? "" : tally_dtype_name(in->in), exponent, cache_name(in), e ? r->names[e] : ours, 1e6 * t->seconds,
-               1e-9 * report_speed(in, t));
+        printf("%-34s %-6s %-4s %-5s %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
+               e ? "" : tally_dtype_name(in->in), units_items(in->n).text, cache_name(in), e ? r->names[e] : ours,
+               1e6 * t->seconds, 1e-9 * speed(in, t));
         if (r->read > 0)
-            printf(" %8.3f", report_speed(in, t) / r->read);
+            printf(" %8.3f", speed(in, t) / r->read);
         else
             printf(" %8s", "-");
         if (t->gpu_seconds > 0)
@@ -42,11 +41,12 @@ void report_rows(const bench_report *r) {
         else
             printf(" %9s", "-");
         if (e) printf(" %7.2fx", t->seconds / r->timings[0].seconds);
+        if (e && t->gpu_seconds > 0) printf(" %7.2fx", t->gpu_seconds / r->timings[0].gpu_seconds);
         printf("\n");
     }
 }
 
-static void print_json_text(const char *key, const char *text) {
+void report_json_text(const char *key, const char *text) {
     printf("\"%s\": \"", key);
     for (; *text; text++)
         if ((unsigned char)*text >= ' ') printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
@@ -54,24 +54,43 @@ static void print_json_text(const char *key, const char *text) {
 }
 
 void report_json(const bench_report *r) {
-    const bench_input *in = r->input;
+    const bench_input *in = &r->input;
     const struct {
         const char *key, *text;
     } texts[] = {{"op", tally_op_name(in->op)}, {"dtype", tally_dtype_name(in->in)}, {"backend", in->device->backend},
                  {"device", in->device->name},  {"driver", in->device->driver},      {"variant", r->variant},
                  {"cache", cache_name(in)}};
     printf("{");
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) print_json_text(texts[i].key, texts[i].text), printf(", ");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i].key, texts[i].text), printf(", ");
     printf("\"n\": %llu, \"blocks\": %d, ", (unsigned long long)in->n, r->blocks);
     if (r->read > 0) printf("\"read_bytes_per_second\": %.6g, ", r->read);
     printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
         printf(e ? ", {" : "{");
-        print_json_text("name", r->names[e]);
-        printf(", \"seconds\": %.9g, \"bytes_per_second\": %.6g", t->seconds, report_speed(in, t));
+        report_json_text("name", r->names[e]);
+        printf(", \"seconds\": %.9g, \"bytes_per_second\": %.6g", t->seconds, speed(in, t));
         if (t->gpu_seconds > 0) printf(", \"gpu_seconds\": %.9g", t->gpu_seconds);
+        if (t->gpu_seconds > 0) printf(", \"tally_is_by_gpu\": %.4g", t->gpu_seconds / r->timings[0].gpu_seconds);
         printf(", \"tally_is\": %.4g}", t->seconds / r->timings[0].seconds);
     }
     printf("]}\n");
+}
+
+void report_result(const bench_result *r, int json) {
+    char hex[2 * sizeof(r->value) + 1] = "";
+    for (size_t i = 0; i < r->bytes; i++) snprintf(hex + 2 * i, 3, "%02x", r->value[i]);
+    if (!json) {
+        printf("bits: %s:%d: %s of %s, n = %s, rounded: %s\n", r->device->backend, r->device->index, tally_op_name(r->op),
+               tally_dtype_name(r->in), units_items(r->n).text, hex);
+        return;
+    }
+    const char *const texts[][2] = {{"op", tally_op_name(r->op)},
+                                    {"dtype", tally_dtype_name(r->in)},
+                                    {"backend", r->device->backend},
+                                    {"device", r->device->name},
+                                    {"bits", hex}};
+    printf("{");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i][0], texts[i][1]), printf(", ");
+    printf("\"n\": %llu}\n", (unsigned long long)r->n);
 }

@@ -15,6 +15,18 @@ units_text units_bytes(uint64_t bytes) {
     return out;
 }
 
+units_text units_items(uint64_t n) {
+    units_text out;
+    int power = 0;
+    while (power < 63 && UINT64_C(1) << power < n) power++;
+    const int shift = n % (1 << 20) == 0 ? 20 : n % (1 << 10) == 0 ? 10 : 0;
+    if (UINT64_C(1) << power == n)
+        snprintf(out.text, sizeof(out.text), "2^%d", power);
+    else
+        snprintf(out.text, sizeof(out.text), "%llu%s", (unsigned long long)(n >> shift), shift ? shift == 20 ? "M" : "K" : "");
+    return out;
+}
+
 double units_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
