@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory: the device's, the caller's cl_mem, host memory in place, and staging. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "opencl.h"
@@ -47,9 +48,11 @@ static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes
 
 tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
     const ocl_device *device = opaque;
+    static atomic_uint_fast64_t last_number;
     ocl_mem *mem = calloc(1, sizeof(*mem));
     if (!mem) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
     mem->kind = kind;
+    mem->number = atomic_fetch_add(&last_number, 1) + 1;
     cl_int error = CL_SUCCESS;
     tally_status status = TALLY_OK;
     switch (kind) {

@@ -19,8 +19,9 @@ typedef struct ocl_device {
 typedef struct ocl_mem {
     cl_mem handle;
     tally_mem_kind kind;
-    void *host;  /* of staging memory */
-    void *owned; /* host memory under it that is to be freed */
+    void *host;      /* of staging memory */
+    void *owned;     /* host memory under it that is to be freed */
+    uint64_t number; /* no other object has it, not even a later one with the same handle */
 } ocl_mem;
 
 typedef struct ocl_queue {
@@ -28,7 +29,7 @@ typedef struct ocl_queue {
     cl_context context;
 } ocl_queue;
 
-/* The value of an argument that was set last; 0 bytes: none. */
+/* The value of an argument that was set last, or its memory's number; 0 bytes: none. */
 typedef struct ocl_kept {
     size_t bytes;
     unsigned char value[16];

@@ -78,15 +78,18 @@ tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, 
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
-/* A value that the kernel has already is not set again. Memory always is: another object may have a released one's handle. */
+/* What the kernel has already is not set again. Memory is told by its number: another object may have a released one's handle. */
 static cl_int set_arg(ocl_kernel *kernel, uint32_t i, const tally_arg *arg) {
-    if (arg->mem) return clSetKernelArg(kernel->handle, i, sizeof(cl_mem), &((ocl_mem *)arg->mem)->handle);
-    ocl_kept *kept = i < OCL_KEPT_ARGS && arg->bytes <= sizeof(kept->value) ? &kernel->kept[i] : NULL;
-    if (kept && kept->bytes == arg->bytes && !memcmp(kept->value, arg->value, arg->bytes)) return CL_SUCCESS;
-    const cl_int error = clSetKernelArg(kernel->handle, i, arg->bytes, arg->value);
+    const ocl_mem *mem = arg->mem;
+    const void *identity = mem ? &mem->number : arg->value;
+    const size_t bytes = mem ? sizeof(mem->number) : arg->bytes;
+    ocl_kept *kept = i < OCL_KEPT_ARGS && bytes <= sizeof(kept->value) ? &kernel->kept[i] : NULL;
+    if (kept && kept->bytes == bytes && !memcmp(kept->value, identity, bytes)) return CL_SUCCESS;
+    const cl_int error = mem ? clSetKernelArg(kernel->handle, i, sizeof(cl_mem), &mem->handle)
+                             : clSetKernelArg(kernel->handle, i, arg->bytes, arg->value);
     if (kept) {
-        kept->bytes = error ? 0 : arg->bytes;
-        memcpy(kept->value, arg->value, arg->bytes);
+        kept->bytes = error ? 0 : bytes;
+        memcpy(kept->value, identity, bytes);
     }
     return error;
 }

@@ -20,11 +20,11 @@ constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to com
 /* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
  * begin. A program whose kernels all do so says so by a variable tally_overlaps, and its launches by the backend ask for it. */
 #if __CUDA_ARCH__ >= 900
-#define AWAIT_PREVIOUS                                                                                                         \
-    asm volatile("griddepcontrol.wait;" ::: "memory");                                                                         \
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
+#define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #else
 #define AWAIT_PREVIOUS
+#define ADMIT_NEXT ;
 #endif
 
 /* The values of the warp's items, neighbours first, the lower on the left. In item 0; the others' are of no use. */
@@ -140,6 +140,7 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                                 u64 out_offset, u32 last, u64 n, const PARAMS params) {
     AWAIT_PREVIOUS
+    ADMIT_NEXT
     const ACC a = tree_value(partials, count);
     if (threadIdx.x == 0) store(a, n, params, combined + slot, out + out_offset, last);
 }

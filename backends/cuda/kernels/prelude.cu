@@ -43,7 +43,7 @@ INLINE bool SIGN(f64 a) {
     return __double2hiint(a) < 0;
 }
 
-/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. */
+/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. (Of f64 the bits as integers took longer still.) */
 #if __CUDA_ARCH__ >= 800
 INLINE f32 minimum(f32 a, f32 b) {
     f32 v;
