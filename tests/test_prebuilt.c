@@ -192,8 +192,8 @@ static const prebuild_target target = {.archs = {75, 90}, .count = 2, .fatbinary
 /* Runs tally_prebuild; returns its exit status. */
 static int prebuild(const char *arguments, const char *output) {
     char command[2000];
-    snprintf(command, sizeof(command), "'%s' --ops sum --dtypes f32 --output '%s' %s >'%s.log' 2>&1", TALLY_PREBUILD, output,
-             arguments, output);
+    snprintf(command, sizeof(command), "'%s' --ops dot,dotc --dtypes f32 --output '%s' %s >'%s.log' 2>&1", TALLY_PREBUILD,
+             output, arguments, output);
     const int status = system(command);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -202,7 +202,7 @@ static void test_archive(void **unused) {
     (void)unused;
     char folder[512], path[600], again[600];
     void *data;
-    size_t bytes;
+    size_t bytes, shared = 0;
     prebuild_list list;
     tally_context_info info;
     folder_make(folder, sizeof(folder));
@@ -213,7 +213,7 @@ static void test_archive(void **unused) {
     assert_null(prebuild_archive_check(data, bytes));
 
     /* What a plan asks for is found, and what compiling it now gives. */
-    MUST(prebuild_list_make(UINT64_C(1) << TALLY_SUM, UINT64_C(1) << TALLY_F32, &list));
+    MUST(prebuild_list_make(UINT64_C(1) << TALLY_DOT | UINT64_C(1) << TALLY_DOTC, UINT64_C(1) << TALLY_F32, &list));
     assert_int_equal(((const tally_cuda_archive_head *)data)->count, list.count);
     for (size_t i = 0; i < list.count; i++) {
         const prebuild_program *program = &list.programs[i];
@@ -228,9 +228,15 @@ static void test_archive(void **unused) {
         assert_null(tally_cuda_archive_find(data, program->source, program->bytes - 1, &found_bytes));
         free(now);
     }
+    /* dotc of reals is dot. */
+    const tally_cuda_archive_row *rows = ((const tally_cuda_archive_head *)data)->rows;
+    for (size_t i = 0; i < list.count; i++)
+        for (size_t e = 0; e < i; e++) shared += rows[i].offset == rows[e].offset;
+    assert_int_equal(shared, (list.count - 2) / 2);
+
     tally_context *context = open_fake(data);
+    make_plan(context, (tally_reduce_desc){.op = TALLY_DOT, .in = TALLY_F32, .max_n = 1000});
     make_plan(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000});
-    make_plan(context, (tally_reduce_desc){.op = TALLY_MAX, .in = TALLY_F32, .max_n = 1000});
     MUST(tally_context_get_info(context, &info));
     assert_int_equal(info.programs_prebuilt, 1);
     assert_int_equal(info.programs_built, 1);

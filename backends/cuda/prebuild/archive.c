@@ -54,24 +54,24 @@ void prebuild_fatbin_path(const char *folder, size_t i, char *path, size_t bytes
     snprintf(path, bytes, "%s/%zu.fatbin", folder, i);
 }
 
-/* Appends the file to the archive in memory, and sets its place in the row. */
-static tally_status append(char **archive, size_t *used, const char *file, tally_cuda_archive_row *row) {
-    void *data;
-    size_t bytes;
-    const tally_status status = prebuild_read_file(file, &data, &bytes);
-    if (status) return status;
-    const size_t end = align_up(*used + bytes);
-    char *grown = realloc(*archive, end);
-    if (grown) {
-        memset(grown + *used, 0, end - *used);
-        memcpy(grown + *used, data, bytes);
-        row->offset = *used;
-        row->bytes = bytes;
-        *archive = grown;
-        *used = end;
+/* Sets the row's place. Texts that differ by their op's name alone (dot and dotc of reals) share one. */
+static tally_status append(char **archive, size_t *used, const void *data, const prebuild_list *list, size_t i) {
+    tally_cuda_archive_row *row = &list->programs[i].row;
+    for (size_t e = 0; e < i; e++) {
+        const tally_cuda_archive_row *other = &list->programs[e].row;
+        if (other->bytes != row->bytes || memcmp(*archive + other->offset, data, row->bytes)) continue;
+        row->offset = other->offset;
+        return TALLY_OK;
     }
-    free(data);
-    return grown ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
+    const size_t end = align_up(*used + row->bytes);
+    char *grown = realloc(*archive, end);
+    if (!grown) return tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
+    memset(grown + *used, 0, end - *used);
+    memcpy(grown + *used, data, row->bytes);
+    row->offset = *used;
+    *archive = grown;
+    *used = end;
+    return TALLY_OK;
 }
 
 static void finish(char *archive, size_t bytes, const prebuild_list *list) {
@@ -102,7 +102,12 @@ tally_status prebuild_archive_write(const prebuild_list *list, const char *folde
     tally_status status = archive ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
     for (size_t i = 0; i < list->count && !status; i++) {
         prebuild_fatbin_path(folder, i, file, sizeof(file));
-        status = append(&archive, &used, file, &list->programs[i].row);
+        void *data = NULL;
+        size_t bytes = 0;
+        status = prebuild_read_file(file, &data, &bytes);
+        list->programs[i].row.bytes = bytes;
+        if (!status) status = append(&archive, &used, data, list, i);
+        free(data);
     }
     if (!status) {
         finish(archive, used, list);
