@@ -101,6 +101,7 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     memcpy(out->cache_note, context->cache_note, sizeof(out->cache_note));
     pthread_mutex_lock(&context->lock);
     out->programs_built = context->built;
+    out->programs_prebuilt = context->prebuilt;
     out->programs_from_disk = context->from_disk;
     out->programs_from_memory = context->from_memory;
     out->cache_entries_damaged = context->damaged;
@@ -154,11 +155,12 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "features: %s\n"
              "cache: %s%s%s\n"
              "tunings: %s\n"
-             "programs: %llu built, %llu from disk, %llu from memory, %llu damaged entries\n",
+             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
              info.cache_dir[0] ? "" : ")", tunings, (unsigned long long)info.programs_built,
+             (unsigned long long)info.programs_prebuilt,
              (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
              (unsigned long long)info.cache_entries_damaged);
     return TALLY_OK;

@@ -227,7 +227,7 @@ struct tally_context {
     char cache_dir[512], cache_note[256];
     bool probed;
     unsigned features; /* bit i: the device passed the trial of feature i */
-    uint64_t built, from_disk, from_memory, damaged;
+    uint64_t built, prebuilt, from_disk, from_memory, damaged;
 };
 
 struct tally_buffer {
@@ -350,6 +350,9 @@ tally_status tally_source_create(const tally_backend *backend, const tally_spec 
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text);
 tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **program);
 
+/* Items of the one group that runs the self-test, or a feature's trial. */
+enum { TALLY_PROBE_ITEMS = 1, TALLY_TRIAL_ITEMS = 64 };
+
 /* The self-test of the context's device; E_UNSUPPORTED with the reason if it fails. Called with the context's lock held. */
 tally_status tally_probe(tally_context *context);
 
@@ -365,7 +368,9 @@ extern const tally_feature tally_features[];
 /* Finds the context's features. Called with the context's lock held. */
 void tally_find_features(tally_context *context);
 
-/* The program for a spec: from memory, from disk, or compiled. It belongs to the context. */
+/* A program that the caller closes: prebuilt, or compiled. */
+tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **program);
+/* The program for a spec: from memory, prebuilt, from disk, or compiled. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **program);
 
 /* ---- plan.c, reduce.c ---------------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static tally_status execute(tally_context *context, const char *source, size_t b
     const tally_backend *backend = context->backend;
     uint64_t in_bytes = sizeof(inputs), state_bytes = 3 * sizeof(uint32_t), out_bytes = sizeof(expected);
     void *device = context->device;
-    tally_status status = backend->program_create(device, TALLY_PROGRAM_SOURCE, source, bytes, &run->program);
+    tally_status status = tally_program_make(context, source, bytes, &run->program);
     if (!status) status = backend->kernel_create(device, run->program, "tally_probe", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &in_bytes, &run->in);
@@ -37,7 +37,7 @@ static tally_status execute(tally_context *context, const char *source, size_t b
     if (!status) status = backend->copy_in(run->queue, run->in, 0, inputs, in_bytes);
     if (!status) status = backend->copy_in(run->queue, run->state, 0, state, state_bytes);
     const tally_arg args[] = {{.mem = run->in}, {.mem = run->state}, {.mem = run->out}};
-    if (!status) status = backend->launch(run->queue, run->kernel, 1, 1, TALLY_ARRAY_LENGTH(args), args);
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_PROBE_ITEMS, TALLY_ARRAY_LENGTH(args), args);
     if (!status) status = backend->copy_out(run->queue, run->out, 0, out, out_bytes);
     if (!status) status = backend->copy_out(run->queue, run->state, 0, state, state_bytes);
     if (run->queue) {
@@ -72,7 +72,7 @@ static tally_status judge(const tally_context *context, const float out[3], cons
 
 tally_status tally_probe(tally_context *context) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, "probe", 1, &source);
+    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_ITEMS, &source);
     if (status) return status;
     const size_t bytes = strlen(source);
     const tally_key key = tally_cache_key(&context->info, source, bytes);
@@ -109,19 +109,17 @@ const tally_feature tally_features[] = {
     {NULL, NULL, NULL, 0},
 };
 
-enum { TRIAL_ITEMS = 64 };
-
 /* Builds the trial and runs it in one group. */
-static tally_status run_trial(tally_context *context, const char *source, probe_run *run, float verdicts[TRIAL_ITEMS]) {
+static tally_status run_trial(tally_context *context, const char *source, probe_run *run, float verdicts[TALLY_TRIAL_ITEMS]) {
     const tally_backend *backend = context->backend;
     void *device = context->device;
-    uint64_t bytes = TRIAL_ITEMS * sizeof(verdicts[0]);
-    tally_status status = backend->program_create(device, TALLY_PROGRAM_SOURCE, source, strlen(source), &run->program);
+    uint64_t bytes = TALLY_TRIAL_ITEMS * sizeof(verdicts[0]);
+    tally_status status = tally_program_make(context, source, strlen(source), &run->program);
     if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
     if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
-    if (!status) status = backend->launch(run->queue, run->kernel, 1, TRIAL_ITEMS, 1, &(tally_arg){.mem = run->out});
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_TRIAL_ITEMS, 1, &(tally_arg){.mem = run->out});
     if (!status) status = backend->copy_out(run->queue, run->out, 0, verdicts, bytes);
     if (run->queue) {
         const tally_status waited = backend->queue_wait(run->queue);
@@ -134,7 +132,7 @@ static tally_status run_trial(tally_context *context, const char *source, probe_
  * pass: then the device goes without, for this context. */
 static bool has_feature(tally_context *context, const char *stem) {
     char *source;
-    if (tally_source_of_stem(context->backend, stem, TRIAL_ITEMS, &source)) return false;
+    if (tally_source_of_stem(context->backend, stem, TALLY_TRIAL_ITEMS, &source)) return false;
     const tally_key key = tally_cache_key(&context->info, source, strlen(source));
     bool damaged = false, has = false;
     size_t bytes = 0;
@@ -143,11 +141,11 @@ static bool has_feature(tally_context *context, const char *stem) {
         has = bytes == 1 && verdict[0] == 'y';
     } else {
         probe_run run = {0};
-        float verdicts[TRIAL_ITEMS] = {0};
+        float verdicts[TALLY_TRIAL_ITEMS] = {0};
         const tally_status status = run_trial(context, source, &run, verdicts);
         close_run(context, &run);
         has = !status;
-        for (size_t i = 0; i < TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
+        for (size_t i = 0; i < TALLY_TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
         if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
     }
     context->damaged += damaged;

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: compiled once, then found in the context's memory or in the cache on disk. */
+/* Programs: prebuilt, or compiled once; then found in the context's memory or in the cache on disk. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
+
+/* From what was compiled with the library, or NULL: there is nothing, or the driver is too old for it. */
+static void *find_prebuilt(const tally_context *context, const char *source, size_t bytes) {
+    void *handle = NULL;
+    const tally_status status =
+        context->backend->program_create(context->device, TALLY_PROGRAM_PREBUILT, source, bytes, &handle);
+    return status ? NULL : handle;
+}
+
+tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **out) {
+    *out = find_prebuilt(context, source, bytes);
+    if (*out) return TALLY_OK;
+    return context->backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, out);
+}
 
 /* From the disk, or NULL: an entry that its check or the driver refuses is dropped. Called with the lock held. */
 static void *load(tally_context *context, tally_key key) {
@@ -37,7 +51,7 @@ static tally_status build(tally_context *context, tally_key key, const char *sou
     return TALLY_OK;
 }
 
-/* In memory, or loaded or built and added. Called with the lock held. */
+/* In memory, or prebuilt, loaded or built and added. Called with the lock held. */
 static tally_status find(tally_context *context, const char *source, size_t bytes, void **out) {
     const tally_key key = tally_cache_key(&context->info, source, bytes);
     tally_program *program = context->programs;
@@ -49,7 +63,9 @@ static tally_status find(tally_context *context, const char *source, size_t byte
     program = calloc(1, sizeof(*program));
     if (!program) return tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     program->key = key;
-    program->handle = load(context, key);
+    program->handle = find_prebuilt(context, source, bytes);
+    context->prebuilt += program->handle != NULL;
+    if (!program->handle) program->handle = load(context, key);
     if (!program->handle) {
         const tally_status status = build(context, key, source, bytes, &program->handle);
         if (status) return free(program), status;

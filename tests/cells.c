@@ -347,9 +347,9 @@ static void report_programs(const place *places, int place_count) {
     for (int p = 0; p < place_count; p++) {
         tally_context_info info;
         if (!places[p].context || tally_context_get_info(places[p].context, &info) != TALLY_OK) continue;
-        printf("%s: programs: %llu compiled, %llu from disk, %llu from memory\n", places[p].select,
-               (unsigned long long)info.programs_built, (unsigned long long)info.programs_from_disk,
-               (unsigned long long)info.programs_from_memory);
+        printf("%s: programs: %llu compiled, %llu prebuilt, %llu from disk, %llu from memory\n", places[p].select,
+               (unsigned long long)info.programs_built, (unsigned long long)info.programs_prebuilt,
+               (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory);
     }
 }
 

@@ -98,6 +98,11 @@ static tally_status use_plan_single(void) {
     return use_plan("stub:beta", NULL);
 }
 
+static tally_status use_plan_prebuilt(void) {
+    stub.has_prebuilt = 1;
+    return use_plan("stub:alpha", NULL);
+}
+
 static tally_status use_reduce(const char *select) {
     static const uint64_t sizes[] = {0, 1, 100, 4097, FEW - 2};
     tally_context *context = NULL;
@@ -295,11 +300,11 @@ static tally_status use_pairs_in_place(void) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */
 
-/* A driver that keeps its binary to itself, or does not take one back, costs time but no result; and a function that returns nothing
+/* A driver that keeps its binary to itself, or does not take one back or a prebuilt one, costs time but no result; and a function that returns nothing
  * cannot say what failed. */
 static int may_be_swallowed(void) {
     return stub.failed_in_void || strcmp(stub.failed, "program_binary") == 0 ||
-           strcmp(stub.failed, "program_create from a binary") == 0;
+           strcmp(stub.failed, "program_create from a binary") == 0 || strcmp(stub.failed, "program_create of a prebuilt") == 0;
 }
 
 static void check_failure(tally_status status, int k) {
@@ -371,6 +376,8 @@ FAILURE_TEST(memory, CACHE_OFF)
 FAILURE_TEST(plan_group, CACHE_OFF)
 FAILURE_TEST(plan_group, CACHE_COLD)
 FAILURE_TEST(plan_group, CACHE_WARM)
+FAILURE_TEST(plan_prebuilt, CACHE_OFF)
+FAILURE_TEST(plan_prebuilt, CACHE_COLD)
 FAILURE_TEST(plan_single, CACHE_COLD)
 FAILURE_TEST(plan_single, CACHE_WARM)
 FAILURE_TEST(reduce_group, CACHE_OFF)
@@ -475,6 +482,39 @@ static void test_refused_binaries(void **unused) {
     setenv("TALLY_CACHE_DIR", "off", 1);
 }
 
+static void ignore_file(const char *file, void *data) {
+    (void)file, (void)data;
+}
+
+/* Prebuilt programs, the self-test's too, are found in no other way; the disk gets the self-test's verdict alone. */
+static void test_prebuilt(void **unused) {
+    (void)unused;
+    tally_context *context;
+    tally_context_info info;
+    tally_plan *plan, *second;
+    char dir[512], text[4096];
+    folder_make(dir, sizeof dir);
+    setenv("TALLY_CACHE_DIR", dir, 1);
+    stub_reset();
+    stub.has_prebuilt = 1;
+    MUST(tally_context_create("stub:alpha", &context));
+    MUST(tally_plan_create(context, &sum_f32, &plan));
+    MUST(tally_plan_create(context, &sum_f32, &second));
+    MUST(tally_context_get_info(context, &info));
+    MUST(tally_context_describe(context, text, sizeof text));
+    assert_non_null(strstr(text, "programs: 0 built, 1 prebuilt, 0 from disk, 1 from memory, 0 damaged entries\n"));
+    assert_int_equal(info.programs_prebuilt, 1);
+    assert_int_equal(stub.prebuilt, 2);
+    assert_int_equal(stub.sources + stub.binaries, 0);
+    assert_int_equal(folder_walk(dir, ignore_file, NULL), 1);
+    tally_plan_destroy(plan);
+    tally_plan_destroy(second);
+    tally_context_destroy(context);
+    SOUND();
+    folder_remove(dir);
+    setenv("TALLY_CACHE_DIR", "off", 1);
+}
+
 static void test_free_items(void **unused) {
     (void)unused;
     free(items);
@@ -488,6 +528,8 @@ const core_test failure_tests[] = {
     {"each call fails: plan", test_plan_group_CACHE_OFF},
     {"each call fails: plan, cold cache", test_plan_group_CACHE_COLD},
     {"each call fails: plan, warm cache", test_plan_group_CACHE_WARM},
+    {"each call fails: prebuilt plan", test_plan_prebuilt_CACHE_OFF},
+    {"each call fails: prebuilt plan, cold cache", test_plan_prebuilt_CACHE_COLD},
     {"each call fails: CPU plan, cold cache", test_plan_single_CACHE_COLD},
     {"each call fails: CPU plan, warm cache", test_plan_single_CACHE_WARM},
     {"each call fails: reduce", test_reduce_group_CACHE_OFF},
@@ -506,6 +548,7 @@ const core_test failure_tests[] = {
     {"reduce again after a failure", test_reduce_again},
     {"plan again after a failure", test_plan_again},
     {"binaries refused", test_refused_binaries},
+    {"prebuilt programs", test_prebuilt},
     {"the items are freed", test_free_items},
     {NULL, NULL},
 };

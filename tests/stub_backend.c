@@ -347,8 +347,12 @@ static const char *kernel_source(const char *stem) {
 static const char magic[] = "stub binary:";
 
 static tally_status program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program) {
+    static const char *const names[] = {[TALLY_PROGRAM_SOURCE] = "program_create",
+                                        [TALLY_PROGRAM_BINARY] = "program_create from a binary",
+                                        [TALLY_PROGRAM_PREBUILT] = "program_create of a prebuilt"};
     const size_t skip = form == TALLY_PROGRAM_BINARY ? sizeof magic : 0;
-    CALL(form == TALLY_PROGRAM_BINARY ? "program_create from a binary" : "program_create");
+    if (form == TALLY_PROGRAM_PREBUILT && !stub.has_prebuilt) return TALLY_E_UNSUPPORTED;
+    CALL(names[form]);
     if (skip && (bytes < skip || memcmp(data, magic, skip) != 0 || stub.refuse_binaries))
         return tally_fail(TALLY_E_BUILD, "stub: no binary of this driver");
     char *text = calloc(1, bytes - skip + 1), error[512];
@@ -360,7 +364,7 @@ static tally_status program_create(void *device, tally_program_form form, const 
     object *o = object_open(STUB_PROGRAM, object_of(device, STUB_DEVICE, NULL, "program_create"));
     o->text = text;
     o->module = module;
-    *(form == TALLY_PROGRAM_BINARY ? &stub.binaries : &stub.sources) += 1;
+    *(form == TALLY_PROGRAM_SOURCE ? &stub.sources : form == TALLY_PROGRAM_BINARY ? &stub.binaries : &stub.prebuilt) += 1;
     *program = o;
     return TALLY_OK;
 }

@@ -35,6 +35,7 @@ typedef struct stub_state {
     stub_defect defect;     /* of all devices */
     const char *missing;    /* a stem that there is none of */
     const float *verdicts;  /* what the trials of SUBGROUPS and ORDER give, 64 of them; NULL: it has no such stems */
+    int has_prebuilt;       /* every program was compiled with the stub */
     int refuse_binaries;    /* the driver has changed: binaries load no more */
     int in_void;            /* the test is in a function that has no status to return */
     /* Read by the test. */
@@ -43,8 +44,8 @@ typedef struct stub_state {
     char text[96];   /* the error text that it set */
     int failed_in_void;
     int open[STUB_KIND_COUNT], opened[STUB_KIND_COUNT];
-    char misuse[256];      /* the first breach of the vtable's rules; "" */
-    int sources, binaries; /* programs from source and from a binary */
+    char misuse[256];                /* the first breach of the vtable's rules; "" */
+    int sources, binaries, prebuilt; /* programs from source, from a binary and prebuilt */
     int launches, copies, waits;
 } stub_state;
 

@@ -101,7 +101,7 @@ static void test_plans_from_four_threads(void **state) {
     MUST(tally_context_get_info(context, &info));
     tally_context_destroy(context);
     /* Three ops by three types; each program once, however many threads wanted it. */
-    assert_int_equal(info.programs_built + info.programs_from_disk, 9);
+    assert_int_equal(info.programs_built + info.programs_prebuilt + info.programs_from_disk, 9);
     assert_int_equal(info.programs_from_memory, THREADS * 9 - 9);
 }
 

@@ -201,13 +201,7 @@ static tally_status compile_failed(nvrtcResult result, const char *log, const ch
                       (int)result, LOG_HEAD, errors[0] ? errors : log);
 }
 
-tally_status tally_cuda_compile(const char *source, int arch, const char *option, tally_cuda_image *out) {
-    const tally_cuda_compiler *ready;
-    char arch_option[64];
-    bool ptx = false;
-    tally_status status = tally_cuda_compiler_get(&ready);
-    if (!status) status = choose_arch(arch, arch_option, sizeof(arch_option), &ptx);
-    if (status) return status;
+static tally_status compile(const char *source, const char *arch_option, bool ptx, const char *option, tally_cuda_image *out) {
     const char *options[LENGTH(constant_options) + 2] = {arch_option};
     int count = 1;
     for (size_t i = 0; i < LENGTH(constant_options); i++) options[count++] = constant_options[i];
@@ -216,6 +210,7 @@ tally_status tally_cuda_compile(const char *source, int arch, const char *option
     nvrtcProgram program;
     nvrtcResult result = nvrtc.nvrtcCreateProgram(&program, source, "tally.cu", 0, NULL, NULL);
     if (result) return fail(result, "nvrtcCreateProgram");
+    tally_status status;
     tally_cuda_image image = {0};
     result = nvrtc.nvrtcCompileProgram(program, count, options);
     image.log = get_log(program);
@@ -231,6 +226,23 @@ tally_status tally_cuda_compile(const char *source, int arch, const char *option
     else
         *out = image;
     return status;
+}
+
+tally_status tally_cuda_compile(const char *source, int arch, const char *option, tally_cuda_image *out) {
+    const tally_cuda_compiler *ready;
+    char arch_option[64];
+    bool ptx = false;
+    tally_status status = tally_cuda_compiler_get(&ready);
+    if (!status) status = choose_arch(arch, arch_option, sizeof(arch_option), &ptx);
+    return status ? status : compile(source, arch_option, ptx, option, out);
+}
+
+tally_status tally_cuda_compile_ptx(const char *source, int arch, tally_cuda_image *out) {
+    const tally_cuda_compiler *ready;
+    char arch_option[64];
+    const tally_status status = tally_cuda_compiler_get(&ready);
+    snprintf(arch_option, sizeof(arch_option), "--gpu-architecture=compute_%d", arch);
+    return status ? status : compile(source, arch_option, true, NULL, out);
 }
 
 void tally_cuda_image_free(tally_cuda_image *image) {

@@ -28,6 +28,8 @@ typedef struct tally_cuda_image {
  * driver compiles further. `option` is one more option, or NULL. Errors: E_BUILD with the head of the log; E_MEMORY.
  */
 tally_status tally_cuda_compile(const char *source, int arch, const char *option, tally_cuda_image *out);
+/* Compiles to PTX, whether or not NVRTC has machine code for the architecture. */
+tally_status tally_cuda_compile_ptx(const char *source, int arch, tally_cuda_image *out);
 void tally_cuda_image_free(tally_cuda_image *image);
 
 /* The options that kernels of this architecture are compiled with, as one text. */

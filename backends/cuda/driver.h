@@ -89,7 +89,8 @@ typedef struct tally_cuda_queue {
 
 typedef struct tally_cuda_program {
     CUmodule module;
-    void *image; /* the cubin or PTX that the module was loaded from */
+    const void *image; /* the cubin, PTX or fat binary that the module was loaded from */
+    void *own;         /* its memory; NULL: the library's */
     size_t bytes;
 } tally_cuda_program;
 

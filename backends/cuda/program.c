@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: compiled by NVRTC, or what was compiled before; and their kernels. */
+/* Programs: compiled by NVRTC, now, before, or when the library was built; and their kernels. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler.h"
 #include "driver.h"
+#include "prebuilt.h"
 
 /*
  * cuModuleLoadData takes an address alone and finds the end by what it reads there: a cut or foreign image would lead it
@@ -21,7 +22,7 @@ static bool image_is_whole(const unsigned char *data, size_t bytes) {
            head.e_phoff <= bytes && segments <= bytes - head.e_phoff;
 }
 
-/* Loads the program's image; PTX is compiled by the driver here. */
+/* Of a fat binary the driver takes what fits the device; PTX is compiled by the driver here. */
 static tally_status load(tally_cuda_program *program) {
     char log[601] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -35,6 +36,10 @@ static tally_status load(tally_cuda_program *program) {
 
 static tally_status make_image(const tally_cuda_device *device, tally_program_form form, const void *data, size_t bytes,
                                tally_cuda_program *program) {
+    if (form == TALLY_PROGRAM_PREBUILT) {
+        program->image = tally_cuda_archive_find(&tally_cuda_archive, data, bytes, &program->bytes);
+        return program->image ? TALLY_OK : TALLY_E_UNSUPPORTED;
+    }
     if (form == TALLY_PROGRAM_SOURCE) {
         char *source = malloc(bytes + 1); /* NVRTC wants a final 0 */
         if (!source) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
@@ -44,16 +49,16 @@ static tally_status make_image(const tally_cuda_device *device, tally_program_fo
         const tally_status status = tally_cuda_compile(source, device->arch, NULL, &image);
         free(source);
         if (status) return status;
-        program->image = image.data;
+        program->image = program->own = image.data;
         program->bytes = image.bytes;
         image.data = NULL;
         tally_cuda_image_free(&image);
         return TALLY_OK;
     }
     if (!image_is_whole(data, bytes)) return tally_fail(TALLY_E_BUILD, "cuda: %zu bytes that are no cubin and no PTX", bytes);
-    program->image = malloc(bytes);
-    if (!program->image) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
-    memcpy(program->image, data, bytes);
+    program->image = program->own = malloc(bytes);
+    if (!program->own) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
+    memcpy(program->own, data, bytes);
     program->bytes = bytes;
     return TALLY_OK;
 }
@@ -68,7 +73,7 @@ tally_status tally_cuda_program_create(void *opaque, tally_program_form form, co
     if (!status) status = load(program);
     tally_cuda_leave(pushed);
     if (status) {
-        free(program->image);
+        free(program->own);
         free(program);
         return status;
     }
@@ -94,7 +99,7 @@ void tally_cuda_program_close(void *device, void *opaque) {
         tally_cuda.cuModuleUnload(program->module);
         tally_cuda_leave(pushed);
     }
-    free(program->image);
+    free(program->own);
     free(program);
 }
 

@@ -82,6 +82,7 @@ tally_status ocl_program_create(void *opaque, tally_program_form form, const voi
     const ocl_device *device = opaque;
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
+    if (form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
     if (form == TALLY_PROGRAM_SOURCE) {
         const char *text = data;
         program = clCreateProgramWithSource(device->context, 1, &text, &bytes, &error);

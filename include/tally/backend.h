@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define TALLY_BACKEND_ABI 1
+#define TALLY_BACKEND_ABI 2
 
 #if defined(__GNUC__)
 #define TALLY_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
@@ -38,7 +38,11 @@ typedef enum tally_mem_kind {
     TALLY_MEM_STAGING = 4 /* handle is ignored: new host memory that copies fast to the device; see mem_pointer */
 } tally_mem_kind;
 
-typedef enum tally_program_form { TALLY_PROGRAM_SOURCE = 1, TALLY_PROGRAM_BINARY = 2 } tally_program_form;
+typedef enum tally_program_form {
+    TALLY_PROGRAM_SOURCE = 1,  /* data: source in the backend's kernel language */
+    TALLY_PROGRAM_BINARY = 2,  /* data: what program_binary gave */
+    TALLY_PROGRAM_PREBUILT = 3 /* data: source, whose machine code the backend may have from its own build */
+} tally_program_form;
 
 /* A kernel's argument: memory, or a value of `bytes` bytes. */
 typedef struct tally_arg {
@@ -75,8 +79,9 @@ typedef struct tally_backend {
     tally_status (*copy_in)(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
     tally_status (*copy_out)(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
 
-    /* Programs. kernel_source: the text of a stem (0-terminated), NULL if there is none. program_create: from source in this
-	 * backend's kernel language, or from what program_binary gave. program_binary's memory is freed by the caller with free(). */
+    /* Programs. kernel_source: the text of a stem (0-terminated), NULL if there is none. program_create of PREBUILT must be cheap, and
+	 * where nothing is prebuilt it returns E_UNSUPPORTED without a text: that is an answer, no failure. program_binary is not called for
+	 * such programs; its memory is freed by the caller with free(). */
     const char *(*kernel_source)(const char *stem);
     tally_status (*program_create)(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
     tally_status (*program_binary)(void *device, void *program, void **data, size_t *bytes);

@@ -180,6 +180,7 @@ typedef struct tally_context_info {
     uint64_t programs_from_disk;    /* loaded from the cache on disk */
     uint64_t programs_from_memory;  /* found in this context */
     uint64_t cache_entries_damaged; /* entries on disk that failed their checksum or the driver, and were built anew */
+    uint64_t programs_prebuilt;     /* compiled when the library was built (docs/backends.md) */
 } tally_context_info;
 
 /* A snapshot of the context. Errors: E_ARGUMENT for NULL. */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Which programs to prebuild: found by asking the planner, so that no second list of its geometries has to be kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+#include "prebuild.h"
+
+extern const tally_backend tally_backend_cuda;
+
+/* What the planner may ask of a device, as every CUDA device answers it. */
+static const tally_device_info any_device = {.backend = "cuda",
+                                             .name = "any CUDA device",
+                                             .device_class = TALLY_CLASS_GPU,
+                                             .compute_units = 100,
+                                             .max_group_items = 1024,
+                                             .memory_bytes = UINT64_C(1) << 40,
+                                             .max_buffer_bytes = UINT64_C(1) << 40,
+                                             .local_bytes = 48 << 10,
+                                             .has_atomic64 = 1,
+                                             .has_f64 = 1};
+
+/* The features that are tried there; a device that fails a trial has its programs compiled at run time. */
+static unsigned find_features(void) {
+    unsigned features = 0;
+    for (size_t i = 0; tally_features[i].name; i++)
+        if ((tally_features[i].classes & 1u << TALLY_CLASS_GPU) && tally_backend_cuda.kernel_source(tally_features[i].stem))
+            features |= 1u << i;
+    return features;
+}
+
+/* Takes the source; what is in the list already is dropped. */
+static tally_status add(prebuild_list *list, const char *name, char *source, size_t bytes) {
+    tally_cuda_archive_row row = {0};
+    tally_cuda_archive_key(source, bytes, &row);
+    for (size_t i = 0; i < list->count; i++)
+        if (!tally_cuda_archive_compare(&list->programs[i].row, &row)) return free(source), TALLY_OK;
+    prebuild_program *more = realloc(list->programs, (list->count + 1) * sizeof(*more));
+    if (!more) return free(source), tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
+    list->programs = more;
+    prebuild_program *program = &more[list->count++];
+    *program = (prebuild_program){.row = row, .source = source, .bytes = bytes};
+    snprintf(program->name, sizeof(program->name), "%s", name);
+    return TALLY_OK;
+}
+
+static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_items) {
+    char *source;
+    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_items, &source);
+    return status ? status : add(list, stem, source, strlen(source));
+}
+
+static tally_status add_plan(prebuild_list *list, tally_op op, tally_dtype in, uint64_t max_n) {
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = max_n};
+    tally_reduce_desc whole;
+    tally_spec spec;
+    char *source, name[64];
+    size_t bytes;
+    tally_status status = tally_spec_resolve(&any_device, &desc, &whole, &spec);
+    if (status) return status;
+    spec.features = find_features();
+    status = tally_source_create(&tally_backend_cuda, &spec, &source, &bytes);
+    snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), spec.group_items);
+    tally_spec_free(&spec);
+    return status ? status : add(list, name, source, bytes);
+}
+
+static int compare(const void *a, const void *b) {
+    return tally_cuda_archive_compare(&((const prebuild_program *)a)->row, &((const prebuild_program *)b)->row);
+}
+
+tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *list) {
+    const unsigned features = find_features();
+    *list = (prebuild_list){0};
+    tally_status status = add_stem(list, "probe", TALLY_PROBE_ITEMS);
+    for (size_t i = 0; tally_features[i].name && !status; i++)
+        if (features & 1u << i) status = add_stem(list, tally_features[i].stem, TALLY_TRIAL_ITEMS);
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+            const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
+            /* The planner's sizes are powers of two, and no memory holds more. */
+            for (int power = 0; power <= 40 && wanted && !status; power++)
+                status = add_plan(list, op, in, UINT64_C(1) << power);
+            if (wanted && !status) status = add_plan(list, op, in, 0);
+        }
+    if (list->count) qsort(list->programs, list->count, sizeof(*list->programs), compare);
+    return status;
+}
+
+void prebuild_list_free(prebuild_list *list) {
+    for (size_t i = 0; i < list->count; i++) free(list->programs[i].source);
+    free(list->programs);
+    *list = (prebuild_list){0};
+}
