@@ -223,15 +223,15 @@ typedef struct sent_items {
     uint64_t bytes[2];
 } sent_items;
 
-static tally_status send_items(const bench_run *run, bench_input *input, sent_items *sent) {
+static tally_status send_items(const bench_run *run, bench_input *input, int inputs, sent_items *sent) {
     const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
     if (input->device->host_memory) return TALLY_OK;
     if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
     tally_queue *queue = NULL;
     tally_status status = tally_queue_create(input->context, &queue);
-    for (int k = 0; !status && k < 2; k++) {
+    for (int k = 0; !status && k < inputs; k++) {
         const uint64_t from = sent->bytes[k];
-        if (!input->buffer[k] || from >= bytes) continue;
+        if (from >= bytes) continue;
         status = tally_buffer_write(queue, input->buffer[k], from, (const char *)input->host[k] + from, bytes - from);
         sent->bytes[k] = bytes;
     }
@@ -247,8 +247,9 @@ static void fail_case(bench_run *run) {
 
 /* All operators of one size, on items that are warm or cold. */
 static void run_ops(bench_run *run, input_kind kind, bench_input *input, sent_items *sent) {
-    input_fill(&run->items, kind, input->in, input->n, input->copies, input->buffer[1] ? 2 : 1);
-    if (send_items(run, input, sent)) {
+    const int inputs = inputs_of(run, input->device, kind, input->in, input->n);
+    input_fill(&run->items, kind, input->in, input->n, input->copies, inputs);
+    if (send_items(run, input, inputs, sent)) {
         fail_case(run);
         return;
     }
