@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tally_bench: tally and its peers in one run, on the same memory: each result is checked against the known one, then the engines take
- * turns in blocks, and medians are reported.
- */
+/* tally_bench: tally and its peers in one run, on the same memory: which cases there are on which devices, and their items. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +9,7 @@
 #include "bench.h"
 #include "units.h"
 
-#define LEAST_CEILING (UINT64_C(64) << 20)
 #define MAX_DEVICES 16
-
-/* A peer that was not there when this was built has no way in. */
-#ifndef TALLY_BENCH_CBLAS
-#define cblas_open NULL
-#endif
-#ifndef TALLY_BENCH_CLBLAST
-#define clblast_open NULL
-#endif
-#ifndef TALLY_BENCH_COMPUTE
-#define compute_open NULL
-#endif
-#ifndef TALLY_BENCH_CUDA
-#define cub_open NULL
-#define thrust_open NULL
-#define cublas_open NULL
-#endif
-
-/* Each says itself which cases it takes. */
-const bench_peer bench_peers[] = {
-    {"OpenMP", openmp_open}, {"CBLAS", cblas_open},   {"CLBlast", clblast_open}, {"Boost.Compute", compute_open},
-    {"CUB", cub_open},       {"Thrust", thrust_open}, {"cuBLAS", cublas_open},   {NULL, NULL},
-};
 
 /* What cold calls pass through: many times the largest caches of today's GPUs (an H200's has 50 MiB). In so many calls that a graph may hold
  * them: items of fewer than 128 KiB would stay in a cache even so. */
@@ -49,8 +22,6 @@ static uint64_t cold_copies(uint64_t bytes) {
     if (copies < 2 || bytes * MOST_COPIES < COLD_BYTES / 2) return 0;
     return copies < MOST_COPIES ? copies : MOST_COPIES;
 }
-
-/* ---- one case ------------------------------------------------------------------------------------------------------ */
 
 typedef struct bench_device {
     tally_context *context;
@@ -66,107 +37,6 @@ typedef struct bench_run {
     bench_results results;
     int cases, failed_cases;
 } bench_run;
-
-/* Nothing is timed that was not found right first. */
-static int check(const bench_input *input, bench_engine *engine) {
-    double tolerance;
-    const double expected = input_expected(input, &tolerance);
-    if (engine->run(engine->state, 1)) return 1;
-    const double found = engine->value(engine->state);
-    if (fabs(found - expected) <= tolerance) return 0;
-    fprintf(stderr, "tally_bench: %s: %s of %llu %s is %.17g: it should be %.17g\n", engine->name, tally_op_name(input->op),
-            (unsigned long long)input->n, tally_dtype_name(input->in), found, expected);
-    return 1;
-}
-
-static int is_wanted(const bench_options *options, const bench_input *input, const char *peer) {
-    return is_listed(options->peers, peer) && (!options->bar || bars_need_peer(input, peer));
-}
-
-/* An engine that fails says so and is left out; tally's own failure is the case's. */
-static int open_engines(const bench_options *options, const bench_input *input, bench_engine *engines) {
-    int count = 0;
-    if (ours_open(input, &engines[0])) return 0;
-    if (check(input, &engines[0])) return engines[0].close(engines[0].state), 0;
-    count = 1;
-    for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
-        bench_engine *engine = &engines[count];
-        if (!peer->open || !is_wanted(options, input, peer->name)) continue;
-        *engine = (bench_engine){0};
-        if (peer->open(input, engine)) continue;
-        engine->name = peer->name;
-        if (check(input, engine))
-            engine->close(engine->state);
-        else
-            count++;
-    }
-    return count;
-}
-
-/* Room for one more row of `bytes` bytes behind `count` of them; NULL: out of memory. */
-static void *add_row(void *rows, size_t count, size_t bytes) {
-    void *more = realloc(rows, (count + 1) * bytes);
-    if (!more) fprintf(stderr, "tally_bench: out of memory\n");
-    return more;
-}
-
-static int keep_report(bench_results *all, const bench_report *report) {
-    bench_report *reports = add_row(all->reports, all->report_count, sizeof(*reports));
-    if (!reports) return 1;
-    all->reports = reports;
-    reports[all->report_count++] = *report;
-    return 0;
-}
-
-static int keep_result(bench_results *all, const bench_result *result) {
-    bench_result *results = add_row(all->results, all->result_count, sizeof(*results));
-    if (!results) return 1;
-    all->results = results;
-    results[all->result_count++] = *result;
-    return 0;
-}
-
-/* Fewer bytes are in a cache, or it is the launch that takes the time. */
-static int wants_ceiling(const bench_options *options, const bench_input *input) {
-    return report_bytes(input) >= LEAST_CEILING && (!options->bar || bars_need_peer(input, PEER_READ));
-}
-
-static int time_case(bench_run *run, const bench_input *input) {
-    const bench_options *options = run->options;
-    bench_engine engines[MAX_ENGINES] = {0};
-    bench_report report = {.input = *input, .blocks = options->blocks};
-    char what[64];
-    snprintf(what, sizeof(what), "%s of %llu %s", tally_op_name(input->op), (unsigned long long)input->n,
-             tally_dtype_name(input->in));
-    int failed = 1;
-    const int count = report.count = open_engines(options, input, engines);
-    if (!count || measure(what, engines, count, options, input->copies, report.timings)) goto done;
-    for (int e = 0; e < count; e++)
-        if (check(input, &engines[e])) goto done;
-    if (wants_ceiling(options, input) && tally_measure_read(input->context, report_bytes(input), &report.read)) goto done;
-    report.variant = ours_variant(&engines[0]);
-    for (int e = 0; e < count; e++) report.names[e] = engines[e].name;
-    if (options->json)
-        report_json(&report);
-    else
-        report_rows(&report);
-    fflush(stdout);
-    failed = keep_report(&run->results, &report) || (options->plot && figure_add(&report));
-done:
-    for (int e = 0; e < count; e++) engines[e].close(engines[e].state);
-    return failed;
-}
-
-static int find_bits(bench_run *run, const bench_input *input) {
-    bench_engine ours = {0};
-    bench_result result = {.device = input->device, .op = input->op, .in = input->in, .n = input->n};
-    if (ours_open(input, &ours)) return 1;
-    if (!ours.run(ours.state, 1)) result.bytes = ours_result(&ours, result.value);
-    ours.close(ours.state);
-    if (!result.bytes) return 1;
-    report_result(&result, run->options->json);
-    return keep_result(&run->results, &result);
-}
 
 /* ---- one device and type ------------------------------------------------------------------------------------------- */
 
@@ -223,15 +93,15 @@ typedef struct sent_items {
     uint64_t bytes[2];
 } sent_items;
 
-static tally_status send_items(const bench_run *run, bench_input *input, sent_items *sent) {
+static tally_status send_items(const bench_run *run, bench_input *input, int inputs, sent_items *sent) {
     const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
     if (input->device->host_memory) return TALLY_OK;
     if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
     tally_queue *queue = NULL;
     tally_status status = tally_queue_create(input->context, &queue);
-    for (int k = 0; !status && k < 2; k++) {
+    for (int k = 0; !status && k < inputs; k++) {
         const uint64_t from = sent->bytes[k];
-        if (!input->buffer[k] || from >= bytes) continue;
+        if (from >= bytes) continue;
         status = tally_buffer_write(queue, input->buffer[k], from, (const char *)input->host[k] + from, bytes - from);
         sent->bytes[k] = bytes;
     }
@@ -247,8 +117,9 @@ static void fail_case(bench_run *run) {
 
 /* All operators of one size, on items that are warm or cold. */
 static void run_ops(bench_run *run, input_kind kind, bench_input *input, sent_items *sent) {
-    input_fill(&run->items, kind, input->in, input->n, input->copies, input->buffer[1] ? 2 : 1);
-    if (send_items(run, input, sent)) {
+    const int inputs = inputs_of(run, input->device, kind, input->in, input->n);
+    input_fill(&run->items, kind, input->in, input->n, input->copies, inputs);
+    if (send_items(run, input, inputs, sent)) {
         fail_case(run);
         return;
     }
@@ -256,7 +127,7 @@ static void run_ops(bench_run *run, input_kind kind, bench_input *input, sent_it
         if (!has_case(run, input->device, kind, *op, input->in, input->n)) continue;
         input->op = *op;
         run->cases++;
-        run->failed_cases += kind == INPUT_ROUNDED ? find_bits(run, input) : time_case(run, input);
+        run->failed_cases += (kind == INPUT_ROUNDED ? case_bits : case_times)(run->options, input, &run->results);
     }
 }
 

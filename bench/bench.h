@@ -92,7 +92,7 @@ int cub_open(const bench_input *input, bench_engine *out);
 int thrust_open(const bench_input *input, bench_engine *out);
 int cublas_open(const bench_input *input, bench_engine *out);
 
-/* bench.c: all that there can be; they end with a NULL name. */
+/* case.c: all that there can be; they end with a NULL name. */
 typedef struct bench_peer {
     const char *name;
     int (*open)(const bench_input *input, bench_engine *out); /* NULL: it was not there when this was built */
@@ -184,6 +184,10 @@ typedef struct bench_results {
     bench_result *results;
     size_t report_count, result_count;
 } bench_results;
+
+/* case.c: runs a case, reports and keeps what comes of it. 0 when done; else it has said why on stderr. */
+int case_times(const bench_options *options, const bench_input *input, bench_results *results);
+int case_bits(const bench_options *options, const bench_input *input, bench_results *results);
 
 /* report.c: as rows of the table, or a JSON object a line. */
 uint64_t report_bytes(const bench_input *input); /* of all inputs */

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "plot.h"
+#include "units.h"
 
 /* An engine's line: by the wall clock, or by the GPU's. */
 typedef struct figure_line {
@@ -87,7 +88,9 @@ static void draw(plot *p, const figure_chart *chart, int blocks) {
     }
     for (; count < chart->lines[0].count; count++) {
         labels[count].x = chart->lines[0].x[count];
-        plot_write_size(labels[count].text, sizeof(labels[count].text), (uint64_t)labels[count].x);
+        const uint64_t n = (uint64_t)labels[count].x;
+        plot_write_size(labels[count].text, sizeof(labels[count].text), n);
+        if (n & (n - 1)) snprintf(labels[count].text, sizeof(labels[count].text), "%.16s", units_items(n).text);
     }
     plot_lines lines = {.title = chart->title,
                         .subtitle = subtitle,

@@ -62,7 +62,7 @@ void report_json(const bench_report *r) {
                  {"cache", cache_name(in)}};
     printf("{");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i].key, texts[i].text), printf(", ");
-    printf("\"n\": %llu, \"blocks\": %d, ", (unsigned long long)in->n, r->blocks);
+    printf("\"index\": %d, \"n\": %llu, \"blocks\": %d, ", in->device->index, (unsigned long long)in->n, r->blocks);
     if (r->read > 0) printf("\"read_bytes_per_second\": %.6g, ", r->read);
     printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
@@ -92,5 +92,5 @@ void report_result(const bench_result *r, int json) {
                                     {"bits", hex}};
     printf("{");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i][0], texts[i][1]), printf(", ");
-    printf("\"n\": %llu}\n", (unsigned long long)r->n);
+    printf("\"index\": %d, \"n\": %llu}\n", r->device->index, (unsigned long long)r->n);
 }

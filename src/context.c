@@ -160,8 +160,7 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
              info.cache_dir[0] ? "" : ")", tunings, (unsigned long long)info.programs_built,
-             (unsigned long long)info.programs_prebuilt,
-             (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
-             (unsigned long long)info.cache_entries_damaged);
+             (unsigned long long)info.programs_prebuilt, (unsigned long long)info.programs_from_disk,
+             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
     return TALLY_OK;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench.h"
 #include "core.h"
 
 /* ---- the tables ----------------------------------------------------------------------------------------------------- */
@@ -175,7 +176,8 @@ static const struct {
     const char *name;
     void (*print)(FILE *out);
 } tables[] = {{"ops", print_ops},           {"dtypes", print_dtypes}, {"accuracies", print_accuracies},
-              {"variants", print_variants}, {"status", print_status}, {"device_classes", print_device_classes}};
+              {"variants", print_variants}, {"status", print_status}, {"device_classes", print_device_classes},
+              {"bars", bars_print_table}};
 
 /* ---- the files ------------------------------------------------------------------------------------------------------ */
 

@@ -65,6 +65,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_study_plot),
         cmocka_unit_test(test_study_usage),
         cmocka_unit_test(test_bench),
+        cmocka_unit_test(test_bench_bits),
+        cmocka_unit_test(test_bench_bar),
         cmocka_unit_test(test_bench_usage),
     };
     if (argc != 3) return fprintf(stderr, "usage: %s TALLY NILE.npy\n", argv[0]), 2;

@@ -85,6 +85,8 @@ bool is_quick(void);
 extern const char *nile;
 void test_bad_usage(void **unused);
 void test_bench(void **unused);
+void test_bench_bits(void **unused);
+void test_bench_bar(void **unused);
 void test_bench_usage(void **unused);
 void test_bad_files(void **unused);
 void test_bad_streams(void **unused);

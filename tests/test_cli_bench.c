@@ -57,6 +57,55 @@ void test_bench(void **unused) {
     assert_non_null(strstr(text, "sum of f32, warm"));
 }
 
+/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which one device alone cannot get wrong. */
+void test_bench_bits(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) skip();
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --sizes 3K,12 --ops sum,argmax --dtypes f32,f16,bf16,i8 --blocks 7 --peers none --bits --json",
+             device);
+    const result r = run(NULL, words);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.err, "bits: of 4 cases 0 were compared between devices: 0 differ"));
+    /* Of each type two operators and sizes; of f32 the bits too. */
+    assert_int_equal(count_lines(r.out), 20);
+    for (unsigned line = 4; line < 8; line++) {
+        json_object *o = parse_line(&r, line);
+        assert_string_equal(text_member(o, "dtype"), "f32");
+        assert_true(json_object_get_double(member(o, "n")) == (line < 6 ? 3072 : 4096));
+        assert_int_equal(strlen(text_member(o, "bits")), line % 2 ? 16 : 8);
+        json_object_put(o);
+    }
+}
+
+/* What becomes of the bars is the machine's, but that each of them is told. */
+void test_bench_bar(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) skip();
+    char words[128];
+    snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 10 --json", device);
+    const result r = run(NULL, words);
+    assert_true(r.code == 0 || r.code == 1);
+    unsigned bars = 0, told[3] = {0};
+    for (unsigned line = 0; line < count_lines(r.out); line++) {
+        json_object *o = parse_line(&r, line);
+        if (json_object_object_get_ex(o, "bar", NULL)) {
+            const char *const outcomes[] = {"passed", "FAILED", "not shown"};
+            for (size_t i = 0; i < COUNT(outcomes); i++) told[i] += !strcmp(text_member(o, "outcome"), outcomes[i]);
+            bars++;
+        }
+        json_object_put(o);
+    }
+    assert_true(bars > 10 && told[0] + told[1] + told[2] == bars);
+    char summary[64];
+    snprintf(summary, sizeof(summary), "bars: %u passed, %u FAILED, %u not shown", told[0], told[1], told[2]);
+    assert_non_null(strstr(r.err, summary));
+    if (told[1]) assert_int_equal(r.code, 1);
+}
+
 void test_bench_usage(void **unused) {
     (void)unused;
     static const struct {

@@ -34,6 +34,7 @@ static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHS TALLY_ARRAY_LENGTH(archs)
 #define FULL_ARCH 90
 static const uint32_t other_groups[] = {32, 1024};
+static const uint64_t smaller[] = {1 << 12, 1 << 18, 1 << 24}; /* plans' max_n */
 
 static const char *const kernels[] = {"tally_partials", "tally_finish"};
 #define KERNELS TALLY_ARRAY_LENGTH(kernels)
@@ -103,7 +104,8 @@ static int read_report(const char *log, const char *kernel, char *text, size_t b
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
 static tally_device_info device_of(int arch) {
-    tally_device_info device = {.device_class = TALLY_CLASS_GPU,
+    tally_device_info device = {.backend = "cuda",
+                                .device_class = TALLY_CLASS_GPU,
                                 .compute_units = 100,
                                 .max_group_items = 1024,
                                 .memory_bytes = UINT64_C(1) << 35,
@@ -111,7 +113,8 @@ static tally_device_info device_of(int arch) {
                                 .local_bytes = 48 << 10,
                                 .has_atomic64 = 1,
                                 .has_f64 = 1};
-    snprintf(device.name, sizeof(device.name), "sm_%d", arch);
+    /* The device that the tunings know, of the architecture that compiles everything. */
+    snprintf(device.name, sizeof(device.name), arch == FULL_ARCH ? "NVIDIA H200" : "sm_%d", arch);
     return device;
 }
 
@@ -290,6 +293,8 @@ static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t
         cell *c = &m->cells[m->count];
         *c = (cell){.arch = arch, .desc = desc, .group_items = spec.group_items, .acc_bytes = spec.acc.bytes};
         int used = snprintf(c->name, sizeof(c->name), "sm_%d %s/%u", arch, variant->info.name, spec.group_items);
+        if (variant->shape == TALLY_SHAPE_CHUNKS)
+            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, "x%u", spec.tuning.loads);
         for (uint32_t t = 0; t < spec.term_count; t++)
             used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %.12s", spec.terms[t].name);
         snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in),
@@ -368,13 +373,14 @@ static bool is_wanted(part what, const tally_reduce_desc *desc, shapes *known) {
 }
 
 /* Adds one variant's programs of one op each. */
-static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t group, part what) {
+static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t group, part what, uint64_t max_n) {
     shapes known = {.count = 0};
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
             for (int level = 0; level < 4; level++) {
                 const tally_reduce_desc desc = {.op = op,
                                                 .in = in,
+                                                .max_n = max_n,
                                                 .acc = level & 1 ? TALLY_F64 : TALLY_DTYPE_DEFAULT,
                                                 .accuracy = level & 2 ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT};
                 if (tally_op_row_for(op, in, desc.accuracy) && is_wanted(what, &desc, &known))
@@ -408,14 +414,17 @@ static void make_cells(matrix *m, const tally_custom_op *const custom[2]) {
         const bool canonical = variant->info.canonical;
         if (!has_kernels(variant)) continue;
         for (size_t a = 0; a < ARCHS; a++) {
-            add_ops(m, archs[a], variant, 0, part_of(variant, archs[a]));
+            add_ops(m, archs[a], variant, 0, part_of(variant, archs[a]), 0);
             if (canonical) add_others(m, archs[a], variant, 0, custom);
         }
+        /* The shapes of launches for fewer items. */
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(smaller) && canonical; s++)
+            add_ops(m, FULL_ARCH, variant, 0, full ? PART_ALL : PART_SHAPES, smaller[s]);
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(other_groups); g++) {
             const uint32_t group = other_groups[g];
             if (group == variant->info.group_items || group < variant->min_group_items || group > variant->max_group_items)
                 continue;
-            add_ops(m, FULL_ARCH, variant, group, full ? PART_ALL : canonical ? PART_SHAPES : PART_LEAST);
+            add_ops(m, FULL_ARCH, variant, group, full ? PART_ALL : canonical ? PART_SHAPES : PART_LEAST, 0);
             if (canonical) add_others(m, FULL_ARCH, variant, group, custom);
         }
     }

@@ -34,7 +34,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #endif
 #define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
-#define ITEM_LOADS (LOADS >= 32 ? 16 : 4) /* where items are loaded one by one */
+#define ITEM_LOADS (GROUP > 512 ? 2 : LOADS < 32 ? 4 : 16) /* where items are loaded one by one */
 #define ITEM_ROWS (ITEM_LOADS / INPUTS > ROW_LOADS ? ITEM_LOADS / INPUTS / ROW_LOADS : 1)
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)

@@ -10,17 +10,26 @@
 
 extern const tally_backend tally_backend_cuda;
 
+/* Devices that src/tunings.txt tells apart, and the architecture of those that have rows of their own. */
+static const struct {
+    const char *name;
+    int arch;
+} devices[] = {{"any CUDA device", 0}, {"NVIDIA H200", 90}};
+
 /* What the planner may ask of a device, as every CUDA device answers it. */
-static const tally_device_info any_device = {.backend = "cuda",
-                                             .name = "any CUDA device",
-                                             .device_class = TALLY_CLASS_GPU,
-                                             .compute_units = 100,
-                                             .max_group_items = 1024,
-                                             .memory_bytes = UINT64_C(1) << 40,
-                                             .max_buffer_bytes = UINT64_C(1) << 40,
-                                             .local_bytes = 48 << 10,
-                                             .has_atomic64 = 1,
-                                             .has_f64 = 1};
+static tally_device_info describe(const char *name) {
+    tally_device_info device = {.backend = "cuda",
+                                .device_class = TALLY_CLASS_GPU,
+                                .compute_units = 100,
+                                .max_group_items = 1024,
+                                .memory_bytes = UINT64_C(1) << 40,
+                                .max_buffer_bytes = UINT64_C(1) << 40,
+                                .local_bytes = 48 << 10,
+                                .has_atomic64 = 1,
+                                .has_f64 = 1};
+    snprintf(device.name, sizeof(device.name), "%s", name);
+    return device;
+}
 
 /* The features that are tried there; a device that fails a trial has its programs compiled at run time. */
 static unsigned find_features(void) {
@@ -32,7 +41,7 @@ static unsigned find_features(void) {
 }
 
 /* Takes the source; what is in the list already is dropped. */
-static tally_status add(prebuild_list *list, const char *name, char *source, size_t bytes) {
+static tally_status add(prebuild_list *list, const char *name, int arch, char *source, size_t bytes) {
     tally_cuda_archive_row row = {0};
     tally_cuda_archive_key(source, bytes, &row);
     for (size_t i = 0; i < list->count; i++)
@@ -41,7 +50,7 @@ static tally_status add(prebuild_list *list, const char *name, char *source, siz
     if (!more) return free(source), tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
     list->programs = more;
     prebuild_program *program = &more[list->count++];
-    *program = (prebuild_program){.row = row, .source = source, .bytes = bytes};
+    *program = (prebuild_program){.row = row, .arch = arch, .source = source, .bytes = bytes};
     snprintf(program->name, sizeof(program->name), "%s", name);
     return TALLY_OK;
 }
@@ -49,22 +58,23 @@ static tally_status add(prebuild_list *list, const char *name, char *source, siz
 static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_items) {
     char *source;
     const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_items, &source);
-    return status ? status : add(list, stem, source, strlen(source));
+    return status ? status : add(list, stem, 0, source, strlen(source));
 }
 
-static tally_status add_plan(prebuild_list *list, tally_op op, tally_dtype in, uint64_t max_n) {
+static tally_status add_plan(prebuild_list *list, size_t device, tally_op op, tally_dtype in, uint64_t max_n) {
+    const tally_device_info info = describe(devices[device].name);
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = max_n};
     tally_reduce_desc whole;
     tally_spec spec;
     char *source, name[64];
     size_t bytes;
-    tally_status status = tally_spec_resolve(&any_device, &desc, &whole, &spec);
+    tally_status status = tally_spec_resolve(&info, NULL, &desc, &whole, &spec);
     if (status) return status;
     spec.features = find_features();
     status = tally_source_create(&tally_backend_cuda, &spec, &source, &bytes);
     snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), spec.group_items);
     tally_spec_free(&spec);
-    return status ? status : add(list, name, source, bytes);
+    return status ? status : add(list, name, devices[device].arch, source, bytes);
 }
 
 static int compare(const void *a, const void *b) {
@@ -80,10 +90,12 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
-            /* The planner's sizes are powers of two, and no memory holds more. */
-            for (int power = 0; power <= 40 && wanted && !status; power++)
-                status = add_plan(list, op, in, UINT64_C(1) << power);
-            if (wanted && !status) status = add_plan(list, op, in, 0);
+            for (size_t device = 0; device < TALLY_ARRAY_LENGTH(devices) && wanted && !status; device++) {
+                /* The planner's sizes are powers of two, and no memory holds more. */
+                for (int power = 0; power <= 40 && !status; power++)
+                    status = add_plan(list, device, op, in, UINT64_C(1) << power);
+                if (!status) status = add_plan(list, device, op, in, 0);
+            }
         }
     if (list->count) qsort(list->programs, list->count, sizeof(*list->programs), compare);
     return status;

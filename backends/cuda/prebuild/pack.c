@@ -53,8 +53,11 @@ tally_status prebuild_pack(const prebuild_program *program, const prebuild_targe
     const char *arguments[IMAGES + 5] = {target->fatbinary, "-64", "--compress-mode=size", create};
     tally_status status = TALLY_OK;
     snprintf(create, sizeof(create), "--create=%s", path);
-    for (int i = 0; i < target->count && !status; i++) status = add_image(&all, program, target->archs[i], false, path);
-    if (!status) status = add_image(&all, program, target->archs[0], true, path);
+    for (int i = 0; i < target->count && !status; i++)
+        if (!program->arch || program->arch == target->archs[i])
+            status = add_image(&all, program, target->archs[i], false, path);
+    /* For all other architectures; of a program for one of them alone, unless its machine code is there. */
+    if (!status && (!program->arch || !all.count)) status = add_image(&all, program, target->archs[0], true, path);
     for (int i = 0; i < all.count; i++) arguments[4 + i] = all.option[i];
     if (!status) status = run(arguments);
     for (int i = 0; i < all.count; i++) unlink(all.path[i]);

@@ -12,6 +12,7 @@
 typedef struct prebuild_program {
     tally_cuda_archive_row row; /* until it is compiled: its key alone */
     char name[64];              /* "sum f32, groups of 256" */
+    int arch;                   /* the only architecture whose devices ask for it; 0: all do */
     char *source;
     size_t bytes;
 } prebuild_program;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* The benchmark's parts that need no device: its lists, its items, its bars, and what becomes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench.h"
+#include "units.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- lists -------------------------------------------------------------------------------------------------------------- */
+
+static void test_sizes(void **unused) {
+    (void)unused;
+    static const char *const wrong[] = {"",
+                                        "1",
+                                        "33",
+                                        "64",
+                                        "K",
+                                        "0M",
+                                        "4097M",
+                                        "4194305K",
+                                        "12G",
+                                        "12m",
+                                        "-12",
+                                        "12,,",
+                                        "12,x",
+                                        "12.5M",
+                                        " 12",
+                                        "12 ",
+                                        ",12",
+                                        "12,",
+                                        "2^20",
+                                        "0",
+                                        "18446744073709551616",
+                                        "18446744073709551617K"};
+    bench_sizes sizes = {.count = 0};
+    assert_int_equal(sizes_add(&sizes, "10,12M,3K,32,1M,20,4096M"), 0);
+    static const uint64_t expected[] = {1024, 12u << 20, 3072, UINT64_C(1) << 32, 1 << 20};
+    assert_int_equal(sizes.count, COUNT(expected));
+    assert_memory_equal(sizes.n, expected, sizeof(expected));
+    assert_true(sizes_have(&sizes, 3072) && !sizes_have(&sizes, 3073));
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        if (!sizes_add(&(bench_sizes){.count = 0}, wrong[i])) fail_msg("\"%s\" was taken", wrong[i]);
+}
+
+static void test_size_names(void **unused) {
+    (void)unused;
+    static const struct {
+        uint64_t n;
+        const char *text;
+    } rows[] = {{1 << 20, "2^20"}, {12 << 20, "12M"}, {3 << 10, "3K"}, {1000, "1000"}, {UINT64_C(1) << 32, "2^32"}};
+    for (size_t i = 0; i < COUNT(rows); i++) assert_string_equal(units_items(rows[i].n).text, rows[i].text);
+}
+
+static void test_names(void **unused) {
+    (void)unused;
+    assert_true(is_listed("sum,argmax", "argmax") && is_listed(NULL, "sum"));
+    assert_false(is_listed("sum,argmax", "max") || is_listed("argmax", "arg") || is_listed("", "sum"));
+}
+
+/* ---- items -------------------------------------------------------------------------------------------------------------- */
+
+#define MOST 19000
+
+static double item_at(const input_items *items, uint64_t i) {
+    return input_value(items->in, (const char *)items->host[0] + i * tally_dtype_bytes(items->in));
+}
+
+/* What input_expected says is what a loop over the items finds; each extreme is in one place. */
+static void expect_known(const input_items *items, uint64_t n) {
+    double sum = 0, least = 1000, most = -1000, tolerance;
+    uint64_t at_least = 0, at_most = 0, extremes = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = item_at(items, i);
+        sum += x;
+        if (x < least) least = x, at_least = i;
+        if (x > most) most = x, at_most = i;
+    }
+    for (uint64_t i = 0; i < n; i++) extremes += item_at(items, i) == least || item_at(items, i) == most;
+    assert_int_equal(extremes, 2);
+    assert_true(-least > most);
+    const struct {
+        tally_op op;
+        double value;
+    } rows[] = {{TALLY_SUM, sum},
+                {TALLY_MIN, least},
+                {TALLY_MAX, most},
+                {TALLY_AMAX, -least},
+                {TALLY_ARGMAX, (double)at_most},
+                {TALLY_ARGMIN, (double)at_least},
+                {TALLY_IAMAX, (double)at_least}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const bench_input input = {.op = rows[i].op, .in = items->in, .n = n, .copies = 1};
+        const double expected = input_expected(&input, &tolerance);
+        if (expected != rows[i].value || tolerance != 0)
+            fail_msg("%s of %s, n = %s: %g expected, %g found", tally_op_name(input.op), tally_dtype_name(input.in),
+                     units_items(n).text, expected, rows[i].value);
+    }
+}
+
+static void test_items(void **unused) {
+    (void)unused;
+    static const uint64_t sizes[] = {4, 1024, 1536, 16384, MOST};
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
+    for (const tally_dtype *in = bench_types; *in; in++)
+        for (size_t i = 0; i < COUNT(sizes); i++) {
+            input_fill(&items, INPUT_WHOLE, *in, sizes[i], 1, 2);
+            expect_known(&items, sizes[i]);
+        }
+    input_close(&items);
+}
+
+static void test_copies(void **unused) {
+    (void)unused;
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
+    input_fill(&items, INPUT_WHOLE, TALLY_I32, MOST, 1, 1);
+    const unsigned version = items.version;
+    input_fill(&items, INPUT_WHOLE, TALLY_I32, 100, 1, 1);
+    assert_int_equal(items.version, version);
+    const double first[] = {item_at(&items, 0), item_at(&items, 99)};
+    input_fill(&items, INPUT_WHOLE, TALLY_I32, 100, 3, 1);
+    assert_int_not_equal(items.version, version);
+    for (int copy = 0; copy < 3; copy++) {
+        assert_true(item_at(&items, (uint64_t)copy * 100) == first[0] &&
+                    item_at(&items, (uint64_t)copy * 100 + 99) == first[1]);
+        assert_memory_equal((int32_t *)items.host[0] + copy * 100, items.host[0], 100 * sizeof(int32_t));
+    }
+    expect_known(&items, 100);
+    input_close(&items);
+}
+
+static void test_rounded(void **unused) {
+    (void)unused;
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
+    for (int type = 0; type < 2; type++) {
+        double forwards = 0, backwards = 0;
+        float forwards_f32 = 0, backwards_f32 = 0;
+        input_fill(&items, INPUT_ROUNDED, type ? TALLY_F64 : TALLY_F32, MOST, 1, 1);
+        for (uint64_t i = 0; i < MOST; i++) {
+            const double x = item_at(&items, i), y = item_at(&items, MOST - 1 - i);
+            assert_true(x >= -1 && x < 1);
+            forwards += x, backwards += y;
+            forwards_f32 += (float)x, backwards_f32 += (float)y;
+        }
+        assert_true(type ? forwards != backwards : forwards_f32 != backwards_f32);
+    }
+    input_close(&items);
+}
+
+/* ---- bars --------------------------------------------------------------------------------------------------------------- */
+
+static const tally_device_info cuda = {
+    .backend = "cuda", .name = "NVIDIA H200", .platform = "NVIDIA CUDA", .compute_units = 132};
+static const tally_device_info opencl = {.backend = "opencl", .name = "NVIDIA H200", .compute_units = 132};
+static const tally_device_info *const both[] = {&cuda, &opencl};
+
+static bench_report report_of(const tally_device_info *device, double ours, const char *peer, double peers) {
+    const bench_input input = {.device = device, .op = TALLY_SUM, .in = TALLY_F32, .n = 1 << 20, .copies = 1};
+    return (bench_report){.input = input,
+                          .names = {"tally", peer},
+                          .timings = {{ours, ours / 2}, {peers, peers / 3}},
+                          .count = peer ? 2 : 1,
+                          .read = 4e12};
+}
+
+static void test_bars_are_sound(void **unused) {
+    (void)unused;
+    for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
+        bench_sizes sizes = {.count = 0};
+        assert_int_equal(sizes_add(&sizes, bar->sizes), 0);
+        const bar_verdict v = bars_judge(bar, &(const tally_device_info *){&cuda}, 1, &(bench_results){0}, NULL);
+        assert_int_equal(v.shown, 0);
+        size_t names[2] = {1, 1}, known[2] = {0, 0};
+        for (const char *c = bar->ops; *c; c++) names[0] += *c == ',';
+        for (const char *c = bar->types; *c; c++) names[1] += *c == ',';
+        for (const tally_op *op = bench_ops; *op; op++) known[0] += (size_t)is_listed(bar->ops, tally_op_name(*op));
+        for (const tally_dtype *in = bench_types; *in; in++) known[1] += (size_t)is_listed(bar->types, tally_dtype_name(*in));
+        assert_memory_equal(names, known, sizeof(names));
+        assert_true((bar->kind == BAR_TIMES || bar->kind == BAR_WITHIN) == (bar->peer != NULL));
+    }
+    bench_sizes all = {.count = 0};
+    bars_sizes(&all);
+    for (int i = 1; i < all.count; i++) assert_true(all.n[i - 1] < all.n[i]);
+}
+
+static void test_needs(void **unused) {
+    (void)unused;
+    assert_true(bars_need(&cuda, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 12 << 20));
+    assert_true(bars_need(&cuda, INPUT_WHOLE, TALLY_SUM, TALLY_I8, UINT64_C(1) << 32));
+    assert_true(bars_need(&opencl, INPUT_ROUNDED, TALLY_DOT, TALLY_F64, 1 << 10));
+    assert_false(bars_need(&opencl, INPUT_WHOLE, TALLY_DOT, TALLY_F64, 1 << 10));
+    assert_false(bars_need(&opencl, INPUT_WHOLE, TALLY_MIN, TALLY_F32, 1 << 20));
+    tally_device_info pocl = {.backend = "opencl", .platform = "Portable Computing Language", .compute_units = 2};
+    assert_true(bars_need(&pocl, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 1 << 19));
+    pocl.compute_units = 16;
+    assert_false(bars_need(&pocl, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 1 << 19));
+    const bench_input input = {.device = &cuda, .op = TALLY_DOT, .in = TALLY_F32, .n = 1 << 28};
+    assert_true(bars_need_peer(&input, "cuBLAS") && !bars_need_peer(&input, "CUB"));
+}
+
+/* One case, by each kind of bar. */
+static void test_verdicts(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *backend;
+        bar_kind kind;
+        double limit;
+        const char *peer;
+        int gpu, shown, failed;
+        double worst;
+    } rows[] = {
+        {"cuda", BAR_TIMES, 2, "CUB", 0, 1, 0, 2},
+        {"cuda", BAR_TIMES, 2, "CUB", 1, 1, 1, 4.0 / 3}, /* by the other clock */
+        {"cuda", BAR_TIMES, 2, "Thrust", 0, 0, 0, 0},
+        {"cuda", BAR_SECONDS, 4e-6, NULL, 0, 1, 0, 4e-6},
+        {"cuda", BAR_SECONDS, 3e-6, NULL, 0, 1, 1, 4e-6},
+        {"cuda", BAR_WITHIN, -5e-6, "CUB", 0, 1, 1, -4e-6},
+        {"cuda", BAR_TIMES, 0.5, PEER_READ, 1, 1, 0, 4 * (1 << 20) / 4e12 / 2e-6},
+        {"opencl", BAR_TIMES, 0.97, PEER_OURS, 0, 1, 1, 0.8},
+        {"opencl", BAR_WITHIN, 2e-6, PEER_OURS, 0, 1, 0, 1e-6},
+    };
+    bench_report reports[] = {report_of(&cuda, 4e-6, "CUB", 8e-6), report_of(&opencl, 5e-6, NULL, 0)};
+    const bench_results results = {.reports = reports, .report_count = COUNT(reports)};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const bench_bar bar = {"H200",       rows[i].backend, "sum",        "f32",       "20",
+                               rows[i].kind, rows[i].limit,   rows[i].peer, rows[i].gpu, 0};
+        const bar_verdict v = bars_judge(&bar, both, 2, &results, NULL);
+        const double error = v.worst - rows[i].worst;
+        if (v.wanted != 1 || v.shown != rows[i].shown || v.failed != rows[i].failed || error > 1e-9 || error < -1e-9)
+            fail_msg("row %zu: wanted %d, shown %d, failed %d, worst %g", i, v.wanted, v.shown, v.failed, v.worst);
+    }
+    const bench_bar two = {"H200", "cuda", "sum", "f32", "20,21", BAR_TIMES, 1, "CUB", 0, 0};
+    const bar_verdict v = bars_judge(&two, both, 2, &results, NULL);
+    assert_true(v.wanted == 2 && v.shown == 1 && v.failed == 0);
+    const bench_bar elsewhere = {"H100", "cuda", "sum", "f32", "20", BAR_TIMES, 1, "CUB", 0, 0};
+    assert_int_equal(bars_judge(&elsewhere, both, 2, &results, NULL).wanted, 0);
+}
+
+static void test_bits(void **unused) {
+    (void)unused;
+    const bench_bar bar = {NULL, NULL, "sum", "f32,f64", "10", BAR_BITS, 1, NULL, 0, 0};
+    bench_result rows[] = {
+        {&cuda, TALLY_SUM, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
+        {&opencl, TALLY_SUM, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
+        {&cuda, TALLY_SUM, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
+        {&opencl, TALLY_SUM, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
+    };
+    FILE *nowhere = tmpfile();
+    assert_non_null(nowhere);
+    bench_results results = {.results = rows, .result_count = COUNT(rows)};
+    bar_verdict v = bars_judge(&bar, both, 2, &results, NULL);
+    assert_true(v.wanted == 2 && v.shown == 2 && v.failed == 0 && v.devices == 2);
+    assert_int_equal(bits_print(&results, nowhere), 0);
+    rows[3].value[7] ^= 1;
+    v = bars_judge(&bar, both, 2, &results, NULL);
+    assert_true(v.shown == 2 && v.failed == 1 && v.in == TALLY_F64);
+    assert_int_equal(bits_print(&results, nowhere), 1);
+    results.result_count = 1; /* one device shows nothing */
+    v = bars_judge(&bar, both, 2, &results, NULL);
+    assert_true(v.wanted == 2 && v.shown == 0);
+    fclose(nowhere);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes), cmocka_unit_test(test_size_names),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_items), cmocka_unit_test(test_copies),         cmocka_unit_test(test_rounded),
+        cmocka_unit_test(test_needs), cmocka_unit_test(test_bars_are_sound), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
