@@ -209,10 +209,8 @@ static void write_lane(FILE *file, const tally_spec *spec, const tally_term *ter
         fprintf(file, "typedef ACC_%u LANE_%u;\n#define l%u_identity t%u_identity\n#define l%u_combine t%u_combine\n", t, t, t,
                 t, t, t);
     }
-    fprintf(file, "INLINE LANE_%u l%u_item(ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t);
-    fprintf(file, "    return %c%u_load(v, %srow * LANES + l, p); }\n", prefix, t, term->lane ? "" : "index + ");
     fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t, t);
-    fprintf(file, "    const LANE_%u b = l%u_item(v, index, row, l, p);", t, t);
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, term->lane ? "" : "index + ");
     if (term->is_custom) {
         fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
     } else {
@@ -400,8 +398,6 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     fprintf(file, "#define IDENTITY op_identity()\n");
     write_type(file, spec, "LANE", "");
     write_function(file, spec, "LANE", "lane_identity(void)", "l_identity", "");
-    write_function(file, spec, "LANE", "lane_item(ITEMS v, u64 index, u32 row, u32 l, PARAMS p)", "l_item",
-                   "v, index, row, l, p$");
     write_function(file, spec, "LANE", "lane_step(LANE a, ITEMS v, u64 index, u32 row, u32 l, PARAMS p)", "l_step",
                    "a@, v, index, row, l, p$");
     write_function(file, spec, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");

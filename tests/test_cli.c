@@ -68,6 +68,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_bench_bits),
         cmocka_unit_test(test_bench_bar),
         cmocka_unit_test(test_bench_usage),
+        cmocka_unit_test(test_tune),
+        cmocka_unit_test(test_tune_refused),
     };
     if (argc != 3) return fprintf(stderr, "usage: %s TALLY NILE.npy\n", argv[0]), 2;
     /* The program is run in another folder. */

@@ -88,6 +88,8 @@ void test_bench(void **unused);
 void test_bench_bits(void **unused);
 void test_bench_bar(void **unused);
 void test_bench_usage(void **unused);
+void test_tune(void **unused);
+void test_tune_refused(void **unused);
 void test_bad_files(void **unused);
 void test_bad_streams(void **unused);
 void test_bad_output(void **unused);

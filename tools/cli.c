@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,4 +127,32 @@ cli_exit cli_open(const cli_options *options, tally_context **out) {
     const bool ours = strncmp(text, origin, sizeof(origin) - 1) == 0;
     cli_report("%s%s", ours ? "--backend " : "", ours ? text + sizeof(origin) - 1 : text);
     return status == TALLY_E_ARGUMENT ? CLI_USAGE : CLI_FAILED;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* A whole number at `text`; moves it on. */
+static bool read_number(const char **text, uint64_t *out) {
+    char *end;
+    if (**text < '0' || **text > '9') return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    *text = end;
+    return !errno;
+}
+
+bool cli_read_count(const char *text, uint64_t *out) {
+    uint64_t value = 1, base, power;
+    while (true) {
+        if (!read_number(&text, &base)) return false;
+        power = 1;
+        if (*text == '^' && (text++, !read_number(&text, &power))) return false;
+        for (; power && base > 1; power--) {
+            if (value > UINT64_MAX / base) return false;
+            value *= base;
+        }
+        if (!base && power) value = 0;
+        if (*text != '*') return *out = value, !*text;
+        text++;
+    }
 }

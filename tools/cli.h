@@ -60,6 +60,9 @@ cli_names cli_acc_names(void); /* what accumulators are made of */
 cli_names cli_accuracy_names(void);
 cli_names cli_variant_names(void);
 
+/* A whole number such as 12582912, 2^24 or 3*2^22; false for anything else. */
+bool cli_read_count(const char *text, uint64_t *out);
+
 /* The library's last error as the user of the program is told it: without the name of the call. */
 typedef struct cli_text {
     char text[2048];

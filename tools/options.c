@@ -16,7 +16,7 @@ const command_row command_table[] = {
      "test every device against the host, bit by bit; with --backend, that device alone"},
     {"study", cli_study, "", "bontgfrvwjcp", NULL, NULL,
      "time every variant, checked, against what the device reads; --backend A,B: side by side"},
-    {"tune", cli_tune, "", "botjd", NULL, NULL,
+    {"tune", cli_tune, "", "botnjd", NULL, NULL,
      "find the fastest shapes of launches for the device and keep them for later programs; takes minutes, and changes no "
      "result"},
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
@@ -54,7 +54,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'F', "finish", "EXPR", AT(finish), "the result, of the value a of n items; a if it is not given"},
     {'k', "inputs", "N", AT(inputs), "N files for each result, 1 to 4"},
     {'o', "op", "OP", AT(op), "what is studied; sum is the default"},
-    {'n', "n", "N", AT(n), "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, the largest size"},
+    {'n', "n", "N", AT(n), "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, and of tune, the largest size"},
     {'g', "group", "N", AT(group), "items of a group, a power of two from 32 to 1024; else the variant's own"},
     {'f', "factor", "N", AT(factor), "of the variants that have one: items in sequence before the tree"},
     {'r', "runs", "N", AT(runs), "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},

@@ -22,37 +22,10 @@
 
 /* ---- arguments ------------------------------------------------------------------------------------------------------- */
 
-/* A whole number at `text`; moves it on. */
-static bool read_number(const char **text, uint64_t *out) {
-    char *end;
-    if (**text < '0' || **text > '9') return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return !errno;
-}
-
-/* 12582912, 2^24, 3*2^22. */
-static bool read_power(const char *text, uint64_t *out) {
-    uint64_t value = 1, base, power;
-    while (true) {
-        if (!read_number(&text, &base)) return false;
-        power = 1;
-        if (*text == '^' && (text++, !read_number(&text, &power))) return false;
-        for (; power && base > 1; power--) {
-            if (value > UINT64_MAX / base) return false;
-            value *= base;
-        }
-        if (!base && power) value = 0;
-        if (*text != '*') return *out = value, !*text;
-        text++;
-    }
-}
-
 /* An option between two limits; `out` keeps its default when there is none. */
 static cli_exit read_limited(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
     if (!text) return CLI_DONE;
-    if (read_power(text, out) && *out >= least && *out <= most) return CLI_DONE;
+    if (cli_read_count(text, out) && *out >= least && *out <= most) return CLI_DONE;
     return cli_usage("--%s %s: a whole number from %" PRIu64 " to %" PRIu64 " is needed, such as 1000 or 3*2^10", name, text,
                      least, most);
 }

@@ -55,6 +55,7 @@ typedef struct tuner {
     const shape *shapes;
     size_t shape_count;
     int most_exponent;
+    uint64_t most_n; /* items, if the command line says so */
     uint64_t steps;
     bool json;
     char device[sizeof(((tally_device_info *)0)->name)]; /* as rows have it */
@@ -280,8 +281,10 @@ static tally_status fill(tuner *t, tally_dtype in) {
 static cli_exit tune_type(tuner *t, size_t kind, tally_dtype in) {
     sweep s = {.op = kinds[kind].op, .in = in, .kind = kinds[kind].kind};
     cli_exit code = fill(t, in) ? complain("writing the items") : CLI_DONE;
-    for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++)
-        code = measure_size(t, &s, (UINT64_C(1) << e) / tally_dtype_bytes(in), s.seconds[s.sizes++]);
+    for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++) {
+        const uint64_t n = (UINT64_C(1) << e) / tally_dtype_bytes(in);
+        if (n <= t->most_n || e == LEAST_EXPONENT) code = measure_size(t, &s, n, s.seconds[s.sizes++]);
+    }
     if (code != CLI_DONE) return code;
     keep_best(t, &s);
     progress_end();
@@ -346,7 +349,9 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
 
 cli_exit cli_tune(const cli_options *options, int count, char **operands) {
     (void)count, (void)operands;
-    tuner t = {.json = options->json};
+    tuner t = {.json = options->json, .most_n = UINT64_MAX};
+    if (options->n && !cli_read_count(options->n, &t.most_n))
+        return cli_usage("--n %s: a whole number is needed, such as 2^20", options->n);
     char *rows = NULL;
     size_t bytes = 0;
     cli_exit code = cli_open(options, &t.context);
