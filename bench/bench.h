@@ -135,7 +135,6 @@ typedef struct bench_options {
     const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, operator, type, peer */
     bench_sizes sizes;
     int blocks;
-    double block_seconds; /* of calls in a block */
     int json, bar, bits;
     const char *plot; /* a file; NULL: none */
 } bench_options;

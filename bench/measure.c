@@ -6,6 +6,7 @@
 #include "bench.h"
 #include "progress.h"
 
+#define BLOCK_SECONDS 0.02 /* of calls in a block: far above the clock's and the wait's own cost */
 #define MAX_CALLS 10000
 #define MAX_GRAPH 200 /* calls: more are slow to instantiate, and the clock is fine enough */
 
@@ -34,11 +35,11 @@ static double median(double *values, int count) {
 
 /* How many calls make a block, by the second of two trial runs, and how many precede it. A call that takes so long that it alone is a block
  * outlasts what disturbs its beginning. */
-static int calls_of_block(bench_engine *engine, double block_seconds, int *out, int *warm_up) {
+static int calls_of_block(bench_engine *engine, int *out, int *warm_up) {
     double seconds = 0;
     if (timed(engine, 1, &seconds)) return 1;
-    if (seconds < 5 * block_seconds && timed(engine, 4, &seconds)) return 1;
-    const double calls = block_seconds / seconds;
+    if (seconds < 5 * BLOCK_SECONDS && timed(engine, 4, &seconds)) return 1;
+    const double calls = BLOCK_SECONDS / seconds;
     *out = calls < 1 ? 1 : calls > MAX_CALLS ? MAX_CALLS : (int)calls;
     *warm_up = calls < 0.2 ? 0 : 1 + *out / 4;
     return 0;
@@ -55,7 +56,7 @@ static int time_blocks(bench_engine *engines, int engine_count, const bench_opti
     int calls[MAX_ENGINES], warm_up[MAX_ENGINES];
     if (engine_count > MAX_ENGINES || options->blocks > MOST_BLOCKS) return 1;
     for (int e = 0; e < engine_count; e++)
-        if (calls_of_block(&engines[e], options->block_seconds, &calls[e], &warm_up[e])) return 1;
+        if (calls_of_block(&engines[e], &calls[e], &warm_up[e])) return 1;
     for (int block = 0; block < options->blocks; block++)
         for (int e = 0; e < engine_count; e++) {
             progress_update((uint64_t)(block * engine_count + e));

@@ -85,8 +85,6 @@ static int parse_blocks(const char *text) {
 /* What --bar leaves open the bars say. */
 static void set_defaults(bench_options *options) {
     if (!options->blocks) options->blocks = options->bar ? 7 : 15;
-    /* Far above the clock's and the wait's own cost. The bars' cases are many, and a GPU is dear. */
-    options->block_seconds = options->bar ? 0.01 : 0.02;
     options->bits |= options->bar;
     if (!options->caches) options->caches = "warm";
     if (options->bar) {
