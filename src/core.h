@@ -186,7 +186,8 @@ typedef struct tally_tunings {
 size_t tally_tunings_parse(const char *text, tally_tunings *out);
 void tally_tunings_free(tally_tunings *tunings);
 /* For a plan of so many bytes of each input: the first row that fits, of `own` (NULL: none), then of the library's; zeros if none does. */
-tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info *device, const tally_spec *spec, uint64_t bytes);
+tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info *device, const tally_spec *spec,
+                               uint64_t bytes);
 /* Takes the rows that the cache's directory has, which is no failure if there are none. */
 #define TALLY_TUNINGS_FILE "tunings.txt"
 void tally_tunings_load(tally_context *context);
@@ -380,14 +381,14 @@ struct tally_plan {
     tally_context *context;
     tally_spec spec;
     uint64_t max_n;
-    uint64_t run;  /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
-    bool together; /* the last group of a launch finishes; the workspace's first slot counts them, and is 0 between launches */
+    uint64_t run;   /* chunks of a group; TALLY_SHAPE_RUN: 0 to choose by n */
+    bool together;  /* the last group of a launch finishes; the workspace's first slot counts them, and is 0 between launches */
     uint64_t slice; /* items that are reduced at a time, a power of two of chunks, so that the workspace is bounded; 0: all */
     void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
     tally_buffer *slices; /* an accumulator for each slice; NULL: there are none */
-    void *host;   /* TALLY_STAGE_HOST: the partials */
-    void *params; /* the kernels' PARAMS */
+    void *host;           /* TALLY_STAGE_HOST: the partials */
+    void *params;         /* the kernels' PARAMS */
 };
 
 /* Groups and chunks per group (of the canonical shapes) for n items. */

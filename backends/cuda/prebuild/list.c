@@ -91,9 +91,11 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
             for (size_t device = 0; device < TALLY_ARRAY_LENGTH(devices) && wanted && !status; device++) {
-                /* The planner's sizes are powers of two, and no memory holds more. */
-                for (int power = 0; power <= 40 && !status; power++)
+                /* The tunings' sizes are powers of two but for one between them, and no memory holds more. */
+                for (int power = 0; power <= 40 && !status; power++) {
                     status = add_plan(list, device, op, in, UINT64_C(1) << power);
+                    if (!status) status = add_plan(list, device, op, in, UINT64_C(3) << power);
+                }
                 if (!status) status = add_plan(list, device, op, in, 0);
             }
         }
