@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree: a reduction in the canonical order, for GPUs: a local-memory tree per group, then a second stage (finish).
+ * group_tree: a reduction in the canonical order, for GPUs: a local-memory tree per group, then a second stage (finish), which is the last
+ * group's where PTX orders memory between groups.
  *
  * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number).
  * How: a team of items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: 32 for items of 4 bytes, 8 for
- * bytes. Each owns OWN lanes, of VECTOR neighbours; 128 bytes are in flight per item. The lanes are then halved: in local memory where the
- * two belong to different items, EXCHANGED of an item's at a time, in registers where they belong to one. Then the chunks are combined,
- * neighbours first. Short chunks and inputs of which one is not aligned to 16 bytes are loaded item by item.
+ * bytes. Each owns OWN lanes, of VECTOR neighbours, and has as many loads in flight as the tuning says. The lanes are then halved: in local
+ * memory where the two belong to different items, EXCHANGED of an item's at a time (by shuffles where combining is short and PTX has them), in
+ * registers where they belong to one. Then the chunks are combined, neighbours first. Short chunks and inputs of which one is not aligned to 16 bytes are loaded item by item.
  * Needs: GROUP a power of two from 32 to 1024; local memory of GROUP accumulators, or of 4 * GROUP where they have 8 bytes or fewer.
  * Why: the default of GPUs without device-scope ordering or sub-groups. No early return, no barrier in a loop.
  */
@@ -15,7 +16,7 @@
 #define SPAN (GROUP / TEAM)                          /* chunks of a group */
 #define OWN (LANES / TEAM)                           /* lanes of an item */
 #define ROW_LOADS (OWN / VECTOR)                     /* loads of a row, of each input */
-#define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input: 128 bytes an item */
+#define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 

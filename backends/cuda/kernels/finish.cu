@@ -3,17 +3,17 @@
  * finish: the second stage of a reduction in the canonical order, and what every such kernel shares.
  *
  * Computes the aligned binary tree over `count` partials, into the result (`last`) or into one more accumulator.
- * How: one group. Each warp owns an aligned run of partials, a power of two of tiles; an item reads 8 neighbours of a tile and
+ * How: one group. Few partials: an item each, and no step further than they go. Else each warp owns an aligned run of partials, a power of two of tiles; an item reads 8 neighbours of a tile and
  * combines them, and the warp combines the items' values by shuffles. The values of 32 tiles wait one to an item, until a level
  * of them is full and becomes one value of the level above: a counter of base 32, whose digits lie across the warp, in
  * registers. Then the warps' values are combined through shared memory, neighbours first. Absent partials are the identity.
  * Needs: shared memory of GROUP / 32 accumulators; GROUP a power of two from 32 to 1024; an accumulator a multiple of 4 bytes.
- * Why: the end of the first launch orders its partials before this one's loads, with no atomics and no counter to reset. A
- * binary counter for each item (as on OpenCL) is an array indexed at run time: local memory.
+ * Why: it is run by the last group of a launch, whose counter (`arrives_last`) orders the others' partials before its loads, and by a launch of
+ * its own. A binary counter for each item (as on OpenCL) is an array indexed at run time: local memory.
  */
 #define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that an item reads: loads in flight */
+#define TILE (WARP * READ)                                /* partials that a warp reads at once */
 constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to combine, unrolled, would leave the instruction cache */
-#define TILE (WARP * READ)                                                     /* partials that a warp reads at once */
 /* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk. Wide accumulators need the registers: 2^25, of 2^12 items. */
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree: a reduction in the canonical order, for GPUs: shuffles within a warp, shared memory across warps, then a second
- * stage (finish).
+ * group_tree: a reduction in the canonical order, for GPUs: shuffles within a warp, shared memory across warps, then the last group
+ * (or a second launch) finishes.
  *
- * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number).
+ * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number); the last group to be done makes
+ * the result of them (`last`: TOGETHER).
  * How: a team of a warp's items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: a whole warp for items of
- * 4 bytes, 8 for bytes. Each owns OWN lanes, of VECTOR neighbours; 128 bytes are in flight per item. The lanes are then halved: by shuffles
- * where the two belong to different items, in registers where they belong to one. The chunks are combined by shuffles within a warp and
- * through shared memory, neighbours first. Inputs of which one is not aligned to 16 bytes are loaded item by item, as many bytes in
- * flight; short chunks likewise, with a test for each. Accumulators so wide that an item's lanes would not fit its registers are taken
- * lane by lane, and the input is read from the cache again.
+ * 4 bytes, 8 for bytes. Each owns OWN lanes, of VECTOR neighbours, and has as many loads in flight as the tuning says and its registers hold.
+ * The lanes are then halved: by shuffles where the two belong to different items, in registers where they belong to one. The chunks are
+ * combined by shuffles within a warp and through shared memory, neighbours first. Short chunks, and inputs of which one is not aligned to 16
+ * bytes, are loaded item by item, with a test for each. Accumulators so wide that an item's lanes would not fit its registers are taken lane
+ * by lane, and the input is read from the cache again.
  * Needs: GROUP a power of two from 32 to 1024; shared memory of GROUP / 32 accumulators.
  * Why: the default of GPUs: memory speed in the canonical order, with no barrier before a chunk is done.
  */
@@ -20,8 +21,8 @@
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
-/* What ptxas (CUDA 13.0, sm_75 to sm_120) needs to spill nothing: loads in flight, of all inputs (128 bytes an item, or fewer where many
- * narrow items are converted at once by items that have few registers), and bytes of registers for an item's lanes. */
+/* What ptxas (CUDA 13.0, sm_75 to sm_120) needs to spill nothing: the most loads in flight, of all inputs, and bytes of registers for an item's
+ * lanes. */
 template <typename T> constexpr bool IS_F64 = false;
 template <> constexpr bool IS_F64<f64> = true;
 #define LANES_BYTES (OWN * (int)sizeof(LANE))
@@ -34,7 +35,12 @@ template <> constexpr bool IS_F64<f64> = true;
 #endif
 #define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
-#define ITEM_LOADS (GROUP > 256 ? (ITEM_BYTES < 4 ? 1 : 2) : LOADS < 32 ? 4 : 16) /* where items are loaded one by one */
+/* Where items are loaded one by one. */
+#if GROUP > 256
+#define ITEM_LOADS (ITEM_BYTES < 4 ? 1 : GROUP > 512 ? 2 : 4)
+#else
+#define ITEM_LOADS (LOADS < 32 ? 4 : 16)
+#endif
 #define ITEM_ROWS (ITEM_LOADS / INPUTS > ROW_LOADS ? ITEM_LOADS / INPUTS / ROW_LOADS : 1)
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
