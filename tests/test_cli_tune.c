@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char kept[] = "other chip * * * 64 8 - -\n";
+static const char kept[] = "other chip * * * 64 8 - -\n", spoilt[] = "no row\nother chip * * * 64 8 - -\n";
 
 static void put_text(const char *path, const char *text) {
     FILE *f = fopen(path, "w");
@@ -30,7 +30,7 @@ void test_tune(void **unused) {
     const setup how = {.env = {dir}};
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^13", device);
     /* Of 2^11, 2^12 and 2^13 items: a line each, rows in the file, and what it had about other devices. */
-    put_text(path, kept);
+    put_text(path, spoilt);
     result r = run(&how, words);
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, 0);
@@ -38,6 +38,7 @@ void test_tune(void **unused) {
     assert_non_null(strstr(r.out, path));
     get_text(path, text, sizeof(text));
     assert_non_null(strstr(text, kept));
+    assert_null(strstr(text, "no row"));
     assert_non_null(strstr(text, " sum 4 *"));
     /* Programs take them, and another run puts others in their place. */
     char reduce[600];

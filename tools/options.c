@@ -32,7 +32,8 @@ const option_row option_table[OPTION_COUNT] = {
      "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
-     "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default"},
+     "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 "
+     "alone, else all"},
     {'v', "variant", "NAME", AT(variant),
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
      "takes a list, and else all"},
@@ -53,7 +54,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'I', "identity", "EXPR", AT(identity), "the value that changes nothing when combined"},
     {'F', "finish", "EXPR", AT(finish), "the result, of the value a of n items; a if it is not given"},
     {'k', "inputs", "N", AT(inputs), "N files for each result, 1 to 4"},
-    {'o', "op", "OP", AT(op), "what is studied; sum is the default"},
+    {'o', "op", "OP", AT(op), "what is studied; sum is the default; tune: sum, argmax or dot alone, else all three"},
     {'n', "n", "N", AT(n), "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, and of tune, the largest size"},
     {'g', "group", "N", AT(group), "items of a group, a power of two from 32 to 1024; else the variant's own"},
     {'f', "factor", "N", AT(factor), "of the variants that have one: items in sequence before the tree"},

@@ -111,17 +111,18 @@ static bool is_replaced(const char *line, const char *rows) {
     return false;
 }
 
-/* The new rows, then those of the old file that are about something else; by a new file, so that a reader sees one or the other. */
-static cli_exit write_file(const char *dir, const char *rows) {
+/* The new rows, then those of the old file that are about something else; by a new file, so that a reader sees one or the other. A line that is
+ * no row goes: for its sake the whole file would be ignored. */
+static cli_exit write_file(tally_context *context, const char *dir, const char *rows) {
     char path[600], made[640], line[1024];
     snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
     snprintf(made, sizeof(made), "%s.%ld", path, (long)getpid());
     FILE *old = fopen(path, "r"), *file = fopen(made, "w");
     bool good = file != NULL;
-    if (good) fputs("# backend device ops item up_to group loads groups run; by tally tune, which keeps other lines\n", file);
+    if (good) fputs("# backend device ops item up_to group loads groups run; by tally tune, which keeps other rows\n", file);
     if (good) fputs(rows, file);
     while (good && old && fgets(line, sizeof(line), old))
-        if (line[0] != '#' && !is_replaced(line, rows)) fputs(line, file);
+        if (line[0] != '#' && !is_replaced(line, rows) && !tally_context_set_tunings(context, line)) fputs(line, file);
     good = good && !ferror(file);
     if (old) fclose(old);
     if (file && fclose(file)) good = false;
@@ -364,7 +365,7 @@ cli_exit cli_tune(const cli_options *options, int count, char **operands) {
     if (code == CLI_DONE) code = tune_all(&t, options);
     if (t.rows && fclose(t.rows) && code == CLI_DONE) code = (cli_report("out of memory"), CLI_FAILED);
     if (code == CLI_DONE && options->dry && !t.json) fputs(rows, stdout);
-    if (code == CLI_DONE && !options->dry) code = write_file(t.info.cache_dir, rows);
+    if (code == CLI_DONE && !options->dry) code = write_file(t.context, t.info.cache_dir, rows);
     free(rows);
     close_tuner(&t);
     return code;
