@@ -185,7 +185,7 @@ typedef struct tally_tunings {
 /* Reads rows, as src/tunings.txt says what they are: 0, or the number of the first line that is none; *out is then empty. */
 size_t tally_tunings_parse(const char *text, tally_tunings *out);
 void tally_tunings_free(tally_tunings *tunings);
-/* For a plan of so many bytes of each input: the first row that fits, of `own` (NULL: none), then of the library's; zeros if none does. */
+/* For a plan of so many bytes of each input: the first row that fits and says anything of the variant's shape, of `own` (NULL: none), then of the library's; zeros if none does. */
 tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info *device, const tally_spec *spec,
                                uint64_t bytes);
 /* Takes the rows that the cache's directory has, which is no failure if there are none. */

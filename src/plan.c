@@ -153,10 +153,11 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
     if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
         status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
-    /* A single group needs none of that. */
-    plan->together = (spec.variant->together & 1u << context->info.device_class) &&
-                     (context->features & 1u << TALLY_FEATURE_ORDER) && tally_plan_geometry(plan, plan->max_n).groups > 1;
     plan->slice = slice_items(plan);
+    /* A single group needs none of that; and slices write where the count would be. */
+    plan->together = (spec.variant->together & 1u << context->info.device_class) &&
+                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
+                     tally_plan_geometry(plan, plan->max_n).groups > 1;
     const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
     const uint64_t slices_bytes = plan->slice ? ceil_div(plan->max_n, plan->slice) * spec.acc.bytes : 0;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);

@@ -48,6 +48,8 @@ static bool read_row(const char *line, tally_tuning_row *row) {
         return false;
     for (int i = 0; i < 6; i++)
         if (!read_number(texts[i], &numbers[i]) || (i != 1 && numbers[i] > UINT32_MAX)) return false;
+    /* A chunk's rows, of which there are 32, are loaded so many at a time. */
+    if (numbers[3] > TALLY_ROWS || (numbers[3] & (numbers[3] - 1))) return false;
     row->item_bytes = numbers[0];
     row->up_to = numbers[1];
     row->tuning = (tally_tuning){(uint32_t)numbers[2], (uint32_t)numbers[3], (uint32_t)numbers[4], (uint32_t)numbers[5]};
@@ -93,9 +95,15 @@ static const char *ops_of(const tally_spec *spec) {
     return spec->inputs > 1 ? "pair" : spec->acc.bytes > 8 ? "struct" : "sum";
 }
 
+/* Whether the row says anything of the variant's launches. */
+static bool concerns(const tally_tuning *tuning, tally_shape shape) {
+    if (shape == TALLY_SHAPE_CHUNKS) return tuning->group_items || tuning->loads;
+    return shape == TALLY_SHAPE_RUN && (tuning->unit_groups || tuning->least_run);
+}
+
 static bool fits(const tally_tuning_row *row, const tally_device_info *device, const char *name, const tally_spec *spec,
                  uint64_t bytes) {
-    if (fnmatch(row->backend, device->backend, 0)) return false;
+    if (!concerns(&row->tuning, spec->variant->shape) || fnmatch(row->backend, device->backend, 0)) return false;
     if (row->device[0] == '@' ? strcmp(row->device + 1, tally_device_class_name(device->device_class))
                               : fnmatch(row->device, name, 0))
         return false;
@@ -119,21 +127,19 @@ tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info
 
 /* ---- a context's own -------------------------------------------------------------------------------------------------------- */
 
-static tally_status set_rows(tally_context *context, const char *text, const char *from) {
-    tally_tunings rows;
-    const size_t wrong = tally_tunings_parse(text, &rows);
-    if (wrong) return tally_fail(TALLY_E_ARGUMENT, CALL ": line %zu of %s is no tuning", wrong, from);
-    pthread_mutex_lock(&context->lock);
-    tally_tunings_free(&context->tunings);
-    context->tunings = rows;
-    pthread_mutex_unlock(&context->lock);
-    return TALLY_OK;
-}
-
 tally_status tally_context_set_tunings(tally_context *context, const char *rows) {
     tally_status status = tally_check_context(context, CALL);
     if (!status) status = tally_check_pointer(rows, CALL, "rows");
-    return status ? status : set_rows(context, rows, "rows");
+    if (status) return status;
+    tally_tunings parsed;
+    const size_t wrong = tally_tunings_parse(rows, &parsed);
+    if (wrong) return tally_fail(TALLY_E_ARGUMENT, CALL ": line %zu of rows is no tuning", wrong);
+    pthread_mutex_lock(&context->lock);
+    tally_tunings_free(&context->tunings);
+    context->tunings = parsed;
+    context->tunings_note[0] = 0;
+    pthread_mutex_unlock(&context->lock);
+    return TALLY_OK;
 }
 
 void tally_tunings_load(tally_context *context) {
@@ -145,8 +151,12 @@ void tally_tunings_load(tally_context *context) {
     char *text = calloc(1, MAX_FILE_BYTES + 1);
     const size_t bytes = text ? fread(text, 1, MAX_FILE_BYTES + 1, file) : 0;
     fclose(file);
-    if (text && bytes <= MAX_FILE_BYTES && set_rows(context, text, TALLY_TUNINGS_FILE))
-        snprintf(context->tunings_note, sizeof(context->tunings_note), "%s", tally_last_error() + strlen(CALL ": "));
+    /* No failure, and so no error text. */
+    const size_t wrong = text && bytes <= MAX_FILE_BYTES ? tally_tunings_parse(text, &context->tunings) : 0;
+    if (wrong || bytes > MAX_FILE_BYTES)
+        snprintf(context->tunings_note, sizeof(context->tunings_note),
+                 wrong ? "line %zu of %s is no tuning" : "%zu bytes of %s are too many", wrong ? wrong : bytes,
+                 TALLY_TUNINGS_FILE);
     free(text);
 }
 

@@ -33,6 +33,8 @@ static void test_rows(void **unused) {
     expect_refused("* * * * K 32 8 - -", 1);
     expect_refused("* * * * * 0 8 - -", 1);
     expect_refused("* * * * * 32 4294967296 - -", 1);
+    expect_refused("* * * * * 32 3 - -", 1); /* would not divide a chunk's rows */
+    expect_refused("* * * * * 32 64 - -", 1);
     expect_refused("* * * * 99999999999999999999 32 8 - -", 1);
     char line[1024];
     snprintf(line, sizeof line, "%0900d", 0);
@@ -70,6 +72,8 @@ static void test_choice(void **unused) {
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F32, 65536), 512);
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F32, 65540), 256);
     assert_int_equal(group_of(rows, "Slow Chip", TALLY_SUM, TALLY_F32, 65536), 256);
+    /* A row that says nothing of the variant's shape is none for it. */
+    assert_int_equal(group_of("* * * * * - - 4 2\n* * * * * 64 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 64);
     /* No power of two, or out of range: the variant's own. */
     assert_int_equal(group_of("* * * * * 100 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
     assert_int_equal(group_of("* * * * * 2048 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
@@ -129,10 +133,12 @@ static void test_slices(void **unused) {
     tally_context *context;
     tally_queue *queue;
     tally_buffer *in, *out;
-    unsigned char results[2][RESULT];
-    float *items = malloc(n * sizeof *items);
+    unsigned char results[2][2][RESULT];
+    float verdicts[64], *items = malloc(n * sizeof *items);
     assert_non_null(items);
-    for (int i = 0; i < OPS; i++) ops[i] = TALLY_VAR;
+    for (int i = 0; i < 64; i++) verdicts[i] = 1;
+    stub.verdicts = verdicts; /* so that the last group could finish, if it were not for the slices */
+    for (int i = 0; i < OPS; i++) ops[i] = i ? TALLY_VAR : TALLY_SUM; /* whose low bits are not 0, as a count's are */
     for (uint64_t i = 0; i < n; i++) items[i] = (float)(int32_t)((uint32_t)i * 2654435761u);
     MUST(tally_context_create("stub:alpha", &context));
     MUST(tally_queue_create(context, &queue));
@@ -153,12 +159,16 @@ static void test_slices(void **unused) {
         assert_int_equal(plan->slice != 0, k == 0);
         const int calls = stub.calls;
         MUST(tally_reduce(plan, queue, in, n, out));
-        assert_int_equal(stub.calls - calls, k ? 2 : 5); /* partials and finish of each slice, and the finish of the two */
-        MUST(tally_buffer_read(queue, out, 0, results[k], RESULT));
+        assert_int_equal(stub.calls - calls, k ? 1 : 5); /* partials and finish of each slice, and the finish of the two */
+        MUST(tally_buffer_read(queue, out, 0, results[k][0], RESULT));
+        /* And then fewer, which make no slice. */
+        MUST(tally_reduce(plan, queue, in, 100003, out));
+        MUST(tally_buffer_read(queue, out, 0, results[k][1], RESULT));
         MUST(tally_queue_wait(queue));
         tally_plan_destroy(plan);
     }
-    assert_memory_equal(results[0], results[1], RESULT);
+    assert_memory_equal(results[0], results[1], sizeof results[0]);
+    stub.verdicts = NULL;
     free(items);
     tally_buffer_destroy(in);
     tally_buffer_destroy(out);
