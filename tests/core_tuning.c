@@ -83,42 +83,46 @@ static void test_choice(void **unused) {
     tally_spec_free(&spec);
 }
 
-/* Every plan of a context: first the library's rows, then others, then those of the file. */
+static void expect_described(tally_context *context, const char *tunings) {
+    char text[4096], line[200];
+    MUST(tally_context_describe(context, text, sizeof text));
+    snprintf(line, sizeof line, "\ntunings: %s\n", tunings);
+    if (!strstr(text, line)) fail_msg("there should be%sin:%s", line, text);
+}
+
+/* A context that finds this file; no error text is left behind, whatever is in it. */
+static void expect_file(const char *file, const char *rows, const char *tunings) {
+    tally_context *context;
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fputs(rows, f);
+    fclose(f);
+    BAD(tally_context_create("stub:alpha", NULL), "out is NULL");
+    MUST(tally_context_create("stub:alpha", &context));
+    assert_non_null(strstr(tally_last_error(), "out is NULL"));
+    expect_described(context, tunings);
+    tally_context_destroy(context);
+}
+
+/* The library's rows, then others, then those of a file. */
 static void test_context(void **unused) {
     (void)unused;
-    char dir[256], file[300], text[4096];
+    char dir[256], file[300];
     tally_context *context;
     folder_make(dir, sizeof dir);
     snprintf(file, sizeof file, "%s/tunings.txt", dir);
     setenv("TALLY_CACHE_DIR", dir, 1);
     MUST(tally_context_create("stub:alpha", &context));
-    MUST(tally_context_describe(context, text, sizeof text));
-    assert_non_null(strstr(text, "\ntunings: the library's own\n"));
+    expect_described(context, "the library's own");
     MUST(tally_context_set_tunings(context, "* * * * * 64 8 - -"));
     BAD(tally_context_set_tunings(context, "* * * * * 64 8 - -\nnonsense"), "tally_context_set_tunings", "line 2");
-    MUST(tally_context_describe(context, text, sizeof text));
-    assert_non_null(strstr(text, "\ntunings: 1 rows before the library's own\n"));
+    expect_described(context, "1 rows before the library's own");
     BAD(tally_context_set_tunings(context, NULL), "rows is NULL");
     BAD(tally_context_set_tunings(NULL, ""), "context is NULL");
     tally_context_destroy(context);
-
-    FILE *f = fopen(file, "w");
-    assert_non_null(f);
-    fputs("stub * * * * 32 8 - -\n* * * * * 64 8 - -\n", f);
-    fclose(f);
-    MUST(tally_context_create("stub:alpha", &context));
-    MUST(tally_context_describe(context, text, sizeof text));
-    assert_non_null(strstr(text, "\ntunings: 2 rows before the library's own\n"));
-    tally_context_destroy(context);
-
-    f = fopen(file, "a");
-    assert_non_null(f);
-    fputs("nonsense\n", f);
-    fclose(f);
-    MUST(tally_context_create("stub:alpha", &context));
-    MUST(tally_context_describe(context, text, sizeof text));
-    assert_non_null(strstr(text, "\ntunings: the library's own: line 3 of tunings.txt is no tuning\n"));
-    tally_context_destroy(context);
+    expect_file(file, "stub * * * * 32 8 - -\n* * * * * 64 8 - -\n", "2 rows before the library's own");
+    expect_file(file, "stub * * * * 32 8 - -\n* * * * * 64 8 - -\nnonsense\n",
+                "the library's own: line 3 of tunings.txt is no tuning");
     setenv("TALLY_CACHE_DIR", "off", 1);
     folder_remove(dir);
     SOUND();
