@@ -37,7 +37,8 @@ static void reduce_host(tally_context *context, const oracle_case *of, const voi
         MUST(tally_reduce_host_inputs(context, &desc, n || inputs[0] ? inputs : NULL, n, result));
 }
 
-#define HOST_N 20004
+/* 128 KiB of 8 bytes at most: more would be another shape of a launch on some devices, and so as many programs again. */
+#define HOST_N 15004
 
 static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
     static const uint64_t sizes[] = {0, 1, 127, 4097, HOST_N - 1};
@@ -462,7 +463,7 @@ static void test_features(void **state) {
     const char *method = getenv("POCL_WORK_GROUP_METHOD"), *expected = "";
     if (!line) fail_msg("no features in the description:\n%s", text);
     printf("%s, %s: %.*s\n", info.device.name, info.device.platform, (int)strcspn(line, "\n"), line);
-    if (strcmp(info.device.backend, "cuda") == 0) expected = "features: none\n";
+    if (strcmp(info.device.backend, "cuda") == 0) expected = "features: ORDER\n";
     if (pocl && info.device.device_class == TALLY_CLASS_CPU) {
         const int has = atoi(pocl + strlen("PoCL ")) >= 4 && !(method && strcmp(method, "cbs") == 0);
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -509,10 +509,15 @@ static tally_reduce_desc desc_of(const cell *c) {
                                .accuracy = c->what.accuracy};
 }
 
+/* The cell's own program and, of what tally_reduce_host is tried with, the one for a small array. */
 void cell_compile(const cell *c) {
-    const tally_reduce_desc desc = desc_of(c);
-    tally_plan *plan = NULL;
-    if (c->at->context && tally_plan_create(c->at->context, &desc, &plan) == TALLY_OK) tally_plan_destroy(plan);
+    tally_reduce_desc desc = desc_of(c);
+    const int is_of_host = strcmp(c->variant, "auto") == 0 && !c->group_items && !c->what.acc && !c->what.accuracy;
+    for (int small = 0; small <= is_of_host; small++) {
+        tally_plan *plan = NULL;
+        if (small) desc.max_n = 1;
+        if (c->at->context && tally_plan_create(c->at->context, &desc, &plan) == TALLY_OK) tally_plan_destroy(plan);
+    }
 }
 
 void cell_test(void **state) {

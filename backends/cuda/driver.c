@@ -30,8 +30,14 @@ static bool find_calls(void *library, char *reason, size_t bytes) {
         if (!address) return snprintf(reason, bytes, LIBRARY " has no %s: its driver is too old", calls[i].symbol), false;
         memcpy((char *)&tally_cuda + calls[i].offset, &address, sizeof(address));
     }
-    void *address = dlsym(library, "cuLaunchKernelEx");
-    memcpy(&tally_cuda.cuLaunchKernelEx, &address, sizeof(address));
+    tally_cuda.can_overlap = true;
+#define FIND(name, parameters)                                                                                                 \
+    {                                                                                                                          \
+        void *address = dlsym(library, #name);                                                                                 \
+        memcpy(&tally_cuda.name, &address, sizeof(address));                                                                   \
+        tally_cuda.can_overlap = tally_cuda.can_overlap && address;                                                            \
+    }
+    TALLY_CUDA_NEWER_CALLS(FIND)
     return true;
 }
 

@@ -41,7 +41,6 @@
     X(cuStreamSynchronize, "cuStreamSynchronize")                                                                              \
     X(cuModuleLoadDataEx, "cuModuleLoadDataEx")                                                                                \
     X(cuModuleUnload, "cuModuleUnload")                                                                                        \
-    X(cuModuleGetGlobal, "cuModuleGetGlobal_v2")                                                                               \
     X(cuModuleGetFunction, "cuModuleGetFunction")                                                                              \
     X(cuLaunchKernel, "cuLaunchKernel")                                                                                        \
     X(cuEventCreate, "cuEventCreate")                                                                                          \
@@ -50,13 +49,22 @@
     X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
     X(cuEventElapsedTime, "cuEventElapsedTime")
 
+/* X(name, parameters): what overlapping launches take, of drivers of CUDA 12.4 and later; the headers may be older. */
+#define TALLY_CUDA_NEWER_CALLS(X)                                                                                              \
+    X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))                                                \
+    X(cuModuleGetFunctionCount, (unsigned *, CUmodule))                                                                        \
+    X(cuModuleEnumerateFunctions, (CUfunction *, unsigned, CUmodule))                                                          \
+    X(cuFuncGetName, (const char **, CUfunction))
+
 /* The driver, once tally_cuda_device_count has found one. */
 typedef struct tally_cuda_driver {
 #define FIELD(name, symbol) __typeof__(name) *name;
     TALLY_CUDA_CALLS(FIELD)
 #undef FIELD
-    /* NULL where the driver is older. */
-    __typeof__(cuLaunchKernelEx) *cuLaunchKernelEx;
+#define FIELD(name, parameters) CUresult(CUDAAPI *name) parameters;
+    TALLY_CUDA_NEWER_CALLS(FIELD)
+#undef FIELD
+    bool can_overlap;      /* all of the newer calls are there */
     int version;           /* as cuDriverGetVersion gives it: 13000; 0 without a driver */
     char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
     int devices;
@@ -92,11 +100,12 @@ typedef struct tally_cuda_program {
     const void *image; /* the cubin, PTX or fat binary that the module was loaded from */
     void *own;         /* its memory; NULL: the library's */
     size_t bytes;
+    bool overlaps; /* its kernels' launches may begin before what is before them has ended: they wait by themselves */
 } tally_cuda_program;
 
 typedef struct tally_cuda_kernel {
     CUfunction function;
-    bool overlaps; /* its launch may begin before the one before it has ended: it waits by itself */
+    bool overlaps; /* its program's */
 } tally_cuda_kernel;
 
 typedef struct tally_cuda_event {
@@ -112,9 +121,6 @@ const char *tally_cuda_error_name(CUresult error);
 /* Makes the device's context the thread's current one, unless it is already; leave restores what was before. */
 tally_status tally_cuda_enter(const tally_cuda_device *device, bool *pushed);
 void tally_cuda_leave(bool pushed);
-
-/* Whether launches may overlap: see tally_cuda_kernel. */
-bool tally_cuda_can_overlap(void);
 
 /* The slots, by file: device.c, memory.c, queue.c, program.c. */
 tally_status tally_cuda_device_count(int *count, char *reason, size_t reason_bytes);

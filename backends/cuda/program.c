@@ -8,6 +8,8 @@
 #include "driver.h"
 #include "prebuilt.h"
 
+#define MAX_KERNELS 8 /* of a program */
+
 /*
  * cuModuleLoadData takes an address alone and finds the end by what it reads there: a cut or foreign image would lead it
  * beyond. So an image must be an ELF file whose tables lie within it, or text that ends with its 0.
@@ -32,6 +34,18 @@ static tally_status load(tally_cuda_program *program) {
     if (error == CUDA_ERROR_OUT_OF_MEMORY) return tally_cuda_fail(error, "cuModuleLoadDataEx(%zu bytes)", program->bytes);
     return tally_fail(TALLY_E_BUILD, "cuModuleLoadDataEx(%zu bytes): %s (%d)%s%s", program->bytes, tally_cuda_error_name(error),
                       (int)error, log[0] ? ": " : "", log);
+}
+
+/* The name is looked for in a list: to ask for it would be an error to report, under compute-sanitizer, of every other program. */
+static bool says_overlaps(CUmodule module) {
+    CUfunction functions[MAX_KERNELS];
+    const char *name;
+    unsigned count;
+    if (!tally_cuda.can_overlap || tally_cuda.cuModuleGetFunctionCount(&count, module) || count > MAX_KERNELS) return false;
+    if (tally_cuda.cuModuleEnumerateFunctions(functions, count, module)) return false;
+    for (unsigned i = 0; i < count; i++)
+        if (!tally_cuda.cuFuncGetName(&name, functions[i]) && !strcmp(name, "tally_overlaps")) return true;
+    return false;
 }
 
 static tally_status make_image(const tally_cuda_device *device, tally_program_form form, const void *data, size_t bytes,
@@ -71,6 +85,7 @@ tally_status tally_cuda_program_create(void *opaque, tally_program_form form, co
     bool pushed = false;
     if (!status) status = tally_cuda_enter(device, &pushed);
     if (!status) status = load(program);
+    if (!status) program->overlaps = says_overlaps(program->module);
     tally_cuda_leave(pushed);
     if (status) {
         free(program->own);
@@ -110,14 +125,12 @@ void tally_cuda_program_close(void *device, void *opaque) {
  * left to load: it may be under capture.
  */
 tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *entry, void **out) {
-    const CUmodule module = ((const tally_cuda_program *)program)->module;
+    const tally_cuda_program *from = program;
     bool pushed;
     const tally_status status = tally_cuda_enter(opaque, &pushed);
     if (status) return status;
-    CUdeviceptr marker;
-    tally_cuda_kernel kernel = {0};
-    const CUresult error = tally_cuda.cuModuleGetFunction(&kernel.function, module, entry);
-    kernel.overlaps = tally_cuda_can_overlap() && !tally_cuda.cuModuleGetGlobal(&marker, NULL, module, "tally_overlaps");
+    tally_cuda_kernel kernel = {.overlaps = from->overlaps};
+    const CUresult error = tally_cuda.cuModuleGetFunction(&kernel.function, from->module, entry);
     tally_cuda_leave(pushed);
     if (error) return tally_cuda_fail(error, "cuModuleGetFunction(%s)", entry);
     tally_cuda_kernel *copy = malloc(sizeof(*copy));

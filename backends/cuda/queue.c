@@ -95,11 +95,6 @@ tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void 
 
 /* ---- launches ----------------------------------------------------------------------------------------------------- */
 
-/* Graphs hold such launches since CUDA 12.3. */
-bool tally_cuda_can_overlap(void) {
-    return tally_cuda.cuLaunchKernelEx && tally_cuda.version >= 12030;
-}
-
 static CUresult launch(const tally_cuda_kernel *kernel, CUstream stream, unsigned groups, unsigned items, void **values) {
     CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                  .value = {.programmaticStreamSerializationAllowed = 1}};

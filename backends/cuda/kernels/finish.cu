@@ -18,7 +18,7 @@ constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to com
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 
 /* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
- * begin. A program whose kernels all do so says so by a variable tally_overlaps, and its launches by the backend ask for it. */
+ * begin. A program whose kernels all do so says so by having a kernel tally_overlaps, and its launches by the backend ask for it. */
 #if __CUDA_ARCH__ >= 900
 #define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
 #define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

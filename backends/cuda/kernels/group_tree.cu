@@ -211,7 +211,8 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, 
 }
 
 #if __CUDA_ARCH__ >= 900
-extern "C" __device__ int tally_overlaps = 1;
+KERNEL void tally_overlaps(void) {
+}
 #endif
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
