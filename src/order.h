@@ -16,4 +16,15 @@
 #define TALLY_ROWS 32
 #define TALLY_CHUNK_ITEMS (TALLY_LANES * TALLY_ROWS)
 
+/*
+ * Scan order v1: a function of the items' indices alone, and the value of the first m items one of them alone. 4 items are a cell, 32 cells a
+ * row (128 items), 32 rows a tile (4,096), 32 tiles a block (131,072). A cell's items are combined in sequence; the 32 parts of a row, a tile and
+ * a block by Kogge and Stone's scan: in steps s = 1, 2, 4, 8, 16 part l >= s becomes (part l - s) combined with (part l); blocks in sequence.
+ * The first m items come to ((((blocks before) . (tiles before, of the block)) . (rows before, of the tile)) . (cells before, of the row)) . (items
+ * before, of the cell), where what has none is left out. Nothing stands for absent items.
+ */
+#define TALLY_CELL_ITEMS 4
+#define TALLY_SCAN_WIDTH 32
+#define TALLY_TILE_ITEMS (TALLY_CELL_ITEMS * TALLY_SCAN_WIDTH * TALLY_SCAN_WIDTH)
+
 #endif
