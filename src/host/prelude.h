@@ -11,6 +11,7 @@
 
 #include <tgmath.h>
 
+#define HOST 1
 #define UNUSED __attribute__((unused)) /* a program is told more than any one op uses */
 #define KERNEL static UNUSED
 #define GLOBAL
