@@ -14,6 +14,29 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
     return TALLY_OK;
 }
 
+tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument) {
+    const uint64_t items = buffer->bytes / bytes;
+    if (offset > items || n > items - offset)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
+                          (unsigned long long)offset, argument, (unsigned long long)items);
+    return TALLY_OK;
+}
+
+/* Overlap is seen within one memory object, and between host memory that was wrapped twice. */
+tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
+                               uint64_t out_begin, uint64_t out_bytes, const char *call, const char *argument) {
+    const tally_backend *backend = in->context->backend;
+    if (in->host && out->host) {
+        in_begin += (uintptr_t)in->host;
+        out_begin += (uintptr_t)out->host;
+    } else if (in != out && backend->mem_pointer(in->mem) != backend->mem_pointer(out->mem)) {
+        return TALLY_OK;
+    }
+    if (!in_bytes || !out_bytes || in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s: %s and out overlap", call, argument);
+}
+
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
     tally_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");

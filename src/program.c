@@ -76,18 +76,21 @@ static tally_status find(tally_context *context, const char *source, size_t byte
     return TALLY_OK;
 }
 
+/* A device that computes otherwise is refused before anything is compiled for it. Called with the lock held. */
+static tally_status probe_once(tally_context *context) {
+    if (context->probed) return TALLY_OK;
+    const tally_status status = tally_probe(context);
+    if (!status) tally_find_features(context);
+    context->probed = !status;
+    return status;
+}
+
 /* The lock is held while compiling: two threads that want the same program get one compilation. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **out) {
     char *source = NULL;
     size_t bytes = 0;
-    tally_status status = TALLY_OK;
     pthread_mutex_lock(&context->lock);
-    if (!context->probed) {
-        /* A device that computes otherwise is refused before anything is compiled for it. */
-        status = tally_probe(context);
-        if (!status) tally_find_features(context);
-        context->probed = !status;
-    }
+    tally_status status = probe_once(context);
     tally_spec specific = *spec;
     specific.features = context->features;
     if (!status) status = tally_source_create(context->backend, &specific, &source, &bytes);
@@ -97,12 +100,14 @@ tally_status tally_program_get(tally_context *context, const tally_spec *spec, v
     return status;
 }
 
-tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **out) {
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+                                   void **out) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, stem, group_items, &source);
+    tally_status status = tally_source_of_stem(context->backend, stem, group_items, defines, &source);
     if (status) return status;
     pthread_mutex_lock(&context->lock);
-    status = find(context, source, strlen(source), out);
+    status = probe_once(context);
+    if (!status) status = find(context, source, strlen(source), out);
     pthread_mutex_unlock(&context->lock);
     free(source);
     return status;
