@@ -185,13 +185,19 @@ static tally_status launch(const tally_index_plan *plan, void *queue, void *kern
     return plan->context->backend->launch(queue, kernel, groups, plan->spec.group_items, arg_count, args);
 }
 
+/* The entries from which on they are out of bounds. The kernels take one of i32 as it is without its sign: no negative one may pass. */
+static uint64_t bound_of(const tally_index_plan *plan, const tally_index_args *a) {
+    const uint64_t most = plan->spec.map == TALLY_I32 ? UINT64_C(1) << 31 : UINT64_MAX;
+    return a->items < most ? a->items : most;
+}
+
 /* TALLY_SCATTER_LAST: who wins each item of `out`. */
 static tally_status enqueue_claims(const tally_index_plan *plan, void *queue, const tally_index_args *a) {
     const tally_buffer *stencil = a->stencil ? a->stencil : a->map;
-    const uint64_t clear_run = run_of(plan, a->items), run = run_of(plan, a->n);
+    const uint64_t clear_run = run_of(plan, a->items), run = run_of(plan, a->n), bound = bound_of(plan, a);
     const tally_arg clear[] = {MEM(plan->winners->mem), VALUE(a->items), VALUE(clear_run)};
     const tally_arg claim[] = {
-        MEM(a->map->mem),         VALUE(a->map_offset),   VALUE(a->n), VALUE(run), VALUE(a->items), MEM(stencil->mem),
+        MEM(a->map->mem),         VALUE(a->map_offset),   VALUE(a->n), VALUE(run), VALUE(bound), MEM(stencil->mem),
         VALUE(a->stencil_offset), MEM(plan->winners->mem)};
     if (!a->items) return TALLY_OK; /* no entry is in bounds */
     const tally_status status = launch(plan, queue, plan->clear_kernel, a->items, clear_run, TALLY_ARRAY_LENGTH(clear), clear);
@@ -202,9 +208,9 @@ static tally_status enqueue_claims(const tally_index_plan *plan, void *queue, co
 static tally_status enqueue(const tally_index_plan *plan, void *queue, const tally_index_args *a) {
     const tally_buffer *any = a->map, *stencil = a->stencil ? a->stencil : any, *bad = plan->bad ? plan->bad : any;
     const tally_buffer *winners = plan->winners ? plan->winners : any;
-    const uint64_t run = run_of(plan, a->n);
+    const uint64_t run = run_of(plan, a->n), bound = bound_of(plan, a);
     const tally_arg args[] = {MEM(a->map->mem),         VALUE(a->map_offset), VALUE(a->n),          VALUE(run),
-                              MEM(a->in->mem),          VALUE(a->in_offset),  VALUE(a->items),      MEM(stencil->mem),
+                              MEM(a->in->mem),          VALUE(a->in_offset),  VALUE(bound),         MEM(stencil->mem),
                               VALUE(a->stencil_offset), MEM(a->out->mem),     VALUE(a->out_offset), MEM(bad->mem),
                               MEM(winners->mem)};
     const tally_status status = plan->winners ? enqueue_claims(plan, queue, a) : TALLY_OK;

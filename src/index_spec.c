@@ -81,10 +81,10 @@ tally_index_text tally_index_defines(const tally_index_spec *spec) {
     const bool checked = !(spec->flags & TALLY_UNCHECKED);
     tally_index_text t;
     snprintf(t.text, sizeof(t.text),
-             "#define SCATTER %d\n#define ITEM_BYTES %u\n#define WORD_BYTES %u\n#define MAP %s\n#define STENCIL %d\n"
-             "#define CHECKED %d\n#define LAST %d\n#define POSITION_BYTES %d\n#define FLIGHT %u\n",
+             "#define SCATTER %d\n#define ITEM_BYTES %u\n#define WORD_BYTES %u\n#define MAP %s\n#define MAP_BYTES %zu\n"
+             "#define STENCIL %d\n#define CHECKED %d\n#define LAST %d\n#define POSITION_BYTES %d\n#define FLIGHT %u\n",
              spec->scatter, spec->item_bytes, word_bytes(spec->item_bytes), tally_dtype_name(spec->map),
-             (spec->flags & TALLY_STENCIL) != 0, checked, (spec->flags & TALLY_SCATTER_LAST) != 0, spec->wide ? 8 : 4,
-             spec->flight);
+             tally_dtype_bytes(spec->map), (spec->flags & TALLY_STENCIL) != 0, checked, (spec->flags & TALLY_SCATTER_LAST) != 0,
+             spec->wide ? 8 : 4, spec->flight);
     return t;
 }
