@@ -129,14 +129,19 @@ static const char *name_of(const index_case *c) {
 
 typedef struct moved_buffer {
     tally_buffer *buffer;
-    unsigned char *memory; /* that is wrapped; NULL: the device's own */
+    unsigned char *memory; /* that is wrapped, of the host; NULL: the device's own */
+    tally_buffer *under;   /* that is wrapped, of a device with addresses */
     uint64_t size;
     uint32_t skew;
 } moved_buffer;
 
 static moved_buffer upload(tally_context *context, tally_queue *queue, bytes from, uint32_t skew) {
     moved_buffer b = {.size = from.size, .skew = skew};
-    if (skew) {
+    if (skew && !context->info.host_memory) {
+        MUST(tally_buffer_create(context, from.size + skew, &b.under));
+        char *address = context->backend->mem_pointer(b.under->mem);
+        MUST(tally_buffer_open(context, TALLY_MEM_NATIVE, address + skew, from.size, &b.buffer));
+    } else if (skew) {
         assert_non_null(b.memory = aligned_alloc(64, (from.size + skew + 63) / 64 * 64));
         MUST(tally_buffer_wrap_host(context, b.memory + skew, from.size, &b.buffer));
     } else {
@@ -239,6 +244,7 @@ void index_run(tally_context *context, tally_index_plan *plan, const index_case 
     const moved_buffer all[] = {map, in, stencil, out};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(all); i++) {
         tally_buffer_destroy(all[i].buffer);
+        tally_buffer_destroy(all[i].under);
         free(all[i].memory);
     }
     tally_queue_destroy(queue);

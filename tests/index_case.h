@@ -22,7 +22,7 @@ typedef struct index_case {
     uint64_t n, items; /* items: that the map may name */
     uint64_t map_offset, in_offset, stencil_offset, out_offset;
     const uint64_t *bad; /* positions whose entries are out of bounds, the lowest first; ended by TALLY_NO_INDEX; NULL: none */
-    uint32_t skew;       /* bytes that `in` and `out` begin off alignment, on a device that uses host memory in place */
+    uint32_t skew; /* bytes that `in` and `out` begin off alignment: on CUDA, and on a device that uses host memory in place */
 } index_case;
 
 tally_index_plan *index_plan(tally_context *context, const index_case *c);

@@ -389,10 +389,9 @@ TALLY_API void tally_feed_destroy(tally_feed *feed);
 
 /* tally_index_desc.flags */
 enum {
-    TALLY_UNCHECKED = 1, /* entries are not compared with what there is: one that is out of bounds is undefined behaviour */
-    TALLY_SCATTER_LAST =
-        2, /* of entries that name the same item of `out`, the last one's is written, on every device; takes max_out */
-    TALLY_STENCIL = 4 /* the calls bring a stencil: entry i is heeded only where stencil[i], a u8, is not zero */
+    TALLY_UNCHECKED = 1,    /* entries are not compared with what there is: one out of bounds is undefined behaviour */
+    TALLY_SCATTER_LAST = 2, /* of entries that name the same item of `out` the last one's is written; takes max_out */
+    TALLY_STENCIL = 4       /* the calls bring a stencil: entry i is heeded only where stencil[i], a u8, is not zero */
 };
 
 /* How items are to be moved. Zeroed members mean their defaults. */
@@ -430,8 +429,7 @@ typedef struct tally_index_args {
     uint64_t stencil_offset;
     tally_buffer *out;
     uint64_t out_offset;
-    uint64_t
-        items; /* of what the map names: of `in` for a gather, of `out` for a scatter. Entries from `items` on are out of bounds */
+    uint64_t items; /* of `in` (gather) or `out` (scatter) that the map may name: entries from it on are out of bounds */
 } tally_index_args;
 
 /*
