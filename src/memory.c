@@ -14,6 +14,35 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
     return TALLY_OK;
 }
 
+tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument) {
+    const uint64_t items = buffer->bytes / bytes;
+    if (offset > items || n > items - offset)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
+                          (unsigned long long)offset, argument, (unsigned long long)items);
+    return TALLY_OK;
+}
+
+/* Whether two buffers are one memory: one object, or host memory, perhaps wrapped twice. Then the places in it are told. */
+static bool is_one_memory(const tally_buffer *in, uint64_t *in_begin, const tally_buffer *out, uint64_t *out_begin) {
+    const tally_backend *backend = in->context->backend;
+    if (!in->host || !out->host) return in == out || backend->mem_pointer(in->mem) == backend->mem_pointer(out->mem);
+    *in_begin += (uintptr_t)in->host;
+    *out_begin += (uintptr_t)out->host;
+    return true;
+}
+
+bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_buffer *out, uint64_t out_begin) {
+    return is_one_memory(in, &in_begin, out, &out_begin) && in_begin == out_begin;
+}
+
+tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
+                               uint64_t out_begin, uint64_t out_bytes, const char *call, const char *argument) {
+    if (!in_bytes || !out_bytes || !is_one_memory(in, &in_begin, out, &out_begin)) return TALLY_OK;
+    if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s: %s and out overlap", call, argument);
+}
+
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
     tally_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
@@ -131,38 +160,6 @@ tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uin
     const tally_status status = check_copy(queue, from, offset, to, bytes, "tally_buffer_read", "from", "to");
     if (status || !bytes) return status;
     return queue->context->backend->copy_out(queue->handle, from->mem, offset, to, bytes);
-}
-
-/* ---- ranges --------------------------------------------------------------------------------------------------------- */
-
-tally_status tally_check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
-                               const char *argument) {
-    const uint64_t items = buffer->bytes / bytes;
-    if (offset > items || n > items - offset)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
-                          (unsigned long long)offset, argument, (unsigned long long)items);
-    return TALLY_OK;
-}
-
-/* Whether the two lie in one memory, in which *distance is how far b begins after a. */
-static bool share_memory(const tally_backend *backend, const tally_extent *a, const tally_extent *b, int64_t *distance) {
-    *distance = (int64_t)(b->begin - a->begin);
-    if (a->buffer->host && b->buffer->host)
-        *distance += (int64_t)((uintptr_t)b->buffer->host - (uintptr_t)a->buffer->host);
-    else if (a->buffer != b->buffer && backend->mem_pointer(a->buffer->mem) != backend->mem_pointer(b->buffer->mem))
-        return false;
-    return true;
-}
-
-bool tally_extents_overlap(const tally_backend *backend, const tally_extent *a, const tally_extent *b) {
-    int64_t distance;
-    if (!a->bytes || !b->bytes || !share_memory(backend, a, b, &distance)) return false;
-    return distance < 0 ? (uint64_t)-distance < b->bytes : (uint64_t)distance < a->bytes;
-}
-
-bool tally_extents_same(const tally_backend *backend, const tally_extent *a, const tally_extent *b) {
-    int64_t distance;
-    return share_memory(backend, a, b, &distance) && distance == 0;
 }
 
 /* ---- time --------------------------------------------------------------------------------------------------------- */

@@ -79,24 +79,21 @@ static tally_status launch_all(tally_plan *plan, void *queue, const request *r) 
 static tally_status check_buffer(const tally_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t n,
                                  uint64_t bytes, const char *call, const char *argument) {
     tally_status status = tally_check_buffer(buffer, plan->context, call, argument);
-    return status ? status : tally_check_range(buffer, offset, n, bytes, call, argument);
+    return status ? status : tally_check_items(buffer, offset, n, bytes, call, argument);
 }
 
 static tally_status check_out(const tally_plan *plan, const request *r) {
-    const tally_backend *backend = plan->context->backend;
     const uint64_t in_bytes = tally_dtype_bytes(plan->spec.in), out_bytes = plan->spec.result.bytes;
-    const tally_extent in = {r->in, r->in_offset * in_bytes, r->n * in_bytes},
-                       out = {r->out, r->out_offset * out_bytes, r->n * out_bytes};
-    const bool in_place = in_bytes == out_bytes && tally_extents_same(backend, &in, &out);
-    if (!in_place && tally_extents_overlap(backend, &in, &out))
-        return tally_fail(TALLY_E_ARGUMENT, "%s: in and out overlap, and are not the same", r->call);
-    if (!r->segments) return TALLY_OK;
+    const uint64_t in_begin = r->in_offset * in_bytes, out_begin = r->out_offset * out_bytes;
+    const bool in_place = in_bytes == out_bytes && tally_is_same_place(r->in, in_begin, r->out, out_begin);
+    tally_status status =
+        in_place ? TALLY_OK
+                 : tally_check_apart(r->in, in_begin, r->n * in_bytes, r->out, out_begin, r->n * out_bytes, r->call, "in");
+    if (status || !r->segments) return status;
     const bool by_offsets = plan->scan.segments == TALLY_SEGMENTS_OFFSETS;
     const uint64_t bytes = by_offsets ? 8 : 1, count = by_offsets ? r->count : r->n;
-    const tally_extent segments = {r->segments, r->segments_offset * bytes, count * bytes};
-    if (tally_extents_overlap(backend, &segments, &out))
-        return tally_fail(TALLY_E_ARGUMENT, "%s: segments and out overlap", r->call);
-    return TALLY_OK;
+    return tally_check_apart(r->segments, r->segments_offset * bytes, count * bytes, r->out, out_begin, r->n * out_bytes,
+                             r->call, "segments");
 }
 
 static tally_status check(const tally_plan *plan, const tally_queue *queue, const request *r) {

@@ -25,6 +25,7 @@ extern const device_test semantics_tests[];      /* semantics_test.c: docs/seman
 
 extern const device_test enqueue_tests[]; /* enqueue_test.c: captured, and without waiting */
 extern const device_test tuning_tests[];  /* tuning_test.c: shapes of launches */
+extern const device_test index_tests[];   /* index_test.c: gather and scatter */
 
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);

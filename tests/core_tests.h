@@ -32,6 +32,8 @@ extern const core_test few_tests[];       /* core_few.c: few items on a CPU devi
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
+extern const core_test index_tests[];     /* core_index.c: gather and scatter */
+extern const core_test index_argument_tests[]; /* core_index_arguments.c: those that are refused */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

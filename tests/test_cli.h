@@ -123,6 +123,10 @@ void test_pairs(void **unused);
 void test_slices_of_pairs(void **unused);
 void test_own_operators(void **unused);
 
+void test_gather(void **unused);
+void test_scatter(void **unused);
+void test_bad_moves(void **unused);
+
 void test_study_json(void **unused);
 void test_study_cells(void **unused);
 void test_study_tables(void **unused);

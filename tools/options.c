@@ -14,6 +14,10 @@ const command_row command_table[] = {
      "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own"},
     {"check", cli_check, "", "bj", NULL, NULL,
      "test every device against the host, bit by bit; with --backend, that device alone"},
+    {"gather", cli_gather, " FILE --index MAP --output OUT.npy", "bjtsN", "iO", NULL,
+     "write OUT[i] = FILE[MAP[i]] for each i of MAP, which must be in bounds"},
+    {"scatter", cli_scatter, " FILE --index MAP --output OUT.npy", "bjtsNSl", "iO", NULL,
+     "write OUT[MAP[i]] = FILE[i] for each i of FILE; of those that name the same place one is written"},
     {"study", cli_study, "", "bontgfrvwjcp", NULL, NULL,
      "time every variant, checked, against what the device reads; --backend A,B: side by side"},
     {"tune", cli_tune, "", "botnjd", NULL, NULL,
@@ -63,6 +67,12 @@ const option_row option_table[OPTION_COUNT] = {
     {'c', "csv", NULL, AT(csv), "print CSV"},
     {'d', "dry-run", NULL, AT(dry), "print the rows, and keep none"},
     {'p', "plot", "FILE", AT(plot), "draw it: an SVG file"},
+    {'i', "index", "MAP", AT(index), "a .npy file of i32, u32, i64 or u64: the places, from 0 on"},
+    {'O', "output", "OUT.npy", AT(output), "or -o: the file to write, whole or not at all"},
+    {'s', "stencil", "FILE", AT(stencil), "a .npy file of bool, u8 or i8: move only where it is not zero"},
+    {'N', "into", "FILE", AT(into), "what OUT holds where nothing is written (zeros, if this is not given): a .npy file"},
+    {'S', "size", "N", AT(count), "items of OUT; else as many as FILE has, or those of --into"},
+    {'l', "last", NULL, AT(last), "of those that name the same place the last one is written"},
     {'h', "help", NULL, AT(help), "print this text"},
     {'V', "version", NULL, AT(version), "print the version"},
 };
@@ -114,6 +124,12 @@ static cli_exit set_option(arguments *a, const option_row *row, const char *valu
     return CLI_DONE;
 }
 
+static const option_row *find_option(const char *name) {
+    const option_row *row = option_table;
+    while (strcmp(row->name, name) != 0) row++;
+    return row;
+}
+
 cli_exit arguments_parse(int argc, char **argv, arguments *a) {
     struct option longs[OPTION_COUNT + 1] = {{0}};
     cli_exit code = CLI_DONE;
@@ -122,11 +138,15 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
                                    OPTION_VALUE(i)};
     opterr = 0;
     /* '-': words come in order too, whatever POSIXLY_CORRECT says; ':': a missing argument is told apart. */
-    for (int found; code == CLI_DONE && (found = getopt_long(argc, argv, "-:h", longs, NULL)) != -1;) {
+    for (int found; code == CLI_DONE && (found = getopt_long(argc, argv, "-:ho:", longs, NULL)) != -1;) {
         if (found == 1)
             a->words[a->count++] = optarg;
         else if (found == 'h')
             a->options.help = true;
+        else if (found == 'o')
+            code = set_option(a, find_option("output"), optarg);
+        else if (found == ':' && optopt == 'o')
+            return cli_usage("-o needs an argument");
         else if (found == ':')
             return cli_usage("--%s needs an argument", option_table[optopt - OPTION_VALUE(0)].name);
         else if (found == '?' && optopt >= OPTION_VALUE(0))
