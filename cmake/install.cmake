@@ -19,7 +19,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tally-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/tally-config.cmake ${PROJECT_BINARY_DIR}/tally-config-version.cmake
         DESTINATION ${package_dir})
 
-set(pc_libs_private "-ldl -pthread")
+set(pc_libs_private "-ldl -lm -pthread")
 if(TALLY_WITH_OPENCL)
     string(PREPEND pc_libs_private "-lOpenCL ")
 endif()

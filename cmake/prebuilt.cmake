@@ -16,7 +16,8 @@ find_program(TALLY_FATBINARY fatbinary HINTS ${CUDAToolkit_BIN_DIR} DOC "The CUD
 if(TALLY_CUDA_ARCHS OR TALLY_TESTS)
   set(prebuild_sources archive.c list.c pack.c)
   list(TRANSFORM prebuild_sources PREPEND ${PROJECT_SOURCE_DIR}/backends/cuda/prebuild/)
-  add_executable(tally_prebuild backends/cuda/prebuild/main.c ${prebuild_sources} $<TARGET_OBJECTS:tally_objects>)
+  add_executable(tally_prebuild backends/cuda/prebuild/main.c ${prebuild_sources} $<TARGET_OBJECTS:tally_objects>
+                 ${host_objects})
   target_include_directories(tally_prebuild PRIVATE include src)
   target_include_directories(tally_prebuild SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
   target_link_libraries(tally_prebuild PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)

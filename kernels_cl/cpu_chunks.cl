@@ -9,6 +9,7 @@
  * Needs: nothing; no local memory, no barrier.
  * Why: a work-group of many items becomes a loop between barriers on a CPU. On 2 cores, POCL 3.1, a local-memory tree is 15 to 60
  * times slower.
+ * HOST: it is compiled as C, into the library, for few items (src/host.c). There are a hundred such programs, so they are to be small.
  */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
@@ -26,7 +27,7 @@
  * 11.7, 17.9; argmax 15.9, 23.4; nrm2 15.8, 24.1; var 16.3, 24.3. An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
  */
 #define PIECE 64
-#if defined(TAKES_LONG) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(TAKES_LONG) && !defined(HOST) && (defined(__x86_64__) || defined(__aarch64__))
 #define PREFETCH(name)                                                                                                         \
     for (int l = 0; l < PIECE; l += 64 / ITEM_BYTES) __builtin_prefetch((const void *)((size_t)&in.name[row + l] + 8192));
 #else
@@ -47,10 +48,14 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
                     const int row = (r + b) * LANES + piece;
                     EACH_INPUT(PREFETCH)
                 }
+#ifndef HOST
 #pragma clang loop vectorize_width(LANES_AT_ONCE)
+#endif
                 for (int l = piece; l < piece + PIECE; l++) {
                     LANE a = lanes_get(&lanes, l);
+#ifndef HOST
 #pragma unroll
+#endif
                     for (int b = 0; b < BLOCK; b++) a = lane_step(a, items_at(in, (r + b) * LANES + l), index, r + b, l, in.p);
                     lanes_set(&lanes, l, a);
                 }

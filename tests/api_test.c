@@ -28,10 +28,11 @@ static tally_device_info device_of(tally_context *context) {
     return info.device;
 }
 
-/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs. */
-static void reduce_host(tally_context *context, const oracle_case *of, const void *const inputs[], uint64_t n, void *result) {
-    const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in};
-    if (oracle_inputs(of->op) == 1)
+/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs and where a variant is named, for the device to reduce few items. */
+static void reduce_host(tally_context *context, const oracle_case *of, const char *variant, const void *const inputs[],
+                        uint64_t n, void *result) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in, .variant = variant};
+    if (oracle_inputs(of->op) == 1 && !variant)
         MUST(tally_reduce_host(context, of->op, of->in, inputs[0], n, result));
     else
         MUST(tally_reduce_host_inputs(context, &desc, n || inputs[0] ? inputs : NULL, n, result));
@@ -53,14 +54,15 @@ static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
     /* One item in: memory that is aligned to the item's size and to nothing more. */
     const void *const inputs[2] = {items[0] + bytes, items[1] + bytes}, *const none[2] = {NULL, NULL};
     unsigned char result[16 + sizeof(oracle_result)];
-    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+    for (size_t s = 0; s < 2 * TALLY_ARRAY_LENGTH(sizes); s++) {
+        const uint64_t n = sizes[s / 2];
         memset(result, 0xcd, sizeof result);
-        reduce_host(context, of, inputs, sizes[s], result + 8);
-        expect_result_inputs(of, inputs, sizes[s], result + 8, "tally_reduce_host");
+        reduce_host(context, of, s % 2 ? "auto" : NULL, inputs, n, result + 8);
+        expect_result_inputs(of, inputs, n, result + 8, "tally_reduce_host");
         for (size_t i = 0; i < sizeof result; i++)
             if (i < 8 || i >= 8 + result_bytes) assert_int_equal(result[i], 0xcd);
     }
-    reduce_host(context, of, none, 0, result);
+    reduce_host(context, of, NULL, none, 0, result);
     expect_result_inputs(of, none, 0, result, "tally_reduce_host of NULL");
     for (int k = 0; k < 2; k++) {
         assert_memory_equal(items[k], copies[k], HOST_N * bytes);

@@ -12,6 +12,7 @@ typedef struct device_test {
 
 /* Lists that end with a NULL name. */
 extern const device_test api_tests[];            /* api_test.c: the public functions on a real device */
+extern const device_test host_tests[];           /* host_test.c: few items on a CPU device, without it */
 extern const device_test feed_tests[];           /* feed_test.c: items in pieces */
 extern const device_test thread_tests[];         /* thread_test.c: contexts shared by threads */
 extern const device_test cache_tests[];          /* cache_test.c: the program cache on disk */

@@ -145,13 +145,16 @@ static tally_status use_reduce_single(void) {
     return use_reduce("stub:beta");
 }
 
+/* A variant is named, else few items were reduced without the device (core_few.c). */
 static tally_status use_host(const char *select) {
     tally_context *context = NULL;
     float sum = 0;
     tally_status status = tally_context_create(select, &context);
     static const uint64_t sizes[] = {0, 5, MANY};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"};
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
-        TRY(tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, sizes[s], &sum));
+        TRY(sizes[s] < MANY ? tally_reduce_host_inputs(context, &desc, (const void *[]){items}, sizes[s], &sum)
+                            : tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, sizes[s], &sum));
         if (!status) expect_sum(0, sizes[s], sum);
     }
     tally_context_destroy(context);

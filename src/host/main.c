@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally_host_programs FOLDER DTYPE...: writes the programs of the built-in ops of these dtypes in C, which become part of the library
+ * (cmake/host.cmake): a CPU's kernel, cpu_chunks, of each op, and the table tally_host_functions. It is made of the library's own objects,
+ * so that the specialiser (src/source.c) is the one that every device's programs come from.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+#ifdef TALLY_WITH_CUDA
+#include "../../backends/cuda/prebuilt.h"
+/* The core asks for it. */
+const tally_cuda_archive_head tally_cuda_archive = {.count = 0};
+#endif
+const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {{NULL}};
+
+const char *tally_kernel_source_host(const char *stem); /* embedded by the build */
+
+static const tally_backend host = {.name = "host", .kernel_source = tally_kernel_source_host};
+
+/* What the planner asks of a CPU, where there is nothing to refuse. */
+static const tally_device_info cpu = {.backend = "host",
+                                      .name = "host",
+                                      .device_class = TALLY_CLASS_CPU,
+                                      .compute_units = 1,
+                                      .max_group_items = 1,
+                                      .memory_bytes = UINT64_C(1) << 40,
+                                      .max_buffer_bytes = UINT64_C(1) << 40,
+                                      .has_f64 = 1,
+                                      .host_memory = 1};
+
+static void write_defaults(FILE *file, const tally_term *term) {
+    fprintf(file, "\n#define DEFAULTS {{%s", term->param_count ? "" : "0");
+    for (uint32_t i = 0; i < term->param_count; i++) fprintf(file, "%s%.17g", i ? ", " : "", term->params[i].value);
+    fprintf(file, "}}\n");
+}
+
+static tally_status write_program(FILE *file, tally_op op, tally_dtype in) {
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = TALLY_CHUNK_ITEMS};
+    tally_reduce_desc whole;
+    tally_spec spec;
+    char *text;
+    size_t bytes;
+    tally_status status = tally_spec_resolve(&cpu, NULL, &desc, &whole, &spec);
+    if (status) return status;
+    status = tally_source_create(&host, &spec, &text, &bytes);
+    if (!status) {
+        fputs(text, file);
+        write_defaults(file, &spec.terms[0]);
+        fprintf(file, "#define ENTRY tally_host_%s_%s\n%s", tally_op_name(op), tally_dtype_name(in),
+                tally_kernel_source_host("entry"));
+        free(text);
+    }
+    tally_spec_free(&spec);
+    return status;
+}
+
+static bool is_program(tally_op op, tally_dtype in) {
+    return tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) && tally_op_inputs(op) <= 2;
+}
+
+/* The build has a file for each op and dtype; ISO C wants something in it. */
+static tally_status write_file(FILE *file, tally_op op, tally_dtype in) {
+    if (is_program(op, in)) return write_program(file, op, in);
+    fprintf(file, "/* %s does not take %s. */\ntypedef int nothing;\n", tally_op_name(op), tally_dtype_name(in));
+    return TALLY_OK;
+}
+
+static void each_function(FILE *file, const tally_dtype *dtypes, int count, void (*write)(FILE *, tally_op, tally_dtype)) {
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (int d = 0; d < count; d++)
+            if (is_program(op, dtypes[d])) write(file, op, dtypes[d]);
+}
+
+static void write_declaration(FILE *file, tally_op op, tally_dtype in) {
+    fprintf(file, "size_t tally_host_%s_%s(const void *const *items, uint64_t n, void *result);\n", tally_op_name(op),
+            tally_dtype_name(in));
+}
+
+static void write_row(FILE *file, tally_op op, tally_dtype in) {
+    fprintf(file, "    [%d][%d] = tally_host_%s_%s,\n", (int)op, (int)in, tally_op_name(op), tally_dtype_name(in));
+}
+
+static void write_table(FILE *file, const tally_dtype *dtypes, int count) {
+    fprintf(file, "#include \"core.h\"\n\n");
+    each_function(file, dtypes, count, write_declaration);
+    fprintf(file, "\nconst tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {\n");
+    each_function(file, dtypes, count, write_row);
+    fprintf(file, "};\n");
+}
+
+/* Leaves a file as it is that has the text already, so that what is made of it need not be made again. */
+static tally_status keep(const char *folder, const char *name, const char *text, size_t bytes) {
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s.c", folder, name);
+    char *old = malloc(bytes + 1);
+    FILE *file = fopen(path, "rb");
+    const bool same = old && file && fread(old, 1, bytes + 1, file) == bytes && !memcmp(old, text, bytes);
+    if (file) fclose(file);
+    free(old);
+    if (same) return TALLY_OK;
+    file = fopen(path, "wb");
+    const bool written = file && fwrite(text, 1, bytes, file) == bytes;
+    if (!file || fclose(file) || !written) return tally_fail(TALLY_E_INTERNAL, "%s cannot be written", path);
+    return TALLY_OK;
+}
+
+/* The table (op: TALLY_OP_NONE), or a program. */
+static tally_status make_file(const char *folder, tally_op op, const tally_dtype *dtypes, int count) {
+    char *text, name[64] = "table";
+    size_t bytes;
+    tally_status status = TALLY_OK;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    fprintf(file, "/* Made by tally_host_programs. */\n");
+    if (op) {
+        snprintf(name, sizeof(name), "%s_%s", tally_op_name(op), tally_dtype_name(dtypes[0]));
+        status = write_file(file, op, dtypes[0]);
+    } else {
+        write_table(file, dtypes, count);
+    }
+    if (fclose(file) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
+    if (!status) status = keep(folder, name, text, bytes);
+    free(text);
+    return status;
+}
+
+static tally_status make(int count, char **arguments) {
+    tally_dtype dtypes[TALLY_DTYPE_END];
+    const int used = count - 2;
+    tally_status status = TALLY_OK;
+    if (used < 1 || used > TALLY_DTYPE_END) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER DTYPE...");
+    for (int d = 0; d < used && !status; d++) status = tally_dtype_from_name(arguments[2 + d], &dtypes[d]);
+    if (!status) status = make_file(arguments[1], TALLY_OP_NONE, dtypes, used);
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (int d = 0; d < used && !status; d++) status = make_file(arguments[1], op, &dtypes[d], 1);
+    return status;
+}
+
+int main(int count, char **arguments) {
+    const tally_status status = make(count, arguments);
+    if (status) fprintf(stderr, "tally_host_programs: %s\n", tally_last_error());
+    return status != TALLY_OK;
+}
