@@ -142,6 +142,19 @@ tally_status tally_variant_find(const char *name, const tally_device_info *devic
 /* Whether the device can run the spec's variant with its accumulator and group; E_UNSUPPORTED with the reason if not. */
 tally_status tally_variant_check(const tally_device_info *device, const tally_spec *spec);
 
+/* ---- scan_variants.c --------------------------------------------------------------------------------------------- */
+
+typedef struct tally_scan_variant {
+    tally_variant_info info;
+    unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
+    unsigned needs;   /* bit i: feature i */
+    bool one_launch;  /* else three: totals, tiles, items */
+    bool intervals;   /* each warp owns one: its order is not the canonical one */
+} tally_scan_variant;
+
+/* The row of that name; NULL and "auto" give the default. E_UNSUPPORTED where the context's device cannot run it; it has been probed. */
+tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
+
 /* ---- registry.c --------------------------------------------------------------------------------------------------- */
 
 const tally_backend *tally_backend_at(size_t index);
@@ -324,8 +337,11 @@ struct tally_spec {
     const tally_variant *variant;
     uint32_t group_items, factor;
     tally_tuning tuning;
-    unsigned features; /* of the device: tally_features */
+    unsigned features;              /* of the device: tally_features */
+    const tally_scan_variant *scan; /* NULL: a reduction */
+    unsigned scan_flags;            /* what its kernels are specialised for */
 };
+enum { TALLY_SCAN_IS_EXCLUSIVE = 1, TALLY_SCAN_IS_REVERSE = 2, TALLY_SCAN_IS_SEGMENTED = 4, TALLY_SCAN_HAS_INITIAL = 8 };
 
 /* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device and its own tunings (NULL: none). */
 tally_status tally_spec_resolve(const tally_device_info *device, const tally_tunings *tunings, const tally_reduce_desc *given,
@@ -346,6 +362,9 @@ bool tally_spec_exact(const tally_spec *spec);
 
 /* The whole source text, to be freed with free(). Errors: E_MEMORY, E_INTERNAL for a stem that the backend lacks. */
 tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes);
+
+/* For the tests of the look-back: scans' programs made from now on hold every fifth group back. */
+extern bool tally_scan_holds_back;
 
 /* Prelude and stem alone, for kernels that reduce nothing; to be freed with free(). E_UNSUPPORTED where the backend lacks the stem. */
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text);
@@ -369,10 +388,28 @@ extern const tally_feature tally_features[];
 /* Finds the context's features. Called with the context's lock held. */
 void tally_find_features(tally_context *context);
 
+/* Self-test and features, once for a context, before anything is compiled for it. */
+tally_status tally_context_probe(tally_context *context);
+
 /* A program that the caller closes: prebuilt, or compiled. */
 tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **program);
 /* The program for a spec: from memory, prebuilt, from disk, or compiled. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **program);
+
+/* ---- scan_plan.c, scan.c ------------------------------------------------------------------------------------------- */
+
+/* A plan's, of a scan. */
+typedef struct tally_scan_state {
+    const tally_scan_variant *variant; /* NULL: the plan is a reduction's */
+    tally_segments segments;
+    unsigned char initial[16]; /* an item */
+    uint64_t capacity;         /* tiles, or intervals, that the workspace is for */
+    uint64_t done;             /* items since the last tally_scan: where tally_scan_next goes on */
+    uint32_t turn;             /* which of two carries the next call writes */
+    void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
+    tally_buffer *words, *values; /* src/scanning.h */
+    tally_buffer *heads;          /* flags made of offsets */
+} tally_scan_state;
 
 /* ---- plan.c, reduce.c ---------------------------------------------------------------------------------------------------------- */
 
@@ -389,6 +426,7 @@ struct tally_plan {
     tally_buffer *slices; /* an accumulator for each slice; NULL: there are none */
     void *host;           /* TALLY_STAGE_HOST: the partials */
     void *params;         /* the kernels' PARAMS */
+    tally_scan_state scan;
 };
 
 /* Groups and chunks per group (of the canonical shapes) for n items. */
@@ -397,6 +435,21 @@ typedef struct tally_geometry {
 } tally_geometry;
 
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n);
+tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n);
+uint64_t tally_scan_depth(const tally_plan *plan, uint64_t n);
+uint64_t tally_scan_workspace_bytes(const tally_plan *plan);
+/* What a scan's plan holds besides what all do. */
+void tally_scan_close(tally_plan *plan);
+
+/* Items of a buffer, in bytes. Overlap is seen within one memory object, and between host memory that was wrapped twice. */
+typedef struct tally_extent {
+    const tally_buffer *buffer;
+    uint64_t begin, bytes;
+} tally_extent;
+bool tally_extents_overlap(const tally_backend *backend, const tally_extent *a, const tally_extent *b);
+bool tally_extents_same(const tally_backend *backend, const tally_extent *a, const tally_extent *b);
+tally_status tally_check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument);
 
 /* What the groups of tally_partials leave: a partial each; the result, by the only group there is; a partial each and, by the last of them
  * that is done, the result. The kernels' argument `last`. */

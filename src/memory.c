@@ -133,6 +133,38 @@ tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uin
     return queue->context->backend->copy_out(queue->handle, from->mem, offset, to, bytes);
 }
 
+/* ---- ranges --------------------------------------------------------------------------------------------------------- */
+
+tally_status tally_check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument) {
+    const uint64_t items = buffer->bytes / bytes;
+    if (offset > items || n > items - offset)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
+                          (unsigned long long)offset, argument, (unsigned long long)items);
+    return TALLY_OK;
+}
+
+/* Whether the two lie in one memory, in which *distance is how far b begins after a. */
+static bool share_memory(const tally_backend *backend, const tally_extent *a, const tally_extent *b, int64_t *distance) {
+    *distance = (int64_t)(b->begin - a->begin);
+    if (a->buffer->host && b->buffer->host)
+        *distance += (int64_t)((uintptr_t)b->buffer->host - (uintptr_t)a->buffer->host);
+    else if (a->buffer != b->buffer && backend->mem_pointer(a->buffer->mem) != backend->mem_pointer(b->buffer->mem))
+        return false;
+    return true;
+}
+
+bool tally_extents_overlap(const tally_backend *backend, const tally_extent *a, const tally_extent *b) {
+    int64_t distance;
+    if (!a->bytes || !b->bytes || !share_memory(backend, a, b, &distance)) return false;
+    return distance < 0 ? (uint64_t)-distance < b->bytes : (uint64_t)distance < a->bytes;
+}
+
+bool tally_extents_same(const tally_backend *backend, const tally_extent *a, const tally_extent *b) {
+    int64_t distance;
+    return share_memory(backend, a, b, &distance) && distance == 0;
+}
+
 /* ---- time --------------------------------------------------------------------------------------------------------- */
 
 static tally_status check_event(const tally_event *event, const tally_context *context, const char *call) {

@@ -103,6 +103,7 @@ static uint64_t log2_ceil(uint64_t n) {
 
 uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n) {
     if (!plan || plan->tag != TALLY_TAG_PLAN) return 0;
+    if (plan->scan.variant) return tally_scan_depth(plan, n);
     const tally_variant *variant = plan->spec.variant;
     if (variant->info.canonical) return TALLY_ROWS + log2_ceil(TALLY_LANES) + log2_ceil(ceil_div(n, TALLY_CHUNK_ITEMS));
     const uint64_t groups = tally_plan_geometry(plan, n).groups;
@@ -175,6 +176,7 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
 void tally_plan_destroy(tally_plan *plan) {
     if (!plan || plan->tag != TALLY_TAG_PLAN) return;
     tally_context *context = plan->context;
+    if (plan->scan.variant) tally_scan_close(plan);
     tally_buffer_destroy(plan->workspace);
     tally_buffer_destroy(plan->slices);
     free(plan->host);
@@ -243,10 +245,12 @@ tally_status tally_plan_set_param(tally_plan *plan, const char *name, double val
 }
 
 const char *tally_plan_variant(const tally_plan *plan) {
-    return plan && plan->tag == TALLY_TAG_PLAN ? plan->spec.variant->info.name : NULL;
+    if (!plan || plan->tag != TALLY_TAG_PLAN) return NULL;
+    return plan->scan.variant ? plan->scan.variant->info.name : plan->spec.variant->info.name;
 }
 
 uint64_t tally_plan_workspace_bytes(const tally_plan *plan) {
     if (!plan || plan->tag != TALLY_TAG_PLAN) return 0;
+    if (plan->scan.variant) return tally_scan_workspace_bytes(plan);
     return plan->workspace->bytes + (plan->slices ? plan->slices->bytes : 0);
 }

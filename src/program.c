@@ -76,18 +76,28 @@ static tally_status find(tally_context *context, const char *source, size_t byte
     return TALLY_OK;
 }
 
+/* A device that computes otherwise is refused before anything is compiled for it. Called with the lock held. */
+static tally_status probe(tally_context *context) {
+    if (context->probed) return TALLY_OK;
+    const tally_status status = tally_probe(context);
+    if (!status) tally_find_features(context);
+    context->probed = !status;
+    return status;
+}
+
+tally_status tally_context_probe(tally_context *context) {
+    pthread_mutex_lock(&context->lock);
+    const tally_status status = probe(context);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
 /* The lock is held while compiling: two threads that want the same program get one compilation. */
 tally_status tally_program_get(tally_context *context, const tally_spec *spec, void **out) {
     char *source = NULL;
     size_t bytes = 0;
-    tally_status status = TALLY_OK;
     pthread_mutex_lock(&context->lock);
-    if (!context->probed) {
-        /* A device that computes otherwise is refused before anything is compiled for it. */
-        status = tally_probe(context);
-        if (!status) tally_find_features(context);
-        context->probed = !status;
-    }
+    tally_status status = probe(context);
     tally_spec specific = *spec;
     specific.features = context->features;
     if (!status) status = tally_source_create(context->backend, &specific, &source, &bytes);

@@ -112,40 +112,22 @@ static const char *input_name(const tally_plan *plan, uint32_t k) {
     return plan->spec.inputs == 1 ? "in" : names[k];
 }
 
-static tally_status check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *argument) {
-    const uint64_t items = buffer->bytes / bytes;
-    if (offset > items || n > items - offset)
-        return tally_fail(TALLY_E_ARGUMENT, CALL ": %llu items at offset %llu: %s holds %llu", (unsigned long long)n,
-                          (unsigned long long)offset, argument, (unsigned long long)items);
-    return TALLY_OK;
-}
-
-/* Overlap is seen within one memory object, and between host memory that was wrapped twice. */
-static tally_status check_overlap(const tally_plan *plan, const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes,
-                                  const tally_buffer *out, uint64_t out_begin, const char *argument) {
-    const tally_backend *backend = plan->context->backend;
-    if (in->host && out->host) {
-        in_begin += (uintptr_t)in->host;
-        out_begin += (uintptr_t)out->host;
-    } else if (in != out && backend->mem_pointer(in->mem) != backend->mem_pointer(out->mem)) {
-        return TALLY_OK;
-    }
-    if (!in_bytes || in_begin + in_bytes <= out_begin || out_begin + plan->spec.result.bytes <= in_begin) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, CALL ": %s and out overlap", argument);
-}
-
 static tally_status check_input(const tally_plan *plan, const tally_buffer *in, uint64_t offset, uint64_t n,
                                 const tally_buffer *out, uint64_t out_offset, const char *name) {
     const uint64_t bytes = tally_dtype_bytes(plan->spec.in);
     tally_status status = tally_check_buffer(in, plan->context, CALL, name);
-    if (!status) status = check_range(in, offset, n, bytes, name);
-    if (!status) status = check_overlap(plan, in, offset * bytes, n * bytes, out, out_offset * plan->spec.result.bytes, name);
-    return status;
+    if (!status) status = tally_check_range(in, offset, n, bytes, CALL, name);
+    if (status) return status;
+    const uint64_t result = plan->spec.result.bytes;
+    const tally_extent from = {in, offset * bytes, n * bytes}, to = {out, out_offset * result, result};
+    if (!tally_extents_overlap(plan->context->backend, &from, &to)) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, CALL ": %s and out overlap", name);
 }
 
 tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
                                  const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset) {
     tally_status status = tally_check_plan(plan, CALL);
+    if (!status && plan->scan.variant) status = tally_fail(TALLY_E_ARGUMENT, CALL ": plan is a scan's");
     if (!status) status = tally_check_queue(queue, plan->context, CALL);
     if (!status) status = tally_check_pointer(in, CALL, "in");
     if (!status) status = tally_check_buffer(out, plan->context, CALL, "out");
@@ -155,7 +137,7 @@ tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tal
         status = check_input(plan, in[k], source.offset[k], n, out, out_offset, input_name(plan, k));
         if (!status) source.mem[k] = in[k]->mem;
     }
-    if (!status) status = check_range(out, out_offset, 1, plan->spec.result.bytes, "out");
+    if (!status) status = tally_check_range(out, out_offset, 1, plan->spec.result.bytes, CALL, "out");
     if (!status && n > plan->max_n)
         status = tally_fail(TALLY_E_ARGUMENT, CALL ": n is %llu: the plan's max_n is %llu", (unsigned long long)n,
                             (unsigned long long)plan->max_n);

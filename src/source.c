@@ -17,6 +17,8 @@ const char *tally_kernel_source_core(const char *stem); /* src/arithmetic.h, src
 
 static const char *const input_names[TALLY_MAX_INPUTS] = {"x", "y", "z", "w"};
 
+bool tally_scan_holds_back;
+
 #define FOR_TERMS(spec, t) for (uint32_t t = 0; t < (spec)->term_count; t++)
 
 static bool is_float(tally_dtype value) {
@@ -49,7 +51,7 @@ static void write_items(FILE *file, const tally_spec *spec) {
 }
 
 /* Where they are, as the kernels are told and as they pass it on. */
-static void write_source(FILE *file, const tally_spec *spec) {
+static void write_inputs(FILE *file, const tally_spec *spec) {
     fprintf(file, "typedef struct {\n");
     each_input(file, spec, "    GLOBAL const ITEM *$;\n");
     fprintf(file, "    PARAMS p;\n} SOURCE;\n#define SOURCE_ARGS ");
@@ -367,13 +369,23 @@ static bool takes_long(const tally_spec *spec) {
     return spec->term_count > 1 || first->field_count || strchr(first->combine, '(');
 }
 
+static void write_scan(FILE *file, unsigned flags) {
+    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
+        if (flags & 1u << i) fprintf(file, "#define %s 1\n", names[i]);
+    if (tally_scan_holds_back) fprintf(file, "#define HOLD_BACK 1\n#define SPINS 32\n");
+}
+
 static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(spec, t) fprintf(file, " %s", spec->terms[t].name);
     fprintf(file, " of %s */\n", tally_dtype_name(spec->in));
     fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n#define FACTOR %u\n", spec->group_items, spec->acc.bytes,
             spec->factor);
-    if (spec->variant->shape == TALLY_SHAPE_CHUNKS) fprintf(file, "#define FLIGHT_LOADS %u\n", spec->tuning.loads);
+    if (spec->scan)
+        write_scan(file, spec->scan_flags);
+    else if (spec->variant->shape == TALLY_SHAPE_CHUNKS)
+        fprintf(file, "#define FLIGHT_LOADS %u\n", spec->tuning.loads);
     fprintf(file, "#define ALONE %d\n#define TOGETHER %d\n", TALLY_LAST_ALONE, TALLY_LAST_TOGETHER);
     fprintf(file, "#define LANES %d\n#define ROWS %d\n#define CHUNK_ITEMS %d\n", TALLY_LANES, TALLY_ROWS, TALLY_CHUNK_ITEMS);
     const tally_term *first = &spec->terms[0];
@@ -404,36 +416,63 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     write_function(file, spec, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
     write_bytes_sum(file, spec);
     write_lane_arrays(file, spec);
-    write_source(file, spec);
+    write_inputs(file, spec);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
 }
 
-tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes) {
-    const char *stems[] = {"prelude", "finish", spec->variant->ladder ? "ladder" : NULL, spec->variant->info.stem};
-    const char *kernels = backend->kernel_source(spec->variant->info.stem);
-    FILE *file = open_memstream(text, bytes);
-    if (!file) return tally_fail(TALLY_E_MEMORY, "tally_source_create: out of memory");
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(stems); i++) {
-        if (!stems[i]) continue;
-        const char *source = backend->kernel_source(stems[i]);
-        if (!source) {
-            fclose(file);
-            free(*text);
-            *text = NULL;
-            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", spec->variant->info.name,
-                              backend->name, stems[i]);
-        }
-        fputs(source, file);
-        if (i == 0) write_spec(file, spec, kernels ? kernels : "");
+#define MOST_STEMS 6
+
+/* The texts after the prelude, and whose they are: the core's or the backend's. */
+static size_t list_stems(const tally_spec *spec, const char *stems[MOST_STEMS], bool core[MOST_STEMS]) {
+    size_t count = 0;
+#define ADD(stem, is_core) (stems[count] = stem, core[count++] = is_core)
+    if (!spec->scan) {
+        ADD("finish", false);
+        if (spec->variant->ladder) ADD("ladder", false);
+        ADD(spec->variant->info.stem, false);
+        return count;
     }
-    const bool failed = ferror(file);
-    if (fclose(file) || failed) {
-        free(*text);
-        *text = NULL;
-        return tally_fail(TALLY_E_MEMORY, "tally_source_create: out of memory");
+    ADD("scanning", true);
+    if (spec->group_items > 1) {
+        ADD("scan", false);
+        ADD("scan_groups", true);
+    }
+    if (spec->scan->one_launch) ADD("look_back", true);
+    ADD(spec->scan->info.stem, false);
+#undef ADD
+    return count;
+}
+
+static tally_status write_source(FILE *file, const tally_backend *backend, const tally_spec *spec) {
+    const char *stems[MOST_STEMS], *name = spec->scan ? spec->scan->info.name : spec->variant->info.name;
+    bool core[MOST_STEMS];
+    const size_t count = list_stems(spec, stems, core);
+    const char *prelude = backend->kernel_source("prelude"), *kernels = backend->kernel_source(stems[count - 1]);
+    if (!prelude || !kernels)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", name, backend->name,
+                          prelude ? stems[count - 1] : "prelude");
+    fputs(prelude, file);
+    write_spec(file, spec, kernels);
+    for (size_t i = 0; i < count; i++) {
+        const char *source = core[i] ? tally_kernel_source_core(stems[i]) : backend->kernel_source(stems[i]);
+        if (!source)
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", name, backend->name, stems[i]);
+        fputs(source, file);
     }
     return TALLY_OK;
+}
+
+tally_status tally_source_create(const tally_backend *backend, const tally_spec *spec, char **text, size_t *bytes) {
+    FILE *file = open_memstream(text, bytes);
+    if (!file) return tally_fail(TALLY_E_MEMORY, "tally_source_create: out of memory");
+    tally_status status = write_source(file, backend, spec);
+    const bool failed = ferror(file);
+    if (fclose(file) || failed) status = tally_fail(TALLY_E_MEMORY, "tally_source_create: out of memory");
+    if (!status) return TALLY_OK;
+    free(*text);
+    *text = NULL;
+    return status;
 }
 
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text) {

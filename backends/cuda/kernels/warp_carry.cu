@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warp_carry: a scan in three launches, as the first lecture document has it: each warp owns an interval, which it scans 32 items at a time, carrying
+ * the sum; the carries are scanned in the same way, and added.
+ *
+ * Computes n values. How: `run` items an interval, a multiple of 32. The order depends on the number of warps. In place.
+ * Needs: nothing but shuffles.
+ * Why: the step between a scan in sequence and one at memory speed: it is in place, and a group waits for no other.
+ */
+
+/* Item k of the sequence; of any number beyond the last, some item. */
+INLINE SCAN item_value(const CALL *c, u64 k) {
+    const u64 at = k < c->n ? k : c->n - 1;
+    ITEM_CELL cell;
+    cell.item[0] = c->in.x[PLACE(at, c->n)];
+#ifdef SEGMENTED
+    cell.begins = begins_at(c, at);
+#endif
+    return cell_item(c, &cell, at, 0);
+}
+
+/* `a` becomes what the interval's items up to this one come to; `carry` that of the 32 of this step and those before, if `has` says there are any. */
+#define STEP(a)                                                                                                                \
+    SCAN_ACROSS(a)                                                                                                             \
+    a = scan_join(has, carry, a);                                                                                              \
+    FROM_LAST(carry, a)                                                                                                        \
+    has = 1;
+
+/* The intervals' totals. */
+KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
+    SHARED TILE_SHARED shared;
+    SCAN_OPEN(c)
+    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run;
+    SCAN carry = item_value(&c, begin);
+    u32 has = 0;
+    for (u64 i = 0; i < run; i += WIDTH) {
+        SCAN a = item_value(&c, begin + i + t);
+        STEP(a)
+    }
+    if (t == 0) values[TILE_TOTAL(warp)] = carry;
+    (void)shared;
+}
+
+/* By one warp: the scan of the totals, in the same way. */
+KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
+    SHARED TILE_SHARED shared;
+    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u64 warps = (n + run - 1) / run;
+    SCAN carry = values[CARRY_FROM(flow)];
+    u32 has = CONTINUES(flow);
+    if (item == 0 && has) values[TILE_PREFIX(0)] = carry;
+    for (u64 warp = t; warp < (warps + WIDTH - 1) / WIDTH * WIDTH; warp += WIDTH) {
+        SCAN a = values[TILE_TOTAL(warp < warps ? warp : 0)];
+        STEP(a)
+        if (item < WIDTH && warp < warps) values[TILE_PREFIX(warp + 1)] = a;
+    }
+    (void)shared;
+}
+
+/* The intervals again, each with what is before it. */
+KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
+    SHARED TILE_SHARED shared;
+    SCAN_OPEN(c)
+    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, end = begin + run < n ? begin + run : n;
+    const u32 has_before = begin < n && (warp > 0 || CONTINUES(flow));
+    const SCAN before = values[TILE_PREFIX(has_before ? warp : 0)];
+    SCAN carry = item_value(&c, begin);
+    u32 has = 0;
+    for (u64 i = 0; i < run; i += WIDTH) {
+        const u64 k = begin + i + t;
+        SCAN a = item_value(&c, k);
+        const SCAN left_carry = carry;
+        const u32 has_left = has;
+        STEP(a)
+        const SCAN with = scan_join(has_before, before, a);
+#ifdef EXCLUSIVE
+        SCAN left;
+        FROM_LEFT(left, a)
+        if (t == 0) left = left_carry;
+        const u32 some = t > 0 || has_left;
+        if (some) left = scan_join(has_before, before, left);
+        if (!some && has_before) left = before;
+#ifdef SEGMENTED
+        const u32 first = k < end && begins_at(&c, k);
+#else
+        const u32 first = 0;
+#endif
+        if (k < end) c.out[PLACE(k, n)] = first || !(some || has_before) ? scan_first(&c) : scan_result(&c, left, base + k);
+#else
+        if (k < end) c.out[PLACE(k, n)] = scan_result(&c, with, base + k + 1);
+        (void)left_carry;
+        (void)has_left;
+#endif
+        if (k == n - 1) values[CARRY_TO(flow)] = with;
+    }
+    (void)shared;
+}

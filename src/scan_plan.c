@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The planner of scans: what is compiled, how much workspace. The launches are in scan.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+#define CALL "tally_scan_plan_create"
+#define CPU_UNIT_GROUPS 4 /* groups for each core: what one of them leaves undone another takes */
+#define UNIT_INTERVAL_GROUPS 8
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* ---- geometry --------------------------------------------------------------------------------------------------------- */
+
+tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n) {
+    const tally_scan_variant *variant = plan->scan.variant;
+    const uint64_t units = plan->context->info.compute_units, tiles = ceil_div(n, TALLY_TILE_ITEMS);
+    if (variant->intervals) {
+        const uint64_t warps = UNIT_INTERVAL_GROUPS * units * (plan->spec.group_items / TALLY_SCAN_WIDTH);
+        const uint64_t run = ceil_div(ceil_div(n, warps), TALLY_SCAN_WIDTH) * TALLY_SCAN_WIDTH;
+        return (tally_geometry){.groups = ceil_div(n, run * (plan->spec.group_items / TALLY_SCAN_WIDTH)), .run = run};
+    }
+    if (plan->spec.group_items > 1) return (tally_geometry){.groups = tiles, .run = 1};
+    const uint64_t run = ceil_div(tiles, CPU_UNIT_GROUPS * units);
+    return (tally_geometry){.groups = ceil_div(tiles, run), .run = run};
+}
+
+uint64_t tally_scan_depth(const tally_plan *plan, uint64_t n) {
+    const uint64_t levels = 3 * 5;
+    if (!plan->scan.variant->intervals) return TALLY_CELL_ITEMS - 1 + levels + 4 + ceil_div(n, TALLY_SCAN_BLOCK);
+    const tally_geometry geometry = tally_scan_geometry(plan, n ? n : 1);
+    return ceil_div(geometry.run, TALLY_SCAN_WIDTH) + ceil_div(ceil_div(n, geometry.run), TALLY_SCAN_WIDTH) + levels;
+}
+
+/* ---- the descriptor ----------------------------------------------------------------------------------------------------- */
+
+static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *desc) {
+    tally_status status = tally_check_pointer(given, CALL, "desc");
+    if (status) return status;
+    if (given->size < offsetof(tally_scan_desc, out) || given->size > sizeof(*given))
+        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.size is %zu: sizeof(tally_scan_desc) is %zu", given->size,
+                          sizeof(*given));
+    *desc = (tally_scan_desc){0};
+    memcpy(desc, given, given->size);
+    if (desc->flags & ~(uint32_t)(TALLY_EXCLUSIVE | TALLY_REVERSE))
+        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.flags is %#x: there are TALLY_EXCLUSIVE and TALLY_REVERSE",
+                          desc->flags);
+    if ((unsigned)desc->segments > TALLY_SEGMENTS_OFFSETS)
+        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.segments is %d: no such way", (int)desc->segments);
+    if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))
+        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.initial is for exclusive scans");
+    if (desc->segments == TALLY_SEGMENTS_OFFSETS && !desc->max_n)
+        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.max_n is 0: a scan by offsets takes a byte of memory for each item");
+    return TALLY_OK;
+}
+
+/* What a reduction of the same items by the same op is: types, rows, layouts. Its texts begin with its own call's name. */
+static tally_status resolve(const tally_context *context, const tally_scan_desc *desc, uint64_t *max_n, tally_spec *spec) {
+    const tally_reduce_desc as = {.size = sizeof(as),
+                                  .op = desc->op,
+                                  .in = desc->in,
+                                  .out = desc->out,
+                                  .max_n = desc->max_n,
+                                  .acc = desc->acc,
+                                  .accuracy = desc->accuracy,
+                                  .custom = desc->custom};
+    tally_reduce_desc whole;
+    const tally_status status = tally_spec_resolve(&context->info, NULL, &as, &whole, spec);
+    if (status) {
+        const char *rest = strchr(tally_last_error(), ':');
+        char text[512] = "";
+        if (rest) strncat(text, rest, sizeof(text) - 1);
+        return tally_fail(status, CALL "%s", text);
+    }
+    *max_n = whole.max_n;
+    return TALLY_OK;
+}
+
+static tally_status check(const tally_scan_desc *desc, const tally_spec *spec) {
+    const tally_op_row *row = desc->custom ? NULL : tally_op_row_for(desc->op, desc->in, desc->accuracy);
+    if (spec->inputs > 1)
+        return tally_fail(TALLY_E_UNSUPPORTED, CALL ": %s has %u inputs: a scan has one", spec->terms[0].name, spec->inputs);
+    if (desc->initial && row && row->gives == TALLY_GIVES_INDEX)
+        return tally_fail(TALLY_E_UNSUPPORTED, CALL ": %s gives an index: desc.initial has none", row->name);
+    return TALLY_OK;
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------------------------------- */
+
+static tally_status open_kernels(tally_plan *plan) {
+    const tally_backend *backend = plan->context->backend;
+    void *device = plan->context->device, *program;
+    tally_scan_state *scan = &plan->scan;
+    tally_status status = tally_program_get(plan->context, &plan->spec, &program);
+    if (!status) status = backend->kernel_create(device, program, "tally_scan_items", &scan->items_kernel);
+    if (!scan->variant->one_launch) {
+        if (!status) status = backend->kernel_create(device, program, "tally_scan_totals", &scan->totals_kernel);
+        if (!status) status = backend->kernel_create(device, program, "tally_scan_tiles", &scan->tiles_kernel);
+    }
+    if (scan->segments != TALLY_SEGMENTS_OFFSETS) return status;
+    if (!status) status = tally_program_of_stem(plan->context, "heads", plan->spec.group_items, &program);
+    if (!status) status = backend->kernel_create(device, program, "tally_heads_clear", &scan->clear_kernel);
+    if (!status) status = backend->kernel_create(device, program, "tally_heads_set", &scan->set_kernel);
+    return status;
+}
+
+/* A SCAN: the accumulator, of segments with a count of 8 bytes behind it. */
+static uint64_t scan_bytes(const tally_plan *plan) {
+    const tally_layout *acc = &plan->spec.acc;
+    return plan->scan.segments ? (acc->bytes + 7) / 8 * 8 + 8 : acc->bytes;
+}
+
+/* The words that tell what is published are 0 before the first call. */
+static tally_status clear_words(tally_plan *plan) {
+    const tally_backend *backend = plan->context->backend;
+    const uint64_t bytes = plan->scan.words->bytes;
+    void *queue = NULL, *zeros = calloc(1, bytes);
+    tally_status status = zeros ? TALLY_OK : tally_fail(TALLY_E_MEMORY, CALL ": out of memory");
+    if (!status) status = backend->queue_open(plan->context->device, 0, NULL, &queue);
+    if (!status) {
+        status = backend->copy_in(queue, plan->scan.words->mem, 0, zeros, bytes);
+        const tally_status waited = backend->queue_wait(queue);
+        if (!status) status = waited;
+        backend->queue_close(plan->context->device, queue);
+    }
+    free(zeros);
+    return status;
+}
+
+static tally_status open_memory(tally_plan *plan) {
+    tally_context *context = plan->context;
+    tally_scan_state *scan = &plan->scan;
+    const uint64_t blocks = ceil_div(scan->capacity, TALLY_SCAN_WIDTH);
+    const uint64_t words = scan->variant->one_launch ? 1 + scan->capacity + blocks : 1;
+    const uint64_t values = 3 + 2 * scan->capacity + 2 * blocks;
+    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, words * sizeof(uint64_t), &scan->words);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes(plan), &scan->values);
+    if (!status && scan->segments == TALLY_SEGMENTS_OFFSETS)
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->max_n, &scan->heads);
+    if (!status && scan->variant->one_launch) status = clear_words(plan);
+    return status;
+}
+
+/* Tiles, or intervals. */
+static uint64_t capacity_of(const tally_plan *plan) {
+    const uint64_t tiles = ceil_div(plan->max_n, TALLY_TILE_ITEMS);
+    const uint64_t warps =
+        (uint64_t)UNIT_INTERVAL_GROUPS * plan->context->info.compute_units * (plan->spec.group_items / TALLY_SCAN_WIDTH);
+    const uint64_t least = plan->scan.variant->intervals ? warps + plan->spec.group_items / TALLY_SCAN_WIDTH : 1;
+    return tiles > least ? tiles : least;
+}
+
+tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *given, tally_plan **out) {
+    if (out) *out = NULL;
+    tally_scan_desc desc;
+    const tally_scan_variant *variant = NULL;
+    uint64_t max_n = 0;
+    tally_spec spec;
+    tally_status status = tally_check_context(context, CALL);
+    if (!status) status = tally_check_pointer(out, CALL, "out");
+    if (!status) status = copy_desc(given, &desc);
+    if (!status) status = tally_context_probe(context);
+    if (!status) status = tally_scan_variant_find(desc.variant, context, &variant);
+    if (!status) status = resolve(context, &desc, &max_n, &spec);
+    if (status) return status;
+    status = check(&desc, &spec);
+    tally_plan *plan = status ? NULL : calloc(1, sizeof(*plan));
+    if (!status && !plan) status = tally_fail(TALLY_E_MEMORY, CALL ": out of memory");
+    if (status) return tally_spec_free(&spec), status;
+    spec.group_items = variant->info.group_items;
+    spec.scan = variant;
+    spec.scan_flags = (desc.flags & TALLY_EXCLUSIVE ? TALLY_SCAN_IS_EXCLUSIVE : 0) |
+                      (desc.flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0) | (desc.segments ? TALLY_SCAN_IS_SEGMENTED : 0) |
+                      (desc.initial ? TALLY_SCAN_HAS_INITIAL : 0);
+    *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
+                         .context = context,
+                         .spec = spec,
+                         .max_n = max_n,
+                         .scan = {.variant = variant, .segments = desc.segments}};
+    tally_context_retain(context);
+    if (desc.initial) memcpy(plan->scan.initial, desc.initial, tally_dtype_bytes(desc.in));
+    plan->scan.capacity = capacity_of(plan);
+    plan->params = malloc(spec.param.bytes);
+    if (plan->params)
+        tally_spec_pack_params(&spec, plan->params);
+    else
+        status = tally_fail(TALLY_E_MEMORY, CALL ": out of memory");
+    if (!status) status = open_kernels(plan);
+    if (!status) status = open_memory(plan);
+    if (status)
+        tally_plan_destroy(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+void tally_scan_close(tally_plan *plan) {
+    tally_scan_state *scan = &plan->scan;
+    void *const kernels[] = {scan->items_kernel, scan->totals_kernel, scan->tiles_kernel, scan->clear_kernel, scan->set_kernel};
+    tally_buffer_destroy(scan->words);
+    tally_buffer_destroy(scan->values);
+    tally_buffer_destroy(scan->heads);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++)
+        if (kernels[i]) plan->context->backend->kernel_close(plan->context->device, kernels[i]);
+}
+
+uint64_t tally_scan_workspace_bytes(const tally_plan *plan) {
+    const tally_scan_state *scan = &plan->scan;
+    return scan->words->bytes + scan->values->bytes + (scan->heads ? scan->heads->bytes : 0);
+}
