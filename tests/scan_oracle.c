@@ -32,8 +32,10 @@ static uint64_t index_of(const scan *s, uint64_t i) {
     return s->form->reverse ? s->n - 1 - i : i;
 }
 
+/* In reverse a segment begins at its highest item, whose next higher one is another's lowest. */
 static int begins_at(const scan *s, uint64_t i) {
-    return s->form->flags && s->form->flags[index_of(s, i)] != 0;
+    if (!s->form->flags) return 0;
+    return s->form->reverse ? i > 0 && s->form->flags[index_of(s, i - 1)] != 0 : s->form->flags[i] != 0;
 }
 
 static void load(const scan *s, uint64_t i, node *to) {
@@ -179,16 +181,10 @@ void scan_oracle(const scan_op *op, const scan_form *form, const void *items, ui
     free(b);
 }
 
-void scan_oracle_flags(int reverse, const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags) {
+void scan_oracle_flags(const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags) {
     memset(flags, 0, (size_t)n);
-    for (uint64_t k = 0; k < count; k++) {
-        const uint64_t lowest = offsets[k];
-        if (lowest >= n) continue;
-        if (!reverse)
-            flags[lowest] = 1;
-        else if (lowest > 0) /* the segment below ends here; the highest segment begins at the last item, which needs no flag */
-            flags[lowest - 1] = 1;
-    }
+    for (uint64_t k = 0; k < count; k++)
+        if (offsets[k] < n) flags[offsets[k]] = 1;
 }
 
 /* ---- the library's operators ------------------------------------------------------------------------------------------------ */

@@ -22,7 +22,7 @@ typedef struct scan_op {
 typedef struct scan_form {
     int exclusive, reverse;
     const void *initial;  /* an item; NULL: none */
-    const uint8_t *flags; /* nonzero where, in the order in which the items are taken, a segment begins; NULL: one segment */
+    const uint8_t *flags; /* nonzero at each segment's lowest item, of reverse scans too; NULL: one segment */
 } scan_form;
 
 /* The n values. */
@@ -31,7 +31,7 @@ void scan_oracle(const scan_op *op, const scan_form *form, const void *items, ui
 /* One of the library's operators; `what` must outlive it. */
 scan_op scan_oracle_op(const oracle_case *what);
 
-/* The flags of segments whose lowest items are at these offsets, in any order. In a reverse scan a segment begins at its highest item. */
-void scan_oracle_flags(int reverse, const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags);
+/* The flags of segments whose lowest items are at these offsets, in any order. */
+void scan_oracle_flags(const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags);
 
 #endif

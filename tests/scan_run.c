@@ -202,7 +202,7 @@ void scan_run_expect(scan_run *r, const scan_given *g) {
     unsigned char *expected = must_alloc(bytes), *got = must_alloc(bytes), *again = must_alloc(bytes);
     uint8_t *flags = must_alloc(g->n);
     const int is_reverse = (r->desc.flags & TALLY_REVERSE) != 0;
-    if (g->offsets) scan_oracle_flags(is_reverse, g->offsets, g->count, g->n, flags);
+    if (g->offsets) scan_oracle_flags(g->offsets, g->count, g->n, flags);
     const scan_form form = {.exclusive = (r->desc.flags & TALLY_EXCLUSIVE) != 0,
                             .reverse = is_reverse,
                             .initial = r->desc.initial,

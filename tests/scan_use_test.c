@@ -194,7 +194,7 @@ static void test_result(void **state) {
     assert_true(tally_plan_result(plan, 0, &result) && result.dtype == TALLY_I16 && result.offset == 0);
     assert_true(tally_plan_result(plan, 1, &result) && result.dtype == TALLY_I16 && result.offset == 2);
     assert_false(tally_plan_result(plan, 2, &result));
-    assert_true(tally_plan_depth(plan, 100000) <= 22);
+    assert_true(tally_plan_depth(plan, 100000) <= 22 + 1);
     assert_true(tally_plan_depth(plan, 10 * BLOCK) <= 22 + 10);
     tally_plan_destroy(plan);
 }
@@ -211,7 +211,7 @@ static void test_refused(void **state) {
         {{.op = TALLY_ALLCLOSE, .in = TALLY_F32}, TALLY_E_UNSUPPORTED},
         {{.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree"}, TALLY_E_ARGUMENT}, /* a reduction's */
         {{.op = TALLY_SUM, .in = TALLY_F32, .initial = &initial}, TALLY_E_ARGUMENT},
-        {{.op = TALLY_ARGMAX, .in = TALLY_F32, .flags = TALLY_EXCLUSIVE, .initial = &initial}, TALLY_E_ARGUMENT},
+        {{.op = TALLY_ARGMAX, .in = TALLY_F32, .flags = TALLY_EXCLUSIVE, .initial = &initial}, TALLY_E_UNSUPPORTED},
     };
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(refused); i++) {
         tally_scan_desc desc = refused[i].desc;

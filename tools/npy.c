@@ -126,11 +126,12 @@ static bool parse_descr(parser *p, npy_header *header) {
     return header->dtype != TALLY_DTYPE_DEFAULT || unsupported(p, descr);
 }
 
-static bool parse_order(parser *p) {
+static bool parse_order(parser *p, npy_header *header) {
     peek(p);
     const size_t left = (size_t)(p->end - p->at);
     const size_t word = left >= 4 && memcmp(p->at, "True", 4) == 0 ? 4 : left >= 5 && memcmp(p->at, "False", 5) == 0 ? 5 : 0;
     p->at += word;
+    header->shape.is_fortran = word == 4;
     return word || bad(p, "damaged .npy header: fortran_order is neither True nor False");
 }
 
@@ -161,6 +162,7 @@ static bool parse_shape(parser *p, npy_header *header) {
         if (!parse_number(p, &length)) return false;
         if (++dimensions > NPY_DIMENSION_LIMIT)
             return bad(p, "the .npy header's shape has more than %d dimensions", NPY_DIMENSION_LIMIT);
+        header->shape.lengths[dimensions - 1] = length;
         empty = empty || length == 0;
         overflow = overflow || __builtin_mul_overflow(n, length, &n);
         comma = accept(p, ',');
@@ -169,6 +171,7 @@ static bool parse_shape(parser *p, npy_header *header) {
     if (dimensions == 1 && !comma) return bad(p, "damaged .npy header: the shape is not a tuple");
     if (overflow && !empty) return bad(p, "the .npy header's shape overflows 64 bits");
     header->n = empty ? 0 : n;
+    header->shape.dimensions = (uint32_t)dimensions;
     return true;
 }
 
@@ -177,7 +180,7 @@ static bool parse_value(parser *p, key k, npy_header *header) {
     case KEY_DESCR:
         return parse_descr(p, header);
     case KEY_ORDER:
-        return parse_order(p);
+        return parse_order(p, header);
     default:
         return parse_shape(p, header);
     }

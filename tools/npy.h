@@ -17,8 +17,15 @@
 #define NPY_HEADER_LIMIT ((size_t)1 << 20) /* numpy itself refuses more than 10,000 unless told to trust the file */
 #define NPY_DIMENSION_LIMIT 64             /* as NumPy 2 */
 
+typedef struct npy_shape {
+    bool is_fortran; /* the first index varies fastest in memory */
+    uint32_t dimensions;
+    uint64_t lengths[NPY_DIMENSION_LIMIT];
+} npy_shape;
+
 typedef struct npy_header {
     tally_dtype dtype;
+    npy_shape shape;
     bool swapped;       /* the items' bytes are in the other order than this machine's */
     uint64_t n;         /* items, in memory order; n times the item's bytes fits 63 bits */
     size_t data_offset; /* bytes before the first item */
