@@ -32,6 +32,7 @@ extern const core_test few_tests[];       /* core_few.c: few items on a CPU devi
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
+extern const core_test scan_tests[];      /* core_scan.c: scans */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

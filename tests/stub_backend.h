@@ -81,5 +81,11 @@ typedef struct stub_launch {
 
 /* stub_launch.c: runs it. */
 void stub_run(const stub_launch *launch);
+/* A number that the text defines; 0 when it does not. */
+uint32_t stub_defined(const char *source, const char *name);
+/* Memory at an item offset, or NULL with a note. */
+unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, uint64_t bytes, const char *what);
+/* stub_scan.c: runs it if it is one of a scan; whether it is. */
+int stub_run_scan(const stub_launch *launch);
 
 #endif

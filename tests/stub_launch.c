@@ -21,8 +21,7 @@ typedef struct job {
     uint32_t item, acc, result, inputs; /* bytes; how many */
 } job;
 
-/* A number that the text defines; 0 when it does not. */
-static uint32_t defined(const char *source, const char *name) {
+uint32_t stub_defined(const char *source, const char *name) {
     char line[64];
     snprintf(line, sizeof line, "\n#define %s ", name);
     const char *at = strstr(source, line);
@@ -44,9 +43,9 @@ static int job_open(const stub_launch *l, job *j) {
     *j = (job){.l = l,
                .variant = variant_of(l->source),
                .module = l->module,
-               .group = defined(l->source, "GROUP"),
-               .factor = defined(l->source, "FACTOR")};
-    j->atomic = defined(l->source, "ATOMIC_STAGE") == 1;
+               .group = stub_defined(l->source, "GROUP"),
+               .factor = stub_defined(l->source, "FACTOR")};
+    j->atomic = stub_defined(l->source, "ATOMIC_STAGE") == 1;
     if (!j->module || !j->variant || !j->group) return stub_misuse("the program's text cannot be understood"), 0;
     const uint32_t *sizes = j->module->sizes;
     j->item = sizes[STUB_ITEM_SIZE];
@@ -87,8 +86,7 @@ static const void *params_of(const job *j, uint32_t argument) {
     return NULL;
 }
 
-/* Memory at an item offset, or NULL with a note. */
-static unsigned char *place_in(const stub_memory *mem, uint64_t at, uint64_t count, uint64_t bytes, const char *what) {
+unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, uint64_t bytes, const char *what) {
     const uint64_t have = mem ? mem->size / bytes : 0;
     if (mem && at <= have && count <= have - at) return mem->bytes + at * bytes;
     stub_misuse("a launch would touch %llu %s from %llu of %llu", (unsigned long long)count, what, (unsigned long long)at,
@@ -178,7 +176,7 @@ static void run_partials(const job *j) {
     for (uint32_t i = 0; i < j->inputs; i++) {
         s.in[i] = l->mem[2 * i] ? l->mem[2 * i]->bytes : NULL;
         s.offset[i] = number(j, 2 * i + 1, 8);
-        if (!place_in(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
+        if (!stub_place(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
     }
     if (canonical)
         check_run(j, run, s.base, last || together);
@@ -192,11 +190,11 @@ static void run_partials(const job *j) {
         stub_misuse("%s: its groups do not finish together", j->variant->info.name);
     if (j->variant->stage == TALLY_STAGE_SCRATCH) {
         unsigned char *scratch =
-            place_in(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
+            stub_place(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
         if (scratch) memset(scratch, 0xee, l->groups * j->group * j->acc);
     }
     /* Every group's atomic on the one accumulator: on top of what is there. */
-    unsigned char *one = j->atomic ? place_in(l->mem[k + PARTIALS], first, 1, j->acc, "accumulators") : NULL;
+    unsigned char *one = j->atomic ? stub_place(l->mem[k + PARTIALS], first, 1, j->acc, "accumulators") : NULL;
     for (uint64_t g = 0; g < l->groups; g++) {
         const uint64_t begin = g * share, count = begin >= s.n ? 0 : s.n - begin < share ? s.n - begin : share;
         unsigned char partial[STUB_ACC_MOST];
@@ -210,21 +208,21 @@ static void run_partials(const job *j) {
             j->module->sequence(s.in, s.offset, s.params, begin, count, partial);
         if (one) j->module->combine(one, partial);
         if (j->atomic) continue;
-        unsigned char *to = last ? NULL : place_in(l->mem[k + PARTIALS], first + g, 1, j->acc, "partials");
-        unsigned char *result = last ? place_in(l->mem[k + OUT], out_offset, 1, j->result, "results") : NULL;
+        unsigned char *to = last ? NULL : stub_place(l->mem[k + PARTIALS], first + g, 1, j->acc, "partials");
+        unsigned char *result = last ? stub_place(l->mem[k + OUT], out_offset, 1, j->result, "results") : NULL;
         if (to) memcpy(to, partial, j->acc);
         if (result) j->module->result(partial, s.n, s.params, result);
     }
     if (together)
-        finish_together(j, &s, place_in(l->mem[k + PARTIALS], first, l->groups, j->acc, "partials"), l->groups,
-                        place_in(l->mem[k + PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
-                        place_in(l->mem[k + OUT], out_offset, 1, j->result, "results"));
+        finish_together(j, &s, stub_place(l->mem[k + PARTIALS], first, l->groups, j->acc, "partials"), l->groups,
+                        stub_place(l->mem[k + PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
+                        stub_place(l->mem[k + OUT], out_offset, 1, j->result, "results"));
 }
 
 /* ---- init and finish --------------------------------------------------------------------------------------------------- */
 
 static void run_init(const job *j) {
-    unsigned char *to = place_in(j->l->mem[0], 0, 1, j->acc, "accumulators");
+    unsigned char *to = stub_place(j->l->mem[0], 0, 1, j->acc, "accumulators");
     if (!j->atomic || j->l->groups != 1 || j->l->items != 1)
         stub_misuse("tally_init: %llu groups of %u", (unsigned long long)j->l->groups, j->l->items);
     if (to) j->module->identity(to);
@@ -239,15 +237,15 @@ static void run_finish(const job *j) {
     if (l->groups != 1) stub_misuse("tally_finish in %llu groups", (unsigned long long)l->groups);
     if (last && !count != !n)
         stub_misuse("tally_finish: %llu items in %llu partials", (unsigned long long)n, (unsigned long long)count);
-    const unsigned char *partials = place_in(l->mem[0], 0, count, j->acc, "partials");
+    const unsigned char *partials = stub_place(l->mem[0], 0, count, j->acc, "partials");
     if (!partials || !params) return;
     unsigned char *accs = malloc((count + 1) * j->acc);
     if (!accs) abort();
     j->module->identity(accs);
     memcpy(accs, partials, count * j->acc);
     combine(j, accs, count);
-    unsigned char *to = last ? NULL : place_in(l->mem[2], slot, 1, j->acc, "partials");
-    unsigned char *result = last ? place_in(l->mem[4], out_offset, 1, j->result, "results") : NULL;
+    unsigned char *to = last ? NULL : stub_place(l->mem[2], slot, 1, j->acc, "partials");
+    unsigned char *result = last ? stub_place(l->mem[4], out_offset, 1, j->result, "results") : NULL;
     if (to) memcpy(to, accs, j->acc);
     if (result) j->module->result(accs, n, params, result);
     free(accs);
@@ -256,9 +254,9 @@ static void run_finish(const job *j) {
 /* ---- the self-test: what a sound device computes, or what one with a defect does ---------------------------------------- */
 
 static void run_probe(const stub_launch *l) {
-    const float *in = (const float *)(void *)place_in(l->mem[0], 0, 6, sizeof *in, "inputs");
-    uint32_t *state = (uint32_t *)(void *)place_in(l->mem[1], 0, 3, sizeof *state, "inputs");
-    float *out = (float *)(void *)place_in(l->mem[2], 0, 3, sizeof *out, "results");
+    const float *in = (const float *)(void *)stub_place(l->mem[0], 0, 6, sizeof *in, "inputs");
+    uint32_t *state = (uint32_t *)(void *)stub_place(l->mem[1], 0, 3, sizeof *state, "inputs");
+    float *out = (float *)(void *)stub_place(l->mem[2], 0, 3, sizeof *out, "results");
     if (!in || !state || !out) return;
     const volatile float product = in[0] * in[0], sum = in[2] + in[3];
     out[0] = stub.defect == STUB_FUSES ? (float)((double)in[0] * in[0] + in[1]) : product + in[1];
@@ -270,7 +268,7 @@ static void run_probe(const stub_launch *l) {
 }
 
 static void run_feature(const stub_launch *l) {
-    void *verdicts = place_in(l->mem[0], 0, l->items, sizeof(float), "verdicts");
+    void *verdicts = stub_place(l->mem[0], 0, l->items, sizeof(float), "verdicts");
     if (l->groups != 1 || l->items != 64 || !stub.verdicts) stub_misuse("a trial of %u items", l->items);
     if (verdicts && stub.verdicts) memcpy(verdicts, stub.verdicts, l->items * sizeof(float));
 }
@@ -285,7 +283,7 @@ void stub_run(const stub_launch *l) {
         run_feature(l);
         return;
     }
-    if (!job_open(l, &j)) return;
+    if (stub_run_scan(l) || !job_open(l, &j)) return;
     if (strcmp(l->entry, "tally_init") == 0 && l->count == 1) {
         run_init(&j);
         return;

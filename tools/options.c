@@ -12,7 +12,7 @@ const command_row command_table[] = {
     {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjtvayeu", "LCIFk",
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
      "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own"},
-    {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmi", "O", NULL,
+    {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
      "write what OP gives of the items up to each item, a value for each"},
     {"check", cli_check, "", "bj", NULL, NULL,
      "test every device against the host, bit by bit; with --backend, that device alone"},
@@ -49,10 +49,10 @@ const option_row option_table[OPTION_COUNT] = {
     {'e', "param", "NAME=X", AT(params),
      "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
      "or, as NAME:TYPE=X, of another type of accumulators"},
-    {'O', "output", "OUT.npy", AT(output), "or -o OUT.npy: the file that the values are written to"},
+    {'O', "output", "OUT.npy", AT(output), "or -o: the file to write, whole or not at all"},
     {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
     {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
-    {'i', "initial", "X", AT(initial), "with --exclusive: an item X comes before the first"},
+    {'X', "initial", "X", AT(initial), "with --exclusive: an item X comes before the first"},
     {'L', "load", "EXPR", AT(load),
      "one's own operator, in C: the value of the item x, whose index is i (y, z, w: items of further "
      "inputs)"},
@@ -105,12 +105,6 @@ cli_names option_names(const command_row *command) {
 /* getopt_long's value of an option: beyond all characters, so that it is not taken for one. */
 #define OPTION_VALUE(index) (256 + (int)(index))
 
-static const option_row *option_find(char key) {
-    const option_row *row = option_table;
-    while (row->key != key) row++;
-    return row;
-}
-
 static cli_exit set_option(arguments *a, const option_row *row, const char *value) {
     cli_options *options = &a->options;
     char *at = (char *)options + row->member;
@@ -124,6 +118,12 @@ static cli_exit set_option(arguments *a, const option_row *row, const char *valu
         options->params[options->param_count++] = value;
     }
     return CLI_DONE;
+}
+
+static const option_row *find_option(const char *name) {
+    const option_row *row = option_table;
+    while (strcmp(row->name, name) != 0) row++;
+    return row;
 }
 
 cli_exit arguments_parse(int argc, char **argv, arguments *a) {
@@ -140,7 +140,7 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
         else if (found == 'h')
             a->options.help = true;
         else if (found == 'o')
-            code = set_option(a, option_find('O'), optarg);
+            code = set_option(a, find_option("output"), optarg);
         else if (found == ':' && optopt == 'o')
             return cli_usage("-o needs an argument");
         else if (found == ':')
