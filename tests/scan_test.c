@@ -35,7 +35,8 @@ static int usual_pattern(tally_op op) {
     return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
 }
 
-/* At places that are aligned and not, and in place where that can be; with the one plan. */
+/* line: scan-values, scan-none, scan-in-place, scan-order. At places that are aligned and not, and in place where that can be; with the one
+ * plan. */
 static void expect_sizes(scan_run *r, const uint64_t *sizes, size_t count, void *items) {
     for (size_t s = 0; s < count; s++) {
         scan_given g = {.items = items, .n = sizes[s]};
@@ -49,6 +50,7 @@ static void expect_sizes(scan_run *r, const uint64_t *sizes, size_t count, void 
     }
 }
 
+/* line: scan-nan. */
 static void expect_patterns(scan_run *r, uint64_t n, void *items) {
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
         pattern_fill(pattern, r->desc.in, items, n);
@@ -196,7 +198,7 @@ static uint64_t fill_offsets(uint64_t *offsets, uint64_t n, uint64_t longest) {
     return count + 3;
 }
 
-/* Short segments, some longer than a tile, one; and flags everywhere. */
+/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one; and flags everywhere. */
 static void expect_segments(scan_run *r, void *items) {
     static const uint64_t longest[] = {1, 3, 200, 9000, UINT64_C(1) << 40};
     uint8_t *flags = must_alloc(USUAL_ROOM);
@@ -241,7 +243,7 @@ static int has_index(tally_op op) {
     return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
 }
 
-/* Returns how many forms there were. An initial value is read when the plan is made, and not after. */
+/* line: scan-exclusive, scan-initial, scan-reverse. Returns how many forms there were. An initial value is read when the plan is made, and not after. */
 static unsigned expect_forms(void **state, const tally_scan_desc *base, int all) {
     unsigned ran = 0;
     unsigned char initial[16], given[16];

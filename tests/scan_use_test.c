@@ -18,6 +18,7 @@ static void *must_alloc(uint64_t bytes) {
 
 /* ---- in pieces ---------------------------------------------------------------------------------------------------------------- */
 
+/* line: scan-pieces. */
 static void expect_pieces(tally_context *context, const tally_scan_desc *desc) {
     static const uint64_t pieces[][5] = {{BLOCK, BLOCK, 1, 0}, {2 * BLOCK, 5000, 0}, {BLOCK, 2 * BLOCK, BLOCK, 0}, {BLOCK, 0}};
     const uint64_t room = 4 * BLOCK;
@@ -199,7 +200,7 @@ static void test_result(void **state) {
     tally_plan_destroy(plan);
 }
 
-/* On the device itself; core_scan.c has the others. */
+/* line: scan-refused. On the device itself; core_scan.c has the others. */
 static void test_refused(void **state) {
     tally_context *context = direct_context(state);
     static const float initial = 1;

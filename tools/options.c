@@ -34,11 +34,12 @@ const option_row option_table[OPTION_COUNT] = {
      "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
-     "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 "
+     "reduce, scan: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or "
+     "i8 "
      "alone, else all"},
     {'v', "variant", "NAME", AT(variant),
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
-     "takes a list, and else all"},
+     "takes a list, and else all; scan has ways of its own"},
     {'a', "acc", "TYPE", AT(acc),
      "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
      "i64, u64"},
