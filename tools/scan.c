@@ -143,6 +143,17 @@ static bool create_piece(job *j, piece *p) {
     return status == TALLY_E_MEMORY && j->r->flags & TALLY_REVERSE ? too_large(j) : failed(j);
 }
 
+/* Some drivers (POCL) compile at the first launch: one item, so that this is over before the clock starts. */
+static bool warm_up(job *j) {
+    const piece *p = &j->pieces[0];
+    static const uint64_t zero[2];
+    tally_status status = tally_queue_create(j->r->context, &j->queue);
+    if (!status) status = tally_buffer_write(j->queue, p->in, 0, zero, j->in.item_bytes);
+    if (!status) status = tally_scan(j->plan, j->queue, p->in, 1, p->out);
+    if (!status) status = tally_queue_wait(j->queue);
+    return status == TALLY_OK || failed(j);
+}
+
 static bool prepare(job *j) {
     const bool reverse = (j->r->flags & TALLY_REVERSE) != 0;
     if (!reverse) j->room = room_of_pieces(j);
@@ -151,7 +162,7 @@ static bool prepare(job *j) {
     if (!create_piece(j, &j->pieces[0])) return false;
     /* What fits one piece needs no second. */
     if (!reverse && (j->in.n == INPUT_UNKNOWN || j->in.n > j->room) && !create_piece(j, &j->pieces[1])) return false;
-    return tally_queue_create(j->r->context, &j->queue) == TALLY_OK || failed(j);
+    return warm_up(j);
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------------------- */
