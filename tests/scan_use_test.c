@@ -138,7 +138,7 @@ static void expect_affine(scan_run *r, const uint32_t *x, const uint8_t *flags, 
 
 static void test_custom(void **state) {
     enum { ROOM = 2 * BLOCK + 4500 };
-    static const uint32_t flags_of_forms[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE};
+    static const uint32_t flags_of_forms[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;
     tally_context *context = direct_context(state);
     tally_custom_op *op = affine_op();
     uint32_t *x = must_alloc(ROOM * sizeof *x);
@@ -153,6 +153,7 @@ static void test_custom(void **state) {
                                           .in = TALLY_U32,
                                           .variant = variant,
                                           .flags = flags_of_forms[f],
+                                          .initial = f == 1 ? &initial : NULL, /* with segments, on the left */
                                           .segments = f == 1 ? TALLY_SEGMENTS_FLAGS : TALLY_SEGMENTS_NONE};
             if (!scan_run_open(&r, context, &desc, &affine_maps, ROOM)) continue;
             expect_affine(&r, x, flags, ROOM);
