@@ -217,7 +217,8 @@ typedef enum tally_tag {
     TALLY_TAG_PLAN = 0x54504c4e,
     TALLY_TAG_FEED = 0x54464545,
     TALLY_TAG_EVENT = 0x54455654,
-    TALLY_TAG_OP = 0x544f5043
+    TALLY_TAG_OP = 0x544f5043,
+    TALLY_TAG_INDEX_PLAN = 0x54494458
 } tally_tag;
 
 typedef struct tally_program {
@@ -271,6 +272,12 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
                                 const char *argument);
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context, const char *call);
 tally_status tally_check_pointer(const void *pointer, const char *call, const char *argument);
+/* Whether the buffer holds n items of so many bytes at an item offset. */
+tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument);
+/* Whether what is read and what is written are apart; offsets and lengths in bytes. */
+tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
+                               uint64_t out_begin, uint64_t out_bytes, const char *call, const char *argument);
 
 void tally_context_retain(tally_context *context);
 /* Opens a device of a backend; used by tally_context_create and the native entry points. */
@@ -366,9 +373,12 @@ tally_status tally_source_create(const tally_backend *backend, const tally_spec 
 /* For the tests of the look-back: scans' programs made from now on hold every fifth group back. */
 extern bool tally_scan_holds_back;
 
-/* Prelude and stem alone, for kernels that reduce nothing; to be freed with free(). E_UNSUPPORTED where the backend lacks the stem. */
-tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text);
-tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **program);
+/* Prelude and stem alone, for kernels that reduce nothing; to be freed with free(). `defines`: lines before them, "" for none.
+ * E_UNSUPPORTED where the backend lacks the stem. */
+tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
+                                  char **text);
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+                                   void **program);
 
 /* Items of the one group that runs the self-test, or a feature's trial. */
 enum { TALLY_PROBE_ITEMS = 1, TALLY_TRIAL_ITEMS = 64 };
@@ -448,8 +458,6 @@ typedef struct tally_extent {
 } tally_extent;
 bool tally_extents_overlap(const tally_backend *backend, const tally_extent *a, const tally_extent *b);
 bool tally_extents_same(const tally_backend *backend, const tally_extent *a, const tally_extent *b);
-tally_status tally_check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
-                               const char *argument);
 
 /* What the groups of tally_partials leave: a partial each; the result, by the only group there is; a partial each and, by the last of them
  * that is done, the result. The kernels' argument `last`. */
@@ -477,6 +485,28 @@ tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, ui
 
 /* Errors: E_ARGUMENT naming `call`. */
 tally_status tally_check_plan(const tally_plan *plan, const char *call);
+
+/* ---- index.c -------------------------------------------------------------------------------------------------------- */
+
+/* What the program of a gather or scatter is specialised for. */
+typedef struct tally_index_spec {
+    bool scatter;
+    uint32_t item_bytes, flags; /* TALLY_UNCHECKED and the like */
+    tally_dtype map;
+    bool wide; /* positions in the map take 8 bytes, else 4 */
+    uint32_t group_items;
+    uint32_t flight; /* entries that an item has in flight */
+} tally_index_spec;
+
+/* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device. */
+tally_status tally_index_resolve(const tally_device_info *device, bool scatter, const tally_index_desc *given,
+                                 tally_index_desc *desc, tally_index_spec *spec);
+/* The stem, and the lines before it in the program's text. */
+#define TALLY_INDEX_STEM "index"
+typedef struct tally_index_text {
+    char text[512];
+} tally_index_text;
+tally_index_text tally_index_defines(const tally_index_spec *spec);
 
 /* ---- host_ops.c ------------------------------------------------------------------------------------------------------ */
 

@@ -83,7 +83,7 @@ tally_status tally_measure_read(tally_context *context, uint64_t bytes, double *
     reading r = {0};
     void *program = NULL;
     double median = 0;
-    status = tally_program_of_stem(context, "read", shape.items, &program);
+    status = tally_program_of_stem(context, "read", shape.items, "", &program);
     if (!status) status = context->backend->kernel_create(context->device, program, "tally_read", &r.kernel);
     if (!status) status = tally_buffer_create(context, bytes, &r.in);
     if (!status) status = tally_buffer_create(context, sizeof(uint32_t), &r.out);

@@ -14,6 +14,22 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
     return TALLY_OK;
 }
 
+tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
+                               const char *argument) {
+    const uint64_t items = buffer->bytes / bytes;
+    if (offset > items || n > items - offset)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
+                          (unsigned long long)offset, argument, (unsigned long long)items);
+    return TALLY_OK;
+}
+
+tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
+                               uint64_t out_begin, uint64_t out_bytes, const char *call, const char *argument) {
+    const tally_extent from = {in, in_begin, in_bytes}, to = {out, out_begin, out_bytes};
+    if (!tally_extents_overlap(in->context->backend, &from, &to)) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s: %s and out overlap", call, argument);
+}
+
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
     tally_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
@@ -134,15 +150,6 @@ tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uin
 }
 
 /* ---- ranges --------------------------------------------------------------------------------------------------------- */
-
-tally_status tally_check_range(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *call,
-                               const char *argument) {
-    const uint64_t items = buffer->bytes / bytes;
-    if (offset > items || n > items - offset)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu items at offset %llu: %s holds %llu", call, (unsigned long long)n,
-                          (unsigned long long)offset, argument, (unsigned long long)items);
-    return TALLY_OK;
-}
 
 /* Whether the two lie in one memory, in which *distance is how far b begins after a. */
 static bool share_memory(const tally_backend *backend, const tally_extent *a, const tally_extent *b, int64_t *distance) {

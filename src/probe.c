@@ -72,7 +72,7 @@ static tally_status judge(const tally_context *context, const float out[3], cons
 
 tally_status tally_probe(tally_context *context) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_ITEMS, &source);
+    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_ITEMS, "", &source);
     if (status) return status;
     const size_t bytes = strlen(source);
     const tally_key key = tally_cache_key(&context->info, source, bytes);
@@ -132,7 +132,7 @@ static tally_status run_trial(tally_context *context, const char *source, probe_
  * pass: then the device goes without, for this context. */
 static bool has_feature(tally_context *context, const char *stem) {
     char *source;
-    if (tally_source_of_stem(context->backend, stem, TALLY_TRIAL_ITEMS, &source)) return false;
+    if (tally_source_of_stem(context->backend, stem, TALLY_TRIAL_ITEMS, "", &source)) return false;
     const tally_key key = tally_cache_key(&context->info, source, strlen(source));
     bool damaged = false, has = false;
     size_t bytes = 0;

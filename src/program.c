@@ -77,7 +77,7 @@ static tally_status find(tally_context *context, const char *source, size_t byte
 }
 
 /* A device that computes otherwise is refused before anything is compiled for it. Called with the lock held. */
-static tally_status probe(tally_context *context) {
+static tally_status probe_once(tally_context *context) {
     if (context->probed) return TALLY_OK;
     const tally_status status = tally_probe(context);
     if (!status) tally_find_features(context);
@@ -87,7 +87,7 @@ static tally_status probe(tally_context *context) {
 
 tally_status tally_context_probe(tally_context *context) {
     pthread_mutex_lock(&context->lock);
-    const tally_status status = probe(context);
+    const tally_status status = probe_once(context);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -97,7 +97,7 @@ tally_status tally_program_get(tally_context *context, const tally_spec *spec, v
     char *source = NULL;
     size_t bytes = 0;
     pthread_mutex_lock(&context->lock);
-    tally_status status = probe(context);
+    tally_status status = probe_once(context);
     tally_spec specific = *spec;
     specific.features = context->features;
     if (!status) status = tally_source_create(context->backend, &specific, &source, &bytes);
@@ -107,12 +107,14 @@ tally_status tally_program_get(tally_context *context, const tally_spec *spec, v
     return status;
 }
 
-tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, void **out) {
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+                                   void **out) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, stem, group_items, &source);
+    tally_status status = tally_source_of_stem(context->backend, stem, group_items, defines, &source);
     if (status) return status;
     pthread_mutex_lock(&context->lock);
-    status = find(context, source, strlen(source), out);
+    status = probe_once(context);
+    if (!status) status = find(context, source, strlen(source), out);
     pthread_mutex_unlock(&context->lock);
     free(source);
     return status;

@@ -116,12 +116,11 @@ static tally_status check_input(const tally_plan *plan, const tally_buffer *in, 
                                 const tally_buffer *out, uint64_t out_offset, const char *name) {
     const uint64_t bytes = tally_dtype_bytes(plan->spec.in);
     tally_status status = tally_check_buffer(in, plan->context, CALL, name);
-    if (!status) status = tally_check_range(in, offset, n, bytes, CALL, name);
-    if (status) return status;
-    const uint64_t result = plan->spec.result.bytes;
-    const tally_extent from = {in, offset * bytes, n * bytes}, to = {out, out_offset * result, result};
-    if (!tally_extents_overlap(plan->context->backend, &from, &to)) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, CALL ": %s and out overlap", name);
+    const uint64_t result_bytes = plan->spec.result.bytes;
+    if (!status) status = tally_check_items(in, offset, n, bytes, CALL, name);
+    if (!status)
+        status = tally_check_apart(in, offset * bytes, n * bytes, out, out_offset * result_bytes, result_bytes, CALL, name);
+    return status;
 }
 
 tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
@@ -137,7 +136,7 @@ tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tal
         status = check_input(plan, in[k], source.offset[k], n, out, out_offset, input_name(plan, k));
         if (!status) source.mem[k] = in[k]->mem;
     }
-    if (!status) status = tally_check_range(out, out_offset, 1, plan->spec.result.bytes, CALL, "out");
+    if (!status) status = tally_check_items(out, out_offset, 1, plan->spec.result.bytes, CALL, "out");
     if (!status && n > plan->max_n)
         status = tally_fail(TALLY_E_ARGUMENT, CALL ": n is %llu: the plan's max_n is %llu", (unsigned long long)n,
                             (unsigned long long)plan->max_n);

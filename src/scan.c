@@ -79,7 +79,7 @@ static tally_status launch_all(tally_plan *plan, void *queue, const request *r) 
 static tally_status check_buffer(const tally_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t n,
                                  uint64_t bytes, const char *call, const char *argument) {
     tally_status status = tally_check_buffer(buffer, plan->context, call, argument);
-    return status ? status : tally_check_range(buffer, offset, n, bytes, call, argument);
+    return status ? status : tally_check_items(buffer, offset, n, bytes, call, argument);
 }
 
 static tally_status check_out(const tally_plan *plan, const request *r) {

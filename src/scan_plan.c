@@ -101,7 +101,7 @@ static tally_status open_kernels(tally_plan *plan) {
         if (!status) status = backend->kernel_create(device, program, "tally_scan_tiles", &scan->tiles_kernel);
     }
     if (scan->segments != TALLY_SEGMENTS_OFFSETS) return status;
-    if (!status) status = tally_program_of_stem(plan->context, "heads", plan->spec.group_items, &program);
+    if (!status) status = tally_program_of_stem(plan->context, "heads", plan->spec.group_items, "", &program);
     if (!status) status = backend->kernel_create(device, program, "tally_heads_clear", &scan->clear_kernel);
     if (!status) status = backend->kernel_create(device, program, "tally_heads_set", &scan->set_kernel);
     return status;

@@ -475,9 +475,10 @@ tally_status tally_source_create(const tally_backend *backend, const tally_spec 
     return status;
 }
 
-tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, char **text) {
+tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
+                                  char **text) {
     const char *prelude = backend->kernel_source("prelude"), *source = backend->kernel_source(stem);
     if (!prelude || !source) return tally_fail(TALLY_E_UNSUPPORTED, "backend %s has no kernels '%s'", backend->name, stem);
-    if (asprintf(text, "#define GROUP %u\n%s%s", group_items, prelude, source) >= 0) return TALLY_OK;
+    if (asprintf(text, "#define GROUP %u\n%s%s%s", group_items, defines, prelude, source) >= 0) return TALLY_OK;
     return tally_fail(TALLY_E_MEMORY, "tally_source_of_stem: out of memory");
 }

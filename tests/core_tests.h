@@ -33,6 +33,8 @@ extern const core_test failure_tests[];   /* core_failures.c: every slot fails o
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
 extern const core_test scan_tests[];      /* core_scan.c: scans */
+extern const core_test index_tests[];     /* core_index.c: gather and scatter */
+extern const core_test index_argument_tests[]; /* core_index_arguments.c: those that are refused */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

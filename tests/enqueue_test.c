@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is enqueued: reductions and scans can be captured in a CUDA graph and replayed, and on OpenCL enqueuing waits for nothing. */
+/* What is enqueued: reductions, scans, and unchecked gathers and scatters, can be captured in a CUDA graph and replayed, and on OpenCL
+ * enqueuing waits for nothing. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <string.h>
@@ -29,6 +30,9 @@ static float items[MOST_N], values[MOST_N], expected[MOST_N];
 #define MOST_SCANS 8
 static const uint64_t scanned[] = {4097, MOST_N};
 
+/* What is moved besides: a gather of the first items in reverse, and a scatter of pairs of them, whose last is written. */
+#define MOVED UINT64_C(70000)
+
 typedef struct setup {
     tally_queue *queue;
     tally_buffer *in, *out; /* a result for each size */
@@ -36,6 +40,8 @@ typedef struct setup {
     tally_plan *scans[MOST_SCANS];
     tally_buffer *values[MOST_SCANS];
     size_t scan_count;
+    tally_buffer *reverse, *pairs, *gathered, *scattered;
+    tally_index_plan *gather, *scatter;
 } setup;
 
 static void begin_scans(tally_context *context, setup *s) {
@@ -53,6 +59,60 @@ static void begin_scans(tally_context *context, setup *s) {
     assert_true(s->scan_count > 0);
 }
 
+static tally_buffer *make_map(const setup *s, tally_context *context, int pairs) {
+    static uint32_t map[MOVED];
+    tally_buffer *buffer;
+    for (uint32_t i = 0; i < MOVED; i++) map[i] = pairs ? i / 2 : (uint32_t)MOVED - 1 - i;
+    MUST(tally_buffer_create(context, sizeof map, &buffer));
+    MUST(tally_buffer_write(s->queue, buffer, 0, map, sizeof map));
+    MUST(tally_queue_wait(s->queue));
+    return buffer;
+}
+
+static void begin_moves(setup *s, tally_context *context) {
+    tally_index_desc desc = {.size = sizeof desc,
+                             .item_bytes = sizeof(float),
+                             .map = TALLY_U32,
+                             .flags = TALLY_UNCHECKED,
+                             .max_n = MOVED,
+                             .max_out = MOVED / 2};
+    s->reverse = make_map(s, context, 0);
+    s->pairs = make_map(s, context, 1);
+    MUST(tally_buffer_create(context, MOVED * sizeof(float), &s->gathered));
+    MUST(tally_buffer_create(context, MOVED / 2 * sizeof(float), &s->scattered));
+    MUST(tally_gather_plan_create(context, &desc, &s->gather));
+    desc.flags |= TALLY_SCATTER_LAST;
+    MUST(tally_scatter_plan_create(context, &desc, &s->scatter));
+}
+
+static void enqueue_moves(const setup *s) {
+    const tally_index_args gather = {
+        .size = sizeof gather, .map = s->reverse, .n = MOVED, .in = s->in, .items = MOVED, .out = s->gathered};
+    const tally_index_args scatter = {
+        .size = sizeof scatter, .map = s->pairs, .n = MOVED, .in = s->in, .items = MOVED / 2, .out = s->scattered};
+    MUST(tally_gather(s->gather, s->queue, &gather));
+    MUST(tally_scatter(s->scatter, s->queue, &scatter));
+}
+
+static void expect_moves(const setup *s, const char *what) {
+    static uint32_t gathered[MOVED], scattered[MOVED / 2], from[MOVED]; /* as bits */
+    memcpy(from, items, sizeof from);
+    MUST(tally_buffer_read(s->queue, s->gathered, 0, gathered, sizeof gathered));
+    MUST(tally_buffer_read(s->queue, s->scattered, 0, scattered, sizeof scattered));
+    MUST(tally_queue_wait(s->queue));
+    for (uint64_t i = 0; i < MOVED; i++)
+        if (gathered[i] != from[MOVED - 1 - i]) fail_msg("%s: gathered item %llu is wrong", what, (unsigned long long)i);
+    for (uint64_t i = 0; i < MOVED / 2; i++)
+        if (scattered[i] != from[2 * i + 1]) fail_msg("%s: scattered item %llu is wrong", what, (unsigned long long)i);
+}
+
+static void end_moves(const setup *s) {
+    tally_buffer *const buffers[] = {s->reverse, s->pairs, s->gathered, s->scattered};
+    tally_index_plan_destroy(s->gather);
+    tally_index_plan_destroy(s->scatter);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
+}
+
 static setup begin(tally_context *context) {
     setup s = {0};
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MOST_N};
@@ -61,6 +121,7 @@ static setup begin(tally_context *context) {
     MUST(tally_buffer_create(context, SIZES * sizeof(float), &s.out));
     MUST(tally_plan_create(context, &desc, &s.plan));
     begin_scans(context, &s);
+    begin_moves(&s, context);
     return s;
 }
 
@@ -69,6 +130,7 @@ static void end(setup *s) {
         tally_plan_destroy(s->scans[k]);
         tally_buffer_destroy(s->values[k]);
     }
+    end_moves(s);
     tally_plan_destroy(s->plan);
     tally_buffer_destroy(s->in);
     tally_buffer_destroy(s->out);
@@ -85,6 +147,7 @@ static void write_items(const setup *s, int pattern) {
 
 static void enqueue_all(const setup *s) {
     for (size_t i = 0; i < SIZES; i++) MUST(tally_reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
+    enqueue_moves(s);
     for (size_t k = 0; k < s->scan_count; k++)
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scanned); i++)
             MUST(tally_scan(s->scans[k], s->queue, s->in, scanned[i], s->values[k]));
@@ -109,6 +172,7 @@ static void expect_all(const setup *s, const char *what) {
     MUST(tally_queue_wait(s->queue));
     for (size_t i = 0; i < SIZES; i++) expect_result(TALLY_SUM, TALLY_F32, items, sizes[i], &results[i], what);
     expect_scans(s, what);
+    expect_moves(s, what);
 }
 
 #ifdef TALLY_WITH_CUDA

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * races: every variant on a few items, for a tool that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool says
+ * races: every variant, and gather and scatter, on a few items, for a tool that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool says
  * what is wrong; this program says that everything ran, and checks the results, which are whole numbers so that every order is exact.
  * Usage: races SELECTION
  * Prints the device, a line for each plan, and last "races: R ran, S not for this device, of T". Exit status 1 if a result is wrong or a
@@ -110,6 +110,99 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
     return bad;
 }
 
+/* ---- gather and scatter ---------------------------------------------------------------------------------------------- */
+
+/* Each with a word and with bytes as items. Without SCATTER_LAST no two entries name the same item: they would race, as documented. */
+static const struct {
+    int scatter;
+    uint32_t item_bytes, flags;
+    const char *name;
+} moves[] = {{0, 4, 0, "gather"},
+             {0, 3, TALLY_UNCHECKED | TALLY_STENCIL, "gather"},
+             {1, 4, 0, "scatter"},
+             {1, 3, TALLY_UNCHECKED | TALLY_STENCIL, "scatter"},
+             {1, 4, TALLY_SCATTER_LAST, "scatter, last"},
+             {1, 3, TALLY_SCATTER_LAST | TALLY_UNCHECKED | TALLY_STENCIL, "scatter, last"}};
+
+#define MAX_ITEM_BYTES 4
+
+typedef struct moved {
+    uint32_t map[MAX_N];
+    uint8_t in[MAX_N * MAX_ITEM_BYTES], stencil[MAX_N], out[MAX_N * MAX_ITEM_BYTES], want[MAX_N * MAX_ITEM_BYTES];
+} moved;
+
+static void fill_moved(size_t k, uint64_t n, moved *m) {
+    const uint32_t bytes = moves[k].item_bytes, last = moves[k].flags & TALLY_SCATTER_LAST;
+    for (uint64_t i = 0; i < n; i++) {
+        m->map[i] = (uint32_t)(last ? i * 7919 % (n / 3 + 1) : i * 7919 % n); /* a prime that divides no n: each once */
+        m->stencil[i] = i % 3 != 0;
+        for (uint32_t b = 0; b < bytes; b++) m->in[i * bytes + b] = (uint8_t)(i * 31 + b);
+    }
+    memset(m->out, 0xa5, n * bytes);
+    memset(m->want, 0xa5, n * bytes);
+    for (uint64_t i = 0; i < n; i++) {
+        if (moves[k].flags & TALLY_STENCIL && !m->stencil[i]) continue;
+        const uint64_t from = moves[k].scatter ? i : m->map[i], to = moves[k].scatter ? m->map[i] : i;
+        memcpy(m->want + to * bytes, m->in + from * bytes, bytes);
+    }
+}
+
+static int upload(tally_context *context, tally_queue *queue, const void *data, uint64_t bytes, const char *name,
+                  tally_buffer **out) {
+    return fails(tally_buffer_create(context, bytes, out), name, "tally_buffer_create") ||
+           fails(tally_buffer_write(queue, *out, 0, data, bytes), name, "tally_buffer_write");
+}
+
+static int move(tally_context *context, tally_index_plan *plan, size_t k, uint64_t n) {
+    static moved m;
+    tally_queue *queue = NULL;
+    tally_buffer *map = NULL, *in = NULL, *stencil = NULL, *out = NULL;
+    const uint64_t bytes = n * moves[k].item_bytes;
+    const char *name = moves[k].name;
+    fill_moved(k, n, &m);
+    int bad = fails(tally_queue_create(context, &queue), name, "tally_queue_create") ||
+              upload(context, queue, m.map, n * sizeof(m.map[0]), name, &map) ||
+              upload(context, queue, m.in, bytes, name, &in) || upload(context, queue, m.stencil, n, name, &stencil) ||
+              upload(context, queue, m.out, bytes, name, &out);
+    const tally_index_args args = {.size = sizeof(args),
+                                   .map = map,
+                                   .n = n,
+                                   .in = in,
+                                   .stencil = moves[k].flags & TALLY_STENCIL ? stencil : NULL,
+                                   .out = out,
+                                   .items = n};
+    bad = bad ||
+          fails(moves[k].scatter ? tally_scatter(plan, queue, &args) : tally_gather(plan, queue, &args), name, "the call") ||
+          fails(tally_buffer_read(queue, out, 0, m.out, bytes), name, "tally_buffer_read") ||
+          fails(tally_queue_wait(queue), name, "tally_queue_wait");
+    if (!bad && memcmp(m.out, m.want, bytes) != 0) {
+        printf("FAILED: %s: n=%llu: a wrong result\n", name, (unsigned long long)n);
+        bad = 1;
+    }
+    return bad;
+}
+
+static int move_all(tally_context *context, size_t *ran) {
+    int bad = 0;
+    for (size_t k = 0; k < COUNT(moves); k++) {
+        const tally_index_desc desc = {.size = sizeof(desc),
+                                       .item_bytes = moves[k].item_bytes,
+                                       .map = TALLY_U32,
+                                       .flags = moves[k].flags,
+                                       .max_n = MAX_N,
+                                       .max_out = MAX_N};
+        tally_index_plan *plan;
+        if (fails(moves[k].scatter ? tally_scatter_plan_create(context, &desc, &plan)
+                                   : tally_gather_plan_create(context, &desc, &plan),
+                  moves[k].name, "the plan"))
+            return 1;
+        printf("running: %s of items of %u bytes\n", moves[k].name, moves[k].item_bytes);
+        for (size_t s = 0; s < COUNT(sizes); s++) bad |= move(context, plan, k, sizes[s]);
+        *ran += 1;
+    }
+    return bad;
+}
+
 /* A variant that is not for the device's class, or an accumulator that no atomic is as wide as. */
 static int may_be_refused(const char *text) {
     return strstr(text, "is not for devices of class") || strstr(text, "no atomic is as wide");
@@ -155,6 +248,8 @@ int main(int argc, char **argv) {
             ran++;
         }
     }
-    printf("races: %zu ran, %zu not for this device, of %zu\n", ran, skipped, tally_variant_count() * COUNT(cells));
-    return bad || ran + skipped != tally_variant_count() * COUNT(cells) || !ran;
+    bad |= move_all(context, &ran);
+    const size_t all = tally_variant_count() * COUNT(cells) + COUNT(moves);
+    printf("races: %zu ran, %zu not for this device, of %zu\n", ran, skipped, all);
+    return bad || ran + skipped != all || !ran;
 }

@@ -129,6 +129,9 @@ void test_scan_pieces(void **unused);
 void test_scan_usage(void **unused);
 void test_scan_refused(void **unused);
 void test_scan_interrupted(void **unused);
+void test_gather(void **unused);
+void test_scatter(void **unused);
+void test_bad_moves(void **unused);
 
 void test_study_json(void **unused);
 void test_study_cells(void **unused);

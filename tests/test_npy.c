@@ -339,11 +339,31 @@ static void test_mutants(void **unused) {
     assert_true(seen[NPY_OK] > MUTANTS / 200 && seen[NPY_SHORT] > MUTANTS / 100 && seen[NPY_BAD] > MUTANTS / 3);
 }
 
+/* What is written is read as it was meant, its header's bytes are a multiple of 64, and bf16 has none. */
+static void test_made_headers(void **unused) {
+    (void)unused;
+    static const uint64_t numbers[] = {0, 1, 1000, UINT64_C(1) << 40, INT64_MAX / 16};
+    unsigned char header[NPY_MADE_BYTES];
+    for (tally_dtype dtype = TALLY_DTYPE_DEFAULT + 1; dtype < TALLY_DTYPE_END; dtype++)
+        for (size_t i = 0; i < COUNT(numbers); i++) {
+            const size_t bytes = npy_make(dtype, numbers[i], header);
+            assert_int_equal(bytes, dtype == TALLY_BF16 ? 0 : 128);
+            if (!bytes) continue;
+            const outcome o = parse(header, bytes);
+            assert_int_equal(o.status, NPY_OK);
+            assert_int_equal(o.header.dtype, dtype);
+            assert_int_equal(o.header.n, numbers[i]);
+            assert_int_equal(o.header.swapped, 0);
+            assert_int_equal(o.header.data_offset, bytes);
+            assert_int_equal(header[bytes - 1], '\n');
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_headers), cmocka_unit_test(test_native_orders), cmocka_unit_test(test_all_dtypes),
         cmocka_unit_test(test_bad_headers),  cmocka_unit_test(test_bad_starts),    cmocka_unit_test(test_quotes_are_printable),
-        cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_mutants),       cmocka_unit_test(test_made_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -24,14 +24,13 @@
 
 #include "../backends/cuda/compiler.h"
 #include "core.h"
+#include "nvrtc_report.h"
 
 #define SKIPPED_STATUS 77
 
 extern const tally_backend tally_backend_cuda;
 
-/* What is named in the README. */
-static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
-#define ARCHS TALLY_ARRAY_LENGTH(archs)
+#define ARCHS TALLY_ARRAY_LENGTH(nvrtc_archs)
 #define FULL_ARCH 90
 static const uint32_t other_groups[] = {32, 1024};
 static const uint64_t smaller[] = {1 << 12, 1 << 18, 1 << 24}; /* plans' max_n */
@@ -75,30 +74,6 @@ static bool compiler_knows(int arch) {
 
 static bool has_kernels(const tally_variant *variant) {
     return tally_backend_cuda.kernel_source(variant->info.stem) != NULL;
-}
-
-/* ---- the report of the compiler ------------------------------------------------------------------------------------- */
-
-#define SPILLS (-2)
-
-/* Reads ptxas's report of one kernel: its number of registers, or a negative number with a text: SPILLS when it uses local memory. */
-static int read_report(const char *log, const char *kernel, char *text, size_t bytes) {
-    char entry[96];
-    snprintf(entry, sizeof(entry), "Compiling entry function '%s'", kernel);
-    const char *report = strstr(log, entry);
-    if (!report) return snprintf(text, bytes, "the compiler reports nothing of %s: %s", kernel, log), -1;
-    unsigned stack = 1, stores = 1, loads = 1;
-    int registers = 0;
-    const char *line = strstr(report, " bytes stack frame"); /* what stands before the number depends on the version */
-    while (line && line > report && strchr("0123456789", line[-1])) line--;
-    const char *used = line ? strstr(line, "Used ") : NULL;
-    if (!used ||
-        sscanf(line, "%u bytes stack frame, %u bytes spill stores, %u bytes spill loads", &stack, &stores, &loads) != 3 ||
-        sscanf(used, "Used %d registers", &registers) != 1)
-        return snprintf(text, bytes, "%s: a report of another form: %s", kernel, report), -1;
-    if (!stack && !stores && !loads) return registers;
-    snprintf(text, bytes, "%s uses local memory: %u bytes of stack, %u and %u bytes of spills", kernel, stack, stores, loads);
-    return SPILLS;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
@@ -150,9 +125,9 @@ static void compile_cell(const cell *c, outcome *o) {
     if (!good) snprintf(o->text, sizeof(o->text), "the image is no cubin");
     bool spills = false;
     for (size_t k = 0; k < KERNELS && good; k++) {
-        o->registers[k] = read_report(image.log, kernels[k], o->text, sizeof(o->text));
-        spills = spills || o->registers[k] == SPILLS;
-        good = o->registers[k] >= 0 || (o->registers[k] == SPILLS && may_spill(c));
+        o->registers[k] = nvrtc_read_report(image.log, kernels[k], o->text, sizeof(o->text));
+        spills = spills || o->registers[k] == NVRTC_SPILLS;
+        good = o->registers[k] >= 0 || (o->registers[k] == NVRTC_SPILLS && may_spill(c));
     }
     tally_cuda_image_free(&image);
     if (good) o->state = spills ? CELL_SPILLED : CELL_COMPILED;
@@ -217,11 +192,12 @@ static void test_probe(void **state) {
     char *source = probe_source();
     for (size_t i = 0; i < ARCHS; i++) {
         tally_cuda_image image;
-        if (!compiler_knows(archs[i])) continue;
-        if (tally_cuda_compile(source, archs[i], "--ptxas-options=-v", &image))
-            fail_msg("probe, sm_%d: %s", archs[i], tally_last_error());
+        if (!compiler_knows(nvrtc_archs[i])) continue;
+        if (tally_cuda_compile(source, nvrtc_archs[i], "--ptxas-options=-v", &image))
+            fail_msg("probe, sm_%d: %s", nvrtc_archs[i], tally_last_error());
         char text[1000];
-        if (read_report(image.log, "tally_probe", text, sizeof(text)) < 0) fail_msg("probe, sm_%d: %s", archs[i], text);
+        if (nvrtc_read_report(image.log, "tally_probe", text, sizeof(text)) < 0)
+            fail_msg("probe, sm_%d: %s", nvrtc_archs[i], text);
         tally_cuda_image_free(&image);
     }
     free(source);
@@ -414,8 +390,8 @@ static void make_cells(matrix *m, const tally_custom_op *const custom[2]) {
         const bool canonical = variant->info.canonical;
         if (!has_kernels(variant)) continue;
         for (size_t a = 0; a < ARCHS; a++) {
-            add_ops(m, archs[a], variant, 0, part_of(variant, archs[a]), 0);
-            if (canonical) add_others(m, archs[a], variant, 0, custom);
+            add_ops(m, nvrtc_archs[a], variant, 0, part_of(variant, nvrtc_archs[a]), 0);
+            if (canonical) add_others(m, nvrtc_archs[a], variant, 0, custom);
         }
         /* The shapes of launches for fewer items. */
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(smaller) && canonical; s++)
@@ -464,8 +440,8 @@ static bool report(const cell *cells, const outcome *outcomes, size_t count) {
     size_t known = 0;
     bool enough = true;
     for (size_t a = 0; a < ARCHS; a++)
-        if (!compiler_knows(archs[a]))
-            printf("sm_%d skipped: NVRTC %d.%d does not know it\n", archs[a], compiler->version / 1000,
+        if (!compiler_knows(nvrtc_archs[a]))
+            printf("sm_%d skipped: NVRTC %d.%d does not know it\n", nvrtc_archs[a], compiler->version / 1000,
                    compiler->version % 1000 / 10);
     for (size_t i = 0; i < count; i++)
         if (outcomes[i].state == CELL_SPILLED) printf("%s: %s\n", cells[i].name, outcomes[i].text);
@@ -475,16 +451,16 @@ static bool report(const cell *cells, const outcome *outcomes, size_t count) {
         size_t states[CELL_STATES] = {0};
         int most[KERNELS] = {0};
         for (size_t i = 0; i < count; i++) {
-            if (cells[i].arch != archs[a]) continue;
+            if (cells[i].arch != nvrtc_archs[a]) continue;
             states[outcomes[i].state]++;
             for (size_t k = 0; k < KERNELS; k++)
                 if (outcomes[i].registers[k] > most[k]) most[k] = outcomes[i].registers[k];
         }
-        printf("sm_%-5d %8zu %8zu %8zu %8zu   %d, %d\n", archs[a], states[CELL_COMPILED], states[CELL_SPILLED],
+        printf("sm_%-5d %8zu %8zu %8zu %8zu   %d, %d\n", nvrtc_archs[a], states[CELL_COMPILED], states[CELL_SPILLED],
                states[CELL_SKIPPED], states[CELL_FAILED], most[0], most[1]);
-        if (!compiler_knows(archs[a])) continue;
+        if (!compiler_knows(nvrtc_archs[a])) continue;
         known++;
-        enough = enough && floor_of(archs[a]) && states[CELL_COMPILED] >= floor_of(archs[a]);
+        enough = enough && floor_of(nvrtc_archs[a]) && states[CELL_COMPILED] >= floor_of(nvrtc_archs[a]);
     }
     return enough && known && compiler_knows(FULL_ARCH);
 }

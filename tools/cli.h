@@ -31,14 +31,16 @@ typedef struct cli_options {
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
     const char *op, *n, *group, *factor, *runs, *plot; /* of study */
-    const char *output, *initial;                      /* of scan */
-    bool exclusive, reverse;                           /* likewise */
-    bool json, csv, sweep, dry, help, version;
+    const char *output;                                /* of scan, gather and scatter */
+    const char *initial;                               /* of scan */
+    const char *index, *stencil, *into, *count;        /* of gather and scatter */
+    bool exclusive, reverse;                           /* of scan */
+    bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
 /* The commands. `operands` are the arguments after the command's name that are no options. */
 typedef cli_exit cli_command(const cli_options *options, int count, char **operands);
-cli_command cli_devices, cli_variants, cli_reduce, cli_scan, cli_check, cli_study, cli_tune;
+cli_command cli_devices, cli_variants, cli_reduce, cli_scan, cli_check, cli_study, cli_tune, cli_gather, cli_scatter;
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 

@@ -236,3 +236,33 @@ npy_status npy_parse(const void *start, size_t bytes, npy_header *header, size_t
     *header = parsed;
     return NPY_OK;
 }
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+static char letter_of(tally_dtype dtype) {
+    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u', BOOL = 'b', COMPLEX = 'c' };
+#define ROW(id, value, name, bytes, row_kind, compute, summary)                                                                \
+    if (dtype == TALLY_##id && dtype != TALLY_BF16) return row_kind;
+    TALLY_DTYPE_TABLE(ROW)
+#undef ROW
+    return 0;
+}
+
+size_t npy_make(tally_dtype dtype, uint64_t n, unsigned char to[NPY_MADE_BYTES]) {
+    enum { PREFIX = 10, LENGTH = NPY_MADE_BYTES - PREFIX };
+    const uint16_t probe = 1;
+    const char native = *(const unsigned char *)&probe ? '<' : '>';
+    const size_t bytes = tally_dtype_bytes(dtype);
+    char dictionary[LENGTH];
+    if (!letter_of(dtype)) return 0;
+    const int used =
+        snprintf(dictionary, sizeof(dictionary), "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
+                 bytes == 1 ? '|' : native, letter_of(dtype), bytes, n);
+    memset(to, ' ', NPY_MADE_BYTES);
+    memcpy(to, NPY_MAGIC "\1\0", PREFIX - 2);
+    to[PREFIX - 2] = LENGTH;
+    to[PREFIX - 1] = 0;
+    memcpy(to + PREFIX, dictionary, (size_t)used);
+    to[NPY_MADE_BYTES - 1] = '\n';
+    return NPY_MADE_BYTES;
+}

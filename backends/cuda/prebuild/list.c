@@ -57,7 +57,7 @@ static tally_status add(prebuild_list *list, const char *name, int arch, char *s
 
 static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_items) {
     char *source;
-    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_items, &source);
+    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_items, "", &source);
     return status ? status : add(list, stem, 0, source, strlen(source));
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* nvrtc_report.h: what ptxas says of a kernel. */
+#ifndef TALLY_TESTS_NVRTC_REPORT_H
+#define TALLY_TESTS_NVRTC_REPORT_H
+
+#include <stddef.h>
+
+#define NVRTC_SPILLS (-2)
+
+/* Reads ptxas's report of one kernel: its number of registers, or a negative number with a text: NVRTC_SPILLS when it uses local memory. */
+int nvrtc_read_report(const char *log, const char *kernel, char *text, size_t bytes);
+
+/* What is named in the README. */
+static const int nvrtc_archs[] = {75, 80, 86, 89, 90, 100, 120};
+
+#endif
