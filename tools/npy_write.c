@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,45 +50,6 @@ static void catch_signals(void) {
     }
 }
 
-/* ---- the header --------------------------------------------------------------------------------------------------------- */
-
-/* A kind letter and a size in bytes; NULL: NumPy has no such type. */
-static const char *descr_of(tally_dtype dtype) {
-    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u', BOOL = 'b', COMPLEX = 'c' };
-    static char text[8];
-    const uint16_t probe = 1;
-    const char order = *(const unsigned char *)&probe ? '<' : '>';
-    if (dtype == TALLY_BF16) return NULL;
-#define ROW(id, value, name, bytes, kind, compute, summary)                                                                    \
-    if (dtype == TALLY_##id) snprintf(text, sizeof(text), "%c%c%d", (bytes) > 1 ? order : '|', kind, (int)(bytes));
-    TALLY_DTYPE_TABLE(ROW)
-#undef ROW
-    return text;
-}
-
-/* As long as the longest header of so many dimensions; the items then begin at a multiple of 64 bytes, as NumPy's do. */
-static size_t header_room(uint32_t dimensions) {
-    const size_t longest = 10 + sizeof("{'descr': '<c16', 'fortran_order': False, 'shape': (,), }\n") + 22 * (size_t)dimensions;
-    return (longest + 63) / 64 * 64;
-}
-
-/* Version 1.0: the magic, 1, 0, the length in two bytes, the dictionary, spaces up to a final newline. */
-static void make_header(const npy_writer *w, const npy_shape *shape, char *header) {
-    const size_t room = w->data_offset, length = room - 10;
-    char *at = header + 10;
-    memset(header, ' ', room);
-    memcpy(header, NPY_MAGIC "\1", 8); /* and the 0 at the text's end */
-    header[8] = (char)(length & 255);
-    header[9] = (char)(length >> 8);
-    at += sprintf(at, "{'descr': '%s', 'fortran_order': %s, 'shape': (", descr_of(w->dtype),
-                  shape->is_fortran ? "True" : "False");
-    for (uint32_t d = 0; d < shape->dimensions; d++)
-        at += sprintf(at, "%s%" PRIu64 "%s", d ? " " : "", shape->lengths[d], d + 1 < shape->dimensions || d == 0 ? "," : "");
-    at += sprintf(at, "), }");
-    *at = ' ';
-    header[room - 1] = '\n';
-}
-
 /* ---- the file ------------------------------------------------------------------------------------------------------------ */
 
 /* What is at the path: its permissions, if it is a regular file; no other may be replaced. */
@@ -120,8 +80,9 @@ static bool open_temporary(npy_writer *w, mode_t mode) {
 
 bool npy_write_open(npy_writer *w, const char *path, tally_dtype dtype, uint32_t dimensions) {
     mode_t mode;
-    *w = (npy_writer){.name = path, .dtype = dtype, .data_offset = header_room(dimensions), .fd = -1};
-    if (!descr_of(dtype)) return cli_report("%s: .npy files have no type for %s", path, tally_dtype_name(dtype)), false;
+    *w = (npy_writer){.name = path, .dtype = dtype, .data_offset = npy_room(dimensions), .fd = -1};
+    if (!npy_make(dtype, NULL, NULL, 0))
+        return cli_report("%s: there are no .npy files of %s", path, tally_dtype_name(dtype)), false;
     /* What a link leads to is replaced, not the link. */
     w->place = realpath(path, NULL);
     if (!w->place) w->place = strdup(path);
@@ -147,9 +108,9 @@ bool npy_write_items(npy_writer *w, const void *items, size_t bytes) {
 }
 
 static bool finish(npy_writer *w, const npy_shape *shape) {
-    char *header = malloc(w->data_offset + 64);
+    unsigned char *header = malloc(w->data_offset);
     if (!header) return failed(w, ENOMEM);
-    make_header(w, shape, header);
+    npy_make(w->dtype, shape, header, w->data_offset);
     bool done = lseek(w->fd, 0, SEEK_SET) == 0 || failed(w, errno);
     done = done && write_all(w, header, w->data_offset);
     free(header);
