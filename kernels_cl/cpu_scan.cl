@@ -37,7 +37,7 @@ INLINE SCAN last_part(SCAN *a) {
 INLINE void row_totals(const CALL *c, u64 k, SCAN *cells) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
-        const ITEM_CELL cell = load_cell(c, first < c->n ? first : k);
+        const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
         cells[l] = cell_total(c, &cell, first);
     }
 }
@@ -76,7 +76,7 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cel
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
         if (first >= c->n) return;
-        const ITEM_CELL cell = load_cell(c, first);
+        const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
         const SCAN left = l ? scan_join(has, before, cells[l - 1]) : before;
         scan_cell(c, &cell, first, has || l, left, l < WIDTH - 1 ? scan_join(has, before, cells[l]) : end);
     }

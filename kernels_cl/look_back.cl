@@ -2,7 +2,7 @@
 /*
  * look_back: a scan in one launch, in scan order v1, for NVIDIA's GPUs: each group learns what is before its tile from what other groups publish.
  *
- * Computes n values. How: a group of 256 items has a tile of 4,096, in registers; the items are read once. src/look_back.h has the look-back.
+ * Computes n values. How: a group has a tile of 4,096, in registers; the items are read once. src/look_back.h has the look-back.
  * Needs: shared memory of some 35 accumulators; words that other groups see in order (feature ORDER); NVIDIA's inline assembly (PTX).
  * Why: memory speed: nothing is read twice.
  */
@@ -14,7 +14,7 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     const SCAN carry = values[CARRY_FROM(flow)];
     const u32 has = tile > 0 || CONTINUES(flow);
     volatile GLOBAL u32 *calls = (volatile GLOBAL u32 *)words;
-    LOAD_TILE
+    SCAN_TILE
     if (item < WIDTH) {
         const STATE state = {words + 1,
                              words + 1 + capacity,

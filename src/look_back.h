@@ -51,16 +51,22 @@ INLINE void publish(GLOBAL u64 *word, GLOBAL SCAN *value, SCAN v, u32 tag, u32 s
 #endif
 }
 
-/* What the word says is there, and the value; 0: nothing of this call. Of a block's two values the one that the word says. */
-INLINE u32 look(GLOBAL u64 *word, GLOBAL const SCAN *total, GLOBAL const SCAN *prefix, u32 tag, SCAN *v) {
+INLINE STATUS read_word(GLOBAL u64 *word) {
     STATUS s;
 #ifdef PACKED
     asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(s.word) : "l"(word) : "memory");
-    if (s.part.state >> 2 != tag) return 0;
-    *v = s.packed.value;
 #else
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(s.part.state) : "l"(word) : "memory");
+#endif
+    return s;
+}
+
+/* What a word that was read says is there, and the value; 0: nothing of this call. Of a block's two values the one that the word says. */
+INLINE u32 look(STATUS s, GLOBAL const SCAN *total, GLOBAL const SCAN *prefix, u32 tag, SCAN *v) {
     if (s.part.state >> 2 != tag) return 0;
+#ifdef PACKED
+    *v = s.packed.value;
+#else
     *v = (s.part.state & 3) == PREFIX ? *prefix : *total;
 #endif
     return s.part.state & 3;
@@ -79,40 +85,36 @@ INLINE SCAN total_of_tile(const CALL *c, u64 tile, u32 t) {
 #pragma unroll 1
     for (u32 row = 0; row < WIDTH; row++) {
         const u64 k = tile * TILE_ITEMS + (row * WIDTH + t) * CELL;
-        const ITEM_CELL cell = load_cell(c, k);
+        const ITEM_CELL cell = open_cell(c, k, load_cell(c, k));
         const SCAN total = shuffle_from(scan_across(cell_total(c, &cell, k), t), WIDTH - 1);
         if (row == 0 || t == row) mine = total;
     }
     return shuffle_from(scan_across(mine, t), WIDTH - 1);
 }
 
-/* The scan of the totals of a block's first tiles: `own` is that of the last of them, if `has_own`; the others are waited for, `spins` looks. */
-INLINE SCAN scan_tiles(const CALL *c, const STATE *state, u64 block, u32 count, u32 has_own, SCAN own, u32 spins, u32 t) {
+/* The scan of the totals of a block's first tiles, without waiting: `own` is that of the last of them, if `has_own`. */
+INLINE SCAN tiles_by_hand(const CALL *c, const STATE *state, u64 block, u32 count, u32 has_own, SCAN own, u32 t) {
     SCAN part = own;
-    u32 ready = t + has_own >= count;
     const u64 tile = block * WIDTH + t;
-    for (u32 looks = 0;; looks++) {
-        if (!ready) ready = look(state->tile + tile, state->tile_total + tile, state->tile_total, state->tag, &part);
-        const u32 missing = ~vote_of(ready);
-        if (!missing) break;
-        if (looks < spins) continue;
-        const u32 who = 31U - LEADING_ZEROS(missing);
+    u32 ready = t + has_own >= count;
+    if (!ready) ready = look(read_word(state->tile + tile), state->tile_total + tile, state->tile_total, state->tag, &part);
+    for (u32 missing = ~vote_of(ready); missing; missing &= missing - 1) {
+        const u32 who = 31U - LEADING_ZEROS(missing & (0U - missing));
         const SCAN total = total_of_tile(c, block * WIDTH + who, t);
         FENCE
-        if (t == who && !look(state->tile + tile, state->tile_total + tile, state->tile_total, state->tag, &part)) {
+        if (t == who && !look(read_word(state->tile + tile), state->tile_total + tile, state->tile_total, state->tag, &part)) {
             part = total;
 #ifdef PACKED
             publish(state->tile + tile, state->tile_total + tile, total, state->tag, TOTAL);
 #endif
         }
-        if (t == who) ready = 1;
     }
     return scan_across(part, t);
 }
 
 /* All 32 items see what item 0 does. */
 INLINE u32 look_at_block(const STATE *state, u64 block, SCAN *v) {
-    const u32 is = look(state->block + block, state->block_total + block, state->block_prefix + block, state->tag, v);
+    const u32 is = look(read_word(state->block + block), state->block_total + block, state->block_prefix + block, state->tag, v);
     *v = shuffle_from(*v, 0);
     return shuffle_word(is, 0);
 }
@@ -130,41 +132,19 @@ INLINE SCAN prefix_by_hand(const CALL *c, const STATE *state, u64 block, u32 t) 
 #pragma unroll 1
     for (; b < block; b++, has = 1) {
         const u32 is = look_at_block(state, b, &v);
-        if (is == 0) v = shuffle_from(scan_tiles(c, state, b, WIDTH, 0, all, 0, t), WIDTH - 1);
+        if (is == 0) v = shuffle_from(tiles_by_hand(c, state, b, WIDTH, 0, all, t), WIDTH - 1);
         all = is == PREFIX ? v : scan_join(has, all, v);
     }
     return all;
 }
 
-/* What is before the block; it is no first one. Item t looks at the block t + 1 before; beyond the first one is what the call continues from. */
-INLINE SCAN prefix_of_block(const CALL *c, const STATE *state, u64 block, u32 t) {
-    SCAN v = *state->carry;
-    const u64 other = block - 1 - t;
-    u32 is = t == block ? PREFIX : 0, near = 0;
-    for (u32 looks = 0;; looks++) {
-        if (t < block && is != PREFIX)
-            is = look(state->block + other, state->block_total + other, state->block_prefix + other, state->tag, &v);
-        const u32 prefixes = vote_of(is == PREFIX), some = vote_of(is != 0);
-        if (prefixes) {
-            near = 31U - LEADING_ZEROS(prefixes & (0U - prefixes));
-            const u32 between = (1U << near) - 1;
-            if ((some & between) == between) break;
-        }
-        if (looks >= SPINS) return prefix_by_hand(c, state, block, t);
-    }
-    SCAN all = shuffle_from(v, near);
-    u32 has = near != block || state->continues;
-#pragma unroll 1
-    for (u32 l = near; l-- > 0; has = 1) all = scan_join(has, all, shuffle_from(v, l));
-    return all;
-}
-
 /*
- * By the first warp: what is before the tile and what is before and with it, of which `own` is the total (in item 31). The test of the fallback holds
- * every fifth group back for milliseconds.
+ * By the first warp: what is before the tile and what is before and with it, of which `own` is the total (in item 31). Item t looks at the block's tile
+ * t, and at the block t + 1 before; beyond the first one is what the call continues from. The test of the fallback holds every fifth group back for
+ * milliseconds.
  */
 INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
-    const u64 block = tile / WIDTH;
+    const u64 block = tile / WIDTH, neighbour = tile - tile % WIDTH + t, other = block - 1 - t;
     const u32 q = (u32)(tile % WIDTH);
     own = shuffle_from(own, WIDTH - 1);
 #ifdef HOLD_BACK
@@ -172,17 +152,50 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         for (int i = 0; i < 4; i++) asm volatile("nanosleep.u32 1000000;");
 #endif
     if (t == 0 && q < WIDTH - 1) publish(state->tile + tile, state->tile_total + tile, own, state->tag, TOTAL);
-    const SCAN tiles = scan_tiles(c, state, block, q + 1, 1, own, SPINS, t);
-    const SCAN with = shuffle_from(tiles, q), left = shuffle_from(tiles, q ? q - 1 : 0);
-    if (t == 0 && q == WIDTH - 1 && block > 0) publish(state->block + block, state->block_total + block, with, state->tag, TOTAL);
-    const u32 has = block > 0 || state->continues;
+
+    SCAN part = own, chain = *state->carry; /* of the tile and of the block that the item looks at */
+    u32 ready = t >= q, is = t == block ? PREFIX : 0, has_tiles = 0, has_chain = block == 0, near = 0;
+    for (u32 looks = 0; looks < SPINS && !(has_tiles && has_chain); looks++) {
+        const u32 wants_tile = !ready, wants_block = !has_chain && t < block && is != PREFIX;
+        STATUS a, b;
+        if (wants_tile) a = read_word(state->tile + neighbour);
+        if (wants_block) b = read_word(state->block + other);
+        if (wants_tile) ready = look(a, state->tile_total + neighbour, state->tile_total, state->tag, &part);
+        if (wants_block) is = look(b, state->block_total + other, state->block_prefix + other, state->tag, &chain);
+        if (!has_tiles && vote_of(ready) == 0xffffffffU) {
+            has_tiles = 1;
+            part = scan_across(part, t);
+            if (t == WIDTH - 1 && q == WIDTH - 1 && block > 0)
+                publish(state->block + block, state->block_total + block, part, state->tag, TOTAL);
+        }
+        const u32 prefixes = vote_of(is == PREFIX), some = vote_of(is != 0);
+        if (!has_chain && prefixes) {
+            near = 31U - LEADING_ZEROS(prefixes & (0U - prefixes));
+            const u32 between = (1U << near) - 1;
+            has_chain = (some & between) == between;
+        }
+    }
+    if (!has_tiles) {
+        part = tiles_by_hand(c, state, block, q + 1, 1, own, t);
+        if (t == WIDTH - 1 && q == WIDTH - 1 && block > 0)
+            publish(state->block + block, state->block_total + block, part, state->tag, TOTAL);
+    }
     SCAN before = *state->carry;
-    if (block > 0) before = prefix_of_block(c, state, block, t);
-    const SCAN end = scan_join(has, before, with);
+    u32 has = state->continues;
+    if (block > 0 && has_chain) {
+        before = shuffle_from(chain, near);
+        has = near != block || state->continues;
+#pragma unroll 1
+        for (u32 l = near; l-- > 0; has = 1) before = scan_join(has, before, shuffle_from(chain, l));
+    } else if (block > 0) {
+        before = prefix_by_hand(c, state, block, t);
+        has = 1;
+    }
+    const SCAN end = scan_join(has, before, shuffle_from(part, q)), left = shuffle_from(part, q ? q - 1 : 0);
     if (t == 0) {
         if (q == WIDTH - 1) publish(state->block + block, state->block_prefix + block, end, state->tag, PREFIX);
         shared->before = q ? scan_join(has, before, left) : before;
         shared->end = end;
-        FENCE /* in place: the values come after the total */
+        if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE /* in place the values come after the total */
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans by groups of 256 items, the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after src/scanning.h and the stem "scan", which
+ * Scans by groups of 256 items (128 where they look back), the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after src/scanning.h and the stem "scan", which
  * says what the languages differ in: GROUP_ID, ITEM_ID, LOCAL, SHARED, BARRIER, and shuffles, where there are any (SHUFFLES).
  *
  * A tile is a group's. Of its rows a warp has ROWS_EACH neighbours: in each an item has one cell.
@@ -45,25 +45,31 @@ typedef struct {
 #endif
 } TILE_SHARED;
 
-/* The tile's cells: loaded, and scanned within their rows. Each row's total goes to `rows`. */
-#define LOAD_ROW(w)                                                                                                            \
-    {                                                                                                                          \
-        const u32 row = item / WIDTH * ROWS_EACH + (w);                                                                        \
-        const u64 k = begin + (row * WIDTH + t) * CELL;                                                                        \
-        cell[w] = load_cell(&c, k < n ? k : begin);                                                                            \
-    }
+/* A tile's items, in registers: all loads are under way before the first is used. */
+#define ROW(w) (item / WIDTH * ROWS_EACH + (w))
+#define CELL_OF(row) (begin + ((row)*WIDTH + t) * CELL)
+#ifdef SHUFFLES
+#define EACH_ROW(DO) _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) { DO(w) }
+#else
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#endif
+#define LOAD_ROW(w) raw[w] = load_cell(&c, CELL_OF(ROW(w)) < n ? CELL_OF(ROW(w)) : begin);
+
+/* The cells, scanned within their rows. Each row's total goes to `rows`. */
 #define SCAN_ROW(w)                                                                                                            \
     {                                                                                                                          \
-        const u32 row = item / WIDTH * ROWS_EACH + (w);                                                                        \
-        part[w] = cell_total(&c, &cell[w], begin + (row * WIDTH + t) * CELL);                                                  \
-        SCAN_ACROSS(part[w])                                                                                                   \
-        if (t == WIDTH - 1) shared.rows[row] = part[w];                                                                        \
-    }
-#define LOAD_TILE                                                                                                              \
+        const ITEM_CELL cell = open_cell(&c, CELL_OF(ROW(w)), raw[w]);                                                         \
+        part[w] = cell_total(&c, &cell, CELL_OF(ROW(w)));                                                                      \
+    }                                                                                                                          \
+    SCAN_ACROSS(part[w])                                                                                                       \
+    if (t == WIDTH - 1) shared.rows[ROW(w)] = part[w];
+#define SCAN_TILE                                                                                                              \
     const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
-    ITEM_CELL cell[ROWS_EACH];                                                                                                 \
+    WIDE_ITEMS raw[ROWS_EACH];                                                                                                 \
     SCAN part[ROWS_EACH];                                                                                                      \
-    LOAD_ROW(0) LOAD_ROW(1) LOAD_ROW(2) LOAD_ROW(3) SCAN_ROW(0) SCAN_ROW(1) SCAN_ROW(2) SCAN_ROW(3) BARRIER
+    EACH_ROW(LOAD_ROW)                                                                                                         \
+    EACH_ROW(SCAN_ROW)                                                                                                         \
+    BARRIER
 
 /* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`. */
 #define SCAN_ROWS                                                                                                              \
@@ -72,10 +78,10 @@ typedef struct {
     if (item < WIDTH) shared.rows[item] = rows_part;
 
 /* The values of the tile's items. `has`: whether anything is before the tile; before and end of it are in `shared`. */
-INLINE void scan_row(const CALL *c, const ITEM_CELL *cell, SCAN part, SCAN left, u64 begin, u32 row, u32 t, u32 has,
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has,
                      LOCAL const TILE_SHARED *shared) {
-    const u64 k = begin + (row * WIDTH + t) * CELL;
     if (k >= c->n) return;
+    const ITEM_CELL cell = open_cell(c, k, raw);
     SCAN before = shared->before;
     if (row) before = scan_join(has, before, shared->rows[row - 1]);
     const u32 has_row = has || row;
@@ -87,15 +93,13 @@ INLINE void scan_row(const CALL *c, const ITEM_CELL *cell, SCAN part, SCAN left,
     else
         end = shared->end;
     if (t) before = scan_join(has_row, before, left);
-    scan_cell(c, cell, k, has_row || t, before, end);
+    scan_cell(c, &cell, k, has_row || t, before, end);
 }
 
 /* What item t - 1 of each row has, and then the values: no barrier between those. */
+#define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
 #define STORE_TILE                                                                                                             \
     SCAN left[ROWS_EACH];                                                                                                      \
-    FROM_LEFT(left[0], part[0])                                                                                                \
-    FROM_LEFT(left[1], part[1])                                                                                                \
-    FROM_LEFT(left[2], part[2])                                                                                                \
-    FROM_LEFT(left[3], part[3])                                                                                                \
+    EACH_ROW(LEFT_OF_ROW)                                                                                                      \
     _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                      \
-        scan_row(&c, &cell[w], part[w], left[w], begin, item / WIDTH * ROWS_EACH + w, t, has, &shared);
+        scan_row(&c, raw[w], part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, &shared);

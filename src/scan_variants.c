@@ -6,7 +6,7 @@
 #include "core.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
-#define GROUP 256 /* four rows of a tile for each warp: src/scan_groups.h is written for it */
+#define GROUP 256 /* four rows of a tile for each warp: src/scan_groups.h is written for it where there are no shuffles */
 
 static const tally_scan_variant variants[] = {
     {

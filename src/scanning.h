@@ -107,11 +107,11 @@ INLINE u32 begins_at(const CALL *c, u64 k) {
 }
 #endif
 
-/* The cell that begins with item k < n. Where it ends beyond n, its last items are others: they come into no value that is asked for. */
-INLINE ITEM_CELL load_cell(const CALL *c, u64 k) {
-    ITEM_CELL cell;
+/* The cell that begins with item k < n, as it lies in memory. Where it ends beyond n, its last items are others: they come into no value that is
+ * asked for. */
+INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
+    WIDE_ITEMS w;
     if (c->wide_in && k + CELL <= c->n) {
-        WIDE_ITEMS w;
         GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(k, c->n);
         if (CELL * ITEM_BYTES == 4)
             w.word = *(GLOBAL const u32 *)from;
@@ -121,12 +121,17 @@ INLINE ITEM_CELL load_cell(const CALL *c, u64 k) {
 #pragma unroll
             for (int v = 0; v < CELL * ITEM_BYTES / 16; v++) w.vector[v] = ((GLOBAL const ITEM_VECTOR *)from)[v];
         }
-#pragma unroll
-        for (int j = 0; j < CELL; j++) cell.item[j] = w.item[WITHIN(j)];
     } else {
 #pragma unroll
-        for (int j = 0; j < CELL; j++) cell.item[j] = c->in.x[PLACE(k + j < c->n ? k + j : k, c->n)];
+        for (int j = 0; j < CELL; j++) w.item[WITHIN(j)] = c->in.x[PLACE(k + j < c->n ? k + j : k, c->n)];
     }
+    return w;
+}
+
+INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
+    ITEM_CELL cell;
+#pragma unroll
+    for (int j = 0; j < CELL; j++) cell.item[j] = w.item[WITHIN(j)];
 #ifdef SEGMENTED
     cell.begins = 0;
 #pragma unroll

@@ -369,10 +369,10 @@ static bool takes_long(const tally_spec *spec) {
     return spec->term_count > 1 || first->field_count || strchr(first->combine, '(');
 }
 
-static void write_scan(FILE *file, unsigned flags) {
+static void write_scan(FILE *file, const tally_spec *spec) {
     static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
-        if (flags & 1u << i) fprintf(file, "#define %s 1\n", names[i]);
+        if (spec->scan_flags & 1u << i) fprintf(file, "#define %s 1\n", names[i]);
     if (tally_scan_holds_back) fprintf(file, "#define HOLD_BACK 1\n#define SPINS 32\n");
 }
 
@@ -383,7 +383,7 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n#define FACTOR %u\n", spec->group_items, spec->acc.bytes,
             spec->factor);
     if (spec->scan)
-        write_scan(file, spec->scan_flags);
+        write_scan(file, spec);
     else if (spec->variant->shape == TALLY_SHAPE_CHUNKS)
         fprintf(file, "#define FLIGHT_LOADS %u\n", spec->tuning.loads);
     fprintf(file, "#define ALONE %d\n#define TOGETHER %d\n", TALLY_LAST_ALONE, TALLY_LAST_TOGETHER);

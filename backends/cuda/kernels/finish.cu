@@ -17,16 +17,6 @@ constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to com
 /* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk. Wide accumulators need the registers: 2^25, of 2^12 items. */
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 
-/* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
- * begin. A program whose kernels all do so says so by having a kernel tally_overlaps, and its launches by the backend ask for it. */
-#if __CUDA_ARCH__ >= 900
-#define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
-#define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#else
-#define AWAIT_PREVIOUS
-#define ADMIT_NEXT ;
-#endif
-
 /* The values of the warp's items, neighbours first, the lower on the left. In item 0; the others' are of no use. */
 INLINE ACC combine_items(ACC a) {
 #pragma unroll UNROLL

@@ -2,19 +2,26 @@
 /*
  * look_back: a scan in one launch, in scan order v1, for NVIDIA's GPUs: each group learns what is before its tile from what other groups publish.
  *
- * Computes n values. How: a group of 256 items has a tile of 4,096, in registers; the items are read once. src/look_back.h has the look-back.
+ * Computes n values. How: a group has a tile of 4,096, in registers; the items are read once. src/look_back.h has the look-back.
  * Needs: shared memory of some 35 accumulators; words that other groups see in order (feature ORDER).
  * Why: memory speed: nothing is read twice.
  */
+
+#if __CUDA_ARCH__ >= 900
+KERNEL void tally_overlaps(void) {
+}
+#endif
 
 KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u64 tile = GROUP_ID, begin = tile * TILE_ITEMS;
+    AWAIT_PREVIOUS
+    ADMIT_NEXT
     const SCAN carry = values[CARRY_FROM(flow)];
     const u32 has = tile > 0 || CONTINUES(flow);
     volatile GLOBAL u32 *calls = (volatile GLOBAL u32 *)words;
-    LOAD_TILE
+    SCAN_TILE
     if (item < WIDTH) {
         const STATE state = {words + 1,
                              words + 1 + capacity,

@@ -184,6 +184,18 @@ INLINE f64 f64_canonical(f64 v) {
 #define u64_LOWEST 0ULL
 #define u64_HIGHEST 0xffffffffffffffffULL
 
+/* ---- launches that overlap ---------------------------------------------------------------------------------------------- */
+
+/* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
+ * begin. A program whose kernels all do so says so by having a kernel tally_overlaps, and its launches by the backend ask for it. */
+#if __CUDA_ARCH__ >= 900
+#define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
+#define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#else
+#define AWAIT_PREVIOUS
+#define ADMIT_NEXT ;
+#endif
+
 /* ---- within a warp ------------------------------------------------------------------------------------------------ */
 
 #define WARP 32

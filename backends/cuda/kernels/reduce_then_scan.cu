@@ -11,7 +11,7 @@ KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u64 begin = GROUP_ID * TILE_ITEMS;
-    LOAD_TILE
+    SCAN_TILE
     SCAN_ROWS
     if (item == WIDTH - 1) values[TILE_TOTAL(GROUP_ID)] = rows_part;
 }
@@ -58,7 +58,7 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SCAN_OPEN(c)
     const u64 tile = GROUP_ID, begin = tile * TILE_ITEMS;
     const u32 has = tile > 0 || CONTINUES(flow);
-    LOAD_TILE
+    SCAN_TILE
     SCAN_ROWS
     if (item == 0) {
         shared.before = values[TILE_PREFIX(tile)];
