@@ -27,6 +27,9 @@ extern const device_test enqueue_tests[]; /* enqueue_test.c: captured, and witho
 extern const device_test tuning_tests[];  /* tuning_test.c: shapes of launches */
 extern const device_test index_tests[];   /* index_test.c: gather and scatter */
 
+extern const device_test scan_tests[];     /* scan_test.c: scans: ops, types, variants, forms */
+extern const device_test scan_use_tests[]; /* scan_use_test.c: scans in pieces, by operators of one's own; what is refused */
+
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
 /* The same for an op of one input with everything else at its default. */

@@ -32,6 +32,7 @@ extern const core_test few_tests[];       /* core_few.c: few items on a CPU devi
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
+extern const core_test scan_tests[];      /* core_scan.c: scans */
 extern const core_test index_tests[];     /* core_index.c: gather and scatter */
 extern const core_test index_argument_tests[]; /* core_index_arguments.c: those that are refused */
 

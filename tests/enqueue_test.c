@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is enqueued: reductions, and unchecked gathers and scatters, can be captured in a CUDA graph and replayed, and on OpenCL enqueuing waits for
- * nothing. */
+/* What is enqueued: reductions, scans, and unchecked gathers and scatters, can be captured in a CUDA graph and replayed, and on OpenCL
+ * enqueuing waits for nothing. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <string.h>
@@ -18,12 +18,17 @@
 
 #include "conformance.h"
 #include "patterns.h"
+#include "scan_oracle.h"
 
 #define MOST_N UINT64_C(300007)
 static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* none, one group, several */
 #define SIZES TALLY_ARRAY_LENGTH(sizes)
 
-static float items[MOST_N];
+static float items[MOST_N], values[MOST_N], expected[MOST_N];
+
+/* Every scan's variant that the device has, several scans of each: what one leaves behind must not be in the next one's way. */
+#define MOST_SCANS 8
+static const uint64_t scanned[] = {4097, MOST_N};
 
 /* What is moved besides: a gather of the first items in reverse, and a scatter of pairs of them, whose last is written. */
 #define MOVED UINT64_C(70000)
@@ -32,9 +37,27 @@ typedef struct setup {
     tally_queue *queue;
     tally_buffer *in, *out; /* a result for each size */
     tally_plan *plan;
+    tally_plan *scans[MOST_SCANS];
+    tally_buffer *values[MOST_SCANS];
+    size_t scan_count;
     tally_buffer *reverse, *pairs, *gathered, *scattered;
     tally_index_plan *gather, *scatter;
 } setup;
+
+static void begin_scans(tally_context *context, setup *s) {
+    for (size_t v = 0; v < tally_scan_variant_count(); v++) {
+        tally_variant_info info;
+        MUST(tally_scan_variant_get(v, &info));
+        const tally_scan_desc desc = {
+            .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MOST_N, .variant = info.name};
+        assert_true(s->scan_count < MOST_SCANS);
+        if (!info.canonical || tally_scan_plan_create(context, &desc, &s->scans[s->scan_count]) == TALLY_E_UNSUPPORTED)
+            continue;
+        assert_non_null(s->scans[s->scan_count]);
+        MUST(tally_buffer_create(context, sizeof values, &s->values[s->scan_count++]));
+    }
+    assert_true(s->scan_count > 0);
+}
 
 static tally_buffer *make_map(const setup *s, tally_context *context, int pairs) {
     static uint32_t map[MOVED];
@@ -91,17 +114,22 @@ static void end_moves(const setup *s) {
 }
 
 static setup begin(tally_context *context) {
-    setup s;
+    setup s = {0};
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MOST_N};
     MUST(tally_queue_create(context, &s.queue));
     MUST(tally_buffer_create(context, sizeof items, &s.in));
     MUST(tally_buffer_create(context, SIZES * sizeof(float), &s.out));
     MUST(tally_plan_create(context, &desc, &s.plan));
+    begin_scans(context, &s);
     begin_moves(&s, context);
     return s;
 }
 
 static void end(setup *s) {
+    for (size_t k = 0; k < s->scan_count; k++) {
+        tally_plan_destroy(s->scans[k]);
+        tally_buffer_destroy(s->values[k]);
+    }
     end_moves(s);
     tally_plan_destroy(s->plan);
     tally_buffer_destroy(s->in);
@@ -112,12 +140,29 @@ static void end(setup *s) {
 static void write_items(const setup *s, int pattern) {
     pattern_fill(pattern, TALLY_F32, items, MOST_N);
     MUST(tally_buffer_write(s->queue, s->in, 0, items, sizeof items));
+    memset(values, 0xa5, sizeof values);
+    for (size_t k = 0; k < s->scan_count; k++) MUST(tally_buffer_write(s->queue, s->values[k], 0, values, sizeof values));
     MUST(tally_queue_wait(s->queue));
 }
 
 static void enqueue_all(const setup *s) {
     for (size_t i = 0; i < SIZES; i++) MUST(tally_reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
     enqueue_moves(s);
+    for (size_t k = 0; k < s->scan_count; k++)
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scanned); i++)
+            MUST(tally_scan(s->scans[k], s->queue, s->in, scanned[i], s->values[k]));
+}
+
+static void expect_scans(const setup *s, const char *what) {
+    const oracle_case of = {.op = TALLY_SUM, .in = TALLY_F32};
+    const scan_op op = scan_oracle_op(&of);
+    scan_oracle(&op, &(scan_form){0}, items, MOST_N, expected);
+    for (size_t k = 0; k < s->scan_count; k++) {
+        memset(values, 0xa5, sizeof values);
+        MUST(tally_buffer_read(s->queue, s->values[k], 0, values, sizeof values));
+        MUST(tally_queue_wait(s->queue));
+        if (memcmp(values, expected, sizeof values) != 0) fail_msg("%s: the scan by %s", what, tally_plan_variant(s->scans[k]));
+    }
 }
 
 static void expect_all(const setup *s, const char *what) {
@@ -126,6 +171,7 @@ static void expect_all(const setup *s, const char *what) {
     MUST(tally_buffer_read(s->queue, s->out, 0, results, sizeof results));
     MUST(tally_queue_wait(s->queue));
     for (size_t i = 0; i < SIZES; i++) expect_result(TALLY_SUM, TALLY_F32, items, sizes[i], &results[i], what);
+    expect_scans(s, what);
     expect_moves(s, what);
 }
 

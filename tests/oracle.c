@@ -244,237 +244,7 @@ void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t c
         for (uint32_t i = 0; i < count; i++) fields[f][i] = (double)narrow[f][i];
 }
 
-/* ---- whole numbers ------------------------------------------------------------------------------------------------------ */
-
-/* Integers modulo 2^64; truth values are 0 and 1. */
-static void read_integers(tally_dtype in, const void *items, uint32_t count, uint64_t *to) {
-#define READ(type, number)                                                                                                     \
-    for (uint32_t i = 0; i < count; i++) {                                                                                     \
-        const type x = ((const type *)items)[i];                                                                               \
-        to[i] = (uint64_t)(number);                                                                                            \
-    }                                                                                                                          \
-    break
-    switch (in) {
-    case TALLY_I8:
-        READ(int8_t, (int64_t)x);
-    case TALLY_I16:
-        READ(int16_t, (int64_t)x);
-    case TALLY_I32:
-        READ(int32_t, (int64_t)x);
-    case TALLY_U8:
-        READ(uint8_t, x);
-    case TALLY_U16:
-        READ(uint16_t, x);
-    case TALLY_U32:
-        READ(uint32_t, x);
-    case TALLY_BOOL:
-        READ(uint8_t, x != 0);
-    default:
-        READ(uint64_t, x);
-    }
-#undef READ
-}
-
-#define IS_NEGATIVE(x) ((int64_t)(x) < 0)
-
-/* Stores a whole number of type `natural`, given modulo 2^64, as `out`. */
-static void store_whole(tally_dtype natural, uint64_t value, tally_dtype out, void *result) {
-    const int is_signed = item_kind_of(natural) == ITEM_SIGNED;
-    if (!is_float(out))
-        store_integer(out, value, result);
-    else if (out == TALLY_F64)
-        store_float(out, is_signed ? (double)(int64_t)value : (double)value, result);
-    else
-        store_float(out, is_signed ? (double)(float)(int64_t)value : (double)(float)value, result);
-}
-
-static uint64_t magnitude_of(tally_dtype in, uint64_t x) {
-    return item_kind_of(in) == ITEM_SIGNED && IS_NEGATIVE(x) ? 0 - x : x;
-}
-
-static uint64_t bits_of_none(tally_op op) {
-    return op == TALLY_BAND ? UINT64_MAX : op == TALLY_PROD;
-}
-
-static void take_bits(oracle *state, const void *const inputs[], uint32_t count) {
-    uint64_t x[TALLY_CHUNK_ITEMS], y[TALLY_CHUNK_ITEMS], bits = state->survey.bits;
-    const tally_dtype in = state->what.in;
-    read_integers(in, inputs[0], count, x);
-    if (oracle_inputs(state->what.op) == 2) read_integers(in, inputs[1], count, y);
-#define EACH(step)                                                                                                             \
-    for (uint32_t i = 0; i < count; i++) bits = step;                                                                          \
-    break
-    switch (state->what.op) {
-    case TALLY_PROD:
-        EACH(bits * x[i]);
-    case TALLY_ASUM:
-        EACH(bits + magnitude_of(in, x[i]));
-    case TALLY_SUMSQ:
-        EACH(bits + x[i] * x[i]);
-    case TALLY_DOT:
-    case TALLY_DOTC:
-        EACH(bits + x[i] * y[i]);
-    case TALLY_DIST2:
-        EACH(bits + (x[i] - y[i]) * (x[i] - y[i]));
-    case TALLY_BAND:
-        EACH(bits & x[i]);
-    case TALLY_BOR:
-        EACH(bits | x[i]);
-    case TALLY_BXOR:
-        EACH(bits ^ x[i]);
-    default: /* sum */
-        EACH(bits + x[i]);
-    }
-#undef EACH
-    state->survey.bits = bits;
-}
-
-static void take_truths(oracle *state, const void *items, uint32_t count) {
-    if (is_float(state->what.in)) {
-        double x[TALLY_CHUNK_ITEMS];
-        f64_read(state->what.in, items, count, x, NULL);
-        for (uint32_t i = 0; i < count; i++) state->survey.nonzero += x[i] != 0;
-    } else {
-        uint64_t x[TALLY_CHUNK_ITEMS];
-        read_integers(state->what.in, items, count, x);
-        for (uint32_t i = 0; i < count; i++) state->survey.nonzero += x[i] != 0;
-    }
-}
-
-/* ---- keys ----------------------------------------------------------------------------------------------------------------- */
-
-/*
- * Signed 64-bit numbers that sort as the items do. Of floats, all of which an f64 holds: the bits, those of the magnitude inverted below
- * zero, which puts -0 below +0. Unsigned ones: the top bit flipped.
- */
-#define TOP_BIT (UINT64_C(1) << 63)
-
-static int64_t key_of_double(double x) {
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits < 0 ? bits ^ INT64_MAX : bits;
-}
-
-static double double_of_key(int64_t key) {
-    const int64_t bits = key < 0 ? key ^ INT64_MAX : key;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static int is_of_magnitudes(tally_op op) {
-    return op == TALLY_AMAX || op == TALLY_IAMAX;
-}
-
-static int is_of_indices(tally_op op) {
-    return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
-}
-
-/* Whether keys of this op are unsigned numbers'. */
-static int has_unsigned_keys(const oracle_case *what) {
-    return item_kind_of(what->in) != ITEM_SIGNED || is_of_magnitudes(what->op);
-}
-
-static void survey_key(oracle_survey *s, int64_t key, uint64_t at) {
-    if (s->numbers == 0 || key < s->low) s->low = key, s->low_at = at;
-    if (s->numbers == 0 || key > s->high) s->high = key, s->high_at = at;
-    s->numbers++;
-}
-
-/* The first of equal ones counts; to an index -0 and +0 are equal. */
-static void take_keys(oracle *state, const void *items, uint32_t count, uint64_t at) {
-    const oracle_case *what = &state->what;
-    oracle_survey *s = &state->survey;
-    if (is_float(what->in)) {
-        double x[TALLY_CHUNK_ITEMS];
-        f64_read(what->in, items, count, x, NULL);
-        for (uint32_t i = 0; i < count; i++) {
-            double number = is_of_magnitudes(what->op) ? fabs(x[i]) : x[i];
-            if (is_of_indices(what->op) && number == 0) number = 0;
-            if (number == number)
-                survey_key(s, key_of_double(number), at + i);
-            else if (s->first_nan == UINT64_MAX)
-                s->first_nan = at + i;
-        }
-    } else {
-        uint64_t x[TALLY_CHUNK_ITEMS];
-        read_integers(what->in, items, count, x);
-        for (uint32_t i = 0; i < count; i++) {
-            const uint64_t number = is_of_magnitudes(what->op) ? magnitude_of(what->in, x[i]) : x[i];
-            survey_key(s, (int64_t)(has_unsigned_keys(what) ? number ^ TOP_BIT : number), at + i);
-        }
-    }
-}
-
-static void store_key(const oracle_case *what, int64_t key, tally_dtype out, void *result) {
-    if (is_float(what->in))
-        store_float(out, double_of_key(key), result);
-    else
-        store_whole(default_result(what), has_unsigned_keys(what) ? (uint64_t)key ^ TOP_BIT : (uint64_t)key, out, result);
-}
-
-/* What every item improves on: the infinities, or the type's limits; no magnitude is below 0. */
-static void store_extreme_of_none(const oracle_case *what, int is_least, tally_dtype out, void *result) {
-    const unsigned bits = 8 * (unsigned)item_bytes_of(what->in);
-    if (is_of_magnitudes(what->op)) {
-        memset(result, 0, item_bytes_of(out));
-        return;
-    }
-    const uint64_t top = UINT64_C(1) << (bits - 1);
-    switch (item_kind_of(what->in)) {
-    case ITEM_SIGNED:
-        store_whole(what->in, is_least ? top - 1 : 0 - top, out, result);
-        break;
-    case ITEM_UNSIGNED:
-        store_whole(what->in, is_least ? top - 1 + top : 0, out, result);
-        break;
-    case ITEM_BOOL:
-        store_whole(what->in, (uint64_t)is_least, out, result);
-        break;
-    case ITEM_FLOAT:
-    case ITEM_COMPLEX:
-        store_float(out, is_least ? (double)INFINITY : (double)-INFINITY, result);
-        break;
-    }
-}
-
-/* The smallest or largest; a NaN wins, or counts only where there is nothing else. */
-static void store_extreme(const oracle *state, int is_least, tally_dtype out, void *result) {
-    const oracle_survey *s = &state->survey;
-    const int skips_nan = state->what.op == TALLY_NANMIN || state->what.op == TALLY_NANMAX;
-    const int has_nan = s->first_nan != UINT64_MAX;
-    if (state->n == 0)
-        store_extreme_of_none(&state->what, is_least, out, result);
-    else if (has_nan && (!skips_nan || s->numbers == 0))
-        store_float(out, (double)NAN, result);
-    else
-        store_key(&state->what, is_least ? s->low : s->high, out, result);
-}
-
-static void finish_keys(const oracle *state, tally_dtype out, unsigned char *result) {
-    const oracle_survey *s = &state->survey;
-    switch (state->what.op) {
-    case TALLY_ARGMIN:
-    case TALLY_ARGMAX:
-    case TALLY_IAMAX: {
-        uint64_t index = state->what.op == TALLY_ARGMIN ? s->low_at : s->high_at;
-        if (s->first_nan != UINT64_MAX) index = s->first_nan;
-        store_integer(out, state->n ? index : TALLY_NO_INDEX, result);
-        break;
-    }
-    case TALLY_MIN:
-    case TALLY_NANMIN:
-        store_extreme(state, 1, out, result);
-        break;
-    case TALLY_MINMAX:
-        store_extreme(state, 1, out, result);
-        store_extreme(state, 0, out, result + item_bytes_of(out));
-        break;
-    default:
-        store_extreme(state, 0, out, result);
-        break;
-    }
-}
+#include "oracle_survey.h"
 
 /* ---- the interface ------------------------------------------------------------------------------------------------------ */
 
@@ -484,13 +254,17 @@ static const double *default_params(tally_op op) {
     return op == TALLY_ALLCLOSE ? closeness : none;
 }
 
+static oracle_survey survey_of_none(tally_op op) {
+    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(op)};
+}
+
 void oracle_begin_case(oracle *state, const oracle_case *what) {
     const int count = what->op == TALLY_ALLCLOSE ? 2 : what->op == TALLY_VAR || what->op == TALLY_STD;
     state->what = *what;
     memcpy(state->params, default_params(what->op), sizeof state->params);
     if (what->params) memcpy(state->params, what->params, (size_t)count * sizeof state->params[0]);
     state->n = 0;
-    state->survey = (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(what->op)};
+    state->survey = survey_of_none(what->op);
 }
 
 /* A whole chunk, or the last one, of which `at` is the index of the first item. */
@@ -504,13 +278,13 @@ static void take(oracle *state, const void *const inputs[], uint32_t count, uint
             f64_take(state, inputs, count, at / TALLY_CHUNK_ITEMS);
         break;
     case OF_KEYS:
-        take_keys(state, inputs[0], count, at);
+        take_keys(&state->what, &state->survey, inputs[0], count, at);
         break;
     case OF_TRUTHS:
-        take_truths(state, inputs[0], count);
+        take_truths(&state->what, &state->survey, inputs[0], count);
         break;
     case OF_BITS:
-        take_bits(state, inputs, count);
+        take_bits(&state->what, &state->survey, inputs, count);
         break;
     case OF_PAIRS:
         state->survey.far +=
@@ -538,23 +312,21 @@ void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
     }
 }
 
-/* Stores what was computed as floats, or modulo 2^64, as the type asked for. */
-static void finish_numbers(oracle *state, tally_dtype out, unsigned char *result) {
-    const oracle_case *what = &state->what;
-    if (way_of(what) == IN_ORDER) {
-        double parts[2];
-        if (state->n)
-            finish_ordered(state, parts);
-        else
-            finish_none(what, parts);
-        store_float(out, parts[0], result);
-        if (is_complex_result(what)) store_float(out, parts[1], result + item_bytes_of(out) / 2);
+/* Stores what was computed as floats as the type asked for; n = 0: `parts` is not read. */
+static void store_ordered(const oracle_case *what, uint64_t n, double parts[2], tally_dtype out, unsigned char *result) {
+    if (n == 0) finish_none(what, parts);
+    store_float(out, parts[0], result);
+    if (is_complex_result(what)) store_float(out, parts[1], result + item_bytes_of(out) / 2);
+}
+
+static void finish_survey(const oracle_case *what, const oracle_survey *s, uint64_t n, tally_dtype out, void *result) {
+    uint64_t value = s->bits;
+    if (way_of(what) == OF_KEYS) {
+        finish_keys(what, s, n, out, result);
         return;
     }
-    const oracle_survey *s = &state->survey;
-    uint64_t value = s->bits;
     if (what->op == TALLY_ANY) value = s->nonzero > 0;
-    if (what->op == TALLY_ALL) value = s->nonzero == state->n;
+    if (what->op == TALLY_ALL) value = s->nonzero == n;
     if (what->op == TALLY_COUNT_NONZERO) value = s->nonzero;
     if (what->op == TALLY_ALLCLOSE) value = s->far == 0;
     store_whole(default_result(what), value, out, result);
@@ -564,12 +336,15 @@ void oracle_end(oracle *state, void *result) {
     const tally_dtype out = oracle_result_dtype(&state->what);
     const uint32_t held = (uint32_t)(state->n % TALLY_CHUNK_ITEMS);
     const void *const from[2] = {state->chunk[0], state->chunk[1]};
+    double parts[2];
     state->what.params = state->params;
     if (held > 0) take(state, from, held, state->n - held);
-    if (way_of(&state->what) == OF_KEYS)
-        finish_keys(state, out, result);
-    else
-        finish_numbers(state, out, result);
+    if (way_of(&state->what) == IN_ORDER) {
+        if (state->n) finish_ordered(state, parts);
+        store_ordered(&state->what, state->n, parts, out, result);
+    } else {
+        finish_survey(&state->what, &state->survey, state->n, out, result);
+    }
 }
 
 void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result) {
@@ -591,4 +366,60 @@ void oracle_push(oracle *state, const void *items, uint64_t n) {
 void oracle_reduce(tally_op op, tally_dtype in, const void *items, uint64_t n, void *result) {
     const oracle_case what = {.op = op, .in = in};
     oracle_reduce_inputs(&what, &items, n, result);
+}
+
+/* ---- accumulators --------------------------------------------------------------------------------------------------------- */
+
+void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, oracle_acc *acc) {
+    const void *const inputs[2] = {item, item};
+    float f32[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
+    double f64[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
+    *acc = (oracle_acc){.survey = survey_of_none(what->op)};
+    switch (way_of(what)) {
+    case IN_ORDER:
+        for (int f = 0; f < ORACLE_FIELDS; f++) f32[f][0] = 0, f64[f][0] = 0;
+        if (real_of(what) == TALLY_F32)
+            f32_load(what, inputs, 1, f32);
+        else
+            f64_load(what, inputs, 1, f64);
+        for (int f = 0; f < ORACLE_FIELDS; f++) acc->f32[f] = f32[f][0], acc->f64[f] = f64[f][0];
+        break;
+    case OF_KEYS:
+        take_keys(what, &acc->survey, item, 1, index);
+        break;
+    case OF_TRUTHS:
+        take_truths(what, &acc->survey, item, 1);
+        break;
+    case OF_BITS:
+        take_bits(what, &acc->survey, inputs, 1);
+        break;
+    case OF_PAIRS: /* of two inputs */
+        break;
+    }
+}
+
+void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_acc *right) {
+    if (way_of(what) != IN_ORDER)
+        join_surveys(what->op, &left->survey, &right->survey);
+    else if (real_of(what) == TALLY_F32)
+        f32_combine(what, left->f32, 1, right->f32, 1, 1);
+    else
+        f64_combine(what, left->f64, 1, right->f64, 1, 1);
+}
+
+void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result) {
+    const tally_dtype out = oracle_result_dtype(what);
+    const oracle_survey none = survey_of_none(what->op);
+    oracle_case with_params = *what;
+    double parts[2];
+    if (!what->params) with_params.params = default_params(what->op);
+    if (way_of(what) != IN_ORDER) {
+        finish_survey(what, n ? &acc->survey : &none, n, out, result);
+        return;
+    }
+    if (n && real_of(what) == TALLY_F32)
+        f32_finish(&with_params, acc->f32, n, parts);
+    else if (n)
+        f64_finish(&with_params, acc->f64, n, parts);
+    store_ordered(what, n, parts, out, result);
 }

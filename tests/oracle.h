@@ -75,6 +75,21 @@ typedef struct oracle_survey {
     uint64_t bits;         /* of what is computed modulo 2^64, or bit by bit */
 } oracle_survey;
 
+/*
+ * The accumulator of one item after the other, for orders other than reduce's (scan_oracle.h); ops of one input. f32 or f64 of what rounds (the
+ * one that oracle_float tells), else the survey.
+ */
+typedef struct oracle_acc {
+    float f32[ORACLE_FIELDS];
+    double f64[ORACLE_FIELDS];
+    oracle_survey survey;
+} oracle_acc;
+void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, oracle_acc *acc);
+/* *left becomes left combined with right. */
+void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_acc *right);
+/* The result of n items; of none `acc` is not read. */
+void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result);
+
 /* A reduction under way, for items that come in pieces: n is bounded by 64 bits, not by the host's memory. */
 typedef struct oracle {
     oracle_case what;

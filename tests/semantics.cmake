@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Each line of the tables in docs/semantics.md has a name, which a test has too: a row of semantics_lines.h, or a comment
-# that begins with "line: NAME, NAME" in semantics_test.c; and the other way round. Variables: SOURCE.
+# that begins with "line: NAME, NAME" in semantics_test.c or a test of scans; and the other way round. Variables: SOURCE.
 file(READ ${SOURCE}/docs/semantics.md document)
 file(READ ${SOURCE}/tests/semantics_lines.h rows)
-file(READ ${SOURCE}/tests/semantics_test.c code)
+set(code)
+foreach(name IN ITEMS semantics_test scan_test scan_use_test)
+  file(READ ${SOURCE}/tests/${name}.c part)
+  string(APPEND code "${part}")
+endforeach()
 
 string(REGEX MATCHALL "\n\\| `[a-z0-9]+-[a-z0-9-]+` \\|" written "${document}")
 string(REGEX REPLACE "\n\\| `([a-z0-9-]+)` \\|" "\\1" written "${written}")

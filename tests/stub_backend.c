@@ -324,7 +324,7 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* Every stem that there is, with a text that names it. */
 static const char *kernel_source(const char *stem) {
-    static const char *const shared[] = {"probe", "finish", "ladder", "index"};
+    static const char *const shared[] = {"probe", "finish", "ladder", "scan", "heads", "index"};
     static char texts[64][64];
     static size_t made;
     size_t known = 0;
@@ -334,6 +334,10 @@ static const char *kernel_source(const char *stem) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         tally_variant_info info;
         known += tally_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;
+    }
+    for (size_t v = 0; v < tally_scan_variant_count(); v++) {
+        tally_variant_info info;
+        known += tally_scan_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;
     }
     if (!known || (stub.missing && strcmp(stem, stub.missing) == 0)) return NULL;
     char text[64];

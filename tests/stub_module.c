@@ -33,11 +33,15 @@ static void remove_folder(void) {
     folder_remove(folder);
 }
 
-/* The text without the lines that decide nothing here. */
-static char *essence(const char *source) {
+const char *tally_kernel_source_core(const char *stem); /* the core's */
+
+/* The text without the lines that decide nothing here, and without a scan's kernels, which are the stub's own (stub_scan.c). */
+static char *essence(const char *whole) {
     static const char *const dropped[] = {"#define GROUP ", "#define FACTOR ", "#define ATOMIC_STAGE ", "/* stub: "};
-    char *text = malloc(strlen(source) + 1), *to = text;
-    if (!text) abort();
+    char *text = malloc(strlen(whole) + 1), *cut = malloc(strlen(whole) + 1), *to = text, *source = cut;
+    if (!text || !cut) abort();
+    char *scanning = strstr(strcpy(cut, whole), tally_kernel_source_core("scanning"));
+    if (scanning) *scanning = 0;
     while (*source) {
         const size_t bytes = strcspn(source, "\n") + (strchr(source, '\n') != NULL);
         int keep = 1;
@@ -47,6 +51,7 @@ static char *essence(const char *source) {
         source += bytes;
     }
     *to = 0;
+    free(cut);
     return text;
 }
 

@@ -123,6 +123,12 @@ void test_pairs(void **unused);
 void test_slices_of_pairs(void **unused);
 void test_own_operators(void **unused);
 
+void test_scan(void **unused);
+void test_scan_options(void **unused);
+void test_scan_pieces(void **unused);
+void test_scan_usage(void **unused);
+void test_scan_refused(void **unused);
+void test_scan_interrupted(void **unused);
 void test_gather(void **unused);
 void test_scatter(void **unused);
 void test_bad_moves(void **unused);

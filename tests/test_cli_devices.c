@@ -102,8 +102,8 @@ void test_listings(void **unused) {
 
 void test_help(void **unused) {
     (void)unused;
-    static const char *const commands[] = {"--help",       "devices --help", "variants -h", "reduce --help",
-                                           "check --help", "--help reduce",  "reduce"};
+    static const char *const commands[] = {"--help",       "devices --help", "variants -h",   "reduce --help",
+                                           "check --help", "scan --help",    "--help reduce", "reduce"};
     result r;
     for (size_t i = 0; i + 1 < COUNT(commands); i++) {
         r = run(NULL, commands[i]);
@@ -112,9 +112,16 @@ void test_help(void **unused) {
         assert_non_null(strstr(r.out, "--backend SEL"));
     }
     r = run(NULL, "--help");
-    static const char *const words[] = {
-        "devices", "variants", "reduce OP[,OP...] FILE...", "reduce --load EXPR", "check", "--json", "f32",
-        "--param", "exit code"};
+    static const char *const words[] = {"devices",
+                                        "variants",
+                                        "reduce OP[,OP...] FILE...",
+                                        "reduce --load EXPR",
+                                        "scan OP FILE -o OUT.npy",
+                                        "check",
+                                        "--json",
+                                        "f32",
+                                        "--param",
+                                        "exit code"};
     for (size_t i = 0; i < COUNT(words); i++) assert_non_null(strstr(r.out, words[i]));
     for (int op = 0; op < TALLY_OP_END; op++) {
         char line[64];

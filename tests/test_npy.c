@@ -339,24 +339,36 @@ static void test_mutants(void **unused) {
     assert_true(seen[NPY_OK] > MUTANTS / 200 && seen[NPY_SHORT] > MUTANTS / 100 && seen[NPY_BAD] > MUTANTS / 3);
 }
 
-/* What is written is read as it was meant, its header's bytes are a multiple of 64, and bf16 has none. */
+/* What is written is read as it was meant, in the room there is; bf16 has no header. */
 static void test_made_headers(void **unused) {
     (void)unused;
-    static const uint64_t numbers[] = {0, 1, 1000, UINT64_C(1) << 40, INT64_MAX / 16};
-    unsigned char header[NPY_MADE_BYTES];
+    static const npy_shape shapes[] = {{.dimensions = 0},
+                                       {.dimensions = 1, .lengths = {0}},
+                                       {.dimensions = 1, .lengths = {UINT64_C(1) << 40}},
+                                       {.dimensions = 2, .lengths = {3, 1000}, .is_fortran = true},
+                                       {.dimensions = 5, .lengths = {1, 2, 3, 4, INT64_MAX / 16 / 24}}};
+    unsigned char header[512];
     for (tally_dtype dtype = TALLY_DTYPE_DEFAULT + 1; dtype < TALLY_DTYPE_END; dtype++)
-        for (size_t i = 0; i < COUNT(numbers); i++) {
-            const size_t bytes = npy_make(dtype, numbers[i], header);
-            assert_int_equal(bytes, dtype == TALLY_BF16 ? 0 : 128);
-            if (!bytes) continue;
-            const outcome o = parse(header, bytes);
+        for (size_t i = 0; i < COUNT(shapes); i++) {
+            const size_t room = npy_room(shapes[i].dimensions);
+            uint64_t n = 1;
+            for (uint32_t d = 0; d < shapes[i].dimensions; d++) n *= shapes[i].lengths[d];
+            assert_true(room % 64 == 0 && room <= sizeof(header));
+            assert_int_equal(npy_make(dtype, &shapes[i], header, room), dtype != TALLY_BF16);
+            assert_int_equal(npy_make(dtype, NULL, NULL, 0), dtype != TALLY_BF16);
+            if (dtype == TALLY_BF16) continue;
+            const outcome o = parse(header, room);
             assert_int_equal(o.status, NPY_OK);
             assert_int_equal(o.header.dtype, dtype);
-            assert_int_equal(o.header.n, numbers[i]);
+            assert_int_equal(o.header.n, n);
             assert_int_equal(o.header.swapped, 0);
-            assert_int_equal(o.header.data_offset, bytes);
-            assert_int_equal(header[bytes - 1], '\n');
+            assert_int_equal(o.header.data_offset, room);
+            assert_int_equal(o.header.shape.is_fortran, shapes[i].is_fortran);
+            assert_int_equal(o.header.shape.dimensions, shapes[i].dimensions);
+            assert_memory_equal(o.header.shape.lengths, shapes[i].lengths, shapes[i].dimensions * sizeof(uint64_t));
+            assert_int_equal(header[room - 1], '\n');
         }
+    assert_int_equal(npy_room(1), 128); /* NumPy's too */
 }
 
 int main(void) {

@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "input.h"
-#include "npy.h"
+#include "npy_write.h"
 #include "progress.h"
 
 uint64_t array_bytes(const array *a) {
@@ -78,47 +76,11 @@ bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
-static bool write_all(FILE *file, const array *a) {
-    unsigned char header[NPY_MADE_BYTES];
-    const size_t header_bytes = npy_make(a->dtype, a->n, header);
-    const size_t bytes = array_bytes(a);
-    return fwrite(header, 1, header_bytes, file) == header_bytes && fwrite(a->items, 1, bytes, file) == bytes;
-}
-
-/* As open(2) would have made it. */
-static void set_mode(int fd) {
-    const mode_t mask = umask(0);
-    umask(mask);
-    const int ignored = fchmod(fd, 0666 & ~mask);
-    (void)ignored;
-}
-
 bool array_save(const array *a, const char *path) {
-    static const char ending[] = ".XXXXXX";
-    unsigned char header[NPY_MADE_BYTES];
-    struct stat about;
-    if (!npy_make(a->dtype, a->n, header)) {
-        cli_report("%s: there are no .npy files of %s", path, tally_dtype_name(a->dtype));
-        return false;
-    }
-    /* A device or a pipe would be replaced, not written to. */
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        cli_report("%s: %s", path, S_ISDIR(about.st_mode) ? strerror(EISDIR) : "it is no regular file");
-        return false;
-    }
-    char *made = malloc(strlen(path) + sizeof(ending));
-    if (!made) return wrong(path, ENOMEM);
-    strcat(strcpy(made, path), ending);
-    const int fd = mkstemp(made);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
-    int error = file ? 0 : errno;
-    if (file) set_mode(fd);
-    errno = 0;
-    if (file && !write_all(file, a)) error = errno ? errno : EIO;
-    errno = 0;
-    if (file && fclose(file) && !error) error = errno ? errno : EIO;
-    if (!error && rename(made, path)) error = errno;
-    if (error && fd >= 0) unlink(made);
-    free(made);
-    return !error || wrong(path, error);
+    const npy_shape shape = {.dimensions = 1, .lengths = {a->n}};
+    npy_writer to;
+    if (!npy_write_open(&to, path, a->dtype, 1)) return false;
+    if (npy_write_items(&to, a->items, array_bytes(a))) return npy_write_close(&to, &shape);
+    npy_write_abandon(&to);
+    return false;
 }

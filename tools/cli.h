@@ -30,14 +30,17 @@ typedef struct cli_options {
     const char *load, *combine, *identity, *finish, *inputs; /* of reduce: an operator of one's own */
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
-    const char *op, *n, *group, *factor, *runs, *plot;   /* of study */
-    const char *index, *output, *stencil, *into, *count; /* of gather and scatter */
+    const char *op, *n, *group, *factor, *runs, *plot; /* of study */
+    const char *output;                                /* of scan, gather and scatter */
+    const char *initial;                               /* of scan */
+    const char *index, *stencil, *into, *count;        /* of gather and scatter */
+    bool exclusive, reverse;                           /* of scan */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
 /* The commands. `operands` are the arguments after the command's name that are no options. */
 typedef cli_exit cli_command(const cli_options *options, int count, char **operands);
-cli_command cli_devices, cli_variants, cli_reduce, cli_check, cli_study, cli_tune, cli_gather, cli_scatter;
+cli_command cli_devices, cli_variants, cli_reduce, cli_scan, cli_check, cli_study, cli_tune, cli_gather, cli_scatter;
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -69,6 +72,15 @@ typedef struct cli_text {
     char text[2048];
 } cli_text;
 cli_text cli_last_error(void);
+
+/* What several commands take: --dtype, --acc, --out, --accuracy; 0 where they are not given. */
+typedef struct cli_types {
+    tally_dtype raw, acc, out;
+    tally_accuracy accuracy;
+} cli_types;
+cli_exit cli_read_types(const cli_options *options, cli_types *types);
+/* A --param, NAME=VALUE or, of an operator of one's own, NAME:TYPE=VALUE, behind `count` others; its name is to be freed. */
+cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count);
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "npy_write.h"
 #include "progress.h"
 
 static struct {
@@ -29,6 +30,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
         progress_erase();
         const ssize_t written = write(STDERR_FILENO, maps[i].message, maps[i].bytes);
         (void)written;
+        npy_write_emergency();
         _exit(CLI_FAILED);
     }
     sigaction(number, &before, NULL); /* none of ours: the faulting instruction is tried again */

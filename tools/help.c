@@ -112,6 +112,9 @@ void help_print(const command_row *only) {
     puts("\noptions:");
     print_options(only);
     if (only && only->run == cli_study) puts("\nexample:\n  tally study --backend cuda,opencl --sweep --plot ladder.svg");
+    if (only && only->run == cli_scan)
+        puts("\nOP is an operator of one file (tally reduce --help), FILE .npy, raw or -.\n\nexample:\n"
+             "  tally scan sum --exclusive data.npy -o before.npy");
     if (only && only->run != cli_reduce) return;
     print_ops();
     print_types();
@@ -127,5 +130,6 @@ void help_print(const command_row *only) {
          "  tally reduce allclose --param rtol=1e-3 a.npy b.npy\n"
          "  tally reduce --load 'x > p.t ? x*x : 0' --combine 'a+b' --identity 0 \\\n"
          "               --param t=0.5 data.npy\n"
+         "  tally scan sum data.npy -o sums.npy\n"
          "  zcat data.npy.gz | tally reduce min --backend opencl:pocl -");
 }

@@ -101,6 +101,8 @@ static bool read_npy_header(input *in, tally_dtype raw) {
     in->dtype = header.dtype;
     in->swapped = header.swapped;
     in->n = header.n;
+    in->is_npy = true;
+    in->shape = header.shape;
     in->data_offset = header.data_offset;
     return true;
 }

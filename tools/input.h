@@ -12,6 +12,8 @@
 
 #include <tally/tally.h>
 
+#include "npy.h"
+
 #define INPUT_UNKNOWN UINT64_MAX
 
 typedef struct input {
@@ -20,9 +22,11 @@ typedef struct input {
     size_t item_bytes;
     size_t part_bytes; /* of complex items half of it: what is swapped, and what they are aligned to */
     uint64_t n;        /* items; INPUT_UNKNOWN for a raw stream */
-    bool swapped;      /* the other byte order */
-    uint64_t done;     /* items handed out */
-    unsigned share;    /* of how many files that are read in step it is one: for the progress line */
+    npy_shape shape;   /* of a .npy file; else it has no dimensions */
+    bool is_npy;
+    bool swapped;   /* the other byte order */
+    uint64_t done;  /* items handed out */
+    unsigned share; /* of how many files that are read in step it is one: for the progress line */
 
     int fd;
     unsigned char *map; /* NULL: a stream */

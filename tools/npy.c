@@ -126,11 +126,12 @@ static bool parse_descr(parser *p, npy_header *header) {
     return header->dtype != TALLY_DTYPE_DEFAULT || unsupported(p, descr);
 }
 
-static bool parse_order(parser *p) {
+static bool parse_order(parser *p, npy_header *header) {
     peek(p);
     const size_t left = (size_t)(p->end - p->at);
     const size_t word = left >= 4 && memcmp(p->at, "True", 4) == 0 ? 4 : left >= 5 && memcmp(p->at, "False", 5) == 0 ? 5 : 0;
     p->at += word;
+    header->shape.is_fortran = word == 4;
     return word || bad(p, "damaged .npy header: fortran_order is neither True nor False");
 }
 
@@ -161,6 +162,7 @@ static bool parse_shape(parser *p, npy_header *header) {
         if (!parse_number(p, &length)) return false;
         if (++dimensions > NPY_DIMENSION_LIMIT)
             return bad(p, "the .npy header's shape has more than %d dimensions", NPY_DIMENSION_LIMIT);
+        header->shape.lengths[dimensions - 1] = length;
         empty = empty || length == 0;
         overflow = overflow || __builtin_mul_overflow(n, length, &n);
         comma = accept(p, ',');
@@ -169,6 +171,7 @@ static bool parse_shape(parser *p, npy_header *header) {
     if (dimensions == 1 && !comma) return bad(p, "damaged .npy header: the shape is not a tuple");
     if (overflow && !empty) return bad(p, "the .npy header's shape overflows 64 bits");
     header->n = empty ? 0 : n;
+    header->shape.dimensions = (uint32_t)dimensions;
     return true;
 }
 
@@ -177,7 +180,7 @@ static bool parse_value(parser *p, key k, npy_header *header) {
     case KEY_DESCR:
         return parse_descr(p, header);
     case KEY_ORDER:
-        return parse_order(p);
+        return parse_order(p, header);
     default:
         return parse_shape(p, header);
     }
@@ -245,21 +248,29 @@ static char letter_of(tally_dtype dtype) {
     return 0;
 }
 
-size_t npy_make(tally_dtype dtype, uint64_t n, unsigned char to[NPY_MADE_BYTES]) {
-    enum { PREFIX = 10, LENGTH = NPY_MADE_BYTES - PREFIX };
+size_t npy_room(uint32_t dimensions) {
+    const size_t longest = 10 + sizeof("{'descr': '<c16', 'fortran_order': False, 'shape': (,), }\n") + 22 * (size_t)dimensions;
+    return (longest + 63) / 64 * 64;
+}
+
+bool npy_make(tally_dtype dtype, const npy_shape *shape, unsigned char *to, size_t room) {
+    enum { PREFIX = 10 };
     const uint16_t probe = 1;
     const char native = *(const unsigned char *)&probe ? '<' : '>';
-    const size_t bytes = tally_dtype_bytes(dtype);
-    char dictionary[LENGTH];
-    if (!letter_of(dtype)) return 0;
-    const int used =
-        snprintf(dictionary, sizeof(dictionary), "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-                 bytes == 1 ? '|' : native, letter_of(dtype), bytes, n);
-    memset(to, ' ', NPY_MADE_BYTES);
-    memcpy(to, NPY_MAGIC "\1\0", PREFIX - 2);
-    to[PREFIX - 2] = LENGTH;
-    to[PREFIX - 1] = 0;
-    memcpy(to + PREFIX, dictionary, (size_t)used);
-    to[NPY_MADE_BYTES - 1] = '\n';
-    return NPY_MADE_BYTES;
+    const size_t bytes = tally_dtype_bytes(dtype), length = room - PREFIX;
+    char *at = (char *)to + PREFIX;
+    if (!letter_of(dtype)) return false;
+    if (!to) return true;
+    memset(to, ' ', room);
+    memcpy(to, NPY_MAGIC "\1", PREFIX - 2); /* and the 0 at the text's end */
+    to[PREFIX - 2] = (unsigned char)(length & 255);
+    to[PREFIX - 1] = (unsigned char)(length >> 8);
+    at += sprintf(at, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (", bytes == 1 ? '|' : native, letter_of(dtype),
+                  bytes, shape->is_fortran ? "True" : "False");
+    for (uint32_t d = 0; d < shape->dimensions; d++)
+        at += sprintf(at, "%s%" PRIu64 "%s", d ? " " : "", shape->lengths[d], d + 1 < shape->dimensions || d == 0 ? "," : "");
+    at += sprintf(at, "), }");
+    *at = ' ';
+    to[room - 1] = '\n';
+    return true;
 }

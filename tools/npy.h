@@ -17,8 +17,15 @@
 #define NPY_HEADER_LIMIT ((size_t)1 << 20) /* numpy itself refuses more than 10,000 unless told to trust the file */
 #define NPY_DIMENSION_LIMIT 64             /* as NumPy 2 */
 
+typedef struct npy_shape {
+    bool is_fortran; /* the first index varies fastest in memory */
+    uint32_t dimensions;
+    uint64_t lengths[NPY_DIMENSION_LIMIT];
+} npy_shape;
+
 typedef struct npy_header {
     tally_dtype dtype;
+    npy_shape shape;
     bool swapped;       /* the items' bytes are in the other order than this machine's */
     uint64_t n;         /* items, in memory order; n times the item's bytes fits 63 bits */
     size_t data_offset; /* bytes before the first item */
@@ -36,9 +43,10 @@ npy_status npy_parse(const void *start, size_t bytes, npy_header *header, size_t
 /* Whether the first `bytes` bytes are the start of a .npy file, as far as they go; no bytes are not. */
 bool npy_is_start(const void *start, size_t bytes);
 
-/* Writes the header of a file of n items in one dimension, in this machine's byte order: version 1.0, its bytes a multiple of 64, as NumPy's are.
- * Returns how many bytes it has; 0 for a type that NumPy lacks. */
-#define NPY_MADE_BYTES 128
-size_t npy_make(tally_dtype dtype, uint64_t n, unsigned char to[NPY_MADE_BYTES]);
+/* The bytes to leave for the header of a file whose shape will have at most so many dimensions: a multiple of 64, as NumPy's are. */
+size_t npy_room(uint32_t dimensions);
+
+/* Writes a header of `room` bytes, in this machine's byte order: version 1.0. False for a type that NumPy lacks; a NULL `to` asks for that alone. */
+bool npy_make(tally_dtype dtype, const npy_shape *shape, unsigned char *to, size_t room);
 
 #endif

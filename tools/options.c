@@ -12,6 +12,8 @@ const command_row command_table[] = {
     {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjtvayeu", "LCIFk",
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
      "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own"},
+    {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
+     "write what OP gives of the items up to each item, a value for each"},
     {"check", cli_check, "", "bj", NULL, NULL,
      "test every device against the host, bit by bit; with --backend, that device alone"},
     {"gather", cli_gather, " FILE --index MAP --output OUT.npy", "bjtsN", "iO", NULL,
@@ -36,11 +38,12 @@ const option_row option_table[OPTION_COUNT] = {
      "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
-     "reduce: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 "
+     "reduce, scan: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or "
+     "i8 "
      "alone, else all"},
     {'v', "variant", "NAME", AT(variant),
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
-     "takes a list, and else all"},
+     "takes a list, and else all; scan has ways of its own"},
     {'a', "acc", "TYPE", AT(acc),
      "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
      "i64, u64"},
@@ -51,6 +54,9 @@ const option_row option_table[OPTION_COUNT] = {
     {'e', "param", "NAME=X", AT(params),
      "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
      "or, as NAME:TYPE=X, of another type of accumulators"},
+    {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
+    {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
+    {'X', "initial", "X", AT(initial), "with --exclusive: an item X comes before the first"},
     {'L', "load", "EXPR", AT(load),
      "one's own operator, in C: the value of the item x, whose index is i (y, z, w: items of further "
      "inputs)"},

@@ -68,9 +68,9 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
                                     .op_count = r->op_count > 1 ? r->op_count : 0,
                                     .custom = r->custom,
                                     .in = inputs_dtype(in),
-                                    .out = r->out,
-                                    .acc = r->acc,
-                                    .accuracy = r->accuracy,
+                                    .out = r->types.out,
+                                    .acc = r->types.acc,
+                                    .accuracy = r->types.accuracy,
                                     .max_n = n == 0     ? 1
                                              : n < room ? n
                                                         : room,
@@ -92,7 +92,7 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
 static cli_exit reduce_files(const reduce_request *r, char *const *files) {
     inputs in;
     reduce_outcome o = {0};
-    if (!inputs_open(&in, files, r->inputs, r->raw)) return CLI_FAILED;
+    if (!inputs_open(&in, files, r->inputs, r->types.raw)) return CLI_FAILED;
     const bool done = reduce_inputs(r, &in, &o);
     inputs_close(&in);
     if (done) reduce_print(r, files, &o);

@@ -20,10 +20,8 @@ typedef struct reduce_request {
     reduce_want wants[TALLY_MAX_OPS]; /* in the order given */
     uint32_t want_count;
     tally_custom_op *custom;
-    uint32_t inputs;      /* files for each result */
-    tally_dtype raw;      /* TALLY_DTYPE_DEFAULT: .npy only */
-    tally_dtype acc, out; /* of `custom` they are in it */
-    tally_accuracy accuracy;
+    uint32_t inputs;                       /* files for each result */
+    cli_types types;                       /* of `custom` the accumulator's and the result's are in it */
     tally_op_param params[CLI_MAX_PARAMS]; /* the names are freed by reduce_forget */
     uint32_t param_count;
     const char *variant; /* as asked for */

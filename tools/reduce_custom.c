@@ -51,14 +51,14 @@ void reduce_unsilence(int kept) {
 
 cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r) {
     tally_op_desc desc = {.size = sizeof(desc),
-                          .acc = r->acc,
+                          .acc = r->types.acc,
                           .identity = options->identity,
                           .load = options->load,
                           .combine = options->combine,
                           .params = r->params,
                           .param_count = r->param_count,
                           .finish = options->finish,
-                          .out = r->out};
+                          .out = r->types.out};
     if (!options->combine || !options->identity)
         return cli_usage("--load: an operator of one's own needs %s%s%s too", options->combine ? "" : "--combine",
                          options->combine || options->identity ? "" : " and ", options->identity ? "" : "--identity");
@@ -73,7 +73,7 @@ cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r)
     if (status == TALLY_E_ARGUMENT) return cli_usage("%s", reduce_custom_error().text);
     if (status) return cli_report("%s", reduce_custom_error().text), CLI_FAILED;
     r->inputs = desc.inputs;
-    r->acc = r->out = TALLY_DTYPE_DEFAULT;
+    r->types.acc = r->types.out = TALLY_DTYPE_DEFAULT;
     r->want_count = 1;
     r->wants[0] = (reduce_want){0, REDUCE_NO_TERM};
     return CLI_DONE;

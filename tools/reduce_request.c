@@ -92,10 +92,10 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
         if (own[i].value) return cli_usage("--%s belongs to an operator of one's own, and --load is missing", own[i].name);
     cli_exit code = want_list(r, list);
     if (code == CLI_DONE) code = check_params(r, list);
-    if (code == CLI_DONE && r->out && r->want_count > 1)
-        code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->out));
-    if (code == CLI_DONE && r->out && r->op_count > 1)
-        code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->out), list);
+    if (code == CLI_DONE && r->types.out && r->want_count > 1)
+        code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->types.out));
+    if (code == CLI_DONE && r->types.out && r->op_count > 1)
+        code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->types.out), list);
     return code;
 }
 
@@ -108,29 +108,9 @@ static bool variant_exists(const char *name) {
     return strcmp(name, "auto") == 0;
 }
 
-static bool accumulator_exists(const char *name, tally_dtype *out) {
-#define ROW(id, row_name, kind, c_type)                                                                                        \
-    if (strcmp(name, row_name) == 0) return *out = TALLY_##id, true;
-    TALLY_VALUE_TABLE(ROW)
-#undef ROW
-    return false;
-}
-
-static bool accuracy_exists(const char *name, tally_accuracy *out) {
-    for (int level = 0; level < TALLY_ACCURACY_END; level++)
-        if (strcmp(name, tally_accuracy_name((tally_accuracy)level)) == 0) return *out = (tally_accuracy)level, true;
-    return false;
-}
-
 static cli_exit understand_names(const cli_options *o, reduce_request *r) {
-    if (o->dtype && tally_dtype_from_name(o->dtype, &r->raw) != TALLY_OK)
-        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
-    if (o->out && tally_dtype_from_name(o->out, &r->out) != TALLY_OK)
-        return cli_usage("--out %s: unknown type; there are %s", o->out, cli_dtype_names().text);
-    if (o->acc && !accumulator_exists(o->acc, &r->acc))
-        return cli_usage("--acc %s: unknown type of an accumulator; there are %s", o->acc, cli_acc_names().text);
-    if (o->accuracy && !accuracy_exists(o->accuracy, &r->accuracy))
-        return cli_usage("--accuracy %s: unknown level; there are %s", o->accuracy, cli_accuracy_names().text);
+    const cli_exit code = cli_read_types(o, &r->types);
+    if (code != CLI_DONE) return code;
     if (o->variant && !variant_exists(o->variant))
         return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names().text);
     tally_variant_info info;
@@ -139,26 +119,6 @@ static cli_exit understand_names(const cli_options *o, reduce_request *r) {
             return cli_usage(
                 "--variant %s: does not combine in the canonical order, which files are reduced in; study takes it",
                 o->variant);
-    return CLI_DONE;
-}
-
-/* NAME=VALUE, NAME:TYPE=VALUE. */
-static cli_exit understand_param(const char *text, bool is_custom, reduce_request *r) {
-    const char *equals = strchr(text, '=');
-    char *end = NULL;
-    const double value = equals ? strtod(equals + 1, &end) : 0;
-    if (!equals || equals == text || end == equals + 1 || *end)
-        return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
-    char *name = strndup(text, (size_t)(equals - text)), *type = name ? strchr(name, ':') : NULL;
-    if (!name) return cli_report("out of memory"), CLI_FAILED;
-    tally_op_param *param = &r->params[r->param_count++];
-    *param = (tally_op_param){.name = name, .value = value};
-    if (type) *type++ = 0;
-    if (type && !is_custom) return cli_usage("--param %s: only parameters of --load have a type", text);
-    if (type && !accumulator_exists(type, &param->type))
-        return cli_usage("--param %s: unknown type of a parameter; there are %s", text, cli_acc_names().text);
-    for (uint32_t i = 0; i + 1 < r->param_count; i++)
-        if (strcmp(r->params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
     return CLI_DONE;
 }
 
@@ -182,7 +142,7 @@ cli_exit reduce_understand(const cli_options *options, int count, char *const *o
         return cli_usage("reduce %s: with --load there is no other operator, and there is no file of that name", operands[0]);
     cli_exit code = understand_names(options, r);
     for (int i = 0; i < options->param_count && code == CLI_DONE; i++)
-        code = understand_param(options->params[i], options->load != NULL, r);
+        code = cli_read_param(options->params[i], custom, r->params, &r->param_count);
     if (code == CLI_DONE) code = custom ? reduce_understand_custom(options, r) : understand_ops(options, operands[0], r);
     r->file_count = custom ? count : count - 1;
     r->files = custom ? operands : operands + 1;

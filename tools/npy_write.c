@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* npy_write.c: see npy_write.h. */
+#include "npy_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define SUFFIX ".tally-XXXXXX"
+
+static bool failed(const npy_writer *w, int error) {
+    cli_report("%s: %s", w->name, strerror(error));
+    return false;
+}
+
+/* ---- signals ---------------------------------------------------------------------------------------------------------- */
+
+/* The file that is under way; NULL: none. */
+static const char *volatile under_way;
+
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
+
+void npy_write_emergency(void) {
+    if (under_way) unlink(under_way);
+    under_way = NULL;
+}
+
+static void on_signal(int number) {
+    npy_write_emergency();
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (endings[i] == number) sigaction(number, &before[i], NULL);
+    raise(number);
+}
+
+static void catch_signals(void) {
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const struct sigaction ours = {.sa_handler = on_signal};
+        struct sigaction now;
+        if (sigaction(endings[i], NULL, &now) || now.sa_handler == SIG_IGN || now.sa_handler == on_signal) continue;
+        before[i] = now;
+        sigaction(endings[i], &ours, NULL);
+    }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+
+/* What is at the path: its permissions, if it is a regular file; no other may be replaced. */
+static bool look_at(const npy_writer *w, mode_t *mode) {
+    struct stat about;
+    const mode_t mask = umask(0);
+    umask(mask);
+    *mode = 0666 & ~mask;
+    if (stat(w->place, &about)) return errno == ENOENT || failed(w, errno);
+    if (S_ISDIR(about.st_mode)) return failed(w, EISDIR);
+    if (!S_ISREG(about.st_mode)) return cli_report("%s: no regular file: a .npy file cannot be written to it", w->name), false;
+    if (access(w->place, W_OK)) return failed(w, errno);
+    *mode = about.st_mode & 0777;
+    return true;
+}
+
+static bool open_temporary(npy_writer *w, mode_t mode) {
+    w->temporary = malloc(strlen(w->place) + sizeof(SUFFIX));
+    if (!w->temporary) return failed(w, ENOMEM);
+    sprintf(w->temporary, "%s" SUFFIX, w->place);
+    w->fd = mkostemp(w->temporary, O_CLOEXEC);
+    if (w->fd < 0) return failed(w, errno);
+    under_way = w->temporary;
+    catch_signals();
+    if (fchmod(w->fd, mode) || lseek(w->fd, (off_t)w->data_offset, SEEK_SET) < 0) return failed(w, errno);
+    return true;
+}
+
+bool npy_write_open(npy_writer *w, const char *path, tally_dtype dtype, uint32_t dimensions) {
+    mode_t mode;
+    *w = (npy_writer){.name = path, .dtype = dtype, .data_offset = npy_room(dimensions), .fd = -1};
+    if (!npy_make(dtype, NULL, NULL, 0))
+        return cli_report("%s: there are no .npy files of %s", path, tally_dtype_name(dtype)), false;
+    /* What a link leads to is replaced, not the link. */
+    w->place = realpath(path, NULL);
+    if (!w->place) w->place = strdup(path);
+    if (w->place ? look_at(w, &mode) && open_temporary(w, mode) : failed(w, ENOMEM)) return true;
+    npy_write_abandon(w);
+    return false;
+}
+
+static bool write_all(const npy_writer *w, const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    while (bytes) {
+        const ssize_t n = write(w->fd, at, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed(w, errno);
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+bool npy_write_items(npy_writer *w, const void *items, size_t bytes) {
+    return write_all(w, items, bytes);
+}
+
+static bool finish(npy_writer *w, const npy_shape *shape) {
+    unsigned char *header = malloc(w->data_offset);
+    if (!header) return failed(w, ENOMEM);
+    npy_make(w->dtype, shape, header, w->data_offset);
+    bool done = lseek(w->fd, 0, SEEK_SET) == 0 || failed(w, errno);
+    done = done && write_all(w, header, w->data_offset);
+    free(header);
+    const int fd = w->fd;
+    w->fd = -1;
+    if (close(fd) && done) return failed(w, errno); /* some file systems say here that the disk is full */
+    if (done && rename(w->temporary, w->place)) return failed(w, errno);
+    if (done) under_way = NULL;
+    return done;
+}
+
+bool npy_write_close(npy_writer *w, const npy_shape *shape) {
+    const bool done = finish(w, shape);
+    npy_write_abandon(w);
+    return done;
+}
+
+void npy_write_abandon(npy_writer *w) {
+    if (w->fd >= 0) close(w->fd);
+    if (w->temporary && under_way == w->temporary) npy_write_emergency();
+    free(w->temporary);
+    free(w->place);
+    *w = (npy_writer){.fd = -1};
+}

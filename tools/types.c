@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* types.c: the options that several commands take: types, the accuracy, parameters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static bool accumulator_exists(const char *name, tally_dtype *out) {
+#define ROW(id, row_name, kind, c_type)                                                                                        \
+    if (strcmp(name, row_name) == 0) return *out = TALLY_##id, true;
+    TALLY_VALUE_TABLE(ROW)
+#undef ROW
+    return false;
+}
+
+static bool accuracy_exists(const char *name, tally_accuracy *out) {
+    for (int level = 0; level < TALLY_ACCURACY_END; level++)
+        if (strcmp(name, tally_accuracy_name((tally_accuracy)level)) == 0) return *out = (tally_accuracy)level, true;
+    return false;
+}
+
+cli_exit cli_read_types(const cli_options *o, cli_types *t) {
+    *t = (cli_types){0};
+    if (o->dtype && tally_dtype_from_name(o->dtype, &t->raw) != TALLY_OK)
+        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
+    if (o->out && tally_dtype_from_name(o->out, &t->out) != TALLY_OK)
+        return cli_usage("--out %s: unknown type; there are %s", o->out, cli_dtype_names().text);
+    if (o->acc && !accumulator_exists(o->acc, &t->acc))
+        return cli_usage("--acc %s: unknown type of an accumulator; there are %s", o->acc, cli_acc_names().text);
+    if (o->accuracy && !accuracy_exists(o->accuracy, &t->accuracy))
+        return cli_usage("--accuracy %s: unknown level; there are %s", o->accuracy, cli_accuracy_names().text);
+    return CLI_DONE;
+}
+
+/* NAME=VALUE, NAME:TYPE=VALUE. */
+cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
+    const char *equals = strchr(text, '=');
+    char *end = NULL;
+    const double value = equals ? strtod(equals + 1, &end) : 0;
+    if (!equals || equals == text || end == equals + 1 || *end)
+        return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
+    char *name = strndup(text, (size_t)(equals - text)), *type = name ? strchr(name, ':') : NULL;
+    if (!name) return cli_report("out of memory"), CLI_FAILED;
+    tally_op_param *param = &params[(*count)++];
+    *param = (tally_op_param){.name = name, .value = value};
+    if (type) *type++ = 0;
+    if (type && !is_custom) return cli_usage("--param %s: only parameters of --load have a type", text);
+    if (type && !accumulator_exists(type, &param->type))
+        return cli_usage("--param %s: unknown type of a parameter; there are %s", text, cli_acc_names().text);
+    for (uint32_t i = 0; i + 1 < *count; i++)
+        if (strcmp(params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
+    return CLI_DONE;
+}
