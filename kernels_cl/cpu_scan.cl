@@ -33,12 +33,34 @@ INLINE SCAN last_part(SCAN *a) {
     return a[0];
 }
 
-/* The cells' totals of the row that begins with item k. */
-INLINE void row_totals(const CALL *c, u64 k, SCAN *cells) {
-    for (int l = 0; l < WIDTH; l++) {
-        const u64 first = k + (u64)l * CELL;
-        const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
-        cells[l] = cell_total(c, &cell, first);
+/* The cells of a whole row, each item with those of its cell before it: cells[j][l] is of the cell l's first j + 1 items. */
+INLINE void fold_row(const CALL *c, u64 k, SCAN cells[CELL][WIDTH]) {
+    for (int l = 0; l < WIDTH; l++)
+#pragma unroll
+        for (int j = 0; j < CELL; j++) {
+            const u64 at = k + (u64)l * CELL + j;
+            ITEM_CELL cell;
+            cell.item[0] = c->in.x[PLACE(at, c->n)];
+#ifdef SEGMENTED
+            cell.begins = begins_at(c, at);
+#endif
+            const SCAN item = cell_item(c, &cell, at, 0);
+            cells[j][l] = j ? scan_combine(cells[j - 1][l], item) : item;
+        }
+}
+
+/* The cells' totals of a row that may end beyond n. */
+INLINE void row_totals(const CALL *c, u64 k, SCAN *totals) {
+    if (k + ROW_ITEMS <= c->n) {
+        SCAN cells[CELL][WIDTH];
+        fold_row(c, k, cells);
+        for (int l = 0; l < WIDTH; l++) totals[l] = cells[CELL - 1][l];
+    } else {
+        for (int l = 0; l < WIDTH; l++) {
+            const u64 first = k + (u64)l * CELL;
+            const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
+            totals[l] = cell_total(c, &cell, first);
+        }
     }
 }
 
@@ -72,7 +94,8 @@ KERNEL void tally_scan_tiles(SCAN_ARGS) {
     if (whole * TILE_ITEMS == n) values[CARRY_TO(flow)] = values[TILE_PREFIX(whole)];
 }
 
-INLINE void scan_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cells, SCAN end) {
+/* The values of a row, of which `cells` are its cells' scan: any row. */
+INLINE void scan_any_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cells, SCAN end) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
         if (first >= c->n) return;
@@ -80,6 +103,40 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cel
         const SCAN left = l ? scan_join(has, before, cells[l - 1]) : before;
         scan_cell(c, &cell, first, has || l, left, l < WIDTH - 1 ? scan_join(has, before, cells[l]) : end);
     }
+}
+
+/* Of a whole row that something is before: loops that become vectors. */
+INLINE void scan_whole_row(const CALL *c, u64 k, SCAN before, const SCAN *cells, SCAN end) {
+    SCAN own[CELL][WIDTH], left[WIDTH + 1];
+    fold_row(c, k, own);
+    left[0] = before;
+    for (int l = 1; l < WIDTH; l++) left[l] = scan_combine(before, cells[l - 1]);
+    left[WIDTH] = end;
+    for (int l = 0; l < WIDTH; l++)
+#pragma unroll
+        for (int j = 0; j < CELL; j++) {
+            const u64 at = k + (u64)l * CELL + j;
+#ifdef EXCLUSIVE
+            c->out[PLACE(at, c->n)] = scan_result(c, j ? scan_combine(left[l], own[j - 1][l]) : left[l], c->base + at);
+#else
+            c->out[PLACE(at, c->n)] =
+                scan_result(c, j < CELL - 1 ? scan_combine(left[l], own[j][l]) : left[l + 1], c->base + at + 1);
+#endif
+        }
+}
+
+/* An exclusive scan has another value where a segment begins. */
+#if defined(SEGMENTED) && defined(EXCLUSIVE)
+#define WHOLE_ROWS 0
+#else
+#define WHOLE_ROWS 1
+#endif
+
+INLINE void scan_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cells, SCAN end) {
+    if (WHOLE_ROWS && has && k + ROW_ITEMS <= c->n)
+        scan_whole_row(c, k, before, cells, end);
+    else
+        scan_any_row(c, k, has, before, cells, end);
 }
 
 KERNEL void tally_scan_items(SCAN_ARGS) {
