@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CUDA kernels of scans without a GPU, as test_nvrtc.c has those of reductions: compiled to machine code, and no local memory (but see
- * may_spill). One architecture compiles every op, with a third of its dtypes, in the plain form, and some in every form, each by one of the variants
+ * may_spill). One architecture compiles every op, with a fifth of its dtypes, in the plain form, and some in every form, each by one of the variants
  * in turn; the others a sample. With TALLY_TEST_FULL=1 every architecture compiles all of it by all variants.
  */
 #define _DEFAULT_SOURCE
