@@ -61,7 +61,7 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SCAN_TILE
     SCAN_ROWS
     if (item == 0) {
-        shared.before = values[TILE_PREFIX(tile)];
+        shared.before = values[TILE_PREFIX(has ? tile : tile + 1)]; /* where nothing is before, what was written at least */
         shared.end = values[TILE_PREFIX(tile + 1)];
     }
     BARRIER

@@ -8,11 +8,11 @@
  * Why: the step between a scan in sequence and one at memory speed: it is in place, and a group waits for no other.
  */
 
-/* Item k of the sequence; of any number beyond the last, some item. */
+/* Item k of the sequence; of any number beyond the last, some item, which is not of the input: in place another warp may be writing that. */
 INLINE SCAN item_value(const CALL *c, u64 k) {
     const u64 at = k < c->n ? k : c->n - 1;
     ITEM_CELL cell;
-    cell.item[0] = c->in.x[PLACE(at, c->n)];
+    cell.item[0] = k < c->n ? c->in.x[PLACE(k, c->n)] : c->initial;
 #ifdef SEGMENTED
     cell.begins = begins_at(c, at);
 #endif
@@ -47,7 +47,7 @@ KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     const u32 item = ITEM_ID, t = item % WIDTH;
     const u64 warps = (n + run - 1) / run;
-    SCAN carry = values[CARRY_FROM(flow)];
+    SCAN carry = values[CONTINUES(flow) ? CARRY_FROM(flow) : TILE_TOTAL(0)]; /* what was written, though it be of no use */
     u32 has = CONTINUES(flow);
     if (item == 0 && has) values[TILE_PREFIX(0)] = carry;
     for (u64 warp = t; warp < (warps + WIDTH - 1) / WIDTH * WIDTH; warp += WIDTH) {
@@ -65,7 +65,7 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     const u32 item = ITEM_ID, t = item % WIDTH;
     const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, end = begin + run < n ? begin + run : n;
     const u32 has_before = begin < n && (warp > 0 || CONTINUES(flow));
-    const SCAN before = values[TILE_PREFIX(has_before ? warp : 0)];
+    const SCAN before = values[TILE_PREFIX(has_before ? warp : 1)];
     SCAN carry = item_value(&c, begin);
     u32 has = 0;
     for (u64 i = 0; i < run; i += WIDTH) {

@@ -447,6 +447,8 @@ typedef struct tally_geometry {
 } tally_geometry;
 
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n);
+/* A group's items, of a spec whose `scan` and `scan_flags` are set. */
+uint32_t tally_scan_group(const tally_spec *spec);
 tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n);
 uint64_t tally_scan_depth(const tally_plan *plan, uint64_t n);
 uint64_t tally_scan_workspace_bytes(const tally_plan *plan);

@@ -114,7 +114,8 @@ INLINE SCAN tiles_by_hand(const CALL *c, const STATE *state, u64 block, u32 coun
 
 /* All 32 items see what item 0 does. */
 INLINE u32 look_at_block(const STATE *state, u64 block, SCAN *v) {
-    const u32 is = look(read_word(state->block + block), state->block_total + block, state->block_prefix + block, state->tag, v);
+    const u32 is =
+        look(read_word(state->block + block), state->block_total + block, state->block_prefix + block, state->tag, v);
     *v = shuffle_from(*v, 0);
     return shuffle_word(is, 0);
 }

@@ -49,7 +49,10 @@ typedef struct {
 #define ROW(w) (item / WIDTH * ROWS_EACH + (w))
 #define CELL_OF(row) (begin + ((row)*WIDTH + t) * CELL)
 #ifdef SHUFFLES
-#define EACH_ROW(DO) _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) { DO(w) }
+#define EACH_ROW(DO)                                                                                                           \
+    _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) {                                                                    \
+        DO(w)                                                                                                                  \
+    }
 #else
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #endif

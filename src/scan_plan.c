@@ -24,7 +24,7 @@ static uint32_t scan_bytes(const tally_spec *spec) {
  * 916 us, of 128 857 us, of 256 1,192 us. */
 #define SMALL_CELL_BYTES 24
 
-static uint32_t choose_group(const tally_spec *spec) {
+uint32_t tally_scan_group(const tally_spec *spec) {
     const tally_scan_variant *variant = spec->scan;
     const uint32_t cell_bytes = TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(spec->in) + scan_bytes(spec);
     return variant->one_launch && cell_bytes <= SMALL_CELL_BYTES ? variant->info.group_items / 2 : variant->info.group_items;
@@ -183,7 +183,7 @@ tally_status tally_scan_plan_create(tally_context *context, const tally_scan_des
     spec.scan_flags = (desc.flags & TALLY_EXCLUSIVE ? TALLY_SCAN_IS_EXCLUSIVE : 0) |
                       (desc.flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0) | (desc.segments ? TALLY_SCAN_IS_SEGMENTED : 0) |
                       (desc.initial ? TALLY_SCAN_HAS_INITIAL : 0);
-    spec.group_items = choose_group(&spec);
+    spec.group_items = tally_scan_group(&spec);
     *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
                          .context = context,
                          .spec = spec,

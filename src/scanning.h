@@ -7,8 +7,8 @@
  * accumulator or, of segments, one with the items since the last beginning of a segment and whether there is one.
  */
 
-#define CELL 4                                     /* items of a cell */
-#define WIDTH 32                                   /* cells of a row, rows of a tile, tiles of a block */
+#define CELL 4   /* items of a cell */
+#define WIDTH 32 /* cells of a row, rows of a tile, tiles of a block */
 #define ROW_ITEMS (CELL * WIDTH)
 #define TILE_ITEMS ((u64)ROW_ITEMS * WIDTH)
 

@@ -157,6 +157,18 @@ static void print_variants(FILE *out) {
     }
 }
 
+static void print_scan_variants(FILE *out) {
+    fputs("| variant | how | documents | finishes by | items of a group | canonical order | why it exists "
+          "|\n|---|---|---|---|---|---|---|\n",
+          out);
+    for (size_t v = 0; v < tally_scan_variant_count(); v++) {
+        tally_variant_info info;
+        if (tally_scan_variant_get(v, &info) != TALLY_OK) abort();
+        fprintf(out, "| `%s` | %s | %s | %s | %u | %s | %s |\n", info.name, info.step, info.source[0] ? info.source : "-",
+                info.finish, info.group_items, info.canonical ? "yes" : "no", info.why);
+    }
+}
+
 static void print_status(FILE *out) {
     fputs("| status | value | what it says |\n|---|---|---|\n", out);
     for (int status = 0; status < TALLY_STATUS_END; status++)
@@ -175,8 +187,13 @@ static void print_device_classes(FILE *out) {
 static const struct {
     const char *name;
     void (*print)(FILE *out);
-} tables[] = {{"ops", print_ops},           {"dtypes", print_dtypes}, {"accuracies", print_accuracies},
-              {"variants", print_variants}, {"status", print_status}, {"device_classes", print_device_classes},
+} tables[] = {{"ops", print_ops},
+              {"dtypes", print_dtypes},
+              {"accuracies", print_accuracies},
+              {"variants", print_variants},
+              {"scan_variants", print_scan_variants},
+              {"status", print_status},
+              {"device_classes", print_device_classes},
               {"bars", bars_print_table}};
 
 /* ---- the files ------------------------------------------------------------------------------------------------------ */

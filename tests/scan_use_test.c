@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How scans are used: in pieces, by operators of one's own, with parameters; and what cannot be asked for. */
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +187,46 @@ static void test_param(void **state) {
     scan_run_close(&r);
 }
 
+/* ---- the look-back's fallback ------------------------------------------------------------------------------------------------- */
+
+/* Of src/core.h: programs made while it is set hold every fifth group back, and wait for hardly anything. */
+extern bool tally_scan_holds_back;
+
+static void expect_held_back(tally_context *context, const tally_scan_desc *desc, bool *had) {
+    const uint64_t n = 5 * BLOCK + 777;
+    scan_run r;
+    tally_scan_holds_back = true;
+    *had = scan_run_open(&r, context, desc, NULL, n);
+    tally_scan_holds_back = false;
+    if (!*had) return;
+    void *items = must_alloc(n * r.op.item_bytes);
+    scan_given g = {.items = items, .n = n};
+    pattern_fill(PATTERN_WIDE, desc->in, items, n);
+    scan_run_expect(&r, &g);
+    scan_run_expect(&r, &g);
+    g.is_in_place = 1;
+    if (scan_run_fits_in_place(&r)) scan_run_expect(&r, &g);
+    free(items);
+    scan_run_close(&r);
+}
+
+/* Groups that wait in vain compute what is missing, to the same bits: a value in the word and one beside it. */
+static void test_held_back(void **state) {
+    static const tally_scan_desc descs[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32, .variant = "look_back"},
+        {.op = TALLY_SUM, .in = TALLY_I8, .variant = "look_back"},
+        {.op = TALLY_SUM, .in = TALLY_I64, .variant = "look_back"}, /* in place */
+        {.op = TALLY_SUM, .in = TALLY_F32, .flags = TALLY_REVERSE, .variant = "look_back"},
+    };
+    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
+        bool had;
+        expect_held_back(direct_context(state), &descs[d], &had);
+        if (had) continue;
+        printf("scan: held back: skipped: %s\n", tally_last_error());
+        skip();
+    }
+}
+
 /* ---- what a plan says of itself, and what is refused ------------------------------------------------------------------------------ */
 
 static void test_result(void **state) {
@@ -226,11 +268,8 @@ static void test_refused(void **state) {
 }
 
 const device_test scan_use_tests[] = {
-    {"scan: in pieces", test_pieces},
-    {"scan: the order of pieces", test_pieces_order},
-    {"scan: custom", test_custom},
-    {"scan: a parameter", test_param},
-    {"scan: results", test_result},
-    {"scan: refused", test_refused},
-    {NULL, NULL},
+    {"scan: in pieces", test_pieces},    {"scan: the order of pieces", test_pieces_order},
+    {"scan: custom", test_custom},       {"scan: a parameter", test_param},
+    {"scan: held back", test_held_back}, {"scan: results", test_result},
+    {"scan: refused", test_refused},     {NULL, NULL},
 };

@@ -82,7 +82,7 @@ void test_listings(void **unused) {
     r = run(NULL, "variants --json");
     json_object *o = parse_line(&r, 0), *variants = member(o, "variants");
     assert_string_equal(text_member(o, "device"), device);
-    bool runs = false;
+    bool runs[2] = {false, false}; /* what auto picks, of reductions and of scans */
     for (size_t i = 0; i < json_object_array_length(variants); i++) {
         json_object *v = json_object_array_get_idx(variants, i);
         static const char *const texts[] = {"name", "stem", "step", "why"};
@@ -90,14 +90,19 @@ void test_listings(void **unused) {
         assert_true(json_object_get_int(member(v, "group_items")) > 0);
         assert_true(json_object_is_type(member(v, "canonical"), json_type_boolean));
         assert_true(json_object_get_boolean(member(v, "runs")) || strlen(text_member(v, "reason")) > 4);
-        if (strcmp(text_member(v, "name"), text_member(o, "auto")) == 0) runs = json_object_get_boolean(member(v, "runs"));
+        const bool scan = strcmp(text_member(v, "primitive"), "scan") == 0;
+        if (!scan) assert_string_equal(text_member(v, "primitive"), "reduce");
+        if (strcmp(text_member(v, "name"), text_member(o, scan ? "auto_scan" : "auto")) == 0)
+            runs[scan] = json_object_get_boolean(member(v, "runs"));
     }
-    assert_true(runs);
+    assert_true(runs[0] && runs[1]);
     json_object_put(o);
     r = run(NULL, "variants");
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.out, "* "));
     assert_non_null(strstr(r.out, "is what auto picks"));
+    assert_non_null(strstr(r.out, "\n  scan "));
+    assert_non_null(strstr(r.out, "warp_carry"));
 }
 
 void test_help(void **unused) {

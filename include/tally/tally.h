@@ -398,7 +398,7 @@ enum {
 /* How tally_scan is told where segments begin, each of which is a scan of its own. */
 typedef enum tally_segments {
     TALLY_SEGMENTS_NONE,
-    TALLY_SEGMENTS_FLAGS, /* a u8 for each item: nonzero where a segment begins */
+    TALLY_SEGMENTS_FLAGS, /* a u8 for each item: nonzero at each segment's lowest item, in a reverse scan too */
     TALLY_SEGMENTS_OFFSETS /* u64s: the indices of segments' lowest items, in any order; equal ones are one, those from n on are ignored */
 } tally_segments;
 
@@ -416,13 +416,13 @@ typedef struct tally_scan_desc {
     tally_segments segments;
     const void *
         initial; /* an item (of type `in`, read by tally_scan_plan_create) that comes before the first of each segment; NULL: none. Only
-                          * of exclusive scans, whose first value it is; not of argmin, argmax, iamax */
+                          * of exclusive scans, whose first value it is; E_UNSUPPORTED with argmin, argmax, iamax */
 } tally_scan_desc;
 
 /*
  * Compiles a scan, or finds it in the cache, and takes all the memory that it will need (tally_plan_workspace_bytes). Blocks. What is made is
  * a plan: tally_plan_variant, tally_plan_result (of each value), tally_plan_set_param, tally_plan_depth and tally_plan_destroy take it.
- * Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs.
+ * Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs, and for an initial value with argmin, argmax or iamax.
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The CUDA kernels of scans without a GPU, as test_nvrtc.c has those of reductions: compiled to machine code, and no local memory (but see
+ * may_spill). One architecture compiles every op, with a fifth of its dtypes, in the plain form, and some in every form, each by one of the variants
+ * in turn; the others a sample. With TALLY_TEST_FULL=1 every architecture compiles all of it by all variants.
+ */
+#define _DEFAULT_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../backends/cuda/compiler.h"
+#include "core.h"
+#include "nvrtc_report.h"
+
+#define SKIPPED_STATUS 77
+#define FULL_ARCH 90
+
+extern const tally_backend tally_backend_cuda;
+
+static const char *const kernels[] = {"tally_scan_items", "tally_scan_totals", "tally_scan_tiles"};
+static const char *const variants[] = {"look_back", "reduce_then_scan", "warp_carry"};
+#define VARIANTS TALLY_ARRAY_LENGTH(variants)
+
+static const tally_cuda_compiler *compiler;
+static bool full; /* TALLY_TEST_FULL=1 */
+
+typedef struct cell {
+    int arch;
+    const tally_scan_variant *variant;
+    tally_op op;
+    tally_dtype in;
+    unsigned flags; /* tally_spec.scan_flags */
+} cell;
+
+/* Of a cell: in memory that the compiling processes share. */
+typedef struct outcome {
+    bool done, spills;
+    int registers;   /* the most of its kernels */
+    char text[1000]; /* why it failed */
+} outcome;
+
+#define MAX_CELLS 32768
+static cell cells[MAX_CELLS];
+static size_t cell_count;
+static outcome *outcomes;
+
+static bool compiler_knows(int arch) {
+    for (int i = 0; i < compiler->count; i++)
+        if (compiler->archs[i] == arch) return true;
+    return false;
+}
+
+/* Wide items with wide accumulators may: eight of each are in registers. */
+static bool may_spill(const cell *c, const tally_spec *spec) {
+    if ((c->op == TALLY_VAR && c->in == TALLY_F64) || (c->op == TALLY_PROD && c->in == TALLY_C128)) return false;
+    return tally_dtype_bytes(c->in) > 8 || spec->acc.bytes > 16;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------- */
+
+static tally_status spec_of(const cell *c, tally_spec *spec) {
+    const tally_device_info device = {.backend = "cuda",
+                                      .device_class = TALLY_CLASS_GPU,
+                                      .compute_units = 100,
+                                      .max_group_items = 1024,
+                                      .memory_bytes = UINT64_C(1) << 35,
+                                      .max_buffer_bytes = UINT64_C(1) << 35,
+                                      .local_bytes = 48 << 10,
+                                      .has_atomic64 = 1,
+                                      .has_f64 = 1};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = c->op, .in = c->in};
+    tally_reduce_desc whole;
+    const tally_status status = tally_spec_resolve(&device, NULL, &desc, &whole, spec);
+    if (status) return status;
+    spec->scan = c->variant;
+    spec->scan_flags = c->flags;
+    spec->group_items = tally_scan_group(spec);
+    return TALLY_OK;
+}
+
+static void read_kernels(const cell *c, const char *log, bool may, outcome *o) {
+    const size_t count = c->variant->one_launch ? 1 : TALLY_ARRAY_LENGTH(kernels);
+    o->done = true;
+    for (size_t k = 0; k < count && o->done; k++) {
+        const int registers = nvrtc_read_report(log, kernels[k], o->text, sizeof(o->text));
+        if (registers > o->registers) o->registers = registers;
+        o->spills = o->spills || registers == NVRTC_SPILLS;
+        o->done = registers >= 0 || (registers == NVRTC_SPILLS && may);
+    }
+}
+
+static void compile(const cell *c, outcome *o) {
+    tally_spec spec;
+    char *source = NULL;
+    size_t bytes;
+    tally_cuda_image image;
+    tally_status status = spec_of(c, &spec);
+    if (!status) {
+        const bool may = may_spill(c, &spec);
+        status = tally_source_create(&tally_backend_cuda, &spec, &source, &bytes);
+        if (!status) status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);
+        if (!status) {
+            read_kernels(c, image.log, may, o);
+            tally_cuda_image_free(&image);
+        }
+        free(source);
+        tally_spec_free(&spec);
+    }
+    if (status) snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
+}
+
+/* As many processes as there are processors, each by turns: NVRTC itself compiles one program at a time. */
+static bool compile_all(void) {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t workers = processors < 1 ? 1 : processors > 16 ? 16 : (size_t)processors;
+    const pid_t parent = getpid();
+    pid_t children[16];
+    bool good = true;
+    printf("%zu programs, %zu processes\n", cell_count, workers);
+    fflush(NULL);
+    for (size_t w = 0; w < workers; w++) {
+        children[w] = fork();
+        if (children[w] != 0) continue;
+        /* No longer than there is someone to tell. */
+        for (size_t i = w; i < cell_count && getppid() == parent; i += workers) compile(&cells[i], &outcomes[i]);
+        _exit(0);
+    }
+    for (size_t w = 0; w < workers; w++) {
+        int status = -1;
+        good = children[w] > 0 && waitpid(children[w], &status, 0) == children[w] && status == 0 && good;
+    }
+    return good;
+}
+
+/* ---- the matrix ------------------------------------------------------------------------------------------------------ */
+
+static const tally_scan_variant *find_variant(const char *name) {
+    static tally_context context; /* a device without trials: CUDA's has none either */
+    const tally_scan_variant *variant;
+    context.backend = &tally_backend_cuda;
+    context.info.device_class = TALLY_CLASS_GPU;
+    context.features = ~0U;
+    if (tally_scan_variant_find(name, &context, &variant)) {
+        printf("FAILED: %s\n", tally_last_error());
+        exit(1);
+    }
+    return variant;
+}
+
+/* By all variants, or by the one whose turn it is. */
+static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t turn, bool all) {
+    for (size_t v = 0; v < VARIANTS; v++) {
+        if (!all && !full && v != turn % VARIANTS) continue;
+        if (cell_count == MAX_CELLS) abort();
+        cells[cell_count++] = (cell){.arch = arch, .variant = find_variant(variants[v]), .op = op, .in = in, .flags = flags};
+    }
+}
+
+#define OPS_SHARE                                                                                                              \
+    3 /* of all ops and dtypes one in so many, without TALLY_TEST_FULL: all take four minutes of 2 cores, and all fit (November 2026) */
+
+static void add_ops(int arch) {
+    size_t turn = 0;
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+            if (tally_op_inputs(op) == 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) &&
+                (full || ((int)op + (int)in) % OPS_SHARE == 0))
+                add(arch, op, in, 0, turn++, false);
+}
+
+/* Narrow and wide items and accumulators, scalars and structs. */
+static void add_forms(int arch) {
+    static const struct {
+        tally_op op;
+        tally_dtype in;
+    } some[] = {{TALLY_SUM, TALLY_F32},    {TALLY_SUM, TALLY_F16},    {TALLY_SUM, TALLY_I8},  {TALLY_SUM, TALLY_F64},
+                {TALLY_SUM, TALLY_C128},   {TALLY_ARGMAX, TALLY_F64}, {TALLY_VAR, TALLY_F64}, {TALLY_PROD, TALLY_C128},
+                {TALLY_MINMAX, TALLY_I64}, {TALLY_MAX, TALLY_U64}};
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(some); s++)
+        for (unsigned flags = 0, turn = 0; flags < 16; flags++) {
+            const tally_op_row *row = tally_op_row_for(some[s].op, some[s].in, TALLY_ACCURACY_DEFAULT);
+            const bool initial = flags & TALLY_SCAN_HAS_INITIAL;
+            if (initial && (!(flags & TALLY_SCAN_IS_EXCLUSIVE) || row->gives == TALLY_GIVES_INDEX)) continue;
+            add(arch, some[s].op, some[s].in, flags, s + turn++, false);
+        }
+}
+
+static void add_sample(int arch) {
+    add(arch, TALLY_SUM, TALLY_F32, 0, 0, true);
+    add(arch, TALLY_SUM, TALLY_I8, TALLY_SCAN_IS_EXCLUSIVE | TALLY_SCAN_IS_SEGMENTED, (size_t)arch, false);
+    add(arch, TALLY_ARGMAX, TALLY_F64, TALLY_SCAN_IS_REVERSE, (size_t)arch + 1, false);
+}
+
+static void make_cells(void) {
+    for (size_t a = 0; a < TALLY_ARRAY_LENGTH(nvrtc_archs); a++) {
+        const int arch = nvrtc_archs[a];
+        if (!compiler_knows(arch)) {
+            printf("sm_%d skipped: this NVRTC does not know it\n", arch);
+            continue;
+        }
+        if (arch == FULL_ARCH || full) {
+            add_ops(arch);
+            add_forms(arch);
+        }
+        add_sample(arch);
+    }
+}
+
+static void test_programs(void **state) {
+    (void)state;
+    size_t failed = 0, spilled = 0;
+    int most = 0;
+    for (size_t i = 0; i < cell_count; i++) {
+        const cell *c = &cells[i];
+        const outcome *o = &outcomes[i];
+        if (o->done) {
+            spilled += o->spills;
+            if (o->registers > most) most = o->registers;
+            continue;
+        }
+        failed++;
+        printf("FAILED: sm_%d %s %s %s, flags %#x: %s\n", c->arch, c->variant->info.name, tally_op_name(c->op),
+               tally_dtype_name(c->in), c->flags, o->text[0] ? o->text : "not compiled");
+    }
+    printf("%zu programs, of which %zu use local memory, as they may; %d registers at most\n", cell_count, spilled, most);
+    if (failed) fail_msg("%zu of %zu programs", failed, cell_count);
+    assert_true(cell_count > 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    const char *require = getenv("TALLY_TEST_REQUIRE"), *wants = getenv("TALLY_TEST_FULL");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    full = wants && strcmp(wants, "1") == 0;
+    if (tally_cuda_compiler_get(&compiler)) {
+        const bool required = require && strstr(require, "nvrtc");
+        printf("%s: %s\n", required ? "failed" : "skipped", tally_last_error());
+        return required ? 1 : SKIPPED_STATUS;
+    }
+    outcomes = mmap(NULL, MAX_CELLS * sizeof(*outcomes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (outcomes == MAP_FAILED) return 1;
+    make_cells();
+    if (!compile_all()) printf("a process that compiles ended early\n");
+    return cmocka_run_group_tests_name("NVRTC: scans", tests, NULL, NULL) != 0;
+}
