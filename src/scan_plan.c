@@ -20,9 +20,9 @@ static uint32_t scan_bytes(const tally_spec *spec) {
     return spec->scan_flags & TALLY_SCAN_IS_SEGMENTED ? (spec->acc.bytes + 7) / 8 * 8 + 8 : spec->acc.bytes;
 }
 
-/* Where an item's cells are small, eight of them, of a half-sized group: more loads under way. f32, 2^28 items, H200, CUDA, November 2026: groups of 64
- * 916 us, of 128 857 us, of 256 1,192 us. */
-#define SMALL_CELL_BYTES 24
+/* Where an item's cells are small, eight of them, of a half-sized group: more loads under way. 2^28 items, H200, CUDA, November 2026: f32, groups of
+ * 64 916 us, of 128 857 us, of 256 1,192 us; f64, 128 2,034 us, 256 2,589 us. */
+#define SMALL_CELL_BYTES 40
 
 uint32_t tally_scan_group(const tally_spec *spec) {
     const tally_scan_variant *variant = spec->scan;
