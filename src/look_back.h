@@ -152,7 +152,8 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
     if (tile % 5 == 3)
         for (int i = 0; i < 4; i++) asm volatile("nanosleep.u32 1000000;");
 #endif
-    if (t == 0 && q < WIDTH - 1) publish(state->tile + tile, state->tile_total + tile, own, state->tag, TOTAL);
+    /* A block's last tile too: in place its items are gone once its values are there, which who computes its total must find out. */
+    if (t == 0) publish(state->tile + tile, state->tile_total + tile, own, state->tag, TOTAL);
 
     SCAN part = own, chain = *state->carry; /* of the tile and of the block that the item looks at */
     u32 ready = t >= q, is = t == block ? PREFIX : 0, has_tiles = 0, has_chain = block == 0, near = 0;
