@@ -84,7 +84,7 @@ static tally_status find_default(const tally_context *context, const tally_scan_
     for (size_t i = COUNT; i-- > 0;)
         if (variants[i].classes & 1u << context->info.device_class && !lacks(context, &variants[i]))
             return *out = &variants[i], TALLY_OK;
-    return tally_fail(TALLY_E_UNSUPPORTED, "tally_scan_plan_create: %s has no scan", context->info.name);
+    return tally_fail(TALLY_E_UNSUPPORTED, "%s has no scan", context->info.name);
 }
 
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out) {
@@ -96,13 +96,11 @@ tally_status tally_scan_variant_find(const char *name, const tally_context *cont
         snprintf(names + used, sizeof(names) - used, ", %s", variant->info.name);
         if (strcmp(name, variant->info.name)) continue;
         if (!(variant->classes & 1u << context->info.device_class))
-            return tally_fail(TALLY_E_UNSUPPORTED, "tally_scan_plan_create: variant %s is not for devices of class %s", name,
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s is not for devices of class %s", name,
                               tally_device_class_name(context->info.device_class));
         const char *missing = lacks(context, variant);
-        if (missing)
-            return tally_fail(TALLY_E_UNSUPPORTED, "tally_scan_plan_create: variant %s: %s lacks %s", name, context->info.name,
-                              missing);
+        if (missing) return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s lacks %s", name, context->info.name, missing);
         return *out = variant, TALLY_OK;
     }
-    return tally_fail(TALLY_E_ARGUMENT, "tally_scan_plan_create: unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
 }

@@ -79,7 +79,9 @@ static void test_descriptors(void **unused) {
         tally_plan *plan = (tally_plan *)(uintptr_t)1;
         desc.size = sizeof desc;
         desc.max_n = desc.max_n ? desc.max_n : 100;
-        const char *const words[] = {CREATE, rows[i].words[0], rows[i].words[1], rows[i].words[2], NULL};
+        /* What is said of a variant begins with it, as for reductions. */
+        const char *const words[] = {desc.variant ? "variant" : CREATE, rows[i].words[0], rows[i].words[1], rows[i].words[2],
+                                     NULL};
         char what[32];
         snprintf(what, sizeof what, "row %zu", i);
         refused(tally_scan_plan_create(context, &desc, &plan), rows[i].status, what, __FILE__, __LINE__, words);
