@@ -61,8 +61,8 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SCAN_TILE
     SCAN_ROWS
     if (item == 0) {
-        shared.before = values[TILE_PREFIX(has ? tile : tile + 1)]; /* where nothing is before, what was written at least */
-        shared.end = values[TILE_PREFIX(tile + 1)];
+        shared.before[0] = values[TILE_PREFIX(has ? tile : tile + 1)]; /* where nothing is before, what was written at least */
+        shared.end[0] = values[TILE_PREFIX(tile + 1)];
     }
     BARRIER
     STORE_TILE

@@ -349,8 +349,15 @@ struct tally_spec {
     unsigned features;              /* of the device: tally_features */
     const tally_scan_variant *scan; /* NULL: a reduction */
     unsigned scan_flags;            /* what its kernels are specialised for */
+    uint32_t scan_tiles;            /* of a group, where scan->one_launch */
 };
-enum { TALLY_SCAN_IS_EXCLUSIVE = 1, TALLY_SCAN_IS_REVERSE = 2, TALLY_SCAN_IS_SEGMENTED = 4, TALLY_SCAN_HAS_INITIAL = 8 };
+enum {
+    TALLY_SCAN_IS_EXCLUSIVE = 1,
+    TALLY_SCAN_IS_REVERSE = 2,
+    TALLY_SCAN_IS_SEGMENTED = 4,
+    TALLY_SCAN_HAS_INITIAL = 8,
+    TALLY_SCAN_IS_STAGED = 16
+};
 
 /* Checks a descriptor, of which `desc` becomes the whole with defaults put in, and resolves it for a device and its own tunings (NULL: none). */
 tally_status tally_spec_resolve(const tally_device_info *device, const tally_tunings *tunings, const tally_reduce_desc *given,
@@ -394,7 +401,7 @@ typedef struct tally_feature {
     const char *name, *stem, *used;
     unsigned classes; /* bit 1 << tally_device_class: where it is tried */
 } tally_feature;
-enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER };
+enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER, TALLY_FEATURE_BULK };
 extern const tally_feature tally_features[];
 
 /* Finds the context's features. Called with the context's lock held. */
@@ -447,8 +454,9 @@ typedef struct tally_geometry {
 } tally_geometry;
 
 tally_geometry tally_plan_geometry(const tally_plan *plan, uint64_t n);
-/* A group's items, of a spec whose `scan` and `scan_flags` are set. */
-uint32_t tally_scan_group(const tally_spec *spec);
+/* The group's items and tiles, of a spec whose `scan` and `scan_flags` are set, for up to so many items on a device with so many units and those
+ * features. */
+void tally_scan_shape(tally_spec *spec, unsigned features, uint64_t max_n, uint32_t units);
 tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n);
 uint64_t tally_scan_depth(const tally_plan *plan, uint64_t n);
 uint64_t tally_scan_workspace_bytes(const tally_plan *plan);

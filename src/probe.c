@@ -106,6 +106,8 @@ const tally_feature tally_features[] = {
     [TALLY_FEATURE_SUBGROUPS] = {"SUBGROUPS", "feature_subgroups", "group_value", ON(GPU) | ON(OTHER) | ON(CPU)},
     /* Memory that is ordered between the groups of a launch. */
     [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", "arrives_last", ON(GPU) | ON(OTHER) | ON(CPU)},
+    /* Copies to local memory by an engine of their own; in OpenCL by NVIDIA's inline assembly. */
+    [TALLY_FEATURE_BULK] = {"BULK", "feature_bulk", "SHARED_ADDRESS", ON(GPU) | ON(OTHER)},
     {NULL, NULL, NULL, 0},
 };
 

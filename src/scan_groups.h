@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans by groups of 256 items (128 where they look back), the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after src/scanning.h and the stem "scan", which
+ * Scans by groups, the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after src/scanning.h and the stem "scan", which
  * says what the languages differ in: GROUP_ID, ITEM_ID, LOCAL, SHARED, BARRIER, and shuffles, where there are any (SHUFFLES).
  *
- * A tile is a group's. Of its rows a warp has ROWS_EACH neighbours: in each an item has one cell.
+ * A group has TILES_EACH neighbouring tiles. Of their rows a warp has ROWS_EACH neighbours: in each an item has one cell.
  */
-#define ROWS_EACH (WIDTH * WIDTH / GROUP)
+#ifndef TILES_EACH
+#define TILES_EACH 1
+#endif
+#define ROWS_EACH (WIDTH * WIDTH * TILES_EACH / GROUP)
 
 /* Kogge and Stone's scan of 32 neighbouring items' a; and what the item on the left has. All of a group's items take part. */
 #ifdef SHUFFLES
@@ -38,16 +41,47 @@ INLINE SCAN scan_across(SCAN a, u32 t) {
 #endif
 
 typedef struct {
-    SCAN rows[WIDTH]; /* their scan */
-    SCAN before, end; /* of the tile */
+    SCAN rows[TILES_EACH * WIDTH];            /* their scan, by tiles */
+    SCAN before[TILES_EACH], end[TILES_EACH]; /* of the tiles */
 #ifndef SHUFFLES
     SCAN exchange[GROUP];
 #endif
 } TILE_SHARED;
 
-/* A tile's items, in registers: all loads are under way before the first is used. */
 #define ROW(w) (item / WIDTH * ROWS_EACH + (w))
 #define CELL_OF(row) (begin + ((row)*WIDTH + t) * CELL)
+
+/* The cell's items of row w, scanned within the row: `a`. */
+#define SCAN_CELLS(a, w)                                                                                                       \
+    {                                                                                                                          \
+        const ITEM_CELL cell = open_cell(&c, CELL_OF(ROW(w)), RAW(w));                                                         \
+        a = cell_total(&c, &cell, CELL_OF(ROW(w)));                                                                            \
+    }                                                                                                                          \
+    SCAN_ACROSS(a)
+
+/* The cells are scanned within their rows, of which each one's total goes to `rows`. */
+#ifdef STAGED
+/* The items wait in shared memory, where each looks at its own cells only. What rows come to is computed again for the values: registers are dearer. */
+#define EACH_ROW _Pragma("unroll 2") for (int w = 0; w < ROWS_EACH; w++)
+#define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
+#define SCAN_TILE                                                                                                              \
+    const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
+    SHARED SHARED_TILES staged;                                                                                                \
+    copy_tiles(&c, begin, &staged, item);                                                                                      \
+    EACH_ROW {                                                                                                                 \
+        SCAN part;                                                                                                             \
+        SCAN_CELLS(part, w)                                                                                                    \
+        if (t == WIDTH - 1) shared.rows[ROW(w)] = part;                                                                        \
+    }                                                                                                                          \
+    BARRIER
+#define STORE_TILE                                                                                                             \
+    EACH_ROW {                                                                                                                 \
+        SCAN part;                                                                                                             \
+        SCAN_CELLS(part, w)                                                                                                    \
+        scan_row(&c, RAW(w), part, shuffle_up(part, 1), CELL_OF(ROW(w)), ROW(w), t, has, &shared);                             \
+    }
+#else
+/* The items are in registers: all loads are under way before the first is used. */
 #ifdef SHUFFLES
 #define EACH_ROW(DO)                                                                                                           \
     _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) {                                                                    \
@@ -56,15 +90,10 @@ typedef struct {
 #else
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #endif
+#define RAW(w) raw[w]
 #define LOAD_ROW(w) raw[w] = load_cell(&c, CELL_OF(ROW(w)) < n ? CELL_OF(ROW(w)) : begin);
-
-/* The cells, scanned within their rows. Each row's total goes to `rows`. */
 #define SCAN_ROW(w)                                                                                                            \
-    {                                                                                                                          \
-        const ITEM_CELL cell = open_cell(&c, CELL_OF(ROW(w)), raw[w]);                                                         \
-        part[w] = cell_total(&c, &cell, CELL_OF(ROW(w)));                                                                      \
-    }                                                                                                                          \
-    SCAN_ACROSS(part[w])                                                                                                       \
+    SCAN_CELLS(part[w], w)                                                                                                     \
     if (t == WIDTH - 1) shared.rows[ROW(w)] = part[w];
 #define SCAN_TILE                                                                                                              \
     const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
@@ -73,6 +102,14 @@ typedef struct {
     EACH_ROW(LOAD_ROW)                                                                                                         \
     EACH_ROW(SCAN_ROW)                                                                                                         \
     BARRIER
+/* What item t - 1 of each row has, and then the values: no barrier between those. */
+#define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
+#define STORE_TILE                                                                                                             \
+    SCAN left[ROWS_EACH];                                                                                                      \
+    EACH_ROW(LEFT_OF_ROW)                                                                                                      \
+    _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                      \
+        scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, &shared);
+#endif
 
 /* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`. */
 #define SCAN_ROWS                                                                                                              \
@@ -80,29 +117,21 @@ typedef struct {
     SCAN_ACROSS(rows_part)                                                                                                     \
     if (item < WIDTH) shared.rows[item] = rows_part;
 
-/* The values of the tile's items. `has`: whether anything is before the tile; before and end of it are in `shared`. */
+/* The values of a row's items. `has`: whether anything is before the group's tiles; before and end of each are in `shared`. */
 INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has,
                      LOCAL const TILE_SHARED *shared) {
     if (k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
-    SCAN before = shared->before;
-    if (row) before = scan_join(has, before, shared->rows[row - 1]);
-    const u32 has_row = has || row;
+    const u32 tile = TILES_EACH == 1 ? 0 : row / WIDTH, first = row % WIDTH == 0, last = row % WIDTH == WIDTH - 1;
+    const SCAN tile_before = shared->before[tile];
+    const u32 has_tile = has || tile, has_row = has_tile || !first;
+    const SCAN row_before = first ? tile_before : scan_join(has_tile, tile_before, shared->rows[row - 1]);
     SCAN end;
     if (t < WIDTH - 1)
-        end = scan_join(has_row, before, part);
-    else if (row < WIDTH - 1)
-        end = scan_join(has, shared->before, shared->rows[row]);
+        end = scan_join(has_row, row_before, part);
+    else if (!last)
+        end = scan_join(has_tile, tile_before, shared->rows[row]);
     else
-        end = shared->end;
-    if (t) before = scan_join(has_row, before, left);
-    scan_cell(c, &cell, k, has_row || t, before, end);
+        end = shared->end[tile];
+    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, row_before, left) : row_before, end);
 }
-
-/* What item t - 1 of each row has, and then the values: no barrier between those. */
-#define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
-#define STORE_TILE                                                                                                             \
-    SCAN left[ROWS_EACH];                                                                                                      \
-    EACH_ROW(LEFT_OF_ROW)                                                                                                      \
-    _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                      \
-        scan_row(&c, raw[w], part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, &shared);

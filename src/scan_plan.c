@@ -20,14 +20,34 @@ static uint32_t scan_bytes(const tally_spec *spec) {
     return spec->scan_flags & TALLY_SCAN_IS_SEGMENTED ? (spec->acc.bytes + 7) / 8 * 8 + 8 : spec->acc.bytes;
 }
 
-/* Where an item's cells are small, eight of them, of a half-sized group: more loads under way. 2^28 items, H200, CUDA, November 2026: f32, groups of
- * 64 916 us, of 128 857 us, of 256 1,192 us; f64, 128 2,034 us, 256 2,589 us. */
+/*
+ * Groups that look back. Many items: 256 with as many tiles as are 32 KiB, which wait in shared memory, where the device copies to it by itself: the more
+ * tiles a group has, the fewer groups look and are looked at. Else a tile for each group; where an item's cells are small, eight of them, of a half-sized
+ * group. 2^28 items, H200, CUDA, November 2026, from shared memory: f32, one tile 642 us, two 617; f16, two 419, four 342. 2^20 f32: 6.4 us, the other
+ * way 5.5; 2^24 46.1 and 52.4.
+ */
+#define MANY_TILES 16 /* for each unit */
+#define MOST_TILES 4
+#define STAGED_BYTES (UINT32_C(32) << 10)
+#define ROWS_BYTES (UINT32_C(12) << 10) /* of what rows come to, beside those */
 #define SMALL_CELL_BYTES 40
 
-uint32_t tally_scan_group(const tally_spec *spec) {
+static bool fits(const tally_spec *spec, uint32_t tiles) {
+    return tiles * TALLY_TILE_ITEMS * tally_dtype_bytes(spec->in) <= STAGED_BYTES &&
+           tiles * (TALLY_SCAN_WIDTH + 2) * scan_bytes(spec) <= ROWS_BYTES;
+}
+
+void tally_scan_shape(tally_spec *spec, unsigned features, uint64_t max_n, uint32_t units) {
     const tally_scan_variant *variant = spec->scan;
-    const uint32_t cell_bytes = TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(spec->in) + scan_bytes(spec);
-    return variant->one_launch && cell_bytes <= SMALL_CELL_BYTES ? variant->info.group_items / 2 : variant->info.group_items;
+    const bool many = ceil_div(max_n, TALLY_TILE_ITEMS) >= MANY_TILES * (uint64_t)units;
+    uint32_t tiles = variant->one_launch && many && features & 1u << TALLY_FEATURE_BULK ? MOST_TILES : 0;
+    while (tiles && !fits(spec, tiles)) tiles /= 2;
+    spec->scan_tiles = tiles ? tiles : 1;
+    if (tiles) spec->scan_flags |= TALLY_SCAN_IS_STAGED;
+    spec->group_items = variant->info.group_items;
+    if (variant->one_launch && !tiles &&
+        TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(spec->in) + scan_bytes(spec) <= SMALL_CELL_BYTES)
+        spec->group_items /= 2;
 }
 
 tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n) {
@@ -38,7 +58,7 @@ tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n) {
         const uint64_t run = ceil_div(ceil_div(n, warps), TALLY_SCAN_WIDTH) * TALLY_SCAN_WIDTH;
         return (tally_geometry){.groups = ceil_div(n, run * (plan->spec.group_items / TALLY_SCAN_WIDTH)), .run = run};
     }
-    if (plan->spec.group_items > 1) return (tally_geometry){.groups = tiles, .run = 1};
+    if (plan->spec.group_items > 1) return (tally_geometry){.groups = ceil_div(tiles, plan->spec.scan_tiles), .run = 1};
     const uint64_t run = ceil_div(tiles, CPU_UNIT_GROUPS * units);
     return (tally_geometry){.groups = ceil_div(tiles, run), .run = run};
 }
@@ -139,12 +159,20 @@ static tally_status clear_words(tally_plan *plan) {
     return status;
 }
 
+#define LINE 16 /* words: 128 bytes */
+
+/* The words of a look-back (src/look_back.h). */
+static uint64_t look_back_words(const tally_plan *plan) {
+    const uint64_t parts = ceil_div(scan_bytes(&plan->spec), 4), tiles = plan->scan.capacity;
+    return 2 * LINE + ceil_div(tiles, TALLY_SCAN_WIDTH) * (ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
+}
+
 static tally_status open_memory(tally_plan *plan) {
     tally_context *context = plan->context;
     tally_scan_state *scan = &plan->scan;
     const uint64_t blocks = ceil_div(scan->capacity, TALLY_SCAN_WIDTH);
-    const uint64_t words = scan->variant->one_launch ? 1 + scan->capacity + blocks : 1;
-    const uint64_t values = 3 + 2 * scan->capacity + 2 * blocks;
+    const uint64_t words = scan->variant->one_launch ? look_back_words(plan) : 1;
+    const uint64_t values = scan->variant->one_launch ? 2 : 3 + 2 * scan->capacity + 2 * blocks;
     tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, words * sizeof(uint64_t), &scan->words);
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes(&plan->spec), &scan->values);
     if (!status && scan->segments == TALLY_SEGMENTS_OFFSETS)
@@ -155,7 +183,7 @@ static tally_status open_memory(tally_plan *plan) {
 
 /* Tiles, or intervals. */
 static uint64_t capacity_of(const tally_plan *plan) {
-    const uint64_t tiles = ceil_div(plan->max_n, TALLY_TILE_ITEMS);
+    const uint64_t each = plan->spec.scan_tiles, tiles = ceil_div(ceil_div(plan->max_n, TALLY_TILE_ITEMS), each) * each;
     const uint64_t warps =
         (uint64_t)UNIT_INTERVAL_GROUPS * plan->context->info.compute_units * (plan->spec.group_items / TALLY_SCAN_WIDTH);
     const uint64_t least = plan->scan.variant->intervals ? warps + plan->spec.group_items / TALLY_SCAN_WIDTH : 1;
@@ -183,7 +211,7 @@ tally_status tally_scan_plan_create(tally_context *context, const tally_scan_des
     spec.scan_flags = (desc.flags & TALLY_EXCLUSIVE ? TALLY_SCAN_IS_EXCLUSIVE : 0) |
                       (desc.flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0) | (desc.segments ? TALLY_SCAN_IS_SEGMENTED : 0) |
                       (desc.initial ? TALLY_SCAN_HAS_INITIAL : 0);
-    spec.group_items = tally_scan_group(&spec);
+    tally_scan_shape(&spec, context->features, max_n, context->info.compute_units);
     *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
                          .context = context,
                          .spec = spec,

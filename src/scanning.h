@@ -9,6 +9,7 @@
 
 #define CELL 4   /* items of a cell */
 #define WIDTH 32 /* cells of a row, rows of a tile, tiles of a block */
+#define CELL_BYTES (CELL * ITEM_BYTES)
 #define ROW_ITEMS (CELL * WIDTH)
 #define TILE_ITEMS ((u64)ROW_ITEMS * WIDTH)
 
@@ -49,11 +50,11 @@ typedef struct {
 
 #ifdef REVERSE
 #define PLACE(k, n) ((n)-1 - (k))
-#define LOWEST_PLACE(k, n) ((n)-CELL - (k)) /* of a whole cell's items */
+#define LOWEST_PLACE(k, items, n) ((n) - (items) - (k)) /* of so many from k on */
 #define WITHIN(j) (CELL - 1 - (j))
 #else
 #define PLACE(k, n) (k)
-#define LOWEST_PLACE(k, n) (k)
+#define LOWEST_PLACE(k, items, n) (k)
 #define WITHIN(j) (j)
 #endif
 
@@ -65,7 +66,7 @@ typedef union {
     ITEM item[CELL];
     u32 word;
     u64 words;
-    ITEM_VECTOR vector[CELL * ITEM_BYTES / 16 + (CELL * ITEM_BYTES < 16)];
+    ITEM_VECTOR vector[CELL_BYTES / 16 + (CELL_BYTES < 16)];
 } WIDE_ITEMS;
 
 typedef union {
@@ -74,6 +75,23 @@ typedef union {
     u64 words;
     uint4 vector[(CELL * sizeof(RESULT) + 15) / 16];
 } WIDE_RESULTS;
+
+#define READ_CELL(SPACE, w, from, BYTES, VECTOR)                                                                               \
+    if ((BYTES) == 4)                                                                                                          \
+        w.word = *(SPACE const u32 *)(from);                                                                                   \
+    else if ((BYTES) == 8)                                                                                                     \
+        w.words = *(SPACE const u64 *)(from);                                                                                  \
+    else {                                                                                                                     \
+        _Pragma("unroll") for (int v = 0; v < (int)(BYTES) / 16; v++) w.vector[v] = ((SPACE const VECTOR *)(from))[v];         \
+    }
+#define WRITE_CELL(SPACE, to, w, BYTES, VECTOR)                                                                                \
+    if ((BYTES) == 4)                                                                                                          \
+        *(SPACE u32 *)(to) = w.word;                                                                                           \
+    else if ((BYTES) == 8)                                                                                                     \
+        *(SPACE u64 *)(to) = w.words;                                                                                          \
+    else {                                                                                                                     \
+        _Pragma("unroll") for (int v = 0; v < (int)(BYTES) / 16; v++)((SPACE VECTOR *)(to))[v] = w.vector[v];                  \
+    }
 
 /* A cell's items, in the order of the sequence. */
 typedef struct {
@@ -92,8 +110,8 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
     c.out = out;
     c.initial = initial;
     /* Whole cells begin at every CELLth item from the first of the sequence. */
-    c.wide_in = n >= CELL && (size_t)(in.x + LOWEST_PLACE(0, n)) % WIDE_OF(CELL * ITEM_BYTES) == 0;
-    c.wide_out = n >= CELL && (size_t)(out + LOWEST_PLACE(0, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
+    c.wide_in = n >= CELL && (size_t)(in.x + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL_BYTES) == 0;
+    c.wide_out = n >= CELL && (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
     return c;
 }
 
@@ -112,15 +130,8 @@ INLINE u32 begins_at(const CALL *c, u64 k) {
 INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
     WIDE_ITEMS w;
     if (c->wide_in && k + CELL <= c->n) {
-        GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(k, c->n);
-        if (CELL * ITEM_BYTES == 4)
-            w.word = *(GLOBAL const u32 *)from;
-        else if (CELL * ITEM_BYTES == 8)
-            w.words = *(GLOBAL const u64 *)from;
-        else {
-#pragma unroll
-            for (int v = 0; v < CELL * ITEM_BYTES / 16; v++) w.vector[v] = ((GLOBAL const ITEM_VECTOR *)from)[v];
-        }
+        GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(k, CELL, c->n);
+        READ_CELL(GLOBAL, w, from, CELL_BYTES, ITEM_VECTOR)
     } else {
 #pragma unroll
         for (int j = 0; j < CELL; j++) w.item[WITHIN(j)] = c->in.x[PLACE(k + j < c->n ? k + j : k, c->n)];
@@ -144,17 +155,10 @@ INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
 INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
     if (c->wide_out && k + CELL <= c->n) {
         WIDE_RESULTS w;
-        GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, c->n);
+        GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
 #pragma unroll
         for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-        if (sizeof(w.result) == 4)
-            *(GLOBAL u32 *)to = w.word;
-        else if (sizeof(w.result) == 8)
-            *(GLOBAL u64 *)to = w.words;
-        else {
-#pragma unroll
-            for (int v = 0; v < (int)(sizeof(w.result) / 16); v++) ((GLOBAL uint4 *)to)[v] = w.vector[v];
-        }
+        WRITE_CELL(GLOBAL, to, w, sizeof(w.result), uint4)
     } else {
 #pragma unroll
         for (int j = 0; j < CELL; j++)

@@ -370,9 +370,10 @@ static bool takes_long(const tally_spec *spec) {
 }
 
 static void write_scan(FILE *file, const tally_spec *spec) {
-    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL"};
+    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (spec->scan_flags & 1u << i) fprintf(file, "#define %s 1\n", names[i]);
+    if (spec->scan->one_launch) fprintf(file, "#define TILES_EACH %u\n", spec->scan_tiles);
     if (tally_scan_holds_back) fprintf(file, "#define HOLD_BACK 1\n#define SPINS 32\n");
 }
 
@@ -438,8 +439,8 @@ static size_t list_stems(const tally_spec *spec, const char *stems[MOST_STEMS], 
         ADD("scan", false);
         ADD("scan_groups", true);
     }
-    if (spec->scan->one_launch) ADD("look_back", true);
     ADD(spec->scan->info.stem, false);
+    if (spec->scan->one_launch) ADD(spec->scan->info.stem, true); /* the kernel: one for both languages */
 #undef ADD
     return count;
 }

@@ -29,7 +29,11 @@
 extern const tally_backend tally_backend_cuda;
 
 static const char *const kernels[] = {"tally_scan_items", "tally_scan_totals", "tally_scan_tiles"};
-static const char *const variants[] = {"look_back", "reduce_then_scan", "warp_carry"};
+/* Of many items look_back is another program than of few, from sm_90 on. */
+static const struct {
+    const char *name;
+    uint64_t max_n;
+} variants[] = {{"look_back", 1}, {"look_back", UINT64_C(1) << 32}, {"reduce_then_scan", 1}, {"warp_carry", 1}};
 #define VARIANTS TALLY_ARRAY_LENGTH(variants)
 
 static const tally_cuda_compiler *compiler;
@@ -38,6 +42,7 @@ static bool full; /* TALLY_TEST_FULL=1 */
 typedef struct cell {
     int arch;
     const tally_scan_variant *variant;
+    uint64_t max_n;
     tally_op op;
     tally_dtype in;
     unsigned flags; /* tally_spec.scan_flags */
@@ -61,8 +66,10 @@ static bool compiler_knows(int arch) {
     return false;
 }
 
-/* Wide items with wide accumulators may: eight of each are in registers. */
+/* Wide items with wide accumulators may: eight of each are in registers. And groups whose items are in shared memory, for which a few words spilled
+ * cost less than fewer groups (backends/cuda/kernels/look_back.cu). */
 static bool may_spill(const cell *c, const tally_spec *spec) {
+    if (spec->scan_flags & TALLY_SCAN_IS_STAGED) return true;
     if ((c->op == TALLY_VAR && c->in == TALLY_F64) || (c->op == TALLY_PROD && c->in == TALLY_C128)) return false;
     return tally_dtype_bytes(c->in) > 8 || spec->acc.bytes > 16;
 }
@@ -85,7 +92,7 @@ static tally_status spec_of(const cell *c, tally_spec *spec) {
     if (status) return status;
     spec->scan = c->variant;
     spec->scan_flags = c->flags;
-    spec->group_items = tally_scan_group(spec);
+    tally_scan_shape(spec, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, c->max_n, device.compute_units);
     return TALLY_OK;
 }
 
@@ -163,7 +170,12 @@ static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t tu
     for (size_t v = 0; v < VARIANTS; v++) {
         if (!all && !full && v != turn % VARIANTS) continue;
         if (cell_count == MAX_CELLS) abort();
-        cells[cell_count++] = (cell){.arch = arch, .variant = find_variant(variants[v]), .op = op, .in = in, .flags = flags};
+        cells[cell_count++] = (cell){.arch = arch,
+                                     .variant = find_variant(variants[v].name),
+                                     .max_n = variants[v].max_n,
+                                     .op = op,
+                                     .in = in,
+                                     .flags = flags};
     }
 }
 
