@@ -65,6 +65,11 @@ static inline int is_f32_or_f64(tally_dtype type) {
     return type == TALLY_F32 || type == TALLY_F64;
 }
 
+/* A CPU whose threads see the arrays that the device has. */
+static inline int is_host(const tally_device_info *device) {
+    return device->device_class == TALLY_CLASS_CPU && device->host_memory;
+}
+
 /* ---- input.c: the items ----------------------------------------------------------------------------------------------- */
 
 /* Whole: numbers of which each partial sum of any order is exact, and what must come out is known. Walk: whole numbers whose running sums

@@ -123,18 +123,22 @@ static int wants_ceiling(const bench_options *options, const bench_input *input)
     return !options->bar || input->task->primitive != BENCH_REDUCE || bars_need_peer(input, PEER_READ);
 }
 
+static engine_open *copy_on(const tally_device_info *device) {
+    if (is_host(device)) return openmp_copy_open;
+    if (!strcmp(device->backend, "cuda")) return cuda_copy_open;
+    return opencl_copy_open;
+}
+
 /* Bytes per second of a copy of as many items, by the device's clock where that can be had. 0: there is none. */
 static int measure_copy(const bench_options *options, const bench_input *input, double *out) {
-    engine_open *const open = input->device->device_class == TALLY_CLASS_CPU ? openmp_copy_open
-                              : !strcmp(input->device->backend, "cuda")      ? cuda_copy_open
-                                                                             : opencl_copy_open;
+    engine_open *const open = copy_on(input->device);
     bench_engine copy = {0};
     bench_timing timing = {0};
     *out = 0;
     if (!open) return 0;
     if (open(input, &copy)) return 1;
     copy.name = PEER_COPY;
-    int failed = check_output(input, &copy, 1) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
+    const int failed = check_output(input, &copy, 1) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
     copy.close(copy.state);
     const double seconds = timing.gpu_seconds > 0 ? timing.gpu_seconds : timing.seconds;
     if (!failed) *out = 2 * (double)array_bytes(ARRAY_X, input->in, input->n) / seconds;

@@ -43,7 +43,7 @@ static void leave(void *input) {
 }
 
 static int open_loop(const bench_input *input, int (*run)(void *input, int count), bench_engine *out) {
-    if (input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
+    if (!is_host(input->device)) return BENCH_ABSENT;
     *out = (bench_engine){.state = (void *)input, .run = run, .close = leave};
     return 0;
 }
