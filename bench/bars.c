@@ -9,32 +9,47 @@
 
 #define H200 "H200"
 #define POCL "Portable Computing Language"
+#define MOVES "identity,random"
 #define CUB_SIZES "10,12,14,16,18,20,22,24,26,28,30"
 
-/* The columns: where, backend, ops, types, sizes, kind, limit, peer, gpu, units. */
+/* The columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
 const bench_bar bench_bars[] = {
-    {H200, "cuda", "sum,min,max", "f32,f64,i32", CUB_SIZES, BAR_TIMES, 1, "CUB", 1, 0},
-    {H200, "cuda", "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
-    {H200, "cuda", "sum", "f32", "10,12,14,16,18,20", BAR_TIMES, 2, "CUB", 0, 0},
-    {H200, "cuda", "sum", "f32", "10,12,14,16,18,20", BAR_SECONDS, 4e-6, NULL, 0, 0},
-    {H200, "cuda", "sum", "f16,bf16", "31", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", "sum", "i8", "32", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", "argmax", "f32", "20,28", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", "argmax", "i8", "28", BAR_TIMES, 1.5, "CUB", 1, 0},
-    {H200, "cuda", "asum,nrm2,iamax", "f32", "28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
-    {H200, "cuda", "dot", "f32", "28", BAR_TIMES, 1, "cuBLAS", 1, 0},
-    {H200, "cuda", "sum", "f32", "28,30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
-    {H200, "opencl", "sum", "f32", "20,22,12M,24,26,28,30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
-    {H200, "opencl", "sum", "f32", "10,12,14,16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
-    {H200, "opencl", "sum", "f32", "20", BAR_TIMES, 3, "CLBlast", 0, 0},
-    {H200, "opencl", "sum", "f32", "20", BAR_TIMES, 3, "Boost.Compute", 0, 0},
-    {H200, "opencl", "sum", "f32", "28", BAR_TIMES, 1.15, "CLBlast", 0, 0},
-    {H200, "opencl", "sum", "f32", "28", BAR_TIMES, 1.15, "Boost.Compute", 0, 0},
-    {POCL, "opencl", "sum", "f32", "10,12,14,15", BAR_WITHIN, 6e-6, "OpenMP", 0, 2},
-    {POCL, "opencl", "sum", "f32", "19,20,22,24,26,28", BAR_TIMES, 1, "OpenMP", 0, 2},
-    {POCL, "opencl", "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "CLBlast", 0, 2},
-    {POCL, "opencl", "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
-    {NULL, NULL, "sum,dot,nrm2", "f32,f64", "10,12,14,16,18,20,22,12M,24,26,28,30", BAR_BITS, 1, NULL, 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum,min,max", "f32,f64,i32", CUB_SIZES, BAR_TIMES, 1, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "10,12,14,16,18,20", BAR_TIMES, 2, "CUB", 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "10,12,14,16,18,20", BAR_SECONDS, 4e-6, NULL, 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f16,bf16", "31", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "i8", "32", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "argmax", "f32", "20,28", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "argmax", "i8", "28", BAR_TIMES, 1.5, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "asum,nrm2,iamax", "f32", "28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "dot", "f32", "28", BAR_TIMES, 1, "cuBLAS", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "28,30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20,22,12M,24,26,28,30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "10,12,14,16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 3, "CLBlast", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "28", BAR_TIMES, 1.15, "CLBlast", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "28", BAR_TIMES, 1.15, "Boost.Compute", 0, 0},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "10,12,14,15", BAR_WITHIN, 6e-6, "OpenMP", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "19,20,22,24,26,28", BAR_TIMES, 1, "OpenMP", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "CLBlast", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
+    {NULL, NULL, BENCH_REDUCE, "sum,dot,nrm2", "f32,f64", "10,12,14,16,18,20,22,12M,24,26,28,30", BAR_BITS, 1, NULL, 0, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f32", "20", BAR_TIMES, 1.2, "CUB", 0, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f16", "28", BAR_TIMES, 1.3, "CUB", 1, 0},
+    {H200, "cuda", BENCH_GATHER, "identity", "f32", "26", BAR_TIMES, 1.3, "Thrust", 0, 0},
+    {H200, "cuda", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 1, "Thrust", 0, 0},
+    {H200, "opencl", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "26", BAR_TIMES, 5, "Boost.Compute", 0, 2},
+    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "26", BAR_TIMES, 0.8, "OpenMP", 0, 2},
+    {NULL, NULL, BENCH_SCAN, "sum,min", "f32,f64", "10,16,20,24,26", BAR_BITS, 1, NULL, 0, 0},
     {0},
 };
 
@@ -46,16 +61,17 @@ static int applies(const bench_bar *bar, const tally_device_info *device) {
     return !bar->where || strstr(device->name, bar->where) || strstr(device->platform, bar->where);
 }
 
-static int has_case(const bench_bar *bar, tally_op op, tally_dtype in, uint64_t n) {
+static int has_case(const bench_bar *bar, const bench_task *task, tally_dtype in, uint64_t n) {
     bench_sizes sizes = {.count = 0};
-    return is_listed(bar->ops, tally_op_name(op)) && is_listed(bar->types, tally_dtype_name(in)) &&
-           !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
+    return task->primitive == bar->primitive && is_listed(bar->ops, task_with(task)) &&
+           is_listed(bar->types, tally_dtype_name(in)) && !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
 }
 
 /* The case that bar compares with is one of the other device. */
-static int has_other_case(const bench_bar *bar, const tally_device_info *device, tally_op op, tally_dtype in, uint64_t n) {
+static int has_other_case(const bench_bar *bar, const tally_device_info *device, const bench_task *task, tally_dtype in,
+                          uint64_t n) {
     return bar->peer && !strcmp(bar->peer, PEER_OURS) && !strcmp(device->backend, "cuda") && strstr(device->name, bar->where) &&
-           has_case(bar, op, in, n);
+           has_case(bar, task, in, n);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -68,10 +84,10 @@ void bars_sizes(bench_sizes *sizes) {
     qsort(sizes->n, (size_t)sizes->count, sizeof(*sizes->n), ascending);
 }
 
-int bars_need(const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in, uint64_t n) {
+int bars_need(const tally_device_info *device, int is_bits, const bench_task *task, tally_dtype in, uint64_t n) {
     for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
-        if ((bar->kind == BAR_BITS) != (kind == INPUT_ROUNDED)) continue;
-        if ((applies(bar, device) && has_case(bar, op, in, n)) || has_other_case(bar, device, op, in, n)) return 1;
+        if ((bar->kind == BAR_BITS) != is_bits) continue;
+        if ((applies(bar, device) && has_case(bar, task, in, n)) || has_other_case(bar, device, task, in, n)) return 1;
     }
     return 0;
 }
@@ -79,7 +95,7 @@ int bars_need(const tally_device_info *device, input_kind kind, tally_op op, tal
 int bars_need_peer(const bench_input *input, const char *peer) {
     for (const bench_bar *bar = bench_bars; bar->ops; bar++)
         if (bar->peer && !strcmp(bar->peer, peer) && applies(bar, input->device) &&
-            has_case(bar, input->op, input->in, input->n))
+            has_case(bar, input->task, input->in, input->n))
             return 1;
     return 0;
 }
@@ -143,11 +159,11 @@ static const char *clock_text(const bench_bar *bar) {
 
 /* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
 
-static const bench_report *find_report(const bench_results *results, const tally_device_info *device, tally_op op,
+static const bench_report *find_report(const bench_results *results, const tally_device_info *device, const bench_task *task,
                                        tally_dtype in, uint64_t n) {
     for (size_t i = 0; i < results->report_count; i++) {
         const bench_input *input = &results->reports[i].input;
-        if (input->device == device && input->op == op && input->in == in && input->n == n && input->copies == 1)
+        if (input->device == device && input->task == task && input->in == in && input->n == n && input->copies == 1)
             return &results->reports[i];
     }
     return NULL;
@@ -161,27 +177,29 @@ static double seconds_of(const bench_timing *timing, int gpu) {
 static double peer_seconds(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
                            const bench_results *results, const bench_report *r) {
     const bench_input *in = &r->input;
-    if (!strcmp(bar->peer, PEER_READ)) return r->read > 0 ? (double)report_bytes(in) / r->read : 0;
+    if (!strcmp(bar->peer, bench_primitives[bar->primitive].ceiling))
+        return r->ceiling > 0 ? (double)report_bytes(in) / r->ceiling : 0;
     for (int e = 1; e < r->count; e++)
         if (!strcmp(r->names[e], bar->peer)) return seconds_of(&r->timings[e], bar->gpu);
     for (int d = 0; d < device_count && !strcmp(bar->peer, PEER_OURS); d++) {
         if (strcmp(devices[d]->backend, "cuda") || strcmp(devices[d]->name, in->device->name)) continue;
-        const bench_report *other = find_report(results, devices[d], in->op, in->in, in->n);
+        const bench_report *other = find_report(results, devices[d], in->task, in->in, in->n);
         if (other) return seconds_of(&other->timings[0], bar->gpu);
     }
     return 0;
 }
 
-static void count_case(const bench_bar *bar, bar_verdict *v, double is, tally_op op, tally_dtype in, uint64_t n, FILE *misses) {
+static void count_case(const bench_bar *bar, bar_verdict *v, double is, const bench_task *task, tally_dtype in, uint64_t n,
+                       FILE *misses) {
     const int more_is_better = bar->kind == BAR_TIMES || bar->kind == BAR_BITS;
     const int failed = more_is_better ? is < bar->limit : is > bar->limit;
     if (failed && misses)
-        fprintf(misses, "missed: %s of %s, n = %s: %s\n", tally_op_name(op), tally_dtype_name(in), units_items(n).text,
+        fprintf(misses, "missed: %s of %s, n = %s: %s\n", task_name(task).text, tally_dtype_name(in), units_items(n).text,
                 measure_text(bar, is).text);
     v->failed += failed;
     if (v->shown++ && (more_is_better ? is >= v->worst : is <= v->worst)) return;
     v->worst = is;
-    v->op = op;
+    v->task = task;
     v->in = in;
     v->n = n;
 }
@@ -192,17 +210,17 @@ static void judge_times(const bench_bar *bar, const tally_device_info *const *de
     const double peers = bar->peer ? peer_seconds(bar, devices, device_count, results, r) : 0;
     if (ours <= 0 || (bar->peer && peers <= 0)) return;
     const double is = bar->kind == BAR_TIMES ? peers / ours : bar->kind == BAR_WITHIN ? ours - peers : ours;
-    count_case(bar, v, is, r->input.op, r->input.in, r->input.n, misses);
+    count_case(bar, v, is, r->input.task, r->input.in, r->input.n, misses);
 }
 
 /* One device alone shows nothing. */
-static void judge_bits(const bench_bar *bar, const bench_results *results, tally_op op, tally_dtype in, uint64_t n,
+static void judge_bits(const bench_bar *bar, const bench_results *results, const bench_task *task, tally_dtype in, uint64_t n,
                        bar_verdict *v, FILE *misses) {
     int devices;
-    const int equal = bits_compare(results, &(bench_result){.op = op, .in = in, .n = n}, &devices);
+    const int equal = bits_compare(results, &(bench_result){.task = task, .in = in, .n = n}, &devices);
     if (devices < 2) return;
     if (!v->devices || devices < v->devices) v->devices = devices;
-    count_case(bar, v, equal, op, in, n, misses);
+    count_case(bar, v, equal, task, in, n, misses);
 }
 
 bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
@@ -210,19 +228,19 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
     bar_verdict v = {0};
     bench_sizes sizes = {.count = 0};
     sizes_add(&sizes, bar->sizes);
-    for (const tally_op *op = bench_ops; *op; op++)
+    for (const bench_task *task = bench_tasks; task->primitive; task++)
         for (const tally_dtype *in = bench_types; *in; in++)
             for (int i = 0; i < sizes.count; i++) {
-                if (!has_case(bar, *op, *in, sizes.n[i])) continue;
+                if (!has_case(bar, task, *in, sizes.n[i])) continue;
                 if (bar->kind == BAR_BITS) {
                     v.wanted++;
-                    judge_bits(bar, results, *op, *in, sizes.n[i], &v, misses);
+                    judge_bits(bar, results, task, *in, sizes.n[i], &v, misses);
                     continue;
                 }
                 for (int d = 0; d < device_count; d++) {
                     if (!applies(bar, devices[d])) continue;
                     v.wanted++;
-                    const bench_report *r = find_report(results, devices[d], *op, *in, sizes.n[i]);
+                    const bench_report *r = find_report(results, devices[d], task, *in, sizes.n[i]);
                     if (r) judge_times(bar, devices, device_count, results, r, &v, misses);
                 }
             }
@@ -241,8 +259,9 @@ static outcome outcome_of(const bar_verdict *v) {
 static const char *const outcome_names[] = {"passed", "FAILED", "not shown"};
 
 static void print_bar(FILE *out, const bench_bar *bar, const bar_verdict *v) {
-    fprintf(out, "bar: %s%s%s: %s of %s, n = %s", place_text(bar), bar->backend ? ", " : "", bar->backend ? bar->backend : "",
-            bar->ops, bar->types, sizes_text(bar).text);
+    fprintf(out, "bar: %s%s%s: %s %s of %s, n = %s", place_text(bar), bar->backend ? ", " : "",
+            bar->backend ? bar->backend : "", bench_primitives[bar->primitive].name, bar->ops, bar->types,
+            sizes_text(bar).text);
     if (bar->kind != BAR_BITS) fprintf(out, ", %s time", clock_text(bar));
     fprintf(out, ": %s: %s", limit_text(bar).text, outcome_names[outcome_of(v)]);
     if (!v->wanted)
@@ -253,7 +272,7 @@ static void print_bar(FILE *out, const bench_bar *bar, const bar_verdict *v) {
         fprintf(out, ": only %d of %d cases ran", v->shown, v->wanted);
     if (v->devices) fprintf(out, "; %d devices", v->devices);
     if (v->shown)
-        fprintf(out, "; worst: %s of %s, n = %s: %s", tally_op_name(v->op), tally_dtype_name(v->in), units_items(v->n).text,
+        fprintf(out, "; worst: %s of %s, n = %s: %s", task_name(v->task).text, tally_dtype_name(v->in), units_items(v->n).text,
                 measure_text(bar, v->worst).text);
     fprintf(out, "\n");
 }
@@ -262,11 +281,12 @@ static void print_bar_json(const bench_bar *bar, const bar_verdict *v) {
     char worst[256] = "";
     const bar_text limit = limit_text(bar), sizes = sizes_text(bar);
     if (v->shown)
-        snprintf(worst, sizeof(worst), "%s of %s, %s: %s", tally_op_name(v->op), tally_dtype_name(v->in),
+        snprintf(worst, sizeof(worst), "%s of %s, %s: %s", task_name(v->task).text, tally_dtype_name(v->in),
                  units_items(v->n).text, measure_text(bar, v->worst).text);
     const char *const texts[][2] = {{"bar", limit.text},
                                     {"where", place_text(bar)},
                                     {"backend", bar->backend ? bar->backend : "all"},
+                                    {"primitive", bench_primitives[bar->primitive].name},
                                     {"ops", bar->ops},
                                     {"dtypes", bar->types},
                                     {"sizes", sizes.text},
@@ -293,11 +313,12 @@ int bars_print(const tally_device_info *const *devices, int device_count, const 
 }
 
 void bars_print_table(FILE *out) {
-    fputs("| device | by | operators | items | n | clock | bar |\n|---|---|---|---|---|---|---|\n", out);
+    fputs("| device | by | primitive | operators, maps | items | n | clock | bar |\n|---|---|---|---|---|---|---|---|\n", out);
     for (const bench_bar *bar = bench_bars; bar->ops; bar++) {
         fprintf(out, "| %s", bar->where && !strcmp(bar->where, POCL) ? "POCL" : place_text(bar));
         if (bar->units) fprintf(out, ", up to %u cores", bar->units);
-        fprintf(out, " | %s | %s | %s | %s | %s | %s |\n", bar->backend ? bar->backend : "all", bar->ops, bar->types,
-                sizes_text(bar).text, clock_text(bar), limit_text(bar).text);
+        fprintf(out, " | %s | %s | %s | %s | %s | %s | %s |\n", bar->backend ? bar->backend : "all",
+                bench_primitives[bar->primitive].name, bar->ops, bar->types, sizes_text(bar).text, clock_text(bar),
+                limit_text(bar).text);
     }
 }

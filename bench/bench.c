@@ -33,30 +33,51 @@ typedef struct bench_run {
     bench_device devices[MAX_DEVICES];
     const tally_device_info *infos[MAX_DEVICES];
     int device_count;
+    uint64_t most_bytes; /* of an array */
     input_items items;
     bench_results results;
     int cases, failed_cases;
 } bench_run;
 
-/* ---- one device and type ------------------------------------------------------------------------------------------- */
+/* ---- one device, primitive and type ---------------------------------------------------------------------------------- */
 
-/* Whether the run has that case, if it fits. */
-static int has_case(const bench_run *run, const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in,
-                    uint64_t n) {
-    const bench_options *o = run->options;
-    if (!is_listed(o->ops, tally_op_name(op)) || !is_listed(o->types, tally_dtype_name(in))) return 0;
-    if (in == TALLY_F64 && !device->has_f64) return 0;
-    /* One device's bits say nothing to --bar. */
-    if (kind == INPUT_ROUNDED && (!o->bits || !is_f32_or_f64(in) || (o->bar && run->device_count < 2))) return 0;
-    return !o->bar || bars_need(device, kind, op, in, n);
+/* What a device has the same arrays for. */
+typedef struct bench_pass {
+    bench_primitive primitive;
+    int is_bits; /* else times */
+    tally_dtype in;
+} bench_pass;
+
+static input_kind kind_of(const bench_pass *pass) {
+    return pass->is_bits ? INPUT_ROUNDED : bench_primitives[pass->primitive].kind;
 }
 
-/* How many inputs the cases of this size need; 0: there is none. */
-static int inputs_of(const bench_run *run, const tally_device_info *device, input_kind kind, tally_dtype in, uint64_t n) {
-    int inputs = 0;
-    for (const tally_op *op = bench_ops; *op; op++)
-        if (has_case(run, device, kind, *op, in, n) && (int)tally_op_inputs(*op) > inputs) inputs = (int)tally_op_inputs(*op);
-    return inputs;
+/* Scans and the like write: only one place, which copies of the input do not make cold. */
+static int is_cold_too(const bench_run *run, const bench_pass *pass) {
+    return pass->primitive == BENCH_REDUCE && !pass->is_bits && is_listed(run->options->caches, "cold");
+}
+
+/* Whether the run has that case, if it fits. */
+static int has_case(const bench_run *run, const tally_device_info *device, const bench_pass *pass, const bench_task *task,
+                    uint64_t n) {
+    const bench_options *o = run->options;
+    const primitive_row *row = &bench_primitives[pass->primitive];
+    const char *type = tally_dtype_name(pass->in);
+    if (task->primitive != pass->primitive || !is_listed(o->primitives, row->name)) return 0;
+    if (!is_listed(task->map ? o->maps : o->ops, task_with(task))) return 0;
+    if (!is_listed(o->types, type) || !is_listed(row->types, type)) return 0;
+    if (pass->in == TALLY_F64 && !device->has_f64) return 0;
+    /* What is only moved has no bits of its own; and one device's say nothing to --bar. */
+    if (pass->is_bits && (!o->bits || task->map || !is_f32_or_f64(pass->in) || (o->bar && run->device_count < 2))) return 0;
+    return !o->bar || bars_need(device, pass->is_bits, task, pass->in, n);
+}
+
+/* The arrays, as bits, that the cases of this size need; 0: there is none. */
+static unsigned arrays_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, uint64_t n) {
+    unsigned arrays = 0;
+    for (const bench_task *task = bench_tasks; task->primitive; task++)
+        if (has_case(run, device, pass, task, n)) arrays |= task_arrays(task);
+    return arrays;
 }
 
 static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
@@ -64,50 +85,66 @@ static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
     return bytes <= device->max_buffer_bytes && (device->host_memory || bytes <= device->memory_bytes / 4);
 }
 
-/* What the cases of one device, type and kind of input need: bytes of each input, 0: there is none; how many inputs. */
-static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, input_kind kind, tally_dtype in, int *inputs) {
+/* What the cases of one device need: bytes of each array, 0: there is none; which arrays. */
+static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, unsigned *arrays) {
     const bench_sizes *sizes = &run->options->sizes;
     uint64_t most = 0;
-    *inputs = 0;
+    *arrays = 0;
     for (int i = 0; i < sizes->count; i++) {
-        const uint64_t bytes = sizes->n[i] * tally_dtype_bytes(in), copies = cold_copies(bytes);
-        const int count = fits(device, in, sizes->n[i]) ? inputs_of(run, device, kind, in, sizes->n[i]) : 0;
-        if (!count) continue;
-        if (count > *inputs) *inputs = count;
+        const uint64_t bytes = sizes->n[i] * tally_dtype_bytes(pass->in), copies = cold_copies(bytes);
+        const unsigned needed = fits(device, pass->in, sizes->n[i]) ? arrays_of(run, device, pass, sizes->n[i]) : 0;
+        if (!needed) continue;
+        *arrays |= needed;
         if (bytes > most) most = bytes;
-        if (copies && is_listed(run->options->caches, "cold") && bytes * copies > most) most = bytes * copies;
+        if (copies && is_cold_too(run, pass) && bytes * copies > most) most = bytes * copies;
     }
     return most;
 }
 
-/* The items on the device: the host's own where it reads those, else memory for them. */
+/* An array on the device: the host's own where it reads those, else memory for it. */
 static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
     if (input->device->host_memory)
         return tally_buffer_wrap_host(input->context, input->host[which], bytes, &input->buffer[which]);
     return tally_buffer_create(input->context, bytes, &input->buffer[which]);
 }
 
-/* What of the items the device has. */
+/* What of the items and the map the device has. */
 typedef struct sent_items {
     unsigned version;
     uint64_t bytes[2];
+    bench_map map;
+    uint64_t map_n;
 } sent_items;
 
-static tally_status send_items(const bench_run *run, bench_input *input, int inputs, sent_items *sent) {
-    const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
-    if (input->device->host_memory) return TALLY_OK;
-    if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
+static tally_status send(bench_input *input, int which, uint64_t from, uint64_t to) {
     tally_queue *queue = NULL;
+    if (input->device->host_memory || from >= to) return TALLY_OK;
     tally_status status = tally_queue_create(input->context, &queue);
-    for (int k = 0; !status && k < inputs; k++) {
-        const uint64_t from = sent->bytes[k];
-        if (from >= bytes) continue;
-        status = tally_buffer_write(queue, input->buffer[k], from, (const char *)input->host[k] + from, bytes - from);
-        sent->bytes[k] = bytes;
-    }
+    if (!status)
+        status = tally_buffer_write(queue, input->buffer[which], from, (const char *)input->host[which] + from, to - from);
     if (!status) status = tally_queue_wait(queue);
     tally_queue_destroy(queue);
     return status;
+}
+
+static tally_status send_items(const bench_run *run, bench_input *input, int inputs, sent_items *sent) {
+    const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
+    tally_status status = TALLY_OK;
+    if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
+    for (int k = 0; !status && k < inputs; k++) {
+        status = send(input, k, sent->bytes[k], bytes);
+        if (bytes > sent->bytes[k]) sent->bytes[k] = bytes;
+    }
+    return status;
+}
+
+static tally_status send_map(bench_run *run, bench_input *input, sent_items *sent) {
+    const bench_map map = input->task->map;
+    if (!map || (sent->map == map && sent->map_n == input->n)) return TALLY_OK;
+    input_fill_map(&run->items, map, input->n);
+    sent->map = map;
+    sent->map_n = input->n;
+    return send(input, ARRAY_MAP, 0, array_bytes(ARRAY_MAP, input->in, input->n));
 }
 
 static void fail_case(bench_run *run) {
@@ -115,51 +152,57 @@ static void fail_case(bench_run *run) {
     run->failed_cases++;
 }
 
-/* All operators of one size, on items that are warm or cold. */
-static void run_ops(bench_run *run, input_kind kind, bench_input *input, sent_items *sent) {
-    const int inputs = inputs_of(run, input->device, kind, input->in, input->n);
-    input_fill(&run->items, kind, input->in, input->n, input->copies, inputs);
+/* All tasks of one size, on items that are warm or cold. */
+static void run_tasks(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
+    const int inputs = arrays_inputs(arrays_of(run, input->device, pass, input->n));
+    input_fill(&run->items, kind_of(pass), pass->in, input->n, input->copies, inputs);
     if (send_items(run, input, inputs, sent)) {
         fail_case(run);
         return;
     }
-    for (const tally_op *op = bench_ops; *op; op++) {
-        if (!has_case(run, input->device, kind, *op, input->in, input->n)) continue;
-        input->op = *op;
+    for (const bench_task *task = bench_tasks; task->primitive; task++) {
+        if (!has_case(run, input->device, pass, task, input->n)) continue;
+        input->task = task;
         run->cases++;
-        run->failed_cases += (kind == INPUT_ROUNDED ? case_bits : case_times)(run->options, input, &run->results);
+        if (send_map(run, input, sent))
+            fail_case(run);
+        else
+            run->failed_cases += (pass->is_bits ? case_bits : case_times)(run->options, input, &run->results);
     }
 }
 
-static void run_sizes(bench_run *run, input_kind kind, bench_input *input) {
+static void run_sizes(bench_run *run, const bench_pass *pass, bench_input *input) {
     const bench_options *options = run->options;
     sent_items sent = {0};
     for (int i = 0; i < options->sizes.count; i++) {
         input->n = options->sizes.n[i];
-        if (!inputs_of(run, input->device, kind, input->in, input->n)) continue;
-        if (!fits(input->device, input->in, input->n)) {
+        if (!arrays_of(run, input->device, pass, input->n)) continue;
+        if (!fits(input->device, pass->in, input->n)) {
             fprintf(stderr, "tally_bench: %s: %s %s do not fit\n", input->device->name, units_items(input->n).text,
-                    tally_dtype_name(input->in));
+                    tally_dtype_name(pass->in));
             continue;
         }
         input->copies = 1;
-        if (kind == INPUT_ROUNDED || is_listed(options->caches, "warm")) run_ops(run, kind, input, &sent);
-        input->copies = cold_copies(input->n * tally_dtype_bytes(input->in));
-        if (kind == INPUT_WHOLE && input->copies && is_listed(options->caches, "cold")) run_ops(run, kind, input, &sent);
+        if (pass->is_bits || is_listed(options->caches, "warm")) run_tasks(run, pass, input, &sent);
+        input->copies = cold_copies(input->n * tally_dtype_bytes(pass->in));
+        if (input->copies && is_cold_too(run, pass)) run_tasks(run, pass, input, &sent);
     }
 }
 
-static void run_device(bench_run *run, bench_device *device, input_kind kind, tally_dtype in) {
-    bench_input input = {
-        .context = device->context, .device = &device->info, .host = {run->items.host[0], run->items.host[1]}, .in = in};
-    int inputs, failed = 0;
-    const uint64_t bytes = bytes_of(run, &device->info, kind, in, &inputs);
-    for (int k = 0; k < inputs && !failed; k++) failed = open_buffer(&input, k, bytes) != TALLY_OK;
+static void run_device(bench_run *run, bench_device *device, const bench_pass *pass) {
+    bench_input input = {.context = device->context, .device = &device->info, .in = pass->in};
+    unsigned arrays;
+    int failed = 0;
+    const uint64_t bytes = bytes_of(run, &device->info, pass, &arrays);
+    for (int a = 0; a < ARRAYS && !failed; a++) {
+        input.host[a] = run->items.host[a];
+        if (arrays & 1u << a) failed = open_buffer(&input, a, bytes) != TALLY_OK;
+    }
     if (failed)
         fail_case(run);
     else
-        run_sizes(run, kind, &input);
-    for (int k = 0; k < 2; k++) tally_buffer_destroy(input.buffer[k]);
+        run_sizes(run, pass, &input);
+    for (int a = 0; a < ARRAYS; a++) tally_buffer_destroy(input.buffer[a]);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------- */
@@ -217,20 +260,27 @@ static void restart_with_brief_spinning(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-/* Type by type, all devices on the same items; the rounded ones of a type after the whole ones, which are other items. */
+/* Calls `each` for every device of each pass: type by type, all devices on the same items; the rounded ones after the whole ones, which are
+ * other items. */
+static void walk_passes(bench_run *run, void (*each)(bench_run *run, bench_device *device, const bench_pass *pass)) {
+    for (const tally_dtype *in = bench_types; *in; in++)
+        for (int primitive = BENCH_NONE + 1; primitive < BENCH_END; primitive++)
+            for (int is_bits = 0; is_bits < 2; is_bits++)
+                for (int d = 0; d < run->device_count; d++)
+                    each(run, &run->devices[d], &(bench_pass){(bench_primitive)primitive, is_bits, *in});
+}
+
+static void take_bytes(bench_run *run, bench_device *device, const bench_pass *pass) {
+    unsigned arrays;
+    const uint64_t bytes = bytes_of(run, &device->info, pass, &arrays);
+    if (bytes > run->most_bytes) run->most_bytes = bytes;
+}
+
 static int run_all(bench_run *run) {
-    uint64_t most = 0;
-    for (int d = 0; d < run->device_count; d++)
-        for (int t = 0; bench_types[t]; t++)
-            for (int kind = INPUT_WHOLE; kind <= INPUT_ROUNDED; kind++) {
-                int inputs;
-                const uint64_t bytes = bytes_of(run, run->infos[d], (input_kind)kind, bench_types[t], &inputs);
-                if (bytes > most) most = bytes;
-            }
-    if (most && input_open(&run->items, most)) return fprintf(stderr, "tally_bench: the items: %s\n", strerror(errno)), 1;
-    for (int t = 0; bench_types[t]; t++)
-        for (int kind = INPUT_WHOLE; kind <= INPUT_ROUNDED; kind++)
-            for (int d = 0; d < run->device_count; d++) run_device(run, &run->devices[d], (input_kind)kind, bench_types[t]);
+    walk_passes(run, take_bytes);
+    if (run->most_bytes && input_open(&run->items, run->most_bytes))
+        return fprintf(stderr, "tally_bench: the items: %s\n", strerror(errno)), 1;
+    walk_passes(run, run_device);
     input_close(&run->items);
     return 0;
 }

@@ -15,14 +15,29 @@
 extern "C" {
 #endif
 
+/* ---- what is measured --------------------------------------------------------------------------------------------------- */
+
+typedef enum bench_primitive { BENCH_NONE, BENCH_REDUCE, BENCH_SCAN, BENCH_GATHER, BENCH_SCATTER, BENCH_END } bench_primitive;
+typedef enum bench_map { MAP_NONE, MAP_IDENTITY, MAP_RANDOM, MAP_END } bench_map; /* of a gather or scatter: permutations */
+
+/* The arrays of a case: its inputs, its map, and what comes out of all but reductions. */
+enum { ARRAY_X, ARRAY_Y, ARRAY_MAP, ARRAY_OUT, ARRAYS };
+
+/* A primitive with an operator, or by a map. */
+typedef struct bench_task {
+    bench_primitive primitive;
+    tally_op op;
+    bench_map map;
+} bench_task;
+
 typedef struct bench_engine {
     const char *name; /* of peers: set by who opens them */
     void *state;
-    /* Enqueues a reduction `count` times and waits for the last one. 0 when done; else it has said why on stderr. */
+    /* Enqueues a call `count` times and waits for the last one. 0 when done; else it has said why on stderr. */
     int (*run)(void *state, int count);
-    /* The last run's result. NaN: it could not be had. */
+    /* The last reduction's result. NaN: it could not be had. Else NULL: what comes out is in ARRAY_OUT. */
     double (*value)(void *state);
-    /* The GPU's own time of one of `count` reductions, without the host's share; NULL where it cannot be had. Negative: failed. */
+    /* The GPU's own time of one of `count` calls, without the host's share; NULL where it cannot be had. Negative: failed. */
     double (*gpu_seconds)(void *state, int count);
     void (*close)(void *state);
 } bench_engine;
@@ -31,10 +46,11 @@ typedef struct bench_engine {
 typedef struct bench_input {
     tally_context *context;
     const tally_device_info *device;
-    const void *host[2];
-    tally_buffer *buffer[2]; /* the same items, on the device; the second is NULL where no operator takes two inputs */
-    tally_op op;
-    tally_dtype in;
+    void *host[ARRAYS];
+    tally_buffer
+        *buffer[ARRAYS]; /* the same, on the device; NULL: of no use to any case. On a device with host_memory the host's own */
+    const bench_task *task; /* in bench_tasks */
+    tally_dtype in;         /* of a scan's values too */
     uint64_t n;
     uint64_t
         copies; /* 1: the caches keep what they can hold (warm); else each call takes the next copy, which none of them has (cold) */
@@ -49,32 +65,53 @@ static inline int is_f32_or_f64(tally_dtype type) {
     return type == TALLY_F32 || type == TALLY_F64;
 }
 
+/* A CPU whose threads see the arrays that the device has. */
+static inline int is_host(const tally_device_info *device) {
+    return device->device_class == TALLY_CLASS_CPU && device->host_memory;
+}
+
 /* ---- input.c: the items ----------------------------------------------------------------------------------------------- */
 
-/* Whole numbers: each partial sum of any order is exact, and what must come out is known. Rounded: fractions, whose sums depend on the order,
- * to compare devices. */
-typedef enum input_kind { INPUT_WHOLE, INPUT_ROUNDED } input_kind;
+/* Whole: numbers of which each partial sum of any order is exact, and what must come out is known. Walk: whole numbers whose running sums
+ * stay so small that every type holds them. Rounded: fractions, of f32 or f64, whose sums depend on the order, to compare devices; hardly two
+ * are the same. */
+typedef enum input_kind { INPUT_WHOLE, INPUT_WALK, INPUT_ROUNDED } input_kind;
 
-/* Two inputs on the host, and what they hold. The items of n are the first of those of any larger n: what is there is not made again. */
+/* The arrays on the host, and what they hold. The items of n are the first of those of any larger n: what is there is not made again. */
 typedef struct input_items {
-    void *host[2];
+    void *host[ARRAYS];
     uint64_t bytes; /* room of each */
     input_kind kind;
     tally_dtype in;
     uint64_t period;    /* of copies; 0: there is one */
     uint64_t filled[2]; /* items */
     unsigned version;   /* another one when items that were there have changed */
+    bench_map map;
+    uint64_t map_n;
 } input_items;
 
 /* 0 when done; else errno says why not. */
 int input_open(input_items *items, uint64_t bytes);
 void input_close(input_items *items);
-/* `copies` of n items, of the first input, or of both. Rounded ones are f32 or f64. */
+/* `copies` of n items, of the first input, or of both. */
 void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n, uint64_t copies, int inputs);
-/* What must come out of whole numbers; *tolerance: how far off it may be, where an order that is free rounds. */
+/* The map of n u32 entries. */
+void input_fill_map(input_items *items, bench_map map, uint64_t n);
+/* What must come out of a reduction of whole numbers; *tolerance: how far off it may be, where an order that is free rounds. */
 double input_expected(const bench_input *input, double *tolerance);
 /* A result of one of the types that there are. */
 double input_value(tally_dtype type, const void *value);
+
+/* ---- output.c: what comes out of all but reductions --------------------------------------------------------------------- */
+
+/* Writes what no call gives into ARRAY_OUT. Like those below 0 when done; else it has said why on stderr. */
+int output_poison(const bench_input *input);
+/* Whether every item is what the task makes of its inputs, of a scan those of INPUT_WALK; `is_copy`: what a copy does. */
+int output_check(const bench_input *input, const char *engine, int is_copy);
+/* The first item that is not, on the host; UINT64_MAX: there is none. */
+uint64_t output_wrong(const bench_input *input, int is_copy);
+/* A hash of all bytes. */
+int output_hash(const bench_input *input, uint64_t *out);
 
 /* ---- the engines ------------------------------------------------------------------------------------------------------ */
 
@@ -82,22 +119,33 @@ double input_value(tally_dtype type, const void *value);
 #define BENCH_ABSENT (-1)
 int ours_open(const bench_input *input, bench_engine *out);
 const char *ours_variant(const bench_engine *engine); /* what `auto` chose */
-/* The last run's result as it is: its bytes, 8 at most; 0: it could not be had. */
+/* The last reduction's result as it is: its bytes, 8 at most; 0: it could not be had. */
 size_t ours_result(const bench_engine *engine, unsigned char *bytes);
+int unchecked_open(const bench_input *input, bench_engine *out); /* tally with TALLY_UNCHECKED */
 int openmp_open(const bench_input *input, bench_engine *out);
+int openmp_scan_open(const bench_input *input, bench_engine *out);
+int openmp_move_open(const bench_input *input, bench_engine *out); /* gathers and scatters */
 int cblas_open(const bench_input *input, bench_engine *out);
 int clblast_open(const bench_input *input, bench_engine *out);
 int compute_open(const bench_input *input, bench_engine *out);
+int compute_scan_open(const bench_input *input, bench_engine *out);
+int compute_move_open(const bench_input *input, bench_engine *out);
 int cub_open(const bench_input *input, bench_engine *out);
+int cub_scan_open(const bench_input *input, bench_engine *out);
 int thrust_open(const bench_input *input, bench_engine *out);
+int thrust_move_open(const bench_input *input, bench_engine *out);
 int cublas_open(const bench_input *input, bench_engine *out);
 
 /* case.c: all that there can be; they end with a NULL name. */
+typedef int engine_open(const bench_input *input, bench_engine *out);
 typedef struct bench_peer {
     const char *name;
-    int (*open)(const bench_input *input, bench_engine *out); /* NULL: it was not there when this was built */
+    engine_open *open[BENCH_END]; /* by primitive; NULL: it has none, or was not there when this was built */
 } bench_peer;
 extern const bench_peer bench_peers[];
+
+/* A copy of ARRAY_X to ARRAY_OUT, the ceiling of what reads and writes: by the driver, on a CPU device by OpenMP's threads. */
+engine_open openmp_copy_open, opencl_copy_open, cuda_copy_open;
 
 int openmp_threads(void);
 
@@ -110,8 +158,32 @@ double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state
 
 /* ---- lists.c ---------------------------------------------------------------------------------------------------------- */
 
-extern const tally_op bench_ops[];      /* which there are; they end with 0 */
-extern const tally_dtype bench_types[]; /* likewise */
+#define PEER_READ "a kernel that only reads"
+#define PEER_COPY "a copy"
+
+typedef struct primitive_row {
+    const char *name, *types; /* types: a list; NULL: all */
+    unsigned arrays;          /* bits: 1 << ARRAY_X, ...; ARRAY_Y by the operator */
+    input_kind kind;          /* of the items that it is timed on */
+    const char *ceiling;      /* PEER_READ or PEER_COPY */
+} primitive_row;
+extern const primitive_row bench_primitives[BENCH_END];
+extern const bench_task bench_tasks[];  /* which there are; they end with BENCH_NONE */
+extern const tally_dtype bench_types[]; /* they end with 0 */
+extern const char *const bench_maps[MAP_END];
+
+/* The operator's or the map's name. */
+const char *task_with(const bench_task *task);
+/* "sum", "scan sum", "gather random". */
+typedef struct task_text {
+    char text[32];
+} task_text;
+task_text task_name(const bench_task *task);
+/* The arrays that it takes, as bits; how many inputs these are. */
+unsigned task_arrays(const bench_task *task);
+int arrays_inputs(unsigned arrays);
+/* Bytes of an array of n items, or entries. */
+uint64_t array_bytes(int which, tally_dtype in, uint64_t n);
 
 #define LEAST_ITEMS UINT64_C(4) /* the extremes need as many */
 #define MOST_ITEMS (UINT64_C(1) << 32)
@@ -132,7 +204,7 @@ int sizes_have(const bench_sizes *sizes, uint64_t n);
 #define LEAST_BLOCKS 7
 #define MOST_BLOCKS 101
 typedef struct bench_options {
-    const char *select, *ops, *types, *peers, *caches; /* lists; NULL: every device, operator, type, peer */
+    const char *select, *primitives, *ops, *maps, *types, *peers, *caches; /* lists; NULL: every device, primitive, ... */
     bench_sizes sizes;
     int blocks;
     int json, bar, bits;
@@ -164,13 +236,13 @@ typedef struct bench_report {
     const char *names[MAX_ENGINES];
     bench_timing timings[MAX_ENGINES];
     int count, blocks;
-    double read; /* bytes per second of a kernel that only reads as many bytes, in the same run; 0: too few for a ceiling */
+    double ceiling; /* bytes per second of the primitive's, in the same run; 0: too few for one */
 } bench_report;
 
-/* The result of a rounded input. */
+/* The result of a rounded input; of a scan the hash of it. */
 typedef struct bench_result {
     const tally_device_info *device;
-    tally_op op;
+    const bench_task *task;
     tally_dtype in;
     uint64_t n;
     size_t bytes;
@@ -189,7 +261,7 @@ int case_times(const bench_options *options, const bench_input *input, bench_res
 int case_bits(const bench_options *options, const bench_input *input, bench_results *results);
 
 /* report.c: as rows of the table, or a JSON object a line. */
-uint64_t report_bytes(const bench_input *input); /* of all inputs */
+uint64_t report_bytes(const bench_input *input); /* read and written */
 void report_heading(void);
 void report_rows(const bench_report *report);
 void report_json(const bench_report *report);
@@ -215,15 +287,15 @@ typedef enum bar_kind {
 } bar_kind;
 
 #define PEER_OURS "tally on CUDA" /* on the same GPU, in the same run */
-#define PEER_READ "a kernel that only reads"
 
-/* One promise: for each of these operators, types and numbers of items, on each device whose name or platform has `where` in it. */
+/* One promise: for each of these operators (or maps), types and numbers of items, on each device whose name or platform has `where` in it. */
 typedef struct bench_bar {
-    const char *where, *backend;     /* NULL: any */
+    const char *where, *backend; /* NULL: any */
+    bench_primitive primitive;
     const char *ops, *types, *sizes; /* lists */
     bar_kind kind;
     double limit;
-    const char *peer; /* an engine's name, PEER_OURS or PEER_READ */
+    const char *peer; /* an engine's name, PEER_OURS or the primitive's ceiling */
     int gpu;          /* by the GPU's clock; else the host's share is included */
     uint32_t units;   /* the most that the device may have; 0: any number */
 } bench_bar;
@@ -231,8 +303,8 @@ extern const bench_bar bench_bars[]; /* they end with NULL ops */
 
 /* Adds the numbers of items that the bars have, in order. */
 void bars_sizes(bench_sizes *sizes);
-/* Whether a bar wants that case (of that kind of input); that peer in it (or PEER_READ). The numbers of cases and devices are small. */
-int bars_need(const tally_device_info *device, input_kind kind, tally_op op, tally_dtype in, uint64_t n);
+/* Whether a bar wants that case (its bits, or its time); that peer in it (or ceiling). The numbers of cases and devices are small. */
+int bars_need(const tally_device_info *device, int is_bits, const bench_task *task, tally_dtype in, uint64_t n);
 int bars_need_peer(const bench_input *input, const char *peer);
 
 /* What a run shows of a bar. */
@@ -240,7 +312,7 @@ typedef struct bar_verdict {
     int wanted, shown, failed; /* cases */
     int devices;               /* whose bits were compared, the fewest of a case */
     double worst;              /* times the peer's speed; seconds; of bits 0 or 1 */
-    tally_op op;               /* where that is */
+    const bench_task *task;    /* where that is */
     tally_dtype in;
     uint64_t n;
 } bar_verdict;

@@ -7,7 +7,7 @@
 #include "units.h"
 
 static int is_same_case(const bench_result *a, const bench_result *b) {
-    return a->op == b->op && a->in == b->in && a->n == b->n;
+    return a->task == b->task && a->in == b->in && a->n == b->n;
 }
 
 int bits_compare(const bench_results *all, const bench_result *of, int *devices) {
@@ -37,7 +37,7 @@ int bits_print(const bench_results *all, FILE *out) {
         compared += devices > 1;
         different += !equal;
         if (!equal)
-            fprintf(out, "bits: %s of %s, n = %s: they differ between %d devices\n", tally_op_name(r->op),
+            fprintf(out, "bits: %s of %s, n = %s: they differ between %d devices\n", task_name(r->task).text,
                     tally_dtype_name(r->in), units_items(r->n).text, devices);
     }
     fprintf(out, "bits: of %d cases %d were compared between devices: %d differ\n", cases, compared, different);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 
@@ -18,33 +19,59 @@
 #endif
 #ifndef TALLY_BENCH_COMPUTE
 #define compute_open NULL
+#define compute_scan_open NULL
+#define compute_move_open NULL
+#endif
+#ifndef TALLY_BENCH_OPENCL
+#define opencl_copy_open NULL
 #endif
 #ifndef TALLY_BENCH_CUDA
 #define cub_open NULL
+#define cub_scan_open NULL
 #define thrust_open NULL
+#define thrust_move_open NULL
 #define cublas_open NULL
+#define cuda_copy_open NULL
 #endif
 
 /* Each says itself which cases it takes. */
+#define MOVES(open) [BENCH_GATHER] = open, [BENCH_SCATTER] = open
 const bench_peer bench_peers[] = {
-    {"OpenMP", openmp_open}, {"CBLAS", cblas_open},   {"CLBlast", clblast_open}, {"Boost.Compute", compute_open},
-    {"CUB", cub_open},       {"Thrust", thrust_open}, {"cuBLAS", cublas_open},   {NULL, NULL},
+    {"tally-unchecked", {MOVES(unchecked_open)}},
+    {"OpenMP", {[BENCH_REDUCE] = openmp_open, [BENCH_SCAN] = openmp_scan_open, MOVES(openmp_move_open)}},
+    {"CBLAS", {[BENCH_REDUCE] = cblas_open}},
+    {"CLBlast", {[BENCH_REDUCE] = clblast_open}},
+    {"Boost.Compute", {[BENCH_REDUCE] = compute_open, [BENCH_SCAN] = compute_scan_open, MOVES(compute_move_open)}},
+    {"CUB", {[BENCH_REDUCE] = cub_open, [BENCH_SCAN] = cub_scan_open}},
+    {"Thrust", {[BENCH_REDUCE] = thrust_open, MOVES(thrust_move_open)}},
+    {"cuBLAS", {[BENCH_REDUCE] = cublas_open}},
+    {NULL, {NULL}},
 };
 
-/* Nothing is timed that was not found right first. */
-static int check(const bench_input *input, bench_engine *engine) {
+static int check_value(const bench_input *input, bench_engine *engine) {
     double tolerance;
     const double expected = input_expected(input, &tolerance);
     if (engine->run(engine->state, 1)) return 1;
     const double found = engine->value(engine->state);
     if (fabs(found - expected) <= tolerance) return 0;
-    fprintf(stderr, "tally_bench: %s: %s of %llu %s is %.17g: it should be %.17g\n", engine->name, tally_op_name(input->op),
+    fprintf(stderr, "tally_bench: %s: %s of %llu %s is %.17g: it should be %.17g\n", engine->name, task_name(input->task).text,
             (unsigned long long)input->n, tally_dtype_name(input->in), found, expected);
     return 1;
 }
 
-static int is_wanted(const bench_options *options, const bench_input *input, const char *peer) {
-    return is_listed(options->peers, peer) && (!options->bar || bars_need_peer(input, peer));
+static int check_output(const bench_input *input, bench_engine *engine, int is_copy) {
+    return output_poison(input) || engine->run(engine->state, 1) || output_check(input, engine->name, is_copy);
+}
+
+/* Nothing is timed that was not found right first. */
+static int check(const bench_input *input, bench_engine *engine) {
+    return engine->value ? check_value(input, engine) : check_output(input, engine, 0);
+}
+
+/* What the checks of gathers and scatters cost is told beside the bars. */
+static int is_wanted(const bench_options *options, const bench_input *input, const bench_peer *peer) {
+    if (!peer->open[input->task->primitive] || !is_listed(options->peers, peer->name)) return 0;
+    return !options->bar || peer->open[input->task->primitive] == unchecked_open || bars_need_peer(input, peer->name);
 }
 
 /* An engine that fails says so and is left out; tally's own failure is the case's. */
@@ -55,9 +82,9 @@ static int open_engines(const bench_options *options, const bench_input *input, 
     count = 1;
     for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
         bench_engine *engine = &engines[count];
-        if (!peer->open || !is_wanted(options, input, peer->name)) continue;
+        if (!is_wanted(options, input, peer)) continue;
         *engine = (bench_engine){0};
-        if (peer->open(input, engine)) continue;
+        if (peer->open[input->task->primitive](input, engine)) continue;
         engine->name = peer->name;
         if (check(input, engine))
             engine->close(engine->state);
@@ -92,21 +119,49 @@ static int keep_result(bench_results *all, const bench_result *result) {
 
 /* Fewer bytes are in a cache, or it is the launch that takes the time. */
 static int wants_ceiling(const bench_options *options, const bench_input *input) {
-    return report_bytes(input) >= LEAST_CEILING && (!options->bar || bars_need_peer(input, PEER_READ));
+    if (report_bytes(input) < LEAST_CEILING) return 0;
+    return !options->bar || input->task->primitive != BENCH_REDUCE || bars_need_peer(input, PEER_READ);
+}
+
+static engine_open *copy_on(const tally_device_info *device) {
+    if (is_host(device)) return openmp_copy_open;
+    if (!strcmp(device->backend, "cuda")) return cuda_copy_open;
+    return opencl_copy_open;
+}
+
+/* Bytes per second of a copy of as many items, by the device's clock where that can be had. 0: there is none. */
+static int measure_copy(const bench_options *options, const bench_input *input, double *out) {
+    engine_open *const open = copy_on(input->device);
+    bench_engine copy = {0};
+    bench_timing timing = {0};
+    *out = 0;
+    if (!open) return 0;
+    if (open(input, &copy)) return 1;
+    copy.name = PEER_COPY;
+    const int failed = check_output(input, &copy, 1) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
+    copy.close(copy.state);
+    const double seconds = timing.gpu_seconds > 0 ? timing.gpu_seconds : timing.seconds;
+    if (!failed) *out = 2 * (double)array_bytes(ARRAY_X, input->in, input->n) / seconds;
+    return failed;
+}
+
+static int measure_ceiling(const bench_options *options, const bench_input *input, double *out) {
+    if (input->task->primitive != BENCH_REDUCE) return measure_copy(options, input, out);
+    return tally_measure_read(input->context, report_bytes(input), out) != TALLY_OK;
 }
 
 int case_times(const bench_options *options, const bench_input *input, bench_results *results) {
     bench_engine engines[MAX_ENGINES] = {0};
     bench_report report = {.input = *input, .blocks = options->blocks};
     char what[64];
-    snprintf(what, sizeof(what), "%s of %llu %s", tally_op_name(input->op), (unsigned long long)input->n,
+    snprintf(what, sizeof(what), "%s of %llu %s", task_name(input->task).text, (unsigned long long)input->n,
              tally_dtype_name(input->in));
     int failed = 1;
     const int count = report.count = open_engines(options, input, engines);
     if (!count || measure(what, engines, count, options, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
         if (check(input, &engines[e])) goto done;
-    if (wants_ceiling(options, input) && tally_measure_read(input->context, report_bytes(input), &report.read)) goto done;
+    if (wants_ceiling(options, input) && measure_ceiling(options, input, &report.ceiling)) goto done;
     report.variant = ours_variant(&engines[0]);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;
     if (options->json)
@@ -120,11 +175,20 @@ done:
     return failed;
 }
 
+/* The value's bytes, or those of a hash; 0: they could not be had. */
+static size_t result_of(const bench_input *input, const bench_engine *ours, unsigned char *bytes) {
+    uint64_t hash;
+    if (ours->value) return ours_result(ours, bytes);
+    if (output_hash(input, &hash)) return 0;
+    memcpy(bytes, &hash, sizeof(hash));
+    return sizeof(hash);
+}
+
 int case_bits(const bench_options *options, const bench_input *input, bench_results *results) {
     bench_engine ours = {0};
-    bench_result result = {.device = input->device, .op = input->op, .in = input->in, .n = input->n};
+    bench_result result = {.device = input->device, .task = input->task, .in = input->in, .n = input->n};
     if (ours_open(input, &ours)) return 1;
-    if (!ours.run(ours.state, 1)) result.bytes = ours_result(&ours, result.value);
+    if ((ours.value || !output_poison(input)) && !ours.run(ours.state, 1)) result.bytes = result_of(input, &ours, result.value);
     ours.close(ours.state);
     if (!result.bytes) return 1;
     report_result(&result, options->json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of a run as charts: for each device, operator, type and cache, the engines' bandwidth by the number of items. */
+/* The figures of a run as charts: for each device, primitive, operator, type and cache, the engines' bandwidth by the number of items. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ typedef struct figure_chart {
     char title[96], device[224];
     size_t count;
     figure_line lines[MAX_ENGINES];
-    double read; /* at the largest size; 0: not measured */
+    double ceiling; /* at the largest size; 0: not measured */
+    const char *ceiling_name;
     struct figure_chart *next;
 } figure_chart;
 
@@ -46,9 +47,10 @@ static figure_line *find_line(figure_chart *chart, const char *name) {
 static int add_points(const bench_report *r, int is_gpu) {
     const bench_input *in = &r->input;
     figure_chart name = {0};
-    snprintf(name.title, sizeof(name.title), "%s of %s, %s, %s", tally_op_name(in->op), tally_dtype_name(in->in),
+    snprintf(name.title, sizeof(name.title), "%s of %s, %s, %s", task_name(in->task).text, tally_dtype_name(in->in),
              in->copies > 1 ? "cold" : "warm", is_gpu ? "GPU time" : "host included");
     snprintf(name.device, sizeof(name.device), "%s:%d %s", in->device->backend, in->device->index, in->device->name);
+    name.ceiling_name = bench_primitives[in->task->primitive].ceiling;
     figure_chart *chart = find_chart(&name);
     if (!chart) return 1;
     for (int e = 0; e < r->count; e++) {
@@ -58,7 +60,7 @@ static int add_points(const bench_report *r, int is_gpu) {
         line->x[line->count] = (double)in->n;
         line->y[line->count++] = 1e-9 * (double)report_bytes(in) / seconds;
     }
-    if (r->read > 0) chart->read = 1e-9 * r->read;
+    if (r->ceiling > 0) chart->ceiling = 1e-9 * r->ceiling;
     return 0;
 }
 
@@ -102,8 +104,8 @@ static void draw(plot *p, const figure_chart *chart, int blocks) {
                         .series = series,
                         .label_count = count,
                         .labels = labels,
-                        .limit = {.value = chart->read}};
-    snprintf(lines.limit.label, sizeof(lines.limit.label), "a kernel that only reads, largest n: %.4g GB/s", chart->read);
+                        .limit = {.value = chart->ceiling}};
+    snprintf(lines.limit.label, sizeof(lines.limit.label), "%s, largest n: %.4g GB/s", chart->ceiling_name, chart->ceiling);
     plot_draw_lines(p, &lines);
 }
 

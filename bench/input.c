@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The items that every engine reduces. Compiled with OpenMP: filled, and the pages touched first, by all cores. */
+/* The items that every engine takes. Compiled with OpenMP: filled, and the pages touched first, by all cores. */
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +35,15 @@ static extreme largest(int level) {
 static extreme smallest(int level) {
     const uint64_t half = UINT64_C(1) << (level - 1);
     return (extreme){half + 2 * half / 3, -10 - level};
+}
+
+/* The walk's place after item i, from 0 to 8, and its step there. */
+static int walk(uint64_t i) {
+    return (int)((uint32_t)(i * UINT64_C(0x9e3779b97f4a7c15) >> 40) % 9);
+}
+
+static int step(uint64_t i) {
+    return walk(i) - walk(i - 1);
 }
 
 /* The last of those that the first n items have. */
@@ -127,6 +136,7 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
         CASE(F64, double, value)
         CASE(I8, int8_t, value)
         CASE(I32, int32_t, value)
+        CASE(I64, int64_t, value)
 #undef CASE
     }
 }
@@ -135,7 +145,7 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
 
 int input_open(input_items *items, uint64_t bytes) {
     *items = (input_items){.bytes = bytes};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < ARRAYS; k++) {
         /* What is never filled takes no memory. */
         items->host[k] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (items->host[k] == MAP_FAILED) {
@@ -147,7 +157,7 @@ int input_open(input_items *items, uint64_t bytes) {
 }
 
 void input_close(input_items *items) {
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < ARRAYS; k++)
         if (items->host[k]) munmap(items->host[k], items->bytes);
 }
 
@@ -167,6 +177,22 @@ static void fill_whole(const input_items *items, int which, uint64_t begin, uint
             }
         }
         if (!items->period) break;
+    }
+}
+
+/* Steps, and now and then a leap to an extreme of its own and back, so that running extremes change at all distances. From level 4 on,
+ * where no leap is beside another. */
+static void fill_walk(const input_items *items, int which, uint64_t begin, uint64_t end) {
+    void *to = items->host[which];
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = begin; i < end; i++) put(items->in, to, i, step(i));
+    for (int level = 4; level <= LAST_LEVEL; level++) {
+        const extreme extremes[] = {largest(level), smallest(level)};
+        for (int e = 0; e < 2; e++) {
+            const uint64_t place = extremes[e].place, next = place + 1;
+            if (place >= begin && place < end) put(items->in, to, place, extremes[e].value);
+            if (next >= begin && next < end) put(items->in, to, next, step(place) + step(next) - extremes[e].value);
+        }
     }
 }
 
@@ -194,9 +220,39 @@ void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n,
     }
     for (int k = 0; k < inputs; k++) {
         if (items->filled[k] >= n * copies) continue;
-        (kind == INPUT_WHOLE ? fill_whole : fill_rounded)(items, k, items->filled[k], n * copies);
-        items->filled[k] = n * copies;
+        const uint64_t begin = items->filled[k], end = items->filled[k] = n * copies;
+        if (kind == INPUT_WHOLE) fill_whole(items, k, begin, end);
+        if (kind == INPUT_WALK) fill_walk(items, k, begin, end);
+        if (kind == INPUT_ROUNDED) fill_rounded(items, k, begin, end);
     }
+}
+
+/* A permutation of the numbers of so many bits: odd factors and shifts to the right can be undone. */
+static uint64_t permuted(uint64_t i, unsigned bits) {
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    for (int round = 0; round < 3; round++) {
+        i = (i * UINT64_C(0x9e3779b97f4a7c15) + 1) & mask;
+        i ^= i >> (bits + 1) / 2;
+    }
+    return i;
+}
+
+/* Of numbers below n: those above are followed until they come back. */
+static uint32_t shuffled(uint64_t i, uint64_t n, unsigned bits) {
+    do i = permuted(i, bits);
+    while (i >= n);
+    return (uint32_t)i;
+}
+
+void input_fill_map(input_items *items, bench_map map, uint64_t n) {
+    uint32_t *to = items->host[ARRAY_MAP];
+    unsigned bits = 1;
+    if (items->map == map && items->map_n == n) return;
+    items->map = map;
+    items->map_n = n;
+    while (n > UINT64_C(1) << bits) bits++;
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < n; i++) to[i] = map == MAP_IDENTITY ? (uint32_t)i : shuffled(i, n, bits);
 }
 
 /* ---- what must come out ------------------------------------------------------------------------------------------------- */
@@ -245,7 +301,7 @@ double input_expected(const bench_input *input, double *tolerance) {
     const survey s = survey_of(input->n);
     const extreme least = last_extreme(smallest, input->n), most = last_extreme(largest, input->n);
     *tolerance = 0;
-    switch ((int)input->op) {
+    switch ((int)input->task->op) {
     case TALLY_SUM:
         return (double)s.sum;
     case TALLY_MIN:
@@ -261,8 +317,8 @@ double input_expected(const bench_input *input, double *tolerance) {
         return (double)most.place;
     }
     /* Large sums of f32 are rounded, by some engines in one accumulator a thread. */
-    *tolerance = 1e-3 * (input->op == TALLY_DOT ? (double)s.squares : 1);
-    switch ((int)input->op) {
+    *tolerance = 1e-3 * (input->task->op == TALLY_DOT ? (double)s.squares : 1);
+    switch ((int)input->task->op) {
     case TALLY_ASUM:
         *tolerance *= (double)s.magnitudes;
         return (double)s.magnitudes;

@@ -1,14 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /* What there is to measure, and lists as the command line and the bars write them: names, and numbers of items. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 
-const tally_op bench_ops[] = {TALLY_SUM,  TALLY_MIN, TALLY_MAX,    TALLY_AMAX,   TALLY_ASUM,  TALLY_SUMSQ,
-                              TALLY_NRM2, TALLY_DOT, TALLY_ARGMIN, TALLY_ARGMAX, TALLY_IAMAX, TALLY_OP_NONE};
-const tally_dtype bench_types[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_F16, TALLY_BF16, TALLY_I8, TALLY_DTYPE_DEFAULT};
+#define X (1u << ARRAY_X)
+#define MAP (1u << ARRAY_MAP)
+#define OUT (1u << ARRAY_OUT)
+const primitive_row bench_primitives[BENCH_END] = {
+    [BENCH_REDUCE] = {"reduce", NULL, X, INPUT_WHOLE, PEER_READ},
+    [BENCH_SCAN] = {"scan", NULL, X | OUT, INPUT_WALK, PEER_COPY},
+    [BENCH_GATHER] = {"gather", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY},
+    [BENCH_SCATTER] = {"scatter", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY}};
+const char *const bench_maps[MAP_END] = {[MAP_IDENTITY] = "identity", [MAP_RANDOM] = "random"};
+
+#define REDUCE(op)                                                                                                             \
+    { BENCH_REDUCE, TALLY_##op, MAP_NONE }
+#define SCAN(op)                                                                                                               \
+    { BENCH_SCAN, TALLY_##op, MAP_NONE }
+const bench_task bench_tasks[] = {
+    REDUCE(SUM),
+    REDUCE(MIN),
+    REDUCE(MAX),
+    REDUCE(AMAX),
+    REDUCE(ASUM),
+    REDUCE(SUMSQ),
+    REDUCE(NRM2),
+    REDUCE(DOT),
+    REDUCE(ARGMIN),
+    REDUCE(ARGMAX),
+    REDUCE(IAMAX),
+    SCAN(SUM),
+    SCAN(MIN),
+    SCAN(MAX),
+    {BENCH_GATHER, TALLY_OP_NONE, MAP_IDENTITY},
+    {BENCH_GATHER, TALLY_OP_NONE, MAP_RANDOM},
+    {BENCH_SCATTER, TALLY_OP_NONE, MAP_IDENTITY},
+    {BENCH_SCATTER, TALLY_OP_NONE, MAP_RANDOM},
+    {BENCH_NONE, TALLY_OP_NONE, MAP_NONE},
+};
+const tally_dtype bench_types[] = {TALLY_F32, TALLY_F64,  TALLY_I32, TALLY_I64,
+                                   TALLY_F16, TALLY_BF16, TALLY_I8,  TALLY_DTYPE_DEFAULT};
+
+const char *task_with(const bench_task *task) {
+    return task->map ? bench_maps[task->map] : tally_op_name(task->op);
+}
+
+task_text task_name(const bench_task *task) {
+    task_text out;
+    const int is_reduce = task->primitive == BENCH_REDUCE;
+    snprintf(out.text, sizeof(out.text), "%s%s%s", is_reduce ? "" : bench_primitives[task->primitive].name,
+             is_reduce ? "" : " ", task_with(task));
+    return out;
+}
+
+unsigned task_arrays(const bench_task *task) {
+    return bench_primitives[task->primitive].arrays | (task->op && tally_op_inputs(task->op) > 1 ? 1u << ARRAY_Y : 0);
+}
+
+int arrays_inputs(unsigned arrays) {
+    return arrays & 1u << ARRAY_Y ? 2 : arrays & X ? 1 : 0;
+}
+
+uint64_t array_bytes(int which, tally_dtype in, uint64_t n) {
+    return n * (which == ARRAY_MAP ? sizeof(uint32_t) : tally_dtype_bytes(in));
+}
 
 int is_listed(const char *list, const char *name) {
     const size_t length = strlen(name);

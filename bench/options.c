@@ -12,8 +12,17 @@
 /* The names that an option's list may have, by index; NULL after the last. */
 typedef const char *name_at(size_t index);
 
+static const char *primitive_at(size_t i) {
+    return i + 1 < BENCH_END ? bench_primitives[i + 1].name : NULL;
+}
+
+/* Reductions have all that there are. */
 static const char *op_at(size_t i) {
-    return bench_ops[i] ? tally_op_name(bench_ops[i]) : NULL;
+    return bench_tasks[i].primitive == BENCH_REDUCE ? task_with(&bench_tasks[i]) : NULL;
+}
+
+static const char *map_at(size_t i) {
+    return i + 1 < MAP_END ? bench_maps[i + 1] : NULL;
 }
 
 static const char *type_at(size_t i) {
@@ -49,28 +58,36 @@ static int check_list(const char *option, const char *list, name_at *name) {
 }
 
 static void print_usage(FILE *file) {
-    fputs("usage: tally_bench [--backend LIST] [--ops LIST] [--dtypes LIST] [--peers LIST] [--sizes LIST] [--cache LIST]\n"
-          "                   [--blocks N] [--bits] [--json] [--plot FILE] [--bar]\n"
+    fputs("usage: tally_bench [--backend LIST] [--primitive LIST] [--ops LIST] [--maps LIST] [--dtypes LIST] [--peers LIST]\n"
+          "                   [--sizes LIST] [--cache LIST] [--blocks N] [--bits] [--json] [--plot FILE] [--bar]\n"
           "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
-          "  --ops LIST      of",
+          "  --primitive LIST\n"
+          "                  of",
           file);
+    print_names(file, primitive_at);
+    fputs(" (default: reduce); scans are inclusive\n  --ops LIST      of", file);
     print_names(file, op_at);
-    fputs(" (default: sum)\n  --dtypes LIST   of", file);
+    fputs(" (default: sum);\n                  scans have sum, min and max\n  --maps LIST     of gathers and scatters, of",
+          file);
+    print_names(file, map_at);
+    fputs(" (default: both); items are f32 there\n  --dtypes LIST   of", file);
     print_names(file, type_at);
     fputs(" (default: f32)\n  --peers LIST    of", file);
     print_names(file, peer_at);
-    fputs(" (default: those that are there)\n"
-          "  --sizes LIST    numbers of items: exponents of two, 2 to 32; 12M for 12 * 2^20, 3K for 3 * 2^10; up to 2^32\n"
-          "                  (default: 16,20,24,26,28)\n"
-          "  --cache LIST    warm: the same items for each call; cold: others, that no cache has (default: warm)\n"
-          "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15; with --bar 7 shorter ones)\n"
-          "  --bits          also the bits of the results of rounded f32 and f64 inputs: exit 1 unless all devices give the "
-          "same\n"
-          "  --json          one JSON object a line instead of the table\n"
-          "  --plot FILE     also charts of the bandwidths, as SVG\n"
-          "  --bar           the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or\n"
-          "                  if none could be shown. --ops, --dtypes, --sizes and --peers leave cases out\n",
-          file);
+    fputs(
+        "\n                  (default: those that are there)\n"
+        "  --sizes LIST    numbers of items: exponents of two, 2 to 32; 12M for 12 * 2^20, 3K for 3 * 2^10; up to 2^32\n"
+        "                  (default: 16,20,24,26,28)\n"
+        "  --cache LIST    warm: the same items for each call; cold, for reductions alone: others, that no cache has\n"
+        "                  (default: warm)\n"
+        "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15; with --bar 7)\n"
+        "  --bits          also the bits that reductions and scans of rounded f32 and f64 inputs give: exit 1 unless all\n"
+        "                  devices give the same\n"
+        "  --json          one JSON object a line instead of the table\n"
+        "  --plot FILE     also charts of the bandwidths, as SVG\n"
+        "  --bar           the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or\n"
+        "                  if none could be shown. --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out\n",
+        file);
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------------------------- */
@@ -91,14 +108,23 @@ static void set_defaults(bench_options *options) {
         if (!options->sizes.count) bars_sizes(&options->sizes);
         return;
     }
+    if (!options->primitives) options->primitives = bench_primitives[BENCH_REDUCE].name;
     if (!options->ops) options->ops = "sum";
     if (!options->types) options->types = "f32";
     if (!options->sizes.count) sizes_add(&options->sizes, "16,20,24,26,28");
 }
 
+static int is_there(const bench_peer *peer) {
+    for (int primitive = 0; primitive < BENCH_END; primitive++)
+        if (peer->open[primitive]) return 1;
+    return 0;
+}
+
 int options_parse(int argc, char **argv, bench_options *options) {
     static const struct option names[] = {{"backend", required_argument, NULL, 'd'},
+                                          {"primitive", required_argument, NULL, 'm'},
                                           {"ops", required_argument, NULL, 'o'},
+                                          {"maps", required_argument, NULL, 'a'},
                                           {"dtypes", required_argument, NULL, 't'},
                                           {"peers", required_argument, NULL, 'p'},
                                           {"sizes", required_argument, NULL, 's'},
@@ -114,7 +140,9 @@ int options_parse(int argc, char **argv, bench_options *options) {
     *options = (bench_options){0};
     while ((name = getopt_long(argc, argv, "", names, NULL)) >= 0) {
         if (name == 'd') options->select = optarg;
+        if (name == 'm') options->primitives = optarg;
         if (name == 'o') options->ops = optarg;
+        if (name == 'a') options->maps = optarg;
         if (name == 't') options->types = optarg;
         if (name == 'p') options->peers = optarg;
         if (name == 's') wrong |= sizes_add(&options->sizes, optarg);
@@ -129,11 +157,12 @@ int options_parse(int argc, char **argv, bench_options *options) {
     }
     if (wrong || optind < argc) return print_usage(stderr), 3;
     set_defaults(options);
-    const int known = check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
+    const int known = check_list("primitive", options->primitives, primitive_at) && check_list("maps", options->maps, map_at) &&
+                      check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
                       check_list("cache", options->caches, cache_at) &&
                       (!options->peers || check_list("peers", options->peers, peer_at));
     for (const bench_peer *peer = bench_peers; known && options->peers && peer->name; peer++)
-        if (!peer->open && is_listed(options->peers, peer->name))
+        if (!is_there(peer) && is_listed(options->peers, peer->name))
             fprintf(stderr, "tally_bench: %s was not there when this was built\n", peer->name);
     return known ? 0 : 3;
 }

@@ -12,6 +12,8 @@
 typedef struct ours_state {
     const bench_input *input;
     tally_plan *plan;
+    tally_index_plan *index_plan;
+    int is_unchecked;
     tally_queue *queue;
     tally_buffer *out;
     uint64_t calls;
@@ -23,12 +25,32 @@ static int complain(void) {
     return 1;
 }
 
+static tally_status reduce(ours_state *state, const bench_input *in) {
+    const uint64_t at = input_next(in, &state->calls);
+    return tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer, (const uint64_t[]){at, at},
+                               in->n, state->out, 0);
+}
+
+static tally_status move(ours_state *state, const bench_input *in) {
+    const tally_index_args args = {.size = sizeof(args),
+                                   .map = in->buffer[ARRAY_MAP],
+                                   .n = in->n,
+                                   .in = in->buffer[ARRAY_X],
+                                   .out = in->buffer[ARRAY_OUT],
+                                   .items = in->n};
+    return (in->task->primitive == BENCH_GATHER ? tally_gather : tally_scatter)(state->index_plan, state->queue, &args);
+}
+
 static int enqueue(void *pointer) {
     ours_state *state = pointer;
     const bench_input *in = state->input;
-    const uint64_t at = input_next(in, &state->calls);
-    const tally_status status = tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer,
-                                                    (const uint64_t[]){at, at}, in->n, state->out, 0);
+    tally_status status;
+    if (in->task->primitive == BENCH_REDUCE)
+        status = reduce(state, in);
+    else if (in->task->primitive == BENCH_SCAN)
+        status = tally_scan(state->plan, state->queue, in->buffer[ARRAY_X], in->n, in->buffer[ARRAY_OUT]);
+    else
+        status = move(state, in);
     return status ? complain() : 0;
 }
 
@@ -57,6 +79,7 @@ static double value(void *pointer) {
 static void close_state(void *pointer) {
     ours_state *state = pointer;
     tally_plan_destroy(state->plan);
+    tally_index_plan_destroy(state->index_plan);
     tally_buffer_destroy(state->out);
     tally_queue_destroy(state->queue);
 #ifdef TALLY_BENCH_CUDA
@@ -77,7 +100,8 @@ static int open_queue(ours_state *state, bench_engine *out) {
 #ifdef TALLY_BENCH_CUDA
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
-        out->gpu_seconds = gpu_seconds;
+        /* A checked call waits, which no graph can. */
+        if (!state->index_plan || state->is_unchecked) out->gpu_seconds = gpu_seconds;
         if (peer_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;
     }
@@ -86,26 +110,54 @@ static int open_queue(ours_state *state, bench_engine *out) {
     return tally_queue_create(context, &state->queue) ? complain() : 0;
 }
 
-int ours_open(const bench_input *input, bench_engine *out) {
+static tally_status open_plan(ours_state *state, const bench_input *in) {
+    const tally_reduce_desc reduction = {.size = sizeof(reduction), .op = in->task->op, .in = in->in, .max_n = in->n};
+    const tally_scan_desc scan = {.size = sizeof(scan), .op = in->task->op, .in = in->in, .out = in->in, .max_n = in->n};
+    const tally_index_desc index = {.size = sizeof(index),
+                                    .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
+                                    .map = TALLY_U32,
+                                    .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
+                                    .max_n = in->n};
+    switch ((int)in->task->primitive) {
+    case BENCH_REDUCE:
+        return tally_plan_create(in->context, &reduction, &state->plan);
+    case BENCH_SCAN:
+        return tally_scan_plan_create(in->context, &scan, &state->plan);
+    case BENCH_GATHER:
+        return tally_gather_plan_create(in->context, &index, &state->index_plan);
+    }
+    return tally_scatter_plan_create(in->context, &index, &state->index_plan);
+}
+
+static int open_ours(const bench_input *input, int is_unchecked, bench_engine *out) {
     ours_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;
     state->input = input;
-    *out = (bench_engine){.name = "tally", .state = state, .run = run, .value = value, .close = close_state};
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = input->op, .in = input->in, .max_n = input->n};
-    if (open_queue(state, out)) goto failed;
-    if (tally_plan_create(input->context, &desc, &state->plan) ||
-        tally_buffer_create(input->context, sizeof(uint64_t), &state->out)) {
+    state->is_unchecked = is_unchecked;
+    *out = (bench_engine){.name = "tally", .state = state, .run = run, .close = close_state};
+    if (input->task->primitive == BENCH_REDUCE) out->value = value;
+    if (open_plan(state, input) || tally_buffer_create(input->context, sizeof(uint64_t), &state->out)) {
         complain();
         goto failed;
     }
+    if (open_queue(state, out)) goto failed;
     return 0;
 failed:
     close_state(state);
     return 1;
 }
 
+int ours_open(const bench_input *input, bench_engine *out) {
+    return open_ours(input, 0, out);
+}
+
+int unchecked_open(const bench_input *input, bench_engine *out) {
+    return open_ours(input, 1, out);
+}
+
 const char *ours_variant(const bench_engine *engine) {
-    return tally_plan_variant(((const ours_state *)engine->state)->plan);
+    const ours_state *state = engine->state;
+    return state->plan ? tally_plan_variant(state->plan) : "checked";
 }
 
 size_t ours_result(const bench_engine *engine, unsigned char *bytes) {

@@ -17,7 +17,7 @@ static double call(const bench_input *in, uint64_t at) {
     const float *sx = (const float *)in->host[0] + at, *sy = (const float *)in->host[1] + at;
     const double *dx = (const double *)in->host[0] + at, *dy = (const double *)in->host[1] + at;
     const int is_single = in->in == TALLY_F32;
-    switch ((int)in->op) {
+    switch ((int)in->task->op) {
     case TALLY_ASUM:
         return is_single ? (double)cblas_sasum(n, sx, 1) : cblas_dasum(n, dx, 1);
     case TALLY_NRM2:
@@ -40,7 +40,8 @@ static double value(void *pointer) {
 }
 
 int cblas_open(const bench_input *input, bench_engine *out) {
-    const int has_op = input->op == TALLY_ASUM || input->op == TALLY_NRM2 || input->op == TALLY_DOT || input->op == TALLY_IAMAX;
+    const int has_op = input->task->op == TALLY_ASUM || input->task->op == TALLY_NRM2 || input->task->op == TALLY_DOT ||
+                       input->task->op == TALLY_IAMAX;
     if (!has_op || !is_f32_or_f64(input->in) || input->n > INT_MAX || input->device->device_class != TALLY_CLASS_CPU)
         return BENCH_ABSENT;
     cblas_state *state = calloc(1, sizeof(*state));

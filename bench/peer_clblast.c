@@ -32,7 +32,7 @@ static int enqueue(clblast_state *s) {
     const int is_single = s->input->in == TALLY_F32;
     const size_t n = s->input->n, at = input_next(s->input, &s->calls);
     CLBlastStatusCode status = CLBlastNotImplemented;
-    switch ((int)s->input->op) {
+    switch ((int)s->input->task->op) {
     case TALLY_SUM:
         status = ONE_INPUT(sum);
         break;
@@ -77,8 +77,8 @@ static double value(void *pointer) {
     } result = {0};
     if (clEnqueueReadBuffer(state->native, state->out, CL_TRUE, 0, sizeof(result), &result, 0, NULL, NULL))
         return complain("no result can be read"), (double)NAN;
-    const int is_index =
-        state->input->op == TALLY_IAMAX || state->input->op == TALLY_ARGMAX || state->input->op == TALLY_ARGMIN;
+    const int is_index = state->input->task->op == TALLY_IAMAX || state->input->task->op == TALLY_ARGMAX ||
+                         state->input->task->op == TALLY_ARGMIN;
     /* A place counts from the memory's beginning, before the copies that precede. */
     return is_index ? (double)(result.u32 % state->input->n) : state->input->in == TALLY_F32 ? (double)result.f32 : result.f64;
 }
@@ -93,7 +93,7 @@ static void close_state(void *pointer) {
 int clblast_open(const bench_input *input, bench_engine *out) {
     static const tally_op ops[] = {TALLY_SUM, TALLY_ASUM, TALLY_NRM2, TALLY_DOT, TALLY_IAMAX, TALLY_ARGMAX, TALLY_ARGMIN};
     int has_op = 0;
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) has_op |= ops[i] == input->op;
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) has_op |= ops[i] == input->task->op;
     if (!has_op || !is_f32_or_f64(input->in) || strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
     clblast_state *state = calloc(1, sizeof(*state));
     if (!state) return 1;

@@ -5,10 +5,15 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <stdexcept>
 
+#include <boost/compute/algorithm/gather.hpp>
+#include <boost/compute/algorithm/inclusive_scan.hpp>
 #include <boost/compute/algorithm/max_element.hpp>
 #include <boost/compute/algorithm/min_element.hpp>
 #include <boost/compute/algorithm/reduce.hpp>
+#include <boost/compute/algorithm/scatter.hpp>
 #include <boost/compute/buffer.hpp>
 #include <boost/compute/command_queue.hpp>
 #include <boost/compute/container/vector.hpp>
@@ -23,26 +28,46 @@ namespace compute = boost::compute;
 
 namespace {
 
-struct Engine {
-    explicit Engine(tally_queue *owned) : queue(owned) {}
-    virtual ~Engine() {
+struct QueueEnd {
+    void operator()(tally_queue *queue) const {
         tally_queue_destroy(queue);
     }
+};
+
+struct Engine {
+    Engine(const bench_input *in, tally_queue *owned) : queue(owned), input(in), op(in->task->op) {
+        cl_command_queue handle = nullptr;
+        if (tally_queue_get_opencl(owned, &handle)) throw std::runtime_error(tally_last_error());
+        native = compute::command_queue(handle);
+        for (int a = 0; a < ARRAYS; a++) {
+            cl_mem memory = nullptr;
+            if (!in->buffer[a]) continue;
+            if (tally_buffer_get_opencl(in->buffer[a], &memory)) throw std::runtime_error(tally_last_error());
+            arrays[a] = compute::buffer(memory);
+        }
+    }
+    virtual ~Engine() = default;
     virtual void enqueue() = 0;
-    virtual double value() = 0;
-    tally_queue *queue;
+    virtual double value() {
+        return NAN;
+    }
+    template <typename T> compute::buffer_iterator<T> begin(int array) const {
+        return compute::make_buffer_iterator<T>(arrays[array], 0);
+    }
+    std::unique_ptr<tally_queue, QueueEnd> queue; /* taken along if the engine cannot be made, too */
+    const bench_input *input;
+    tally_op op;
     compute::command_queue native;
+    compute::buffer arrays[ARRAYS];
 };
 
 template <typename T> struct Reduction : Engine {
-    Reduction(const bench_input *in, tally_queue *owned, cl_command_queue handle, cl_mem memory)
-        : Engine(owned), input(in), op(in->op), items(memory) {
-        native = compute::command_queue(handle);
+    Reduction(const bench_input *in, tally_queue *owned) : Engine(in, owned) {
         result = compute::vector<T>(1, native.get_context());
     }
 
     void enqueue() override {
-        const auto first = compute::make_buffer_iterator<T>(items, 0), last = first + input->n;
+        const auto first = begin<T>(ARRAY_X), last = first + input->n;
         if (op == TALLY_SUM) compute::reduce(first, last, result.begin(), compute::plus<T>(), native);
         if (op == TALLY_MIN) compute::reduce(first, last, result.begin(), compute::min<T>(), native);
         if (op == TALLY_MAX) compute::reduce(first, last, result.begin(), compute::max<T>(), native);
@@ -57,11 +82,30 @@ template <typename T> struct Reduction : Engine {
         return static_cast<double>(host);
     }
 
-    const bench_input *input;
-    tally_op op;
-    compute::buffer items;
     compute::vector<T> result;
     double place = 0;
+};
+
+template <typename T> struct Scan : Engine {
+    using Engine::Engine;
+    void enqueue() override {
+        const auto first = begin<T>(ARRAY_X), last = first + input->n, out = begin<T>(ARRAY_OUT);
+        if (op == TALLY_SUM) compute::inclusive_scan(first, last, out, compute::plus<T>(), native);
+        if (op == TALLY_MIN) compute::inclusive_scan(first, last, out, compute::min<T>(), native);
+        if (op == TALLY_MAX) compute::inclusive_scan(first, last, out, compute::max<T>(), native);
+    }
+};
+
+struct Move : Engine {
+    using Engine::Engine;
+    void enqueue() override {
+        const auto map = begin<uint32_t>(ARRAY_MAP);
+        const auto x = begin<float>(ARRAY_X), out = begin<float>(ARRAY_OUT);
+        if (input->task->primitive == BENCH_GATHER)
+            compute::gather(map, map + input->n, x, out, native);
+        else
+            compute::scatter(x, x + input->n, map, out, native);
+    }
 };
 
 int complain(const char *why) {
@@ -93,31 +137,48 @@ void close_engine(void *pointer) {
     delete static_cast<Engine *>(pointer);
 }
 
-} // namespace
+/* It compiles an iterator's place into the kernel: other copies would be other programs. */
+bool has_case(const bench_input *input) {
+    return input->copies == 1 && !std::strcmp(input->device->backend, "opencl");
+}
 
-int compute_open(const bench_input *input, bench_engine *out) {
-    const bool has_op = input->op == TALLY_SUM || input->op == TALLY_MIN || input->op == TALLY_MAX ||
-                        input->op == TALLY_ARGMIN || input->op == TALLY_ARGMAX;
-    /* It compiles an iterator's place into the kernel: other copies would be other programs. */
-    const bool has_type = is_f32_or_f64(input->in) || input->in == TALLY_I32;
-    if (!has_op || !has_type || input->copies > 1 || std::strcmp(input->device->backend, "opencl")) return BENCH_ABSENT;
+template <typename E> int open_engine(const bench_input *input, bench_engine *out) {
     tally_queue *queue = nullptr;
-    cl_command_queue native = nullptr;
-    cl_mem memory = nullptr;
-    if (tally_queue_create(input->context, &queue) || tally_queue_get_opencl(queue, &native) ||
-        tally_buffer_get_opencl(input->buffer[0], &memory)) {
-        complain(tally_last_error());
-        tally_queue_destroy(queue);
-        return 1;
-    }
+    if (tally_queue_create(input->context, &queue)) return complain(tally_last_error());
     try {
-        Engine *engine = nullptr;
-        if (input->in == TALLY_F32) engine = new Reduction<float>(input, queue, native, memory);
-        if (input->in == TALLY_F64) engine = new Reduction<double>(input, queue, native, memory);
-        if (input->in == TALLY_I32) engine = new Reduction<int32_t>(input, queue, native, memory);
-        *out = bench_engine{nullptr, engine, run, value, nullptr, close_engine};
-    } catch (const std::exception &error) { /* the engine has taken the queue along */
+        Engine *engine = new E(input, queue);
+        *out =
+            bench_engine{nullptr, engine, run, input->task->primitive == BENCH_REDUCE ? value : nullptr, nullptr, close_engine};
+    } catch (const std::exception &error) {
         return complain(error.what());
     }
     return 0;
+}
+
+template <template <typename> class E> int open_typed(const bench_input *input, bench_engine *out) {
+    switch (static_cast<int>(input->in)) {
+    case TALLY_F32:
+        return open_engine<E<float>>(input, out);
+    case TALLY_F64:
+        return open_engine<E<double>>(input, out);
+    case TALLY_I32:
+        return open_engine<E<int32_t>>(input, out);
+    }
+    return BENCH_ABSENT;
+}
+
+} // namespace
+
+int compute_open(const bench_input *input, bench_engine *out) {
+    const tally_op op = input->task->op;
+    const bool has_op = op == TALLY_SUM || op == TALLY_MIN || op == TALLY_MAX || op == TALLY_ARGMIN || op == TALLY_ARGMAX;
+    return has_op && has_case(input) ? open_typed<Reduction>(input, out) : BENCH_ABSENT;
+}
+
+int compute_scan_open(const bench_input *input, bench_engine *out) {
+    return has_case(input) ? open_typed<Scan>(input, out) : BENCH_ABSENT;
+}
+
+int compute_move_open(const bench_input *input, bench_engine *out) {
+    return has_case(input) ? open_engine<Move>(input, out) : BENCH_ABSENT;
 }

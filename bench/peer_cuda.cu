@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peers on CUDA: CUB, Thrust and cuBLAS, on streams of their own, their storage taken beforehand. C++ because they are. Also times any
+ * The reductions' peers on CUDA: CUB, Thrust and cuBLAS, on streams of their own, their storage taken beforehand. C++ because they are. Also times any
  * engine on a CUDA stream by the GPU's own clock: the calls become a graph, and events stand before and after its replay.
  */
 #include <climits>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdint>
 #include <cstring>
 
 #include <cub/device/device_reduce.cuh>
 #include <cuda/std/functional>
-#include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 #include <thrust/execution_policy.h>
 #include <thrust/extrema.h>
 #include <thrust/functional.h>
@@ -22,37 +17,12 @@
 
 #include <tally/cuda.h>
 
-#include "bench.h"
+#include "peer_cuda.h"
 
-static int complain(const char *call, cudaError_t error) {
+int peer_complain(const char *call, cudaError_t error) {
     std::fprintf(stderr, "tally_bench: %s: %s\n", call, cudaGetErrorString(error));
     return 1;
 }
-
-#define TRY(call)                                                                                                              \
-    do {                                                                                                                       \
-        const cudaError_t error = (call);                                                                                      \
-        if (error != cudaSuccess) return complain(#call, error);                                                               \
-    } while (0)
-
-struct peer {
-    const bench_input *input;
-    uint64_t calls;
-    const void *x, *y; /* of the call to come */
-    const char *first_x, *first_y;
-    uint64_t n;
-    tally_op op;
-    tally_dtype in, result;
-    bool is_from_1;          /* a place, counted from 1 */
-    int (*enqueue)(peer *p); /* one call, asynchronous but for Thrust's */
-    void *out, *index;       /* on the device */
-    double host;             /* Thrust gives values */
-    bool on_host;
-    void *storage;
-    size_t storage_bytes;
-    cublasHandle_t blas;
-    cudaStream_t stream;
-};
 
 /* ---- what all have in common ---------------------------------------------------------------------------------------------- */
 
@@ -76,7 +46,7 @@ static double value(void *pointer) {
     unsigned char result[sizeof(double)];
     if (p->on_host) return p->host;
     const cudaError_t error = cudaMemcpy(result, p->index ? p->index : p->out, sizeof(result), cudaMemcpyDefault);
-    if (error != cudaSuccess) complain("cudaMemcpy", error);
+    if (error != cudaSuccess) peer_complain("cudaMemcpy", error);
     return input_value(p->result, result) - p->is_from_1;
 }
 
@@ -84,7 +54,7 @@ static double gpu_seconds(void *pointer, int count) {
     return peer_graph_seconds(static_cast<peer *>(pointer)->stream, enqueue, pointer, count);
 }
 
-static void close_peer(void *pointer) {
+void peer_close(void *pointer) {
     peer *p = static_cast<peer *>(pointer);
     if (p->blas) cublasDestroy(p->blas);
     cudaFree(p->storage);
@@ -101,34 +71,50 @@ static int open_stream(peer *p, int device) {
     return 0;
 }
 
-/* The peer of this case, without what is its own; NULL if it cannot be. */
-static peer *open_peer(const bench_input *input) {
-    unsigned long long x = 0, y = 0;
-    if (tally_buffer_get_cuda(input->buffer[0], &x) || (input->buffer[1] && tally_buffer_get_cuda(input->buffer[1], &y))) {
-        std::fprintf(stderr, "tally_bench: %s\n", tally_last_error());
-        return nullptr;
-    }
+static int open_pointer(const tally_buffer *buffer, unsigned long long *out) {
+    *out = 0;
+    return buffer && tally_buffer_get_cuda(buffer, out);
+}
+
+peer *peer_open(const bench_input *input) {
+    unsigned long long at[ARRAYS];
+    for (int a = 0; a < ARRAYS; a++)
+        if (open_pointer(input->buffer[a], &at[a])) {
+            std::fprintf(stderr, "tally_bench: %s\n", tally_last_error());
+            return nullptr;
+        }
     peer *p = static_cast<peer *>(std::calloc(1, sizeof(peer)));
     if (!p) return nullptr;
     p->input = input;
-    p->x = p->first_x = reinterpret_cast<const char *>(x);
-    p->y = p->first_y = reinterpret_cast<const char *>(y);
+    p->x = p->first_x = reinterpret_cast<const char *>(at[ARRAY_X]);
+    p->y = p->first_y = reinterpret_cast<const char *>(at[ARRAY_Y]);
+    p->map = reinterpret_cast<const uint32_t *>(at[ARRAY_MAP]);
+    p->values = reinterpret_cast<void *>(at[ARRAY_OUT]);
     p->n = input->n;
-    p->op = input->op;
+    p->op = input->task->op;
     p->in = p->result = input->in;
     if (!open_stream(p, input->device->index)) return p;
-    close_peer(p);
+    peer_close(p);
     return nullptr;
 }
 
-typedef int enqueue_peer(peer *p);
+int peer_open_storage(peer *p) {
+    /* Without storage the call only tells how much it wants. */
+    if (p->enqueue(p)) return 1;
+    TRY(cudaMalloc(&p->storage, p->storage_bytes));
+    return 0;
+}
+
+bench_engine peer_engine(peer *p) {
+    return bench_engine{nullptr, p, run, nullptr, gpu_seconds, peer_close};
+}
 
 /* The peer of a sum or extreme. 0, 1 or BENCH_ABSENT, as bench.h says. */
 static int open_reduction(const bench_input *input, enqueue_peer *enqueue, peer **out) {
-    const tally_op op = input->op;
+    const tally_op op = input->task->op;
     if (std::strcmp(input->device->backend, "cuda") || !enqueue) return BENCH_ABSENT;
     if (op != TALLY_SUM && op != TALLY_MIN && op != TALLY_MAX && op != TALLY_ARGMIN && op != TALLY_ARGMAX) return BENCH_ABSENT;
-    *out = open_peer(input);
+    *out = peer_open(input);
     if (!*out) return 1;
     (*out)->enqueue = enqueue;
     return 0;
@@ -184,6 +170,8 @@ static enqueue_peer *cub_call(const bench_input *input) {
         return cub_of<signed char, int>(input);
     case TALLY_I32:
         return cub_of<int, long long>(input);
+    case TALLY_I64:
+        return cub_of<long long, long long>(input);
     }
     return nullptr;
 }
@@ -199,18 +187,15 @@ static int prepare_cub(peer *p) {
         p->result = TALLY_I64;
         TRY(cudaMalloc(&p->index, sizeof(long long)));
     }
-    /* Without storage the call only tells how much it wants. */
-    if (p->enqueue(p)) return 1;
-    TRY(cudaMalloc(&p->storage, p->storage_bytes));
-    return 0;
+    return peer_open_storage(p);
 }
 
 int cub_open(const bench_input *input, bench_engine *out) {
     peer *p = nullptr;
     const int status = open_reduction(input, cub_call(input), &p);
     if (status) return status;
-    if (prepare_cub(p)) return close_peer(p), 1;
-    *out = bench_engine{nullptr, p, run, value, gpu_seconds, close_peer};
+    if (prepare_cub(p)) return peer_close(p), 1;
+    *out = bench_engine{nullptr, p, run, value, gpu_seconds, peer_close};
     return 0;
 }
 
@@ -252,7 +237,7 @@ int thrust_open(const bench_input *input, bench_engine *out) {
                                                         : nullptr;
     const int status = open_reduction(input, call, &p);
     if (status) return status;
-    *out = bench_engine{nullptr, p, run, value, nullptr, close_peer};
+    *out = bench_engine{nullptr, p, run, value, nullptr, peer_close};
     return 0;
 }
 
@@ -286,10 +271,10 @@ static int enqueue_cublas(peer *p) {
 }
 
 int cublas_open(const bench_input *input, bench_engine *out) {
-    const tally_op op = input->op;
+    const tally_op op = input->task->op;
     if (std::strcmp(input->device->backend, "cuda") || !is_f32_or_f64(input->in) || input->n > INT_MAX) return BENCH_ABSENT;
     if (op != TALLY_ASUM && op != TALLY_NRM2 && op != TALLY_DOT && op != TALLY_IAMAX) return BENCH_ABSENT;
-    peer *p = open_peer(input);
+    peer *p = peer_open(input);
     if (!p) return 1;
     p->enqueue = enqueue_cublas;
     if (op == TALLY_IAMAX) {
@@ -299,9 +284,9 @@ int cublas_open(const bench_input *input, bench_engine *out) {
     if (cublasCreate(&p->blas) || cublasSetStream(p->blas, p->stream) ||
         cublasSetPointerMode(p->blas, CUBLAS_POINTER_MODE_DEVICE)) {
         std::fprintf(stderr, "tally_bench: cuBLAS cannot start\n");
-        return close_peer(p), 1;
+        return peer_close(p), 1;
     }
-    *out = bench_engine{nullptr, p, run, value, gpu_seconds, close_peer};
+    *out = bench_engine{nullptr, p, run, value, gpu_seconds, peer_close};
     return 0;
 }
 

@@ -82,7 +82,7 @@ int openmp_open(const bench_input *input, bench_engine *out) {
     const int has_type = is_f32_or_f64(input->in) || input->in == TALLY_I32;
     if (!has_type || input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        if (table[i].op != input->op) continue;
+        if (table[i].op != input->task->op) continue;
         openmp_state *state = malloc(sizeof(*state));
         if (!state) return 1;
         *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0, 0};

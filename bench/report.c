@@ -6,7 +6,10 @@
 #include "units.h"
 
 uint64_t report_bytes(const bench_input *in) {
-    return in->n * tally_dtype_bytes(in->in) * tally_op_inputs(in->op);
+    uint64_t bytes = 0;
+    for (int a = 0; a < ARRAYS; a++)
+        if (task_arrays(in->task) & 1u << a) bytes += array_bytes(a, in->in, in->n);
+    return bytes;
 }
 
 static double speed(const bench_input *in, const bench_timing *timing) {
@@ -17,9 +20,14 @@ static const char *cache_name(const bench_input *in) {
     return in->copies > 1 ? "cold" : "warm";
 }
 
+/* Calls that wait cannot be in a graph. */
+static int has_gpu_ratio(const bench_report *r, int engine) {
+    return r->timings[engine].gpu_seconds > 0 && r->timings[0].gpu_seconds > 0;
+}
+
 void report_heading(void) {
-    printf("%-34s %-6s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s %8s\n", "device", "op", "in", "n", "cache", "engine", "us",
-           "GB/s", "of read", "GPU us", "tally is", "by GPU");
+    printf("%-34s %-16s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s %8s\n", "device", "op", "in", "n", "cache", "engine", "us",
+           "GB/s", "ceiling", "GPU us", "tally is", "by GPU");
 }
 
 void report_rows(const bench_report *r) {
@@ -29,11 +37,11 @@ void report_rows(const bench_report *r) {
     snprintf(ours, sizeof(ours), "%s, %s", r->names[0], r->variant);
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
-        printf("%-34s %-6s %-4s %-5s %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : tally_op_name(in->op),
+        printf("%-34s %-16s %-4s %-5s %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : task_name(in->task).text,
                e ? "" : tally_dtype_name(in->in), units_items(in->n).text, cache_name(in), e ? r->names[e] : ours,
                1e6 * t->seconds, 1e-9 * speed(in, t));
-        if (r->read > 0)
-            printf(" %8.3f", speed(in, t) / r->read);
+        if (r->ceiling > 0)
+            printf(" %8.3f", speed(in, t) / r->ceiling);
         else
             printf(" %8s", "-");
         if (t->gpu_seconds > 0)
@@ -41,9 +49,13 @@ void report_rows(const bench_report *r) {
         else
             printf(" %9s", "-");
         if (e) printf(" %7.2fx", t->seconds / r->timings[0].seconds);
-        if (e && t->gpu_seconds > 0) printf(" %7.2fx", t->gpu_seconds / r->timings[0].gpu_seconds);
+        if (e && has_gpu_ratio(r, e)) printf(" %7.2fx", t->gpu_seconds / r->timings[0].gpu_seconds);
         printf("\n");
     }
+}
+
+static const char *with_key(const bench_task *task) {
+    return task->map ? "map" : "op";
 }
 
 void report_json_text(const char *key, const char *text) {
@@ -57,13 +69,19 @@ void report_json(const bench_report *r) {
     const bench_input *in = &r->input;
     const struct {
         const char *key, *text;
-    } texts[] = {{"op", tally_op_name(in->op)}, {"dtype", tally_dtype_name(in->in)}, {"backend", in->device->backend},
-                 {"device", in->device->name},  {"driver", in->device->driver},      {"variant", r->variant},
+    } texts[] = {{"primitive", bench_primitives[in->task->primitive].name},
+                 {with_key(in->task), task_with(in->task)},
+                 {"dtype", tally_dtype_name(in->in)},
+                 {"backend", in->device->backend},
+                 {"device", in->device->name},
+                 {"driver", in->device->driver},
+                 {"variant", r->variant},
                  {"cache", cache_name(in)}};
     printf("{");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i].key, texts[i].text), printf(", ");
     printf("\"index\": %d, \"n\": %llu, \"blocks\": %d, ", in->device->index, (unsigned long long)in->n, r->blocks);
-    if (r->read > 0) printf("\"read_bytes_per_second\": %.6g, ", r->read);
+    if (r->ceiling > 0)
+        printf("\"%s_bytes_per_second\": %.6g, ", in->task->primitive == BENCH_REDUCE ? "read" : "copy", r->ceiling);
     printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
@@ -71,7 +89,7 @@ void report_json(const bench_report *r) {
         report_json_text("name", r->names[e]);
         printf(", \"seconds\": %.9g, \"bytes_per_second\": %.6g", t->seconds, speed(in, t));
         if (t->gpu_seconds > 0) printf(", \"gpu_seconds\": %.9g", t->gpu_seconds);
-        if (t->gpu_seconds > 0) printf(", \"tally_is_by_gpu\": %.4g", t->gpu_seconds / r->timings[0].gpu_seconds);
+        if (has_gpu_ratio(r, e)) printf(", \"tally_is_by_gpu\": %.4g", t->gpu_seconds / r->timings[0].gpu_seconds);
         printf(", \"tally_is\": %.4g}", t->seconds / r->timings[0].seconds);
     }
     printf("]}\n");
@@ -81,11 +99,12 @@ void report_result(const bench_result *r, int json) {
     char hex[2 * sizeof(r->value) + 1] = "";
     for (size_t i = 0; i < r->bytes; i++) snprintf(hex + 2 * i, 3, "%02x", r->value[i]);
     if (!json) {
-        printf("bits: %s:%d: %s of %s, n = %s, rounded: %s\n", r->device->backend, r->device->index, tally_op_name(r->op),
+        printf("bits: %s:%d: %s of %s, n = %s, rounded: %s\n", r->device->backend, r->device->index, task_name(r->task).text,
                tally_dtype_name(r->in), units_items(r->n).text, hex);
         return;
     }
-    const char *const texts[][2] = {{"op", tally_op_name(r->op)},
+    const char *const texts[][2] = {{"primitive", bench_primitives[r->task->primitive].name},
+                                    {with_key(r->task), task_with(r->task)},
                                     {"dtype", tally_dtype_name(r->in)},
                                     {"backend", r->device->backend},
                                     {"device", r->device->name},

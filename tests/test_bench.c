@@ -65,6 +65,34 @@ static void test_names(void **unused) {
     assert_false(is_listed("sum,argmax", "max") || is_listed("argmax", "arg") || is_listed("", "sum"));
 }
 
+static const bench_task *task_of(bench_primitive primitive, const char *with) {
+    const bench_task *task = bench_tasks;
+    while (task->primitive && (task->primitive != primitive || strcmp(task_with(task), with))) task++;
+    if (!task->primitive) fail_msg("there is no such task: %s", with);
+    return task;
+}
+
+static void test_tasks(void **unused) {
+    (void)unused;
+    static const struct {
+        bench_primitive primitive;
+        const char *with, *name;
+        tally_dtype in;
+        uint64_t bytes; /* of an item */
+    } rows[] = {{BENCH_REDUCE, "dot", "dot", TALLY_F64, 16},
+                {BENCH_SCAN, "sum", "scan sum", TALLY_F16, 4},
+                {BENCH_GATHER, "random", "gather random", TALLY_F32, 12},
+                {BENCH_SCATTER, "identity", "scatter identity", TALLY_F32, 12}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const bench_task *task = task_of(rows[i].primitive, rows[i].with);
+        assert_string_equal(task_name(task).text, rows[i].name);
+        assert_int_equal(report_bytes(&(bench_input){.task = task, .in = rows[i].in, .n = 10}), 10 * rows[i].bytes);
+    }
+    /* The command line knows operators by those of reductions. */
+    for (const bench_task *task = bench_tasks; task->primitive; task++)
+        if (task->op) task_of(BENCH_REDUCE, task_with(task));
+}
+
 /* ---- items -------------------------------------------------------------------------------------------------------------- */
 
 #define MOST 19000
@@ -87,21 +115,21 @@ static void expect_known(const input_items *items, uint64_t n) {
     assert_int_equal(extremes, 2);
     assert_true(-least > most);
     const struct {
-        tally_op op;
+        const char *op;
         double value;
-    } rows[] = {{TALLY_SUM, sum},
-                {TALLY_MIN, least},
-                {TALLY_MAX, most},
-                {TALLY_AMAX, -least},
-                {TALLY_ARGMAX, (double)at_most},
-                {TALLY_ARGMIN, (double)at_least},
-                {TALLY_IAMAX, (double)at_least}};
+    } rows[] = {{"sum", sum},
+                {"min", least},
+                {"max", most},
+                {"amax", -least},
+                {"argmax", (double)at_most},
+                {"argmin", (double)at_least},
+                {"iamax", (double)at_least}};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const bench_input input = {.op = rows[i].op, .in = items->in, .n = n, .copies = 1};
+        const bench_input input = {.task = task_of(BENCH_REDUCE, rows[i].op), .in = items->in, .n = n, .copies = 1};
         const double expected = input_expected(&input, &tolerance);
         if (expected != rows[i].value || tolerance != 0)
-            fail_msg("%s of %s, n = %s: %g expected, %g found", tally_op_name(input.op), tally_dtype_name(input.in),
-                     units_items(n).text, expected, rows[i].value);
+            fail_msg("%s of %s, n = %s: %g expected, %g found", rows[i].op, tally_dtype_name(input.in), units_items(n).text,
+                     expected, rows[i].value);
     }
 }
 
@@ -157,6 +185,107 @@ static void test_rounded(void **unused) {
     input_close(&items);
 }
 
+/* Running sums are exact in every type, an i8 included, and running extremes change far from the beginning too. */
+static void test_walk(void **unused) {
+    (void)unused;
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
+    for (const tally_dtype *in = bench_types; *in; in++) {
+        double sum = 0, least = 0, most = 0;
+        uint64_t at_least = 0, at_most = 0;
+        input_fill(&items, INPUT_WALK, *in, 5000, 1, 1);
+        input_fill(&items, INPUT_WALK, *in, MOST, 1, 1);
+        for (uint64_t i = 0; i < MOST; i++) {
+            const double x = item_at(&items, i);
+            sum += x;
+            if (sum <= -64 || sum >= 64 || x <= -64 || x >= 64) fail_msg("item %d: %g, sum %g", (int)i, x, sum);
+            if (x < least) least = x, at_least = i;
+            if (x > most) most = x, at_most = i;
+        }
+        assert_true(at_least > MOST / 16 && at_most > MOST / 16);
+    }
+    input_close(&items);
+}
+
+/* Each number below n once, and a random map is no run. */
+static void test_maps(void **unused) {
+    (void)unused;
+    static const uint64_t sizes[] = {4, 5, 1024, 3072, MOST};
+    static unsigned char seen[MOST];
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(uint32_t)), 0);
+    const uint32_t *map = items.host[ARRAY_MAP];
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        uint64_t near = 0;
+        input_fill_map(&items, MAP_IDENTITY, sizes[s]);
+        for (uint64_t i = 0; i < sizes[s]; i++) assert_int_equal(map[i], i);
+        input_fill_map(&items, MAP_RANDOM, sizes[s]);
+        memset(seen, 0, sizeof(seen));
+        for (uint64_t i = 0; i < sizes[s]; i++) {
+            assert_true(map[i] < sizes[s] && !seen[map[i]]++);
+            near += i && map[i] - map[i - 1] + 16 <= 32;
+        }
+        if (sizes[s] > 1000) assert_true(near < sizes[s] / 20);
+    }
+    input_close(&items);
+}
+
+/* What each task should write, by plain loops. */
+static void write_output(const bench_task *task, const float *x, const uint32_t *map, float *out) {
+    float r = x[0];
+    for (uint64_t i = 0; i < MOST; i++) {
+        const float combined = task->op == TALLY_SUM ? r + x[i] : (x[i] < r) == (task->op == TALLY_MIN) ? x[i] : r;
+        r = i ? combined : x[0];
+        if (task->primitive == BENCH_SCAN) out[i] = r;
+        if (task->primitive == BENCH_GATHER) out[i] = x[map[i]];
+        if (task->primitive == BENCH_SCATTER) out[map[i]] = x[i];
+    }
+}
+
+/* One wrong item is found wherever it is, and changes the hash; so do two in the wrong order. */
+static void expect_output(const bench_input *input, int is_copy) {
+    static const uint64_t places[] = {0, 1, 17, MOST / 2, MOST - 1};
+    float *out = input->host[ARRAY_OUT];
+    uint64_t hash, other;
+    assert_true(output_wrong(input, is_copy) == UINT64_MAX);
+    assert_int_equal(output_hash(input, &hash), 0);
+    for (size_t p = 0; p < COUNT(places); p++) {
+        const float kept = out[places[p]];
+        out[places[p]] += 1;
+        assert_int_equal(output_wrong(input, is_copy), places[p]);
+        assert_int_equal(output_hash(input, &other), 0);
+        assert_true(hash != other);
+        out[places[p]] = kept;
+    }
+    uint64_t i = 0;
+    while (out[i] == out[i + 1]) i++;
+    const float kept = out[i];
+    out[i] = out[i + 1], out[i + 1] = kept;
+    assert_int_equal(output_hash(input, &other), 0);
+    assert_true(hash != other);
+}
+
+static void test_outputs(void **unused) {
+    (void)unused;
+    static const tally_device_info cpu = {.backend = "opencl", .host_memory = 1};
+    input_items items;
+    assert_int_equal(input_open(&items, MOST * sizeof(float)), 0);
+    for (const bench_task *task = bench_tasks; task->primitive; task++) {
+        if (task->primitive == BENCH_REDUCE) continue;
+        bench_input input = {.device = &cpu, .task = task, .in = TALLY_F32, .n = MOST, .copies = 1};
+        memcpy(input.host, items.host, sizeof(input.host));
+        input_fill(&items, bench_primitives[task->primitive].kind, TALLY_F32, MOST, 1, 1);
+        input_fill_map(&items, task->map ? task->map : MAP_IDENTITY, MOST);
+        assert_int_equal(output_poison(&input), 0);
+        assert_int_equal(output_wrong(&input, 0), 0);
+        write_output(task, items.host[ARRAY_X], items.host[ARRAY_MAP], items.host[ARRAY_OUT]);
+        expect_output(&input, 0);
+        memcpy(items.host[ARRAY_OUT], items.host[ARRAY_X], MOST * sizeof(float));
+        expect_output(&input, 1);
+    }
+    input_close(&items);
+}
+
 /* ---- bars --------------------------------------------------------------------------------------------------------------- */
 
 static const tally_device_info cuda = {
@@ -165,12 +294,13 @@ static const tally_device_info opencl = {.backend = "opencl", .name = "NVIDIA H2
 static const tally_device_info *const both[] = {&cuda, &opencl};
 
 static bench_report report_of(const tally_device_info *device, double ours, const char *peer, double peers) {
-    const bench_input input = {.device = device, .op = TALLY_SUM, .in = TALLY_F32, .n = 1 << 20, .copies = 1};
+    const bench_input input = {
+        .device = device, .task = task_of(BENCH_REDUCE, "sum"), .in = TALLY_F32, .n = 1 << 20, .copies = 1};
     return (bench_report){.input = input,
                           .names = {"tally", peer},
                           .timings = {{ours, ours / 2}, {peers, peers / 3}},
                           .count = peer ? 2 : 1,
-                          .read = 4e12};
+                          .ceiling = 4e12};
 }
 
 static void test_bars_are_sound(void **unused) {
@@ -183,7 +313,8 @@ static void test_bars_are_sound(void **unused) {
         size_t names[2] = {1, 1}, known[2] = {0, 0};
         for (const char *c = bar->ops; *c; c++) names[0] += *c == ',';
         for (const char *c = bar->types; *c; c++) names[1] += *c == ',';
-        for (const tally_op *op = bench_ops; *op; op++) known[0] += (size_t)is_listed(bar->ops, tally_op_name(*op));
+        for (const bench_task *task = bench_tasks; task->primitive; task++)
+            known[0] += (size_t)(task->primitive == bar->primitive && is_listed(bar->ops, task_with(task)));
         for (const tally_dtype *in = bench_types; *in; in++) known[1] += (size_t)is_listed(bar->types, tally_dtype_name(*in));
         assert_memory_equal(names, known, sizeof(names));
         assert_true((bar->kind == BAR_TIMES || bar->kind == BAR_WITHIN) == (bar->peer != NULL));
@@ -195,16 +326,20 @@ static void test_bars_are_sound(void **unused) {
 
 static void test_needs(void **unused) {
     (void)unused;
-    assert_true(bars_need(&cuda, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 12 << 20));
-    assert_true(bars_need(&cuda, INPUT_WHOLE, TALLY_SUM, TALLY_I8, UINT64_C(1) << 32));
-    assert_true(bars_need(&opencl, INPUT_ROUNDED, TALLY_DOT, TALLY_F64, 1 << 10));
-    assert_false(bars_need(&opencl, INPUT_WHOLE, TALLY_DOT, TALLY_F64, 1 << 10));
-    assert_false(bars_need(&opencl, INPUT_WHOLE, TALLY_MIN, TALLY_F32, 1 << 20));
+    assert_true(bars_need(&cuda, 0, task_of(BENCH_REDUCE, "sum"), TALLY_F32, 12 << 20));
+    assert_true(bars_need(&cuda, 0, task_of(BENCH_REDUCE, "sum"), TALLY_I8, UINT64_C(1) << 32));
+    assert_true(bars_need(&opencl, 1, task_of(BENCH_REDUCE, "dot"), TALLY_F64, 1 << 10));
+    assert_false(bars_need(&opencl, 0, task_of(BENCH_REDUCE, "dot"), TALLY_F64, 1 << 10));
+    assert_false(bars_need(&opencl, 0, task_of(BENCH_REDUCE, "min"), TALLY_F32, 1 << 20));
     tally_device_info pocl = {.backend = "opencl", .platform = "Portable Computing Language", .compute_units = 2};
-    assert_true(bars_need(&pocl, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 1 << 19));
+    assert_true(bars_need(&pocl, 0, task_of(BENCH_REDUCE, "sum"), TALLY_F32, 1 << 19));
     pocl.compute_units = 16;
-    assert_false(bars_need(&pocl, INPUT_WHOLE, TALLY_SUM, TALLY_F32, 1 << 19));
-    const bench_input input = {.device = &cuda, .op = TALLY_DOT, .in = TALLY_F32, .n = 1 << 28};
+    assert_false(bars_need(&pocl, 0, task_of(BENCH_REDUCE, "sum"), TALLY_F32, 1 << 19));
+    assert_true(bars_need(&cuda, 0, task_of(BENCH_SCAN, "sum"), TALLY_F16, 1 << 28));
+    assert_true(bars_need(&opencl, 1, task_of(BENCH_SCAN, "sum"), TALLY_F64, 1 << 20));
+    assert_false(bars_need(&cuda, 0, task_of(BENCH_SCAN, "sum"), TALLY_F32, 1 << 12));
+    assert_true(bars_need(&cuda, 0, task_of(BENCH_GATHER, "random"), TALLY_F32, 1 << 26)); /* for OpenCL to be compared with */
+    const bench_input input = {.device = &cuda, .task = task_of(BENCH_REDUCE, "dot"), .in = TALLY_F32, .n = 1 << 28};
     assert_true(bars_need_peer(&input, "cuBLAS") && !bars_need_peer(&input, "CUB"));
 }
 
@@ -232,28 +367,29 @@ static void test_verdicts(void **unused) {
     bench_report reports[] = {report_of(&cuda, 4e-6, "CUB", 8e-6), report_of(&opencl, 5e-6, NULL, 0)};
     const bench_results results = {.reports = reports, .report_count = COUNT(reports)};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const bench_bar bar = {"H200",       rows[i].backend, "sum",        "f32",       "20",
+        const bench_bar bar = {"H200",       rows[i].backend, BENCH_REDUCE, "sum",       "f32", "20",
                                rows[i].kind, rows[i].limit,   rows[i].peer, rows[i].gpu, 0};
         const bar_verdict v = bars_judge(&bar, both, 2, &results, NULL);
         const double error = v.worst - rows[i].worst;
         if (v.wanted != 1 || v.shown != rows[i].shown || v.failed != rows[i].failed || error > 1e-9 || error < -1e-9)
             fail_msg("row %zu: wanted %d, shown %d, failed %d, worst %g", i, v.wanted, v.shown, v.failed, v.worst);
     }
-    const bench_bar two = {"H200", "cuda", "sum", "f32", "20,21", BAR_TIMES, 1, "CUB", 0, 0};
+    const bench_bar two = {"H200", "cuda", BENCH_REDUCE, "sum", "f32", "20,21", BAR_TIMES, 1, "CUB", 0, 0};
     const bar_verdict v = bars_judge(&two, both, 2, &results, NULL);
     assert_true(v.wanted == 2 && v.shown == 1 && v.failed == 0);
-    const bench_bar elsewhere = {"H100", "cuda", "sum", "f32", "20", BAR_TIMES, 1, "CUB", 0, 0};
+    const bench_bar elsewhere = {"H100", "cuda", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 1, "CUB", 0, 0};
     assert_int_equal(bars_judge(&elsewhere, both, 2, &results, NULL).wanted, 0);
 }
 
 static void test_bits(void **unused) {
     (void)unused;
-    const bench_bar bar = {NULL, NULL, "sum", "f32,f64", "10", BAR_BITS, 1, NULL, 0, 0};
+    const bench_bar bar = {NULL, NULL, BENCH_REDUCE, "sum", "f32,f64", "10", BAR_BITS, 1, NULL, 0, 0};
+    const bench_task *const sum = task_of(BENCH_REDUCE, "sum");
     bench_result rows[] = {
-        {&cuda, TALLY_SUM, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
-        {&opencl, TALLY_SUM, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
-        {&cuda, TALLY_SUM, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
-        {&opencl, TALLY_SUM, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
+        {&cuda, sum, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
+        {&opencl, sum, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
+        {&cuda, sum, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
+        {&opencl, sum, TALLY_F64, 1024, 8, {1, 2, 3, 4, 5, 6, 7, 8}},
     };
     FILE *nowhere = tmpfile();
     assert_non_null(nowhere);
@@ -273,10 +409,11 @@ static void test_bits(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes), cmocka_unit_test(test_size_names),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_items), cmocka_unit_test(test_copies),         cmocka_unit_test(test_rounded),
-        cmocka_unit_test(test_needs), cmocka_unit_test(test_bars_are_sound), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),      cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_rounded),  cmocka_unit_test(test_walk),       cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),      cmocka_unit_test(test_bars_are_sound),
+        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

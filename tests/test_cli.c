@@ -75,6 +75,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_study_usage),
         cmocka_unit_test(test_bench),
         cmocka_unit_test(test_bench_bits),
+        cmocka_unit_test(test_bench_primitives),
+        cmocka_unit_test(test_bench_scan_bits),
         cmocka_unit_test(test_bench_bar),
         cmocka_unit_test(test_bench_usage),
         cmocka_unit_test(test_tune),

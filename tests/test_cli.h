@@ -86,6 +86,8 @@ extern const char *nile;
 void test_bad_usage(void **unused);
 void test_bench(void **unused);
 void test_bench_bits(void **unused);
+void test_bench_primitives(void **unused);
+void test_bench_scan_bits(void **unused);
 void test_bench_bar(void **unused);
 void test_bench_usage(void **unused);
 void test_tune(void **unused);

@@ -80,6 +80,57 @@ void test_bench_bits(void **unused) {
     }
 }
 
+/* The other primitives: what is right is checked by the program itself. */
+void test_bench_primitives(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) skip();
+    static const struct {
+        const char *primitive, *key, *with;
+        double bytes; /* of an item */
+    } rows[] = {{"scan", "op", "sum", 8},        {"scan", "op", "min", 8},           {"gather", "map", "identity", 12},
+                {"gather", "map", "random", 12}, {"scatter", "map", "identity", 12}, {"scatter", "map", "random", 12}};
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --primitive scan,gather,scatter --ops sum,min --sizes 3K --cache warm,cold --blocks 7 --json "
+             "--plot moves.svg",
+             device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), COUNT(rows));
+    for (unsigned line = 0; line < COUNT(rows); line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
+        assert_string_equal(text_member(o, "primitive"), rows[line].primitive);
+        assert_string_equal(text_member(o, rows[line].key), rows[line].with);
+        for (size_t e = 0; e < json_object_array_length(engines); e++)
+            expect_engine(json_object_array_get_idx(engines, e), 3072 * rows[line].bytes);
+        /* Without the checks, beside the default. */
+        if (rows[line].bytes > 8)
+            assert_string_equal(text_member(json_object_array_get_idx(engines, 1), "name"), "tally-unchecked");
+        json_object_put(o);
+    }
+}
+
+/* A hash of the whole output. */
+void test_bench_scan_bits(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) skip();
+    char words[256];
+    snprintf(words, sizeof(words), "bench --backend %s --primitive scan --sizes 12 --peers none --blocks 7 --bits --json",
+             device);
+    const result first = run(NULL, words), second = run(NULL, words);
+    assert_int_equal(first.code, 0);
+    assert_int_equal(count_lines(first.out), 2);
+    json_object *a = parse_line(&first, 1), *b = parse_line(&second, 1);
+    assert_string_equal(text_member(a, "primitive"), "scan");
+    assert_int_equal(strlen(text_member(a, "bits")), 16);
+    assert_string_equal(text_member(a, "bits"), text_member(b, "bits"));
+    json_object_put(a);
+    json_object_put(b);
+}
+
 /* What becomes of the bars is the machine's, but that each of them is told. */
 void test_bench_bar(void **unused) {
     (void)unused;
@@ -113,6 +164,8 @@ void test_bench_usage(void **unused) {
         int code;
     } rows[] = {
         {"bench --ops sum,max,mim", "--ops sum,max,mim", 2},
+        {"bench --primitive scan,sort", "--primitive scan,sort", 2},
+        {"bench --primitive scan --maps reverse", "--maps reverse", 2},
         {"bench --dtypes f8", "--dtypes f8", 2},
         {"bench --sizes 33", "usage:", 2},
         {"bench --sizes 1", "usage:", 2},

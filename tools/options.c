@@ -26,8 +26,8 @@ const command_row command_table[] = {
      "find the fastest shapes of launches for the device and keep them for later programs; takes minutes, and changes no "
      "result"},
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
-     "time reductions beside the peers that were there when tally was built: OpenMP, a BLAS, CUB and others; its options: "
-     "tally bench --help"},
+     "time reductions, scans, gathers or scatters beside the peers that were there when tally was built: OpenMP, a BLAS, CUB "
+     "and others; its options: tally bench --help"},
     {0},
 };
 
