@@ -74,11 +74,17 @@ typedef struct {
     EACH_ROW(SCAN_ROW)                                                                                                         \
     BARRIER
 
-/* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`. */
+/* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`, which without barriers the others must not read. */
+#ifdef SHUFFLES
+#define SCAN_ROWS                                                                                                              \
+    SCAN rows_part = part[0];                                                                                                  \
+    if (item < WIDTH) shared.rows[t] = rows_part = scan_across(shared.rows[t], t);
+#else
 #define SCAN_ROWS                                                                                                              \
     SCAN rows_part = shared.rows[t];                                                                                           \
     SCAN_ACROSS(rows_part)                                                                                                     \
     if (item < WIDTH) shared.rows[item] = rows_part;
+#endif
 
 /* The values of the tile's items. `has`: whether anything is before the tile; before and end of it are in `shared`. */
 INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has,
