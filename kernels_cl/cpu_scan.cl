@@ -40,7 +40,7 @@ INLINE void fold_row(const CALL *c, u64 k, SCAN cells[CELL][WIDTH]) {
         for (int j = 0; j < CELL; j++) {
             const u64 at = k + (u64)l * CELL + j;
             ITEM_CELL cell;
-            cell.item[0] = c->in.x[PLACE(at, c->n)];
+            cell.item[0] = load_item(c, at);
 #ifdef SEGMENTED
             cell.begins = begins_at(c, at);
 #endif
@@ -146,11 +146,10 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
         SCAN rows[WIDTH], cells[WIDTH][WIDTH];
         const u64 begin = tile * TILE_ITEMS;
         const u32 has = tile > 0 || CONTINUES(flow);
-        const SCAN before = values[TILE_PREFIX(tile)], end = values[TILE_PREFIX(begin + TILE_ITEMS <= n ? tile + 1 : tile)];
         for (int row = 0; row < WIDTH; row++) {
             const u64 k = begin + row * ROW_ITEMS;
             if (k >= n) {
-                rows[row] = before;
+                rows[row] = rows[0]; /* any: it leads to no value that is asked for */
                 continue;
             }
             row_totals(&c, k, cells[row]);
@@ -158,6 +157,9 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
             rows[row] = cells[row][WIDTH - 1];
         }
         scan_parts(rows);
+        /* Where there is none, any: ops get nothing but what items came to. */
+        const SCAN before = has ? values[TILE_PREFIX(tile)] : rows[0],
+                   end = begin + TILE_ITEMS <= n ? values[TILE_PREFIX(tile + 1)] : before;
         for (int row = 0; row < WIDTH && begin + row * ROW_ITEMS < n; row++)
             scan_row(&c, begin + row * ROW_ITEMS, has || row, row ? scan_join(has, before, rows[row - 1]) : before, cells[row],
                      row < WIDTH - 1 ? scan_join(has, before, rows[row]) : end);

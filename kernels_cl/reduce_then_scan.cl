@@ -29,7 +29,8 @@ KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
         if (t == WIDTH - 1 && block < blocks) values[BLOCK_TOTAL(block)] = a;
     }
     BARRIER
-    SCAN all = values[CARRY_FROM(flow)];
+    const SCAN carry = values[CONTINUES(flow) ? CARRY_FROM(flow) : TILE_TOTAL(0)]; /* what was written, though it be of no use */
+    SCAN all = carry;
     u32 has = CONTINUES(flow);
     if (item == 0 && has) values[TILE_PREFIX(0)] = all;
     for (u64 first = 0; first < blocks; first += WIDTH) {
@@ -47,7 +48,7 @@ KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
         const u64 block = tile / WIDTH;
         const SCAN part = values[TILE_PREFIX(tile + 1)];
         const u32 has_before = block > 0 || CONTINUES(flow);
-        const SCAN before = values[block ? BLOCK_PREFIX(block - 1) : CARRY_FROM(flow)], end = scan_join(has_before, before, part);
+        const SCAN before = block ? values[BLOCK_PREFIX(block - 1)] : carry, end = scan_join(has_before, before, part);
         values[TILE_PREFIX(tile + 1)] = end;
         if (tile == tiles - 1) values[CARRY_TO(flow)] = end;
     }

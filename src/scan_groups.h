@@ -111,11 +111,17 @@ typedef struct {
         scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, &shared);
 #endif
 
-/* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`. */
+/* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`, which without barriers the others must not read. */
+#ifdef SHUFFLES
+#define SCAN_ROWS                                                                                                              \
+    SCAN rows_part = part[0];                                                                                                  \
+    if (item < WIDTH) shared.rows[t] = rows_part = scan_across(shared.rows[t], t);
+#else
 #define SCAN_ROWS                                                                                                              \
     SCAN rows_part = shared.rows[t];                                                                                           \
     SCAN_ACROSS(rows_part)                                                                                                     \
     if (item < WIDTH) shared.rows[item] = rows_part;
+#endif
 
 /* The values of a row's items. `has`: whether anything is before the group's tiles; before and end of each are in `shared`. */
 INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has,

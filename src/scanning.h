@@ -125,6 +125,20 @@ INLINE u32 begins_at(const CALL *c, u64 k) {
 }
 #endif
 
+/*
+ * Item k. In place a value takes an item's place, and may be of another type (argmax of f64): a compiler that holds loads and stores of different
+ * types for independent, as C allows and POCL 3.1's does, could load the item after that. In CUDA, whose compiler refuses the attribute for structs,
+ * barriers and shuffles are between.
+ */
+#ifdef __OPENCL_VERSION__
+typedef ITEM ALIASING_ITEM __attribute__((may_alias));
+#else
+typedef ITEM ALIASING_ITEM;
+#endif
+INLINE ITEM load_item(const CALL *c, u64 k) {
+    return *((GLOBAL const ALIASING_ITEM *)c->in.x + PLACE(k, c->n));
+}
+
 /* The cell that begins with item k < n, as it lies in memory. Where it ends beyond n, its last items are others: they come into no value that is
  * asked for. */
 INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
@@ -134,7 +148,7 @@ INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
         READ_CELL(GLOBAL, w, from, CELL_BYTES, ITEM_VECTOR)
     } else {
 #pragma unroll
-        for (int j = 0; j < CELL; j++) w.item[WITHIN(j)] = c->in.x[PLACE(k + j < c->n ? k + j : k, c->n)];
+        for (int j = 0; j < CELL; j++) w.item[WITHIN(j)] = load_item(c, k + j < c->n ? k + j : k);
     }
     return w;
 }

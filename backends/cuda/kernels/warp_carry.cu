@@ -8,15 +8,14 @@
  * Why: the step between a scan in sequence and one at memory speed: it is in place, and a group waits for no other.
  */
 
-/* Item k of the sequence; of any number beyond the last, some item, which is not of the input: in place another warp may be writing that. */
+/* Item k of the sequence. */
 INLINE SCAN item_value(const CALL *c, u64 k) {
-    const u64 at = k < c->n ? k : c->n - 1;
     ITEM_CELL cell;
-    cell.item[0] = k < c->n ? c->in.x[PLACE(k, c->n)] : c->initial;
+    cell.item[0] = load_item(c, k);
 #ifdef SEGMENTED
-    cell.begins = begins_at(c, at);
+    cell.begins = begins_at(c, k);
 #endif
-    return cell_item(c, &cell, at, 0);
+    return cell_item(c, &cell, k, 0);
 }
 
 /* `a` becomes what the interval's items up to this one come to; `carry` that of the 32 of this step and those before, if `has` says there are any. */
@@ -26,16 +25,17 @@ INLINE SCAN item_value(const CALL *c, u64 k) {
     FROM_LAST(carry, a)                                                                                                        \
     has = 1;
 
-/* The intervals' totals. */
+/* The intervals' totals. Beyond the last item another comes in, which leads to no value that is asked for. */
 KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u32 item = ITEM_ID, t = item % WIDTH;
-    const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run;
-    SCAN carry = item_value(&c, begin);
+    const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, other = begin < n ? begin : 0;
+    SCAN carry = item_value(&c, other);
     u32 has = 0;
     for (u64 i = 0; i < run; i += WIDTH) {
-        SCAN a = item_value(&c, begin + i + t);
+        const u64 k = begin + i + t;
+        SCAN a = item_value(&c, k < n ? k : other);
         STEP(a)
     }
     if (t == 0) values[TILE_TOTAL(warp)] = carry;
@@ -58,19 +58,19 @@ KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
     (void)shared;
 }
 
-/* The intervals again, each with what is before it. */
+/* The intervals again, each with what is before it. Beyond the last item `other` comes in: in place any item may have another warp's value by then. */
 KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u32 item = ITEM_ID, t = item % WIDTH;
     const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, end = begin + run < n ? begin + run : n;
     const u32 has_before = begin < n && (warp > 0 || CONTINUES(flow));
-    const SCAN before = values[TILE_PREFIX(has_before ? warp : 1)];
-    SCAN carry = item_value(&c, begin);
+    const SCAN other = values[TILE_TOTAL(0)], before = has_before ? values[TILE_PREFIX(warp)] : other;
+    SCAN carry = other;
     u32 has = 0;
     for (u64 i = 0; i < run; i += WIDTH) {
         const u64 k = begin + i + t;
-        SCAN a = item_value(&c, k);
+        SCAN a = k < n ? item_value(&c, k) : other;
         const SCAN left_carry = carry;
         const u32 has_left = has;
         STEP(a)
