@@ -78,10 +78,17 @@ cli_names cli_accuracy_names(void) {
     return names;
 }
 
-cli_names cli_variant_names(void) {
+const char *const cli_primitive_names[CLI_PRIMITIVES] = {"reduce", "scan", "gather", "scatter"};
+
+bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out) {
+    if (of == CLI_REDUCE) return tally_variant_get(index, out) == TALLY_OK;
+    return of == CLI_SCAN && tally_scan_variant_get(index, out) == TALLY_OK;
+}
+
+cli_names cli_variant_names(cli_primitive of) {
     cli_names names = {"auto"};
     tally_variant_info info;
-    for (size_t i = 0; tally_variant_get(i, &info) == TALLY_OK; i++) cli_add_name(&names, info.name);
+    for (size_t i = 0; cli_variant_get(of, i, &info); i++) cli_add_name(&names, info.name);
     return names;
 }
 

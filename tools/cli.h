@@ -62,7 +62,13 @@ cli_names cli_op_names(void);
 cli_names cli_dtype_names(void);
 cli_names cli_acc_names(void); /* what accumulators are made of */
 cli_names cli_accuracy_names(void);
-cli_names cli_variant_names(void);
+
+/* What the library does; the first two have variants. */
+typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_GATHER, CLI_SCATTER, CLI_PRIMITIVES } cli_primitive;
+extern const char *const cli_primitive_names[CLI_PRIMITIVES];
+/* False beyond the last one. */
+bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out);
+cli_names cli_variant_names(cli_primitive of); /* auto too */
 
 /* A whole number such as 12582912, 2^24 or 3*2^22; false for anything else. */
 bool cli_read_count(const char *text, uint64_t *out);

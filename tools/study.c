@@ -41,7 +41,8 @@ static cli_exit check_variants(const char *list) {
     for (const char *at = list; at;) {
         const size_t length = strcspn(at, ",");
         if (!variant_exists(at, length))
-            return cli_usage("--variant %.*s: unknown variant; there are %s", (int)length, at, cli_variant_names().text);
+            return cli_usage("--variant %.*s: unknown variant; there are %s", (int)length, at,
+                             cli_variant_names(CLI_REDUCE).text);
         at = at[length] ? at + length + 1 : NULL;
     }
     return CLI_DONE;
