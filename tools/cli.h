@@ -30,11 +30,11 @@ typedef struct cli_options {
     const char *load, *combine, *identity, *finish, *inputs; /* of reduce: an operator of one's own */
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
-    const char *op, *n, *group, *factor, *runs, *plot; /* of study */
-    const char *output;                                /* of scan, gather and scatter */
-    const char *initial;                               /* of scan */
-    const char *index, *stencil, *into, *count;        /* of gather and scatter */
-    bool exclusive, reverse;                           /* of scan */
+    const char *primitive, *op, *n, *group, *factor, *runs, *plot; /* of study */
+    const char *output;                                            /* of scan, gather and scatter */
+    const char *initial;                                           /* of scan */
+    const char *index, *stencil, *into, *count;                    /* of gather and scatter */
+    bool exclusive, reverse;                                       /* of scan */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
