@@ -88,9 +88,7 @@ static void add_counts(json_object *o, check_counts sum) {
 void check_print_json(const check_subject *s) {
     json_object *o = json_object_new_object(), *variants = json_object_new_array();
     json_object *failures = json_object_new_array(), *skips = json_object_new_array();
-    json_object_object_add(o, "backend", cli_json_text(s->device.backend));
-    json_object_object_add(o, "device", cli_json_text(s->device.name));
-    json_object_object_add(o, "device_index", json_object_new_int(s->device.index));
+    cli_json_device(o, &s->device);
     add_counts(o, check_count(s, NULL));
     for (size_t i = 0; i < s->count; i++) {
         if (!is_first(s, &s->cells[i])) continue;

@@ -95,6 +95,11 @@ void cli_print_json(json_object *object);
 /* Whether all output so far was really written; reports if not. */
 bool cli_flush(void);
 json_object *cli_json_text(const char *text); /* a string; null for NULL */
+/* Members that several commands have: backend, device, device_index; seconds, bytes_per_second. */
+void cli_json_device(json_object *o, const tally_device_info *device);
+void cli_json_speed(json_object *o, double seconds, double bytes);
+/* The end of a line: " on opencl:0 (NAME), 0.001000 s, 1.00 GB/s". */
+void cli_print_speed(const tally_device_info *device, double seconds, double bytes);
 
 /* The value of that type in memory: as text that reads back to the same bits (in JSON: the strings "nan", "inf", "-inf" too). A
  * complex one is 1.5+2j, in JSON an array of two; a truth value is true or false. */

@@ -65,9 +65,7 @@ static void add_rows(json_object *o, const char *name, const study_request *r, c
 void study_print_json(const study_request *request, const study_device *device) {
     json_object *o = json_object_new_object(), *skipped = json_object_new_array(), *failed = json_object_new_array();
     const bool moves = request->primitive > CLI_SCAN;
-    json_object_object_add(o, "backend", cli_json_text(device->info.backend));
-    json_object_object_add(o, "device", cli_json_text(device->info.name));
-    json_object_object_add(o, "device_index", json_object_new_int(device->info.index));
+    cli_json_device(o, &device->info);
     json_object_object_add(o, "platform", cli_json_text(device->info.platform));
     json_object_object_add(o, "driver", cli_json_text(device->info.driver));
     json_object_object_add(o, "class", cli_json_text(tally_device_class_name(device->info.device_class)));
