@@ -143,11 +143,13 @@ static void print(const study_request *r, const study_device *devices, size_t co
     for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
 }
 
-/* A file that cannot be written is found out before the work. */
+/* A file that cannot be written is found out before the work; what is interrupted then leaves none that is empty. */
 static bool can_write(const char *file) {
+    const bool is_new = file && access(file, F_OK) != 0;
     FILE *f = file ? fopen(file, "ab") : NULL;
     if (file && !f) return cli_report("%s: %s", file, strerror(errno)), false;
     if (f) fclose(f);
+    if (is_new) unlink(file);
     return true;
 }
 

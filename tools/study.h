@@ -167,7 +167,7 @@ typedef struct study_text {
 } study_text;
 study_text study_small_finding(const study_device *device);
 study_text study_factor_finding(const study_request *request, const study_device *device);
-/* "sum of 12582912 f32", "scan by sum of ...", "gather of 12582912 f32 by i32"; n = 0: without a number. With the bytes: study_task. */
+/* "sum of 12582912 f32", "scan by sum of ...", "gather of 12582912 f32 by i32 maps"; n = 0: without a number. With the bytes: study_task. */
 study_text study_what(const study_request *request, uint64_t n);
 study_text study_task(const study_request *request);
 /* What speeds are compared with: "read", "reads", and where. */

@@ -78,7 +78,7 @@ study_text study_what(const study_request *r, uint64_t n) {
     else if (r->primitive == CLI_SCAN)
         snprintf(out.text, sizeof(out.text), "scan by %s of %s%s", op, number, dtype);
     else
-        snprintf(out.text, sizeof(out.text), "%s of %s%s by %s", primitive, number, dtype,
+        snprintf(out.text, sizeof(out.text), "%s of %s%s by %s maps", primitive, number, dtype,
                  tally_dtype_name(study_map_dtype(r)));
     return out;
 }

@@ -234,15 +234,18 @@ static cli_exit give_up(const bench *b) {
 static bool has_room(const bench *b, uint64_t n) {
     const study_request *r = b->request;
     const tally_device_info *d = &b->device->info;
-    const uint64_t moves = r->primitive > CLI_SCAN,
-                   most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     const uint64_t in = study_item_bytes(r), out = r->primitive == CLI_REDUCE ? 0 : study_out_bytes(r, 1);
-    const uint64_t map = moves ? tally_dtype_bytes(study_map_dtype(r)) : 0;
+    const uint64_t map = r->primitive > CLI_SCAN ? tally_dtype_bytes(study_map_dtype(r)) : 0;
+    const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     const uint64_t widest = in > out ? (in > map ? in : map) : out > map ? out : map;
-    if (n <= most / widest && n <= d->memory_bytes / (in + out + map)) return true;
-    cli_report("study on %s: %llu items of %s are too many for %s: a buffer there holds at most %s, of %s of memory",
-               b->device->label, (unsigned long long)n, tally_dtype_name(r->dtype), d->name, units_bytes(most).text,
-               units_bytes(d->memory_bytes).text);
+    /* The output is read back; of a scan, what was right is kept beside it. */
+    const uint64_t all = in + out + map + (d->host_memory ? (r->primitive == CLI_SCAN ? 2 * out : out) : 0);
+    if (n <= most / widest && n <= d->memory_bytes / all) return true;
+    cli_report(
+        "study on %s: %llu items of %s are too many for %s: each takes %llu bytes in all; a buffer there holds at most %s, "
+        "of %s of memory",
+        b->device->label, (unsigned long long)n, tally_dtype_name(r->dtype), d->name, (unsigned long long)all,
+        units_bytes(most).text, units_bytes(d->memory_bytes).text);
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* study_plot.c: the study as charts: bandwidth by row; with a sweep, by n and by factor, for each device. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,8 +64,6 @@ static size_t fill_rows(bar_data *b, const study_request *r, const study_device 
 }
 
 static void draw_variants(plot *p, const study_request *r, const study_device *devices, size_t count) {
-    static const char *const titles[CLI_PRIMITIVES] = {"The ladder of reductions", "The ways to scan", "Gather by maps",
-                                                       "Scatter by maps"};
     char title[256], subtitle[512];
     bar_data *b = calloc(1, sizeof(*b));
     if (!b) return;
@@ -76,7 +75,9 @@ static void draw_variants(plot *p, const study_request *r, const study_device *d
         b->series[d] = b->series_text[d];
         b->limits[d] = limit_of(r, &devices[d]);
     }
-    snprintf(title, sizeof(title), "%s: %.200s", titles[r->primitive], study_what(r, r->n).text);
+    snprintf(title, sizeof(title), "%s%.200s", r->primitive == CLI_REDUCE ? "The ladder of reductions: " : "",
+             study_what(r, r->n).text);
+    title[0] = (char)toupper((unsigned char)title[0]);
     snprintf(subtitle, sizeof(subtitle),
              "%s, %s. Medians by the device's clock, results checked; in brackets: %% of what the device %s.",
              count == 1 ? b->series[0] : "Devices side by side", study_date().text, study_ceiling_of(r).verb);
