@@ -140,5 +140,9 @@ void test_study_cells(void **unused);
 void test_study_tables(void **unused);
 void test_study_plot(void **unused);
 void test_study_usage(void **unused);
+void test_study_scan(void **unused);
+void test_study_scan_cells(void **unused);
+void test_study_moves(void **unused);
+void test_study_primitive_tables(void **unused);
 
 #endif

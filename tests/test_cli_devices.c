@@ -150,7 +150,27 @@ void test_check(void **unused) {
     const result r = run(NULL, words);
     if (r.code) fail_msg("check: exit code %d: %s%s", r.code, r.out, r.err);
     json_object *o = parse_line(&r, 0);
-    assert_true(json_object_get_int(member(o, "run")) >= 18); /* one variant, every dtype and the ops of f32 and f64 */
     assert_int_equal(json_object_get_int(member(o, "failed")), 0);
+    static const char *const primitives[] = {"reduce", "scan", "gather", "scatter"};
+    /* One variant of each: every dtype and the ops of f32 and f64; four ways to scan, and another type; with a stencil, unchecked, and so on. */
+    static const int least[] = {18, 5, 4, 4};
+    json_object *variants = member(o, "variants");
+    int all = 0;
+    for (size_t p = 0; p < COUNT(primitives); p++) {
+        int run_cells = 0;
+        for (size_t i = 0; i < json_object_array_length(variants); i++) {
+            json_object *v = json_object_array_get_idx(variants, i);
+            if (strcmp(text_member(v, "primitive"), primitives[p]) == 0) run_cells += json_object_get_int(member(v, "run"));
+        }
+        if (run_cells < least[p]) fail_msg("check: %d cells of %s", run_cells, primitives[p]);
+        all += run_cells;
+    }
+    assert_int_equal(json_object_get_int(member(o, "run")), all);
     json_object_put(o);
+    snprintf(words, sizeof(words), "check --backend %s", device);
+    const result table = run(NULL, words);
+    assert_int_equal(table.code, 0);
+    static const char *const says[] = {"primitive", "warp_carry", "cpu_chunks", "\n  gather ", "\n  scatter "};
+    for (size_t i = 0; i < COUNT(says); i++)
+        if (!strstr(table.out, says[i])) fail_msg("no '%s' in: %s", says[i], table.out);
 }

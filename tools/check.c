@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c: `tally check`: whether the devices here return the right bits. A cell is a canonical variant, an op and a dtype; it runs
- * over sizes and value patterns, and each result is compared with the host's oracle, which the tests use too. (The ladder's
+ * check.c: `tally check`: whether the devices here return the right bits. A cell of reductions is a canonical variant, an op and a dtype; it
+ * runs over sizes and value patterns, and each result is compared with the host's oracle, which the tests use too. (The ladder's
  * variants have no one right order: the conformance tests hold them to their bound.) Each cell is a program to compile, so that a part
- * must do: every dtype, every shape of accumulator, all that the bits of f32 and f64 hang on.
+ * must do: every dtype, every shape of accumulator, all that the bits of f32 and f64 hang on. The cells of scans, gathers and scatters are
+ * check_scan.c's and check_index.c's.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +18,8 @@
 
 /* Every pattern at the small sizes; at the large ones, those that tell most. */
 static const uint64_t small_sizes[] = {0, 1, 2, 127, 128, 4095, 4096, 4097};
-static const uint64_t large_sizes[] = {3 * 4096 + 1, 1000003};
+static const uint64_t large_sizes[] = {3 * 4096 + 1, CHECK_MOST_ITEMS};
 static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_LIMITS};
-#define LARGEST_SIZE ((uint64_t)1000003)
-#define LARGEST_ITEM 16
 
 static const struct {
     tally_dtype dtype;
@@ -45,34 +44,48 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void fail_cell(check_cell *c, const char *text) {
+bool check_add(check_subject *s, const check_cell *cell) {
+    if (s->count == s->room) {
+        const size_t room = s->room ? 2 * s->room : 64;
+        check_cell *cells = realloc(s->cells, room * sizeof(*cells));
+        if (!cells) return false;
+        s->cells = cells;
+        s->room = room;
+    }
+    s->cells[s->count++] = *cell;
+    return true;
+}
+
+void check_fail(check_cell *c, const char *text) {
     if (c->state == CHECK_RUN) snprintf(c->text, sizeof(c->text), "%s", text);
     c->state = CHECK_FAILED;
+}
+
+void check_no_plan(check_cell *c, tally_status status) {
+    snprintf(c->text, sizeof(c->text), "%s", tally_last_error());
+    c->state = status == TALLY_E_UNSUPPORTED ? CHECK_SKIPPED : CHECK_FAILED;
 }
 
 /* ---- one cell ------------------------------------------------------------------------------------------------------------ */
 
 static void prepare(const check_subject *s, check_cell *c) {
     const tally_reduce_desc desc = {
-        .size = sizeof(desc), .op = c->op, .in = c->dtype, .max_n = LARGEST_SIZE, .variant = c->variant.name};
-    c->state = CHECK_RUN;
+        .size = sizeof(desc), .op = c->op, .in = c->dtype, .max_n = CHECK_MOST_ITEMS, .variant = c->variant.name};
     const tally_status status = tally_plan_create(s->context, &desc, &c->plan);
-    if (status == TALLY_OK) return;
-    snprintf(c->text, sizeof(c->text), "%s", tally_last_error());
-    c->state = status == TALLY_E_UNSUPPORTED ? CHECK_SKIPPED : CHECK_FAILED;
+    if (status) check_no_plan(c, status);
 }
 
 /* "1.5" or, of two values, "0.5 1.5"; then the bytes. */
-static void describe(const check_cell *c, const oracle_result *result, char *text, size_t bytes) {
+void check_describe(const check_cell *c, const unsigned char *value, char *text, size_t bytes) {
     const tally_dtype type = tally_result_dtype(c->op, c->dtype);
     const uint32_t count = tally_result_count(c->op, c->dtype);
     size_t used = 0;
     for (uint32_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? " " : "",
-                                 cli_value_text(type, result->bytes + i * tally_dtype_bytes(type)).text);
+                                 cli_value_text(type, value + i * tally_dtype_bytes(type)).text);
     used += (size_t)snprintf(text + used, bytes - used, " (bytes ");
     for (size_t i = 0; i < count * tally_dtype_bytes(type); i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%02x", result->bytes[i]);
+        used += (size_t)snprintf(text + used, bytes - used, "%02x", value[i]);
     snprintf(text + used, bytes - used, ")");
 }
 
@@ -85,17 +98,17 @@ static void compare(const check_subject *s, check_cell *c, uint64_t offset, uint
     if (!status) status = tally_buffer_read(s->queue, s->out, 0, &got, bytes);
     if (!status) status = tally_queue_wait(s->queue);
     if (status) {
-        fail_cell(c, tally_last_error());
+        check_fail(c, tally_last_error());
         return;
     }
     oracle_reduce(c->op, c->dtype, s->items, n, &want);
     if (memcmp(&want, &got, bytes) == 0) return;
     char text[512], values[2][192];
-    describe(c, &got, values[0], sizeof(values[0]));
-    describe(c, &want, values[1], sizeof(values[1]));
+    check_describe(c, got.bytes, values[0], sizeof(values[0]));
+    check_describe(c, want.bytes, values[1], sizeof(values[1]));
     snprintf(text, sizeof(text), "n %" PRIu64 ", offset %" PRIu64 ", pattern '%s': got %s, expected %s", n, offset,
              pattern_name(pattern), values[0], values[1]);
-    fail_cell(c, text);
+    check_fail(c, text);
 }
 
 /* ---- one device ---------------------------------------------------------------------------------------------------- */
@@ -109,7 +122,7 @@ static void try_input(const check_subject *s, check_cell *cells, size_t count, u
     if (!status) status = tally_queue_wait(s->queue);
     for (size_t i = 0; i < count; i++) {
         if (status && cells[i].plan)
-            fail_cell(&cells[i], tally_last_error());
+            check_fail(&cells[i], tally_last_error());
         else if (cells[i].plan)
             compare(s, &cells[i], offset, n, pattern);
     }
@@ -133,20 +146,36 @@ static void try_dtype(const check_subject *s, check_cell *cells, size_t count, u
 /* The cells of the dtype that cell `first` is of. */
 static size_t count_of_dtype(const check_subject *s, size_t first) {
     size_t count = 0;
-    while (first + count < s->count && s->cells[first + count].dtype == s->cells[first].dtype) count++;
+    while (first + count < s->count && s->cells[first + count].primitive == CLI_REDUCE &&
+           s->cells[first + count].dtype == s->cells[first].dtype)
+        count++;
     return count;
 }
 
+static void try_all(check_subject *s) {
+    for (size_t i = 0, count = 1; i < s->count; i += count) {
+        check_cell *c = &s->cells[i];
+        progress_update(i);
+        count = c->primitive == CLI_REDUCE ? count_of_dtype(s, i) : 1;
+        if (c->primitive == CLI_REDUCE)
+            try_dtype(s, c, count, i);
+        else if (c->primitive == CLI_SCAN)
+            check_run_scan(s, c);
+        else
+            check_run_index(s, c);
+    }
+}
+
 static bool make_cells(check_subject *s) {
-    tally_variant_info variant;
-    s->cells = calloc(tally_variant_count() * COUNT(chosen) * COUNT(chosen[0].ops), sizeof(check_cell));
-    if (!s->cells) return false;
+    check_cell c = {.primitive = CLI_REDUCE};
     for (size_t d = 0; d < COUNT(chosen); d++)
         for (size_t o = 0; o < COUNT(chosen[d].ops) && chosen[d].ops[o]; o++)
-            for (size_t v = 0; tally_variant_get(v, &variant) == TALLY_OK; v++)
-                if (variant.canonical)
-                    s->cells[s->count++] = (check_cell){.variant = variant, .op = chosen[d].ops[o], .dtype = chosen[d].dtype};
-    return true;
+            for (size_t v = 0; cli_variant_get(CLI_REDUCE, v, &c.variant); v++) {
+                c.op = chosen[d].ops[o];
+                c.dtype = chosen[d].dtype;
+                if (c.variant.canonical && !check_add(s, &c)) return false;
+            }
+    return check_add_scans(s) && check_add_indices(s);
 }
 
 static bool open_subject(check_subject *s, const char *selection) {
@@ -155,10 +184,13 @@ static bool open_subject(check_subject *s, const char *selection) {
     if (cli_open(&options, &s->context) != CLI_DONE) return false;
     tally_status status = tally_context_get_info(s->context, &info);
     if (!status) status = tally_queue_create(s->context, &s->queue);
-    if (!status) status = tally_buffer_create(s->context, (LARGEST_SIZE + 1) * LARGEST_ITEM, &s->in);
-    if (!status) status = tally_buffer_create(s->context, sizeof(oracle_result), &s->out);
-    s->items = malloc((LARGEST_SIZE + 1) * LARGEST_ITEM);
-    if (!status && s->items && make_cells(s)) return s->device = info.device, true;
+    const size_t bytes = (CHECK_MOST_ITEMS + 1) * CHECK_ITEM_BYTES;
+    if (!status) status = tally_buffer_create(s->context, bytes, &s->in);
+    if (!status) status = tally_buffer_create(s->context, bytes, &s->out);
+    s->items = malloc(bytes);
+    s->got = malloc(bytes);
+    s->want = malloc(bytes);
+    if (!status && s->items && s->got && s->want && make_cells(s)) return s->device = info.device, true;
     cli_report("%s: %s", selection, status ? tally_last_error() : "out of memory");
     return false;
 }
@@ -169,6 +201,8 @@ static void close_subject(check_subject *s) {
     tally_queue_destroy(s->queue);
     tally_context_destroy(s->context);
     free(s->items);
+    free(s->got);
+    free(s->want);
     free(s->cells);
 }
 
@@ -180,10 +214,7 @@ static cli_exit check_device(const cli_options *options, const char *selection) 
     cli_exit code = CLI_FAILED;
     if (open_subject(&s, selection)) {
         progress_begin(selection, PROGRESS_STEPS, s.count);
-        for (size_t i = 0, count; i < s.count; i += count) {
-            count = count_of_dtype(&s, i);
-            try_dtype(&s, s.cells + i, count, i);
-        }
+        try_all(&s);
         progress_end();
         const check_counts sum = check_count(&s, NULL);
         if (sum.cells[CHECK_RUN] && !sum.cells[CHECK_FAILED]) code = CLI_DONE;

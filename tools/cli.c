@@ -78,10 +78,17 @@ cli_names cli_accuracy_names(void) {
     return names;
 }
 
-cli_names cli_variant_names(void) {
+const char *const cli_primitive_names[CLI_PRIMITIVES] = {"reduce", "scan", "gather", "scatter"};
+
+bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out) {
+    if (of == CLI_REDUCE) return tally_variant_get(index, out) == TALLY_OK;
+    return of == CLI_SCAN && tally_scan_variant_get(index, out) == TALLY_OK;
+}
+
+cli_names cli_variant_names(cli_primitive of) {
     cli_names names = {"auto"};
     tally_variant_info info;
-    for (size_t i = 0; tally_variant_get(i, &info) == TALLY_OK; i++) cli_add_name(&names, info.name);
+    for (size_t i = 0; cli_variant_get(of, i, &info); i++) cli_add_name(&names, info.name);
     return names;
 }
 
@@ -103,6 +110,26 @@ bool cli_flush(void) {
 
 json_object *cli_json_text(const char *text) {
     return text ? json_object_new_string(text) : NULL;
+}
+
+void cli_json_device(json_object *o, const tally_device_info *device) {
+    json_object_object_add(o, "backend", cli_json_text(device->backend));
+    json_object_object_add(o, "device", cli_json_text(device->name));
+    json_object_object_add(o, "device_index", json_object_new_int(device->index));
+}
+
+void cli_json_speed(json_object *o, double seconds, double bytes) {
+    const double speed = seconds > 0 ? bytes / seconds : 0;
+    char text[64];
+    snprintf(text, sizeof(text), "%.9f", seconds);
+    json_object_object_add(o, "seconds", json_object_new_double_s(seconds, text));
+    snprintf(text, sizeof(text), "%.0f", speed);
+    json_object_object_add(o, "bytes_per_second", json_object_new_double_s(speed, text));
+}
+
+void cli_print_speed(const tally_device_info *d, double seconds, double bytes) {
+    printf(" on %s:%d (%s), %.6f s, %.2f GB/s\n", d->backend, d->index, d->name, seconds,
+           seconds > 0 ? 1e-9 * bytes / seconds : 0);
 }
 
 /* What the library calls its descriptors' members are options here. */

@@ -30,11 +30,11 @@ typedef struct cli_options {
     const char *load, *combine, *identity, *finish, *inputs; /* of reduce: an operator of one's own */
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
-    const char *op, *n, *group, *factor, *runs, *plot; /* of study */
-    const char *output;                                /* of scan, gather and scatter */
-    const char *initial;                               /* of scan */
-    const char *index, *stencil, *into, *count;        /* of gather and scatter */
-    bool exclusive, reverse;                           /* of scan */
+    const char *primitive, *op, *n, *group, *factor, *runs, *plot; /* of study */
+    const char *output;                                            /* of scan, gather and scatter */
+    const char *initial;                                           /* of scan */
+    const char *index, *stencil, *into, *count;                    /* of gather and scatter */
+    bool exclusive, reverse;                                       /* of scan */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
@@ -62,7 +62,13 @@ cli_names cli_op_names(void);
 cli_names cli_dtype_names(void);
 cli_names cli_acc_names(void); /* what accumulators are made of */
 cli_names cli_accuracy_names(void);
-cli_names cli_variant_names(void);
+
+/* What the library does; the first two have variants. */
+typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_GATHER, CLI_SCATTER, CLI_PRIMITIVES } cli_primitive;
+extern const char *const cli_primitive_names[CLI_PRIMITIVES];
+/* False beyond the last one. */
+bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out);
+cli_names cli_variant_names(cli_primitive of); /* auto too */
 
 /* A whole number such as 12582912, 2^24 or 3*2^22; false for anything else. */
 bool cli_read_count(const char *text, uint64_t *out);
@@ -89,6 +95,11 @@ void cli_print_json(json_object *object);
 /* Whether all output so far was really written; reports if not. */
 bool cli_flush(void);
 json_object *cli_json_text(const char *text); /* a string; null for NULL */
+/* Members that several commands have: backend, device, device_index; seconds, bytes_per_second. */
+void cli_json_device(json_object *o, const tally_device_info *device);
+void cli_json_speed(json_object *o, double seconds, double bytes);
+/* The end of a line: " on opencl:0 (NAME), 0.001000 s, 1.00 GB/s". */
+void cli_print_speed(const tally_device_info *device, double seconds, double bytes);
 
 /* The value of that type in memory: as text that reads back to the same bits (in JSON: the strings "nan", "inf", "-inf" too). A
  * complex one is 1.5+2j, in JSON an array of two; a truth value is true or false. */

@@ -111,7 +111,9 @@ void help_print(const command_row *only) {
         if (!only || only == c) print_usage(c);
     puts("\noptions:");
     print_options(only);
-    if (only && only->run == cli_study) puts("\nexample:\n  tally study --backend cuda,opencl --sweep --plot ladder.svg");
+    if (only && only->run == cli_study)
+        puts("\nexamples:\n  tally study --backend cuda,opencl --sweep --plot ladder.svg\n"
+             "  tally study --primitive scan --n 2^24");
     if (only && only->run == cli_scan)
         puts("\nOP is an operator of one file (tally reduce --help), FILE .npy, raw or -.\n\nexample:\n"
              "  tally scan sum --exclusive data.npy -o before.npy");

@@ -162,26 +162,19 @@ static bool move_all(mover *m) {
 /* ---- what is said ------------------------------------------------------------------------------------------------------- */
 
 /* A map's entry, an item read and an item written, for each entry. */
-static double bytes_per_second(const mover *m) {
-    const double bytes = (double)(tally_dtype_bytes(m->map.dtype) + 2 * tally_dtype_bytes(m->in.dtype));
-    return m->seconds > 0 ? (double)m->map.n * bytes / m->seconds : 0;
+static double bytes_of(const mover *m) {
+    return (double)m->map.n * (double)(tally_dtype_bytes(m->map.dtype) + 2 * tally_dtype_bytes(m->in.dtype));
 }
 
 static void print_json(const mover *m) {
-    char text[32];
     json_object *line = json_object_new_object();
     json_object_object_add(line, "command", cli_json_text(m->name));
     json_object_object_add(line, "dtype", cli_json_text(tally_dtype_name(m->in.dtype)));
     json_object_object_add(line, "map_dtype", cli_json_text(tally_dtype_name(m->map.dtype)));
     json_object_object_add(line, "n", json_object_new_uint64(m->map.n));
     json_object_object_add(line, "out_n", json_object_new_uint64(m->out.n));
-    json_object_object_add(line, "backend", cli_json_text(m->info.device.backend));
-    json_object_object_add(line, "device", cli_json_text(m->info.device.name));
-    json_object_object_add(line, "device_index", json_object_new_int(m->info.device.index));
-    snprintf(text, sizeof(text), "%.9f", m->seconds);
-    json_object_object_add(line, "seconds", json_object_new_double_s(m->seconds, text));
-    snprintf(text, sizeof(text), "%.0f", bytes_per_second(m));
-    json_object_object_add(line, "bytes_per_second", json_object_new_double_s(bytes_per_second(m), text));
+    cli_json_device(line, &m->info.device);
+    cli_json_speed(line, m->seconds, bytes_of(m));
     json_object_object_add(line, "file", cli_json_text(m->file));
     json_object_object_add(line, "index", cli_json_text(m->options->index));
     json_object_object_add(line, "output", cli_json_text(m->options->output));
@@ -189,10 +182,9 @@ static void print_json(const mover *m) {
 }
 
 static void print_text(const mover *m) {
-    const tally_device_info *d = &m->info.device;
-    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items, on %s:%d (%s), %.6f s, %.2f GB/s\n", m->options->output, m->name,
-           m->map.n, tally_dtype_name(m->in.dtype), m->file, m->out.n, d->backend, d->index, d->name, m->seconds,
-           1e-9 * bytes_per_second(m));
+    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items,", m->options->output, m->name, m->map.n,
+           tally_dtype_name(m->in.dtype), m->file, m->out.n);
+    cli_print_speed(&m->info.device, m->seconds, bytes_of(m));
 }
 
 static cli_exit run(const cli_options *options, bool scatter, int count, char **operands) {

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 #define SUFFIX ".tally-XXXXXX"
 
@@ -20,34 +20,12 @@ static bool failed(const npy_writer *w, int error) {
     return false;
 }
 
-/* ---- signals ---------------------------------------------------------------------------------------------------------- */
-
 /* The file that is under way; NULL: none. */
 static const char *volatile under_way;
-
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
 
 void npy_write_emergency(void) {
     if (under_way) unlink(under_way);
     under_way = NULL;
-}
-
-static void on_signal(int number) {
-    npy_write_emergency();
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-        if (endings[i] == number) sigaction(number, &before[i], NULL);
-    raise(number);
-}
-
-static void catch_signals(void) {
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        const struct sigaction ours = {.sa_handler = on_signal};
-        struct sigaction now;
-        if (sigaction(endings[i], NULL, &now) || now.sa_handler == SIG_IGN || now.sa_handler == on_signal) continue;
-        before[i] = now;
-        sigaction(endings[i], &ours, NULL);
-    }
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------------------ */
@@ -73,7 +51,7 @@ static bool open_temporary(npy_writer *w, mode_t mode) {
     w->fd = mkostemp(w->temporary, O_CLOEXEC);
     if (w->fd < 0) return failed(w, errno);
     under_way = w->temporary;
-    catch_signals();
+    progress_at_signals(npy_write_emergency);
     if (fchmod(w->fd, mode) || lseek(w->fd, (off_t)w->data_offset, SEEK_SET) < 0) return failed(w, errno);
     return true;
 }

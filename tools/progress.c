@@ -35,11 +35,16 @@ void progress_erase(void) {
 /* Signals that end the program, and what they did before: a driver's compiler (LLVM in POCL) may have its own handlers. */
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
+static void (*volatile cleaner)(void);
 
 static void on_signal(int number) {
     progress_erase();
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-        if (endings[i] == number) sigaction(number, &before[i], NULL);
+    if (cleaner) cleaner();
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (endings[i] != number) continue;
+        sigaction(number, &before[i], NULL);
+        before[i] = (struct sigaction){.sa_handler = SIG_DFL}; /* what was before may come back to us */
+    }
     raise(number);
 }
 
@@ -51,6 +56,11 @@ static void catch_signals(void) {
         before[i] = now;
         sigaction(endings[i], &ours, NULL);
     }
+}
+
+void progress_at_signals(void (*clean)(void)) {
+    cleaner = clean;
+    catch_signals();
 }
 
 void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_total) {

@@ -16,5 +16,7 @@ void progress_update(uint64_t done);
 void progress_end(void);
 /* Erases the line; safe in a signal handler. */
 void progress_erase(void);
+/* Signals that end the program (those that are not ignored) call `clean` before, which must be safe there; as they erase the line. */
+void progress_at_signals(void (*clean)(void));
 
 #endif

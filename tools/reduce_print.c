@@ -6,10 +6,6 @@
 
 #include "reduce.h"
 
-static double bytes_per_second(const reduce_outcome *o) {
-    return o->seconds > 0 ? (double)o->bytes / o->seconds : 0;
-}
-
 static const char *name_of(const reduce_request *r, const reduce_want *want) {
     return r->custom ? "custom" : tally_op_name(r->ops[want->term]);
 }
@@ -57,7 +53,6 @@ static json_object *files_json(const reduce_request *r, char *const *files) {
 }
 
 static void print_json(const reduce_request *r, char *const *files, const reduce_outcome *o, const reduce_want *want) {
-    char text[32];
     json_object *line = json_object_new_object();
     json_object_object_add(line, "op", cli_json_text(name_of(r, want)));
     json_object_object_add(line, "dtype", cli_json_text(tally_dtype_name(o->in)));
@@ -70,14 +65,9 @@ static void print_json(const reduce_request *r, char *const *files, const reduce
         json_object_object_add(line, "value", any ? value_json(o, want->value_term) : NULL);
         json_object_object_add(line, "index", any ? value_json(o, want->term) : NULL);
     }
-    json_object_object_add(line, "backend", cli_json_text(r->info.device.backend));
-    json_object_object_add(line, "device", cli_json_text(r->info.device.name));
-    json_object_object_add(line, "device_index", json_object_new_int(r->info.device.index));
+    cli_json_device(line, &r->info.device);
     json_object_object_add(line, "variant", cli_json_text(o->variant));
-    snprintf(text, sizeof(text), "%.9f", o->seconds);
-    json_object_object_add(line, "seconds", json_object_new_double_s(o->seconds, text));
-    snprintf(text, sizeof(text), "%.0f", bytes_per_second(o));
-    json_object_object_add(line, "bytes_per_second", json_object_new_double_s(bytes_per_second(o), text));
+    cli_json_speed(line, o->seconds, (double)o->bytes);
     json_object_object_add(line, "file", files_json(r, files));
     cli_print_json(line);
 }
@@ -91,7 +81,6 @@ static void print_value(const reduce_outcome *o, uint32_t term) {
 }
 
 static void print_text(const reduce_request *r, char *const *files, const reduce_outcome *o, const reduce_want *want) {
-    const tally_device_info *d = &r->info.device;
     const bool none = is_index(want) && !has_index(o, want);
     if (none)
         printf("none");
@@ -105,8 +94,8 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
     }
     printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
     for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
-    printf(", by %s on %s:%d (%s), %.6f s, %.2f GB/s\n", o->variant, d->backend, d->index, d->name, o->seconds,
-           1e-9 * bytes_per_second(o));
+    printf(", by %s", o->variant);
+    cli_print_speed(&r->info.device, o->seconds, (double)o->bytes);
 }
 
 void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o) {

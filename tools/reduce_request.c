@@ -112,7 +112,7 @@ static cli_exit understand_names(const cli_options *o, reduce_request *r) {
     const cli_exit code = cli_read_types(o, &r->types);
     if (code != CLI_DONE) return code;
     if (o->variant && !variant_exists(o->variant))
-        return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names().text);
+        return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names(CLI_REDUCE).text);
     tally_variant_info info;
     for (size_t i = 0; o->variant && tally_variant_get(i, &info) == TALLY_OK; i++)
         if (strcmp(info.name, o->variant) == 0 && !info.canonical)

@@ -16,23 +16,16 @@ static cli_names op_names(void) {
     return names;
 }
 
-static cli_names variant_names(void) {
-    cli_names names = {"auto"};
-    tally_variant_info info;
-    for (size_t i = 0; tally_scan_variant_get(i, &info) == TALLY_OK; i++) cli_add_name(&names, info.name);
-    return names;
-}
-
 static cli_exit check_variant(const char *name) {
     tally_variant_info info;
     if (!name || strcmp(name, "auto") == 0) return CLI_DONE;
-    for (size_t i = 0; tally_scan_variant_get(i, &info) == TALLY_OK; i++) {
+    for (size_t i = 0; cli_variant_get(CLI_SCAN, i, &info); i++) {
         if (strcmp(info.name, name) != 0) continue;
         return info.canonical
                    ? CLI_DONE
                    : cli_usage("--variant %s: does not combine in the canonical order, which files are scanned in", name);
     }
-    return cli_usage("--variant %s: unknown variant of scans; there are %s", name, variant_names().text);
+    return cli_usage("--variant %s: unknown variant of scans; there are %s", name, cli_variant_names(CLI_SCAN).text);
 }
 
 static cli_exit check_params(const scan_request *r) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study.c: `tally study`: the ladder of variants, checked, timed and compared on one or more devices. */
+/* study.c: `tally study`: the ladder of variants, or another primitive's, checked, timed and compared on one or more devices. */
 #include "study.h"
 
 #include <errno.h>
@@ -30,18 +30,37 @@ static cli_exit read_limited(const char *name, const char *text, uint64_t least,
                      least, most);
 }
 
-static bool variant_exists(const char *name, size_t length) {
-    tally_variant_info v;
-    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++)
-        if (strlen(v.name) == length && strncmp(v.name, name, length) == 0) return true;
-    return length == strlen(STUDY_AUTO) && strncmp(name, STUDY_AUTO, length) == 0;
+static cli_exit read_primitive(const char *name, cli_primitive *out) {
+    cli_names names = {""};
+    *out = CLI_REDUCE;
+    for (int p = 0; p < CLI_PRIMITIVES; p++) {
+        cli_add_name(&names, cli_primitive_names[p]);
+        if (name && strcmp(name, cli_primitive_names[p]) == 0) *out = (cli_primitive)p, name = NULL;
+    }
+    return name ? cli_usage("--primitive %s: the study is of one of %s", name, names.text) : CLI_DONE;
 }
 
-static cli_exit check_variants(const char *list) {
-    for (const char *at = list; at;) {
+static cli_names row_names(const study_request *r) {
+    cli_names names = {""};
+    tally_variant_info v;
+    if (r->primitive <= CLI_SCAN) cli_add_name(&names, STUDY_AUTO);
+    for (size_t i = 0; study_row_get(r, i, &v); i++) cli_add_name(&names, v.name);
+    return names;
+}
+
+static bool row_exists(const study_request *r, const char *name, size_t length) {
+    tally_variant_info v;
+    for (size_t i = 0; study_row_get(r, i, &v); i++)
+        if (strlen(v.name) == length && strncmp(v.name, name, length) == 0) return true;
+    return r->primitive <= CLI_SCAN && length == strlen(STUDY_AUTO) && strncmp(name, STUDY_AUTO, length) == 0;
+}
+
+static cli_exit check_rows(const study_request *r) {
+    for (const char *at = r->variants; at;) {
         const size_t length = strcspn(at, ",");
-        if (!variant_exists(at, length))
-            return cli_usage("--variant %.*s: unknown variant; there are %s", (int)length, at, cli_variant_names().text);
+        if (!row_exists(r, at, length))
+            return cli_usage("--variant %.*s: unknown %s of %s; there are %s", (int)length, at, study_row_word(r),
+                             cli_primitive_names[r->primitive], row_names(r).text);
         at = at[length] ? at + length + 1 : NULL;
     }
     return CLI_DONE;
@@ -53,6 +72,20 @@ static cli_exit check_plot(const char *file) {
     return cli_usage("--plot %s: the plot is an SVG file, and its name ends in .svg", file);
 }
 
+/* What only some primitives have. */
+static cli_exit check_primitive(const cli_options *options, const study_request *r) {
+    const char *of = cli_primitive_names[r->primitive];
+    if (r->primitive != CLI_REDUCE && (options->group || options->factor))
+        return cli_usage("--%s %s: of reductions alone, not of %s", options->group ? "group" : "factor",
+                         options->group ? options->group : options->factor, of);
+    if (r->primitive > CLI_SCAN) return options->op ? cli_usage("--op %s: a %s has no operator", options->op, of) : CLI_DONE;
+    if (tally_op_inputs(r->op) > 1) return cli_usage("--op %s: the study is of operators of one input", options->op);
+    if (tally_result_dtype(r->op, r->dtype) == TALLY_DTYPE_DEFAULT)
+        return cli_usage("--op %s --dtype %s: %s does not take these items", tally_op_name(r->op), tally_dtype_name(r->dtype),
+                         tally_op_name(r->op));
+    return CLI_DONE;
+}
+
 static cli_exit understand(const cli_options *options, study_request *r) {
     uint64_t n = DEFAULT_N, group = 0, factor = 0, runs = DEFAULT_RUNS;
     *r = (study_request){.op = TALLY_SUM,
@@ -61,22 +94,21 @@ static cli_exit understand(const cli_options *options, study_request *r) {
                          .plot = options->plot,
                          .json = options->json,
                          .csv = options->csv};
+    cli_exit code = read_primitive(options->primitive, &r->primitive);
+    if (code != CLI_DONE) return code;
     if (options->op && tally_op_from_name(options->op, &r->op) != TALLY_OK)
         return cli_usage("--op %s: unknown operator; there are %s", options->op, cli_op_names().text);
     if (options->dtype && tally_dtype_from_name(options->dtype, &r->dtype) != TALLY_OK)
         return cli_usage("--dtype %s: unknown item type; there are %s", options->dtype, cli_dtype_names().text);
-    if (tally_op_inputs(r->op) > 1) return cli_usage("--op %s: the study is of operators of one input", options->op);
-    if (tally_result_dtype(r->op, r->dtype) == TALLY_DTYPE_DEFAULT)
-        return cli_usage("--op %s --dtype %s: %s does not take these items", tally_op_name(r->op), tally_dtype_name(r->dtype),
-                         tally_op_name(r->op));
+    code = check_primitive(options, r);
     if (options->json && options->csv) return cli_usage("study: --json and --csv exclude each other");
-    cli_exit code = read_limited("n", options->n, 1, MOST_N, &n);
+    if (code == CLI_DONE) code = read_limited("n", options->n, 1, MOST_N, &n);
     if (code == CLI_DONE) code = read_limited("group", options->group, LEAST_GROUP, MOST_GROUP, &group);
     if (code == CLI_DONE && (group & (group - 1)))
         code = cli_usage("--group %s: a power of two from %d to %d is needed", options->group, LEAST_GROUP, MOST_GROUP);
     if (code == CLI_DONE) code = read_limited("factor", options->factor, 1, MOST_FACTOR, &factor);
     if (code == CLI_DONE) code = read_limited("runs", options->runs, LEAST_RUNS, MOST_RUNS, &runs);
-    if (code == CLI_DONE) code = check_variants(options->variant);
+    if (code == CLI_DONE) code = check_rows(r);
     if (code == CLI_DONE) code = check_plot(options->plot);
     r->n = n;
     r->group = (uint32_t)group;
@@ -111,11 +143,13 @@ static void print(const study_request *r, const study_device *devices, size_t co
     for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
 }
 
-/* A file that cannot be written is found out before the work. */
+/* A file that cannot be written is found out before the work; what is interrupted then leaves none that is empty. */
 static bool can_write(const char *file) {
+    const bool is_new = file && access(file, F_OK) != 0;
     FILE *f = file ? fopen(file, "ab") : NULL;
     if (file && !f) return cli_report("%s: %s", file, strerror(errno)), false;
     if (f) fclose(f);
+    if (is_new) unlink(file);
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study.h: what the files of `tally study` share. The study runs the variants over the same items on one or more devices. A point is
- * one variant at one n; it is checked against the host before it is timed, and only checked points have figures.
+ * study.h: what the files of `tally study` share. The study runs its rows over the same items on one or more devices: the variants of reductions
+ * or of scans, or gathers or scatters by maps of several kinds. A point is one row at one n; it is checked against the host before it is timed,
+ * and only checked points have figures.
  */
 #ifndef TALLY_STUDY_H
 #define TALLY_STUDY_H
@@ -19,15 +20,13 @@
 #define STUDY_SWEEP_MOST ((uint64_t)1 << 26)
 #define STUDY_MAX_FACTOR 256
 
-/* Room for any result: two values of 8 bytes. */
-#define STUDY_RESULT_BYTES 16
-
 typedef struct study_request {
-    tally_op op;
+    cli_primitive primitive;
+    tally_op op; /* of reductions and scans */
     tally_dtype dtype;
     uint64_t n, sweep_n;          /* sweep_n: the largest of the sweep; 0: none is wanted */
     uint32_t group, factor, runs; /* group and factor 0: the variant's */
-    const char *variants;         /* the names asked for, "a,b"; NULL: all */
+    const char *variants;         /* the names of rows asked for, "a,b"; NULL: all */
     const char *plot;             /* a file, or NULL */
     bool json, csv;
 } study_request;
@@ -35,10 +34,10 @@ typedef struct study_request {
 typedef enum study_state { STUDY_SKIPPED, STUDY_FAILED, STUDY_CHECKED } study_state;
 
 typedef struct study_point {
-    tally_variant_info variant;
+    tally_variant_info variant; /* or what stands for one, of a map */
     uint64_t n;
-    uint32_t group, factor;
-    bool automatic; /* what `auto` picks */
+    uint32_t group, factor; /* 0: there is none */
+    bool automatic;         /* what `auto` picks */
     study_state state;
     char text[512]; /* why it was skipped, or how it failed */
     unsigned runs;
@@ -54,11 +53,11 @@ typedef struct study_list {
 typedef struct study_device {
     char label[40]; /* opencl:0 */
     tally_device_info info;
-    double read; /* bytes per second that the device reads from its memory */
+    double ceiling; /* bytes per second that the device reads from its memory, or copies there: study_ceiling_of */
     char automatic[64];
-    study_list ladder;  /* every variant at n */
+    study_list ladder;  /* every row at n */
     study_list small;   /* document 002: the global and the local tree in turn, by n */
-    study_list sizes;   /* sweep: by variant, then n */
+    study_list sizes;   /* sweep: by row, then n */
     study_list factors; /* sweep: by factor */
 } study_device;
 
@@ -66,12 +65,24 @@ typedef struct study_device {
 
 typedef struct study_input study_input;
 
+/* What all rows work on, with room for the largest n. */
+typedef struct study_memory {
+    const study_request *request;
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out, *map; /* map: of gathers and scatters */
+    unsigned char *got;           /* `out`, read back */
+    study_input *input;           /* of reductions and scans */
+} study_memory;
+
 /* Fills `buffer` with the items and computes what their first n give, for each n of the list. NULL: it has reported why. */
 study_input *study_input_create(const study_request *request, tally_queue *queue, tally_buffer *buffer, const uint64_t *sizes,
                                 size_t count);
 void study_input_destroy(study_input *input);
 /* Whether `result` is right for the first n items; `depth` is tally_plan_depth. If not, `text` says what was got and expected. */
 bool study_input_check(const study_input *input, uint64_t n, uint64_t depth, const void *result, char *text, size_t bytes);
+/* The same of the n values of an inclusive scan. */
+bool study_input_check_values(study_input *input, uint64_t n, uint64_t depth, const void *values, char *text, size_t bytes);
 
 /* ---- study_sums.c: of operators whose result depends on the order ---------------------------------------------------- */
 
@@ -86,9 +97,44 @@ unsigned study_sums_thinning(tally_op op, tally_dtype in, uint64_t n);
 /* The two parts of item i; of a real type the first counts. */
 void study_sums_item(tally_op op, tally_dtype in, unsigned thinning, uint64_t i, double parts[2]);
 void study_sums_take(tally_op op, tally_dtype in, const double parts[2], study_sums *sums);
-/* As study_input_check. */
+/* As study_input_check; `text` is written only if it is wrong. */
 bool study_sums_check(tally_op op, tally_dtype in, const study_sums *sums, uint64_t depth, const void *result, char *text,
                       size_t bytes);
+
+/* ---- study_moves.c: gathers and scatters, whose rows are known by their names ----------------------------------------- */
+
+bool study_moves_row(cli_primitive of, size_t index, tally_variant_info *out); /* false beyond the last */
+tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_index_plan **out);
+tally_status study_moves_fill(const study_memory *m, uint64_t n); /* n items into m->in */
+tally_status study_moves_map(const study_memory *m, const char *row, uint64_t n);
+tally_status study_moves_run(const study_memory *m, tally_index_plan *plan, uint64_t n);
+bool study_moves_check(const study_memory *m, const char *row, uint64_t n, char *text, size_t bytes);
+
+/* ---- study_job.c: a row made ready to run --------------------------------------------------------------------------- */
+
+/* Row `index` of what is studied; false beyond the last. */
+bool study_row_get(const study_request *request, size_t index, tally_variant_info *out);
+
+/* Takes all of m but its request, its context and its input, for n items; the caller closes it in any case. */
+tally_status study_memory_open(study_memory *m, uint64_t n);
+void study_memory_close(study_memory *m);
+
+typedef struct study_job {
+    const study_memory *on;
+    const char *row;
+    tally_plan *plan;        /* of a reduction or scan, */
+    tally_index_plan *moves; /* or of a gather or scatter */
+} study_job;
+
+/* The caller closes it in any case. */
+tally_status study_job_open(study_job *job, const study_memory *on, const tally_variant_info *row, uint32_t group,
+                            uint32_t factor, uint64_t max_n);
+void study_job_close(study_job *job);
+/* Whatever depends on n but the run itself: the map. */
+tally_status study_job_prepare(const study_job *job, uint64_t n);
+tally_status study_job_run(const study_job *job, uint64_t n);
+/* Whether what it gives is right: of another run, or as it is there. If not, `text` says why. */
+bool study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes);
 
 /* ---- study_measure.c ------------------------------------------------------------------------------------------------ */
 
@@ -100,7 +146,11 @@ void study_device_close(study_device *device);
 /* ---- study_figures.c: what follows from the points ------------------------------------------------------------------ */
 
 size_t study_item_bytes(const study_request *request);
-/* Bytes read per second; 0 for a point without figures. */
+/* The output of n items. */
+uint64_t study_out_bytes(const study_request *request, uint64_t n);
+/* The type of a map's entries: wide enough for the largest n. */
+tally_dtype study_map_dtype(const study_request *request);
+/* Bytes read and written per second; 0 for a point without figures. */
 double study_speed(const study_request *request, const study_point *point);
 /* Groups for each compute unit: of variants whose groups own a segment of factor x 2 items per item. */
 double study_groups_per_unit(const study_device *device, const study_point *point);
@@ -117,8 +167,16 @@ typedef struct study_text {
 } study_text;
 study_text study_small_finding(const study_device *device);
 study_text study_factor_finding(const study_request *request, const study_device *device);
-/* "sum of 12582912 f32 (48.0 MiB)" */
+/* "sum of 12582912 f32", "scan by sum of ...", "gather of 12582912 f32 by i32 maps"; n = 0: without a number. With the bytes: study_task. */
+study_text study_what(const study_request *request, uint64_t n);
 study_text study_task(const study_request *request);
+/* What speeds are compared with: "read", "reads", and where. */
+typedef struct study_ceiling {
+    const char *noun, *verb, *where;
+} study_ceiling;
+study_ceiling study_ceiling_of(const study_request *request);
+/* What a row is: "variant" or "map". */
+const char *study_row_word(const study_request *request);
 /* 37.53 ms */
 cli_value study_time_text(double seconds);
 /* 1.248 GB/s */

@@ -11,8 +11,22 @@ size_t study_item_bytes(const study_request *request) {
     return tally_dtype_bytes(request->dtype);
 }
 
+uint64_t study_out_bytes(const study_request *r, uint64_t n) {
+    if (r->primitive > CLI_SCAN) return n * study_item_bytes(r);
+    const uint64_t value = tally_result_count(r->op, r->dtype) * tally_dtype_bytes(tally_result_dtype(r->op, r->dtype));
+    return r->primitive == CLI_SCAN ? n * value : value;
+}
+
+tally_dtype study_map_dtype(const study_request *request) {
+    const uint64_t most = request->n > request->sweep_n ? request->n : request->sweep_n;
+    return most <= UINT64_C(1) << 31 ? TALLY_I32 : TALLY_I64;
+}
+
 double study_speed(const study_request *request, const study_point *point) {
-    return point->median > 0 ? (double)point->n * (double)study_item_bytes(request) / point->median : 0;
+    double bytes = (double)study_item_bytes(request); /* read */
+    if (request->primitive != CLI_REDUCE) bytes += (double)study_out_bytes(request, 1);
+    if (request->primitive > CLI_SCAN) bytes += (double)tally_dtype_bytes(study_map_dtype(request));
+    return point->median > 0 ? (double)point->n * bytes / point->median : 0;
 }
 
 double study_groups_per_unit(const study_device *device, const study_point *point) {
@@ -54,11 +68,36 @@ cli_value study_speed_text(double bytes_per_second) {
     return four_digits(bytes_per_second * 1e-9, "GB/s");
 }
 
-study_text study_task(const study_request *request) {
+study_text study_what(const study_request *r, uint64_t n) {
+    const char *primitive = cli_primitive_names[r->primitive], *op = tally_op_name(r->op), *dtype = tally_dtype_name(r->dtype);
+    char number[32] = "";
     study_text out;
-    snprintf(out.text, sizeof(out.text), "%s of %" PRIu64 " %s (%s)", tally_op_name(request->op), request->n,
-             tally_dtype_name(request->dtype), units_bytes(request->n * study_item_bytes(request)).text);
+    if (n) snprintf(number, sizeof(number), "%" PRIu64 " ", n);
+    if (r->primitive == CLI_REDUCE)
+        snprintf(out.text, sizeof(out.text), "%s of %s%s", op, number, dtype);
+    else if (r->primitive == CLI_SCAN)
+        snprintf(out.text, sizeof(out.text), "scan by %s of %s%s", op, number, dtype);
+    else
+        snprintf(out.text, sizeof(out.text), "%s of %s%s by %s maps", primitive, number, dtype,
+                 tally_dtype_name(study_map_dtype(r)));
     return out;
+}
+
+study_text study_task(const study_request *r) {
+    study_text out = study_what(r, r->n);
+    const size_t used = strlen(out.text);
+    snprintf(out.text + used, sizeof(out.text) - used, " (%s)", units_bytes(r->n * study_item_bytes(r)).text);
+    return out;
+}
+
+study_ceiling study_ceiling_of(const study_request *request) {
+    static const study_ceiling read = {"read", "reads", "from its memory"};
+    static const study_ceiling copy = {"copy", "copies", "within its memory, read and written"};
+    return request->primitive == CLI_REDUCE ? read : copy;
+}
+
+const char *study_row_word(const study_request *request) {
+    return request->primitive > CLI_SCAN ? "map" : "variant";
 }
 
 cli_value study_date(void) {

@@ -27,11 +27,8 @@ static const uint64_t small_sizes[] = {8 * 1024, 1 << 14, 1 << 16, 1 << 18, 1 <<
 typedef struct bench {
     const study_request *request;
     study_device *device;
-    tally_context *context;
-    tally_queue *queue;
-    tally_buffer *in, *out;
+    study_memory memory;
     tally_event **events; /* request->runs + 1 */
-    study_input *input;
     uint64_t steps;
 } bench;
 
@@ -63,7 +60,7 @@ static bool is_wanted(const bench *b, const char *name) {
 }
 
 static bool find_wanted(const bench *b, const char *name, tally_variant_info *out) {
-    for (size_t i = 0; tally_variant_get(i, out) == TALLY_OK; i++)
+    for (size_t i = 0; study_row_get(b->request, i, out); i++)
         if (strcmp(out->name, name) == 0) return is_wanted(b, name);
     return false;
 }
@@ -76,35 +73,26 @@ static bool failed(study_point *p) {
     return false;
 }
 
-static bool check(const bench *b, tally_plan *plan, study_point *p, bool run) {
-    unsigned char result[STUDY_RESULT_BYTES];
-    memset(result, 0xa5, sizeof(result));
-    const size_t bytes = tally_plan_result_bytes(plan);
-    tally_status status = run ? tally_buffer_write(b->queue, b->out, 0, result, bytes) : TALLY_OK;
-    if (!status && run) status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
-    if (!status) status = tally_buffer_read(b->queue, b->out, 0, result, bytes);
-    const tally_status waited = tally_queue_wait(b->queue);
-    if (status || waited) return failed(p);
-    if (study_input_check(b->input, p->n, tally_plan_depth(plan, p->n), result, p->text, sizeof(p->text)))
-        return *p->text = 0, true;
+static bool check(const study_job *job, study_point *p, bool run) {
+    if (study_job_check(job, p->n, run, p->text, sizeof(p->text))) return true;
     p->state = STUDY_FAILED;
     return false;
 }
 
 /* Times `runs` runs, each between two marks; the first `before` runs are not timed. */
-static bool time_runs(const bench *b, tally_plan *plan, study_point *p, unsigned before, unsigned runs, double *seconds) {
+static bool time_runs(const bench *b, const study_job *job, study_point *p, unsigned before, unsigned runs, double *seconds) {
     tally_status status = TALLY_OK;
-    for (unsigned i = 0; i < before && !status; i++) status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
-    if (!status) status = tally_event_record(b->events[0], b->queue);
+    for (unsigned i = 0; i < before && !status; i++) status = study_job_run(job, p->n);
+    if (!status) status = tally_event_record(b->events[0], b->memory.queue);
     for (unsigned i = 0; i < runs && !status; i++) {
-        status = tally_reduce(plan, b->queue, b->in, p->n, b->out);
-        if (!status) status = tally_event_record(b->events[i + 1], b->queue);
+        status = study_job_run(job, p->n);
+        if (!status) status = tally_event_record(b->events[i + 1], b->memory.queue);
     }
     for (unsigned i = 0; i < runs && !status; i++) {
         status = tally_event_seconds(b->events[i], b->events[i + 1], &seconds[i]);
         if (seconds[i] < 1e-9) seconds[i] = 1e-9; /* below the clock's step */
     }
-    const tally_status waited = tally_queue_wait(b->queue);
+    const tally_status waited = tally_queue_wait(b->memory.queue);
     return (status || waited) ? failed(p) : true;
 }
 
@@ -113,7 +101,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void run_point(bench *b, tally_plan *plan, study_point *p, double patience) {
+static void run_point(bench *b, const study_job *job, study_point *p, double patience) {
     double *seconds = calloc(b->request->runs, sizeof(*seconds));
     unsigned runs = b->request->runs;
     progress_update(b->steps++);
@@ -122,12 +110,13 @@ static void run_point(bench *b, tally_plan *plan, study_point *p, double patienc
         snprintf(p->text, sizeof(p->text), "out of memory");
         return;
     }
-    bool done = check(b, plan, p, true) && time_runs(b, plan, p, 0, 1, seconds);
+    bool done = study_job_prepare(job, p->n) == TALLY_OK || failed(p);
+    done = done && check(job, p, true) && time_runs(b, job, p, 0, 1, seconds);
     if (done) {
         const double trial = seconds[0];
         if (trial > SLOW_SECONDS && patience / trial < runs) runs = (unsigned)(patience / trial);
         if (runs < LEAST_RUNS) runs = LEAST_RUNS;
-        done = time_runs(b, plan, p, trial < SHORT_SECONDS ? 2 : 0, runs, seconds) && check(b, plan, p, false);
+        done = time_runs(b, job, p, trial < SHORT_SECONDS ? 2 : 0, runs, seconds) && check(job, p, false);
     }
     if (done) {
         qsort(seconds, runs, sizeof(*seconds), ascending);
@@ -140,36 +129,31 @@ static void run_point(bench *b, tally_plan *plan, study_point *p, double patienc
     free(seconds);
 }
 
-/* Runs a variant at each of the sizes. Without a plan, all these points have its reason. */
-static bool run_variant(bench *b, study_list *list, const tally_variant_info *variant, uint32_t group, uint32_t factor,
-                        const uint64_t *sizes, size_t count, double patience) {
-    const tally_reduce_desc desc = {.size = sizeof(desc),
-                                    .op = b->request->op,
-                                    .in = b->request->dtype,
-                                    .max_n = sizes[count - 1],
-                                    .variant = variant->name,
-                                    /* Kernels of one item per group have no other form. */
-                                    .group_items = variant->group_items > 1 ? group : 0,
-                                    .factor = variant->factor ? factor : 0};
-    tally_plan *plan = NULL;
-    const tally_status status = tally_plan_create(b->context, &desc, &plan);
+/* Runs a row at each of the sizes. Without a plan, all these points have its reason. */
+static bool run_row(bench *b, study_list *list, const tally_variant_info *row, uint32_t group, uint32_t factor,
+                    const uint64_t *sizes, size_t count, double patience) {
+    study_job job;
+    /* Kernels of one item per group have no other form. */
+    if (row->group_items <= 1) group = 0;
+    if (!row->factor) factor = 0;
+    const tally_status status = study_job_open(&job, &b->memory, row, group, factor, sizes[count - 1]);
     for (size_t i = 0; i < count; i++) {
         study_point *p = add_point(list);
         if (!p) break;
-        p->variant = *variant;
+        p->variant = *row;
         p->n = sizes[i];
-        p->group = desc.group_items ? desc.group_items : variant->group_items;
-        p->factor = desc.factor ? desc.factor : variant->factor;
-        p->automatic = strcmp(variant->name, b->device->automatic) == 0;
-        if (plan) {
-            run_point(b, plan, p, patience);
+        p->group = group ? group : row->group_items;
+        p->factor = factor ? factor : row->factor;
+        p->automatic = strcmp(row->name, b->device->automatic) == 0;
+        if (!status) {
+            run_point(b, &job, p, patience);
             continue;
         }
         failed(p);
         /* What this device cannot do, or has no memory for, is no defect. */
         if (status == TALLY_E_UNSUPPORTED || status == TALLY_E_MEMORY) p->state = STUDY_SKIPPED;
     }
-    tally_plan_destroy(plan);
+    study_job_close(&job);
     return list->count > 0;
 }
 
@@ -194,15 +178,14 @@ static void measure_small(bench *b) {
     find_wanted(b, STUDY_GLOBAL_TREE, &variants[0]);
     find_wanted(b, STUDY_LOCAL_TREE, &variants[1]);
     for (size_t i = 0; i < COUNT(small_sizes); i++)
-        for (int v = 0; v < 2; v++)
-            run_variant(b, &b->device->small, &variants[v], group, 0, &small_sizes[i], 1, SWEEP_SECONDS);
+        for (int v = 0; v < 2; v++) run_row(b, &b->device->small, &variants[v], group, 0, &small_sizes[i], 1, SWEEP_SECONDS);
 }
 
 static uint64_t count_steps(const bench *b) {
     uint64_t sizes[MAX_SIZES], steps = has_small(b) ? 2 * COUNT(small_sizes) : 0;
     const size_t swept = sweep_sizes(b->request, sizes);
     tally_variant_info v;
-    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) steps += is_wanted(b, v.name) ? 1 + swept : 0;
+    for (size_t i = 0; study_row_get(b->request, i, &v); i++) steps += is_wanted(b, v.name) ? 1 + swept : 0;
     return steps;
 }
 
@@ -213,14 +196,14 @@ static void measure_all(bench *b) {
     uint64_t sizes[MAX_SIZES];
     const size_t swept = sweep_sizes(r, sizes);
     progress_begin(d->label, PROGRESS_STEPS, count_steps(b));
-    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++)
-        if (is_wanted(b, v.name)) run_variant(b, &d->ladder, &v, r->group, r->factor, &r->n, 1, LADDER_SECONDS);
+    for (size_t i = 0; study_row_get(r, i, &v); i++)
+        if (is_wanted(b, v.name)) run_row(b, &d->ladder, &v, r->group, r->factor, &r->n, 1, LADDER_SECONDS);
     if (has_small(b)) measure_small(b);
-    for (size_t i = 0; swept && tally_variant_get(i, &v) == TALLY_OK; i++)
-        if (is_wanted(b, v.name)) run_variant(b, &d->sizes, &v, r->group, r->factor, sizes, swept, SWEEP_SECONDS);
+    for (size_t i = 0; swept && study_row_get(r, i, &v); i++)
+        if (is_wanted(b, v.name)) run_row(b, &d->sizes, &v, r->group, r->factor, sizes, swept, SWEEP_SECONDS);
     if (swept && find_wanted(b, STUDY_FACTORED, &v))
         for (uint32_t factor = 1; factor <= STUDY_MAX_FACTOR; factor *= 2)
-            run_variant(b, &d->factors, &v, r->group, factor, &r->n, 1, SWEEP_SECONDS);
+            run_row(b, &d->factors, &v, r->group, factor, &r->n, 1, SWEEP_SECONDS);
     progress_end();
 }
 
@@ -249,56 +232,68 @@ static cli_exit give_up(const bench *b) {
 
 /* Said before anything is taken: some drivers take memory only when it is used, and then end the program. */
 static bool has_room(const bench *b, uint64_t n) {
+    const study_request *r = b->request;
     const tally_device_info *d = &b->device->info;
-    const size_t bytes = study_item_bytes(b->request);
+    const uint64_t in = study_item_bytes(r), out = r->primitive == CLI_REDUCE ? 0 : study_out_bytes(r, 1);
+    const uint64_t map = r->primitive > CLI_SCAN ? tally_dtype_bytes(study_map_dtype(r)) : 0;
     const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
-    if (n <= most / bytes) return true;
-    cli_report("study on %s: %llu items of %s are too many for %s: a buffer there holds at most %s, of %s of memory",
-               b->device->label, (unsigned long long)n, tally_dtype_name(b->request->dtype), d->name, units_bytes(most).text,
-               units_bytes(d->memory_bytes).text);
+    const uint64_t widest = in > out ? (in > map ? in : map) : out > map ? out : map;
+    /* The output is read back; of a scan, what was right is kept beside it. */
+    const uint64_t all = in + out + map + (d->host_memory ? (r->primitive == CLI_SCAN ? 2 * out : out) : 0);
+    if (n <= most / widest && n <= d->memory_bytes / all) return true;
+    cli_report(
+        "study on %s: %llu items of %s are too many for %s: each takes %llu bytes in all; a buffer there holds at most %s, "
+        "of %s of memory",
+        b->device->label, (unsigned long long)n, tally_dtype_name(r->dtype), d->name, (unsigned long long)all,
+        units_bytes(most).text, units_bytes(d->memory_bytes).text);
     return false;
+}
+
+/* What `auto` picks; of gathers and scatters there is no choice. */
+static tally_status find_automatic(bench *b) {
+    study_job job;
+    const tally_variant_info any = {.name = STUDY_AUTO};
+    if (b->request->primitive > CLI_SCAN) return TALLY_OK;
+    const tally_status status = study_job_open(&job, &b->memory, &any, 0, 0, 1);
+    if (!status) snprintf(b->device->automatic, sizeof(b->device->automatic), "%s", tally_plan_variant(job.plan));
+    study_job_close(&job);
+    return status;
 }
 
 static cli_exit open_bench(bench *b) {
     const study_request *r = b->request;
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = r->op, .in = r->dtype, .max_n = 1, .variant = STUDY_AUTO};
+    study_memory *m = &b->memory;
     tally_context_info info;
-    tally_plan *plan = NULL;
     uint64_t sizes[2 * MAX_SIZES];
     study_device *d = b->device;
-    if (tally_context_get_info(b->context, &info)) return give_up(b);
+    if (tally_context_get_info(m->context, &info)) return give_up(b);
     d->info = info.device;
     snprintf(d->label, sizeof(d->label), "%s:%d", d->info.backend, d->info.index);
-    if (tally_plan_create(b->context, &desc, &plan)) return give_up(b);
-    snprintf(d->automatic, sizeof(d->automatic), "%s", tally_plan_variant(plan));
-    tally_plan_destroy(plan);
+    if (find_automatic(b)) return give_up(b);
     const size_t count = all_sizes(b, sizes);
-    if (!has_room(b, sizes[count - 1])) return CLI_FAILED;
-    if (tally_measure_read(b->context, 0, &d->read)) return give_up(b);
-    tally_status status = tally_queue_create(b->context, &b->queue);
-    if (!status) status = tally_buffer_create(b->context, sizes[count - 1] * study_item_bytes(r), &b->in);
-    if (!status) status = tally_buffer_create(b->context, STUDY_RESULT_BYTES, &b->out);
+    const uint64_t most = sizes[count - 1];
+    if (!has_room(b, most)) return CLI_FAILED;
+    if ((r->primitive == CLI_REDUCE ? tally_measure_read : tally_measure_copy)(m->context, 0, &d->ceiling)) return give_up(b);
+    tally_status status = study_memory_open(m, most);
     b->events = calloc(r->runs + 1, sizeof(tally_event *));
     if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");
-    for (uint32_t i = 0; i <= r->runs && !status; i++) status = tally_event_create(b->context, &b->events[i]);
+    for (uint32_t i = 0; i <= r->runs && !status; i++) status = tally_event_create(m->context, &b->events[i]);
+    if (!status && r->primitive > CLI_SCAN) status = study_moves_fill(m, most);
     if (status) return give_up(b);
-    b->input = study_input_create(r, b->queue, b->in, sizes, count);
-    return b->input ? CLI_DONE : CLI_FAILED;
+    if (r->primitive > CLI_SCAN) return CLI_DONE;
+    m->input = study_input_create(r, m->queue, m->in, sizes, count);
+    return m->input ? CLI_DONE : CLI_FAILED;
 }
 
 cli_exit study_device_measure(const study_request *request, const char *selection, study_device *out) {
     const cli_options options = {.backend = selection};
-    bench b = {.request = request, .device = out};
-    cli_exit code = cli_open(&options, &b.context);
+    bench b = {.request = request, .device = out, .memory = {.request = request}};
+    cli_exit code = cli_open(&options, &b.memory.context);
     if (code == CLI_DONE) code = open_bench(&b);
     if (code == CLI_DONE) measure_all(&b);
     for (uint32_t i = 0; b.events && i <= request->runs; i++) tally_event_destroy(b.events[i]);
     free(b.events);
-    study_input_destroy(b.input);
-    tally_buffer_destroy(b.in);
-    tally_buffer_destroy(b.out);
-    tally_queue_destroy(b.queue);
-    tally_context_destroy(b.context);
+    study_memory_close(&b.memory);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* study_plot.c: the study as charts: bandwidth by variant; with a sweep, by n and by factor, for each device. */
+/* study_plot.c: the study as charts: bandwidth by row; with a sweep, by n and by factor, for each device. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,9 +17,10 @@ static double giga(double bytes_per_second) {
     return 1e-9 * bytes_per_second;
 }
 
-static plot_limit read_limit(const study_device *d) {
-    plot_limit limit = {.value = giga(d->read)};
-    snprintf(limit.label, sizeof(limit.label), "%s reads %.39s", d->label, study_speed_text(d->read).text);
+static plot_limit limit_of(const study_request *r, const study_device *d) {
+    plot_limit limit = {.value = giga(d->ceiling)};
+    snprintf(limit.label, sizeof(limit.label), "%s %s %.39s", d->label, study_ceiling_of(r).verb,
+             study_speed_text(d->ceiling).text);
     return limit;
 }
 
@@ -40,11 +42,11 @@ typedef struct bar_data {
     char texts[MOST_ROWS * MOST_SERIES][64];
 } bar_data;
 
-/* Every variant that has a figure on some device. */
+/* Every row that has a figure on some device. */
 static size_t fill_rows(bar_data *b, const study_request *r, const study_device *devices, size_t count) {
     tally_variant_info v;
     size_t rows = 0;
-    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK && rows < MOST_ROWS; i++) {
+    for (size_t i = 0; study_row_get(r, i, &v) && rows < MOST_ROWS; i++) {
         bool any = false;
         for (size_t d = 0; d < count; d++) {
             const study_point *p = find_point(&devices[d].ladder, v.name);
@@ -54,7 +56,7 @@ static size_t fill_rows(bar_data *b, const study_request *r, const study_device 
             any = true;
             b->marked[rows] |= p->automatic;
             snprintf(b->texts[at], sizeof(b->texts[at]), "%.39s  (%.1f%%)", study_speed_text(study_speed(r, p)).text,
-                     100 * study_speed(r, p) / devices[d].read);
+                     100 * study_speed(r, p) / devices[d].ceiling);
         }
         if (any) b->rows[rows++] = v.name;
     }
@@ -71,13 +73,14 @@ static void draw_variants(plot *p, const study_request *r, const study_device *d
     for (size_t d = 0; d < count; d++) {
         snprintf(b->series_text[d], sizeof(b->series_text[d]), "%s %s", devices[d].label, devices[d].info.name);
         b->series[d] = b->series_text[d];
-        b->limits[d] = read_limit(&devices[d]);
+        b->limits[d] = limit_of(r, &devices[d]);
     }
-    snprintf(title, sizeof(title), "The ladder of reductions: %s of %" PRIu64 " %s", tally_op_name(r->op), r->n,
-             tally_dtype_name(r->dtype));
+    snprintf(title, sizeof(title), "%s%.200s", r->primitive == CLI_REDUCE ? "The ladder of reductions: " : "",
+             study_what(r, r->n).text);
+    title[0] = (char)toupper((unsigned char)title[0]);
     snprintf(subtitle, sizeof(subtitle),
-             "%s, %s. Medians by the device's clock, results checked; in brackets: %% of what the device reads.",
-             count == 1 ? b->series[0] : "Devices side by side", study_date().text);
+             "%s, %s. Medians by the device's clock, results checked; in brackets: %% of what the device %s.",
+             count == 1 ? b->series[0] : "Devices side by side", study_date().text, study_ceiling_of(r).verb);
     plot_draw_bars(p, &(plot_bars){.title = title,
                                    .subtitle = subtitle,
                                    .unit = "bandwidth, GB/s",
@@ -102,10 +105,8 @@ static size_t points_of_first(const study_list *list) {
 }
 
 static void write_headings(const study_request *r, const study_device *d, uint64_t n, char *subtitle, size_t bytes) {
-    char items[48] = "";
-    if (n) snprintf(items, sizeof(items), "%" PRIu64 " ", n);
-    snprintf(subtitle, bytes, "%s %s, %s of %s%s, %s. Medians by the device's clock, results checked.", d->label, d->info.name,
-             tally_op_name(r->op), items, tally_dtype_name(r->dtype), study_date().text);
+    snprintf(subtitle, bytes, "%s %s, %.200s, %s. Medians by the device's clock, results checked.", d->label, d->info.name,
+             study_what(r, n).text, study_date().text);
 }
 
 static void draw_sizes(plot *p, const study_request *r, const study_device *d) {
@@ -144,7 +145,7 @@ static void draw_sizes(plot *p, const study_request *r, const study_device *d) {
                                          .series = series,
                                          .label_count = per,
                                          .labels = labels,
-                                         .limit = read_limit(d)});
+                                         .limit = limit_of(r, d)});
     }
     free(x);
     free(y);
@@ -185,7 +186,7 @@ static void draw_factors(plot *p, const study_request *r, const study_device *d)
                                      .label_count = count,
                                      .labels = labels,
                                      /* Far above, it would flatten the line. */
-                                     .limit = 4 * best > giga(d->read) ? read_limit(d) : (plot_limit){0}});
+                                     .limit = 4 * best > giga(d->ceiling) ? limit_of(r, d) : (plot_limit){0}});
 }
 
 bool study_plot(const study_request *request, const study_device *devices, size_t count) {
@@ -195,7 +196,7 @@ bool study_plot(const study_request *request, const study_device *devices, size_
     draw_variants(&p, request, devices, count);
     for (size_t i = 0; i < count; i++) draw_sizes(&p, request, &devices[i]);
     for (size_t i = 0; i < count; i++) draw_factors(&p, request, &devices[i]);
-    snprintf(title, sizeof(title), "tally study: %s of %s", tally_op_name(request->op), tally_dtype_name(request->dtype));
+    snprintf(title, sizeof(title), "tally study: %.100s", study_what(request, 0).text);
     if (plot_end(&p, request->plot, title)) return true;
     return cli_report("%s: %s", request->plot, strerror(errno)), false;
 }

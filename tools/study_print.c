@@ -51,35 +51,44 @@ static void print_others(const study_list *list) {
     }
 }
 
+static const char *bytes_counted(const study_request *r) {
+    return r->primitive == CLI_SCAN ? "an item read and a value written"
+                                    : "an entry of the map and an item read, an item written";
+}
+
 static void print_heading(const study_request *r, const study_device *d) {
     printf("%s %s: %s, %s\n", d->label, d->info.name, study_task(r).text, study_date().text);
-    printf("reads %s from its memory; times by the device's clock: median (least..most) of %" PRIu32 " runs\n\n",
-           study_speed_text(d->read).text, r->runs);
+    printf("%s %s %s; times by the device's clock: median (least..most) of %" PRIu32 " runs\n\n", study_ceiling_of(r).verb,
+           study_speed_text(d->ceiling).text, study_ceiling_of(r).where, r->runs);
 }
 
 static void print_ladder(const study_request *r, const study_device *d) {
     const study_list *ladder = &d->ladder;
     const int width = label_width(ladder);
+    const bool steps = r->primitive == CLI_REDUCE;
     unsigned fewer = 0, above = 0;
     bool marked = false;
     print_heading(r, d);
-    printf("  %-*s %10s %18s  %12s %8s %10s %8s %7s  %s\n", width, "variant", "time", "least..most", "bandwidth", "step",
-           "cumulative", "to tree", "of read", "checked");
+    printf("  %-*s %10s %18s  %12s", width, study_row_word(r), "time", "least..most", "bandwidth");
+    if (steps) printf(" %8s %10s %8s", "step", "cumulative", "to tree");
+    printf(" of %-4s  %s\n", study_ceiling_of(r).noun, "checked");
     for (size_t i = 0; i < ladder->count; i++) {
         const study_point *p = &ladder->points[i];
         const study_speedup s = study_speedup_of(ladder, i);
         if (p->state != STUDY_CHECKED) continue;
-        const double share = study_speed(r, p) / d->read;
-        printf("%c %-*s %10s %18s  %12s %8s %10s %8s %6.1f%%  %s\n", p->automatic ? '*' : ' ', width, p->variant.name,
-               study_time_text(p->median).text, spread_text(p).text, study_speed_text(study_speed(r, p)).text,
-               ratio_text(s.step).text, ratio_text(s.cumulative).text, ratio_text(s.to_tree).text, 100 * share, "yes");
+        const double share = study_speed(r, p) / d->ceiling;
+        printf("%c %-*s %10s %18s  %12s", p->automatic ? '*' : ' ', width, p->variant.name, study_time_text(p->median).text,
+               spread_text(p).text, study_speed_text(study_speed(r, p)).text);
+        if (steps) printf(" %8s %10s %8s", ratio_text(s.step).text, ratio_text(s.cumulative).text, ratio_text(s.to_tree).text);
+        printf(" %6.1f%%  %s\n", 100 * share, "yes");
         marked |= p->automatic;
         fewer += p->runs < r->runs;
         above += share > 1.02;
     }
     print_others(ladder);
-    if (marked) printf("  * is what auto picks. ");
-    printf("%sstep: speedup over the row above; to tree: over %s\n", marked ? "" : "  ", STUDY_FIRST_TREE);
+    if (marked) printf("  * is what auto picks%s", steps ? ". " : "\n");
+    if (steps) printf("%sstep: speedup over the row above; to tree: over %s\n", marked ? "" : "  ", STUDY_FIRST_TREE);
+    if (!steps) printf("  bandwidth: %s\n", bytes_counted(r));
     if (fewer) printf("  %u slow rows have fewer runs, at least 3\n", fewer);
     if (above) printf("  above 100%%: the items, or some of them, came from a cache\n");
 }
@@ -109,7 +118,7 @@ static void print_sizes(const study_request *r, const study_device *d) {
     while (per < sizes->count && strcmp(sizes->points[per].variant.name, sizes->points[0].variant.name) == 0) per++;
     for (size_t from = 0; from < per; from += COLUMNS) {
         const size_t to = from + COLUMNS < per ? from + COLUMNS : per;
-        printf("\n  GB/s by n\n  %-*s", width, "variant");
+        printf("\n  GB/s by n\n  %-*s", width, study_row_word(r));
         for (size_t c = from; c < to; c++) printf(" %10" PRIu64, sizes->points[c].n);
         puts("");
         for (size_t row = 0; row + per <= sizes->count; row += per) {
@@ -145,10 +154,10 @@ static void print_factors(const study_request *r, const study_device *d) {
 static void print_side_by_side(const study_request *r, const study_device *devices, size_t count) {
     tally_variant_info v;
     int width = 20;
-    printf("\nside by side: %s\n  %-*s", study_task(r).text, width, "variant");
+    printf("\nside by side: %s\n  %-*s", study_task(r).text, width, study_row_word(r));
     for (size_t d = 0; d < count; d++) printf("  %30s", devices[d].label);
     puts("");
-    for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) {
+    for (size_t i = 0; study_row_get(r, i, &v); i++) {
         char line[1024] = "";
         size_t used = 0;
         bool any = false;
@@ -159,7 +168,7 @@ static void print_side_by_side(const study_request *r, const study_device *devic
                 const study_point *point = &ladder->points[p];
                 if (point->state != STUDY_CHECKED || strcmp(point->variant.name, v.name)) continue;
                 snprintf(cell, sizeof(cell), "%.39s %.39s %5.1f%%%c", study_time_text(point->median).text,
-                         study_speed_text(study_speed(r, point)).text, 100 * study_speed(r, point) / devices[d].read,
+                         study_speed_text(study_speed(r, point)).text, 100 * study_speed(r, point) / devices[d].ceiling,
                          point->automatic ? '*' : ' ');
                 any = true;
             }
@@ -167,7 +176,8 @@ static void print_side_by_side(const study_request *r, const study_device *devic
         }
         if (any) printf("  %-*s%s\n", width, v.name, line);
     }
-    puts("  percent: of what the device reads; * is what auto picks there");
+    printf("  percent: of what the device %s%s\n", study_ceiling_of(r).verb,
+           r->primitive > CLI_SCAN ? "" : "; * is what auto picks there");
 }
 
 void study_print(const study_request *request, const study_device *devices, size_t count) {

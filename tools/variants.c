@@ -5,27 +5,22 @@
 
 #include "cli.h"
 
-typedef enum primitive { PRIMITIVE_REDUCE, PRIMITIVE_SCAN, PRIMITIVES } primitive;
-static const char *const primitive_names[] = {"reduce", "scan"};
+#define WITH_VARIANTS (CLI_SCAN + 1)
 
 typedef struct device_view {
     tally_context *context; /* NULL: no device */
     char device[40];
-    char automatic[PRIMITIVES][64];
+    char automatic[WITH_VARIANTS][64];
     char reason[1024]; /* why there is no device */
 } device_view;
 
-static bool get_variant(primitive of, size_t index, tally_variant_info *out) {
-    return (of == PRIMITIVE_SCAN ? tally_scan_variant_get(index, out) : tally_variant_get(index, out)) == TALLY_OK;
-}
-
-static tally_status make_plan(tally_context *context, primitive of, const char *variant, tally_plan **plan) {
+static tally_status make_plan(tally_context *context, cli_primitive of, const char *variant, tally_plan **plan) {
     const tally_reduce_desc reduce = {.size = sizeof(reduce), .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1, .variant = variant};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1, .variant = variant};
-    return of == PRIMITIVE_SCAN ? tally_scan_plan_create(context, &scan, plan) : tally_plan_create(context, &reduce, plan);
+    return of == CLI_SCAN ? tally_scan_plan_create(context, &scan, plan) : tally_plan_create(context, &reduce, plan);
 }
 
-static bool try_variant(tally_context *context, primitive of, const char *variant, char *used, size_t used_bytes) {
+static bool try_variant(tally_context *context, cli_primitive of, const char *variant, char *used, size_t used_bytes) {
     tally_plan *plan = NULL;
     if (make_plan(context, of, variant, &plan) != TALLY_OK) return false;
     if (used) snprintf(used, used_bytes, "%s", tally_plan_variant(plan));
@@ -45,17 +40,17 @@ static cli_exit view_device(const cli_options *options, device_view *out) {
     }
     if (tally_context_get_info(out->context, &info) == TALLY_OK)
         snprintf(out->device, sizeof(out->device), "%s:%d", info.device.backend, info.device.index);
-    for (primitive of = 0; of < PRIMITIVES; of++)
+    for (cli_primitive of = 0; of < WITH_VARIANTS; of++)
         try_variant(out->context, of, "auto", out->automatic[of], sizeof(out->automatic[of]));
     return CLI_DONE;
 }
 
-static void add_rows(const device_view *view, primitive of, json_object *rows) {
+static void add_rows(const device_view *view, cli_primitive of, json_object *rows) {
     tally_variant_info v;
-    for (size_t i = 0; get_variant(of, i, &v); i++) {
+    for (size_t i = 0; cli_variant_get(of, i, &v); i++) {
         json_object *o = json_object_new_object();
         const bool runs = view->context && try_variant(view->context, of, v.name, NULL, 0);
-        json_object_object_add(o, "primitive", cli_json_text(primitive_names[of]));
+        json_object_object_add(o, "primitive", cli_json_text(cli_primitive_names[of]));
         json_object_object_add(o, "name", cli_json_text(v.name));
         json_object_object_add(o, "stem", cli_json_text(v.stem));
         json_object_object_add(o, "step", cli_json_text(v.step));
@@ -73,11 +68,11 @@ static void add_rows(const device_view *view, primitive of, json_object *rows) {
 
 static void print_json(const device_view *view) {
     json_object *all = json_object_new_object(), *rows = json_object_new_array();
-    for (primitive of = 0; of < PRIMITIVES; of++) add_rows(view, of, rows);
+    for (cli_primitive of = 0; of < WITH_VARIANTS; of++) add_rows(view, of, rows);
     json_object_object_add(all, "variants", rows);
     json_object_object_add(all, "device", view->context ? cli_json_text(view->device) : NULL);
-    for (primitive of = 0; of < PRIMITIVES; of++)
-        json_object_object_add(all, of == PRIMITIVE_SCAN ? "auto_scan" : "auto",
+    for (cli_primitive of = 0; of < WITH_VARIANTS; of++)
+        json_object_object_add(all, of == CLI_SCAN ? "auto_scan" : "auto",
                                *view->automatic[of] ? cli_json_text(view->automatic[of]) : NULL);
     json_object_object_add(all, "reason", view->context ? NULL : cli_json_text(view->reason));
     cli_print_json(all);
@@ -85,10 +80,11 @@ static void print_json(const device_view *view) {
 
 #define ROW "%c %-19s %-19s %5s %6s  %-12s  %-9s  %s\n"
 
-static void print_rows(const device_view *view, primitive of) {
+static void print_rows(const device_view *view, cli_primitive of) {
     tally_variant_info v;
-    printf(ROW, ' ', primitive_names[of], "stem", "group", "factor", "finish", "canonical", view->context ? view->device : "");
-    for (size_t i = 0; get_variant(of, i, &v); i++) {
+    printf(ROW, ' ', cli_primitive_names[of], "stem", "group", "factor", "finish", "canonical",
+           view->context ? view->device : "");
+    for (size_t i = 0; cli_variant_get(of, i, &v); i++) {
         const bool runs = view->context && try_variant(view->context, of, v.name, NULL, 0);
         char group[16], factor[16] = "";
         snprintf(group, sizeof(group), "%u", v.group_items);
@@ -104,7 +100,7 @@ static void print_rows(const device_view *view, primitive of) {
 }
 
 static void print_table(const device_view *view) {
-    for (primitive of = 0; of < PRIMITIVES; of++) {
+    for (cli_primitive of = 0; of < WITH_VARIANTS; of++) {
         if (of) printf("\n");
         print_rows(view, of);
     }

@@ -349,6 +349,8 @@ TALLY_API tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue,
  * quarter of the memory if that is less), timed by the device's clock; the median of 15 runs. Blocks. The ceiling of every reduction.
  * Errors: E_MEMORY, E_BUILD, E_DEVICE. */
 TALLY_API tally_status tally_measure_read(tally_context *context, uint64_t bytes, double *bytes_per_second);
+/* What it copies within its memory, `bytes` from one place to another, each counted twice: read and written. The ceiling of every scan. */
+TALLY_API tally_status tally_measure_copy(tally_context *context, uint64_t bytes, double *bytes_per_second);
 
 /* The time between two marks on a queue, by the device's clock. */
 typedef struct tally_event tally_event;
