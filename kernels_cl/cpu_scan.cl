@@ -101,7 +101,7 @@ INLINE void scan_any_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN 
         if (first >= c->n) return;
         const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
         const SCAN left = l ? scan_join(has, before, cells[l - 1]) : before;
-        scan_cell(c, &cell, first, has || l, left, l < WIDTH - 1 ? scan_join(has, before, cells[l]) : end);
+        scan_cell(c, &cell, first, has || l, left, l < WIDTH - 1 ? scan_join(has, before, cells[l]) : end, 0);
     }
 }
 

@@ -11,7 +11,7 @@ KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u64 begin = GROUP_ID * TILE_ITEMS;
-    SCAN_TILE
+    SCAN_TILE()
     SCAN_ROWS
     if (item == WIDTH - 1) values[TILE_TOTAL(GROUP_ID)] = rows_part;
 }
@@ -59,11 +59,11 @@ KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SCAN_OPEN(c)
     const u64 tile = GROUP_ID, begin = tile * TILE_ITEMS;
     const u32 has = tile > 0 || CONTINUES(flow);
-    SCAN_TILE
+    SCAN_TILE()
     SCAN_ROWS
-    if (item == 0) {
-        shared.before[0] = values[TILE_PREFIX(has ? tile : tile + 1)]; /* where nothing is before, what was written at least */
-        shared.end[0] = values[TILE_PREFIX(tile + 1)];
+    if (item < WIDTH) { /* where nothing is before, what was written at least */
+        const SCAN before = values[TILE_PREFIX(has ? tile : tile + 1)], end = values[TILE_PREFIX(tile + 1)];
+        put_row(&shared, 0, t, has, before, end, rows_part);
     }
     BARRIER
     STORE_TILE

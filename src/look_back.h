@@ -156,8 +156,8 @@ INLINE SCAN prefix_by_hand(const CALL *c, const STATE *state, u64 block, u32 t) 
 }
 
 /*
- * By the first warp: what is before each of the group's tiles and what is before and with it, of which `own` is the totals (in items 0, 1, ...). Item t
- * looks at the block's tile t, and at the block t + 1 before; beyond the first one is what the call continues from. The test of the fallback holds
+ * By the first warp: what is before each of the group's tiles and what is before and with it, of which `own` is the totals (in items 0, 1, ...), and
+ * so for their rows, which `shared` has the scans of. Item t looks at the block's tile t, and at the block t + 1 before; beyond the first one is what the call continues from. The test of the fallback holds
  * every fifth group back for milliseconds.
  */
 INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
@@ -207,13 +207,14 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         before = prefix_by_hand(c, state, block, t);
         has = 1;
     }
-    const SCAN end = scan_join(has, before, part), left = shuffle_up(end, 1);
+    const SCAN end = scan_join(has, before, part);
     if (ends_block) publish(block_words, end, state->tag, PREFIX);
-    if (t >= q && t < q + TILES_EACH) {
-        shared->before[t - q] = t ? left : before;
-        shared->end[t - q] = end;
-        if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE /* in place the values come after the total */
+#pragma unroll
+    for (u32 j = 0; j < TILES_EACH; j++) {
+        const SCAN left = shuffle_from(end, q + j - 1);
+        put_row(shared, j, t, has || q + j, q + j ? left : before, shuffle_from(end, q + j), shared->rows[j * WIDTH + t + 1]);
     }
+    if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE /* in place the values come after the totals */
 }
 
 /* ---- items in shared memory --------------------------------------------------------------------------------------------- */
@@ -231,32 +232,20 @@ typedef struct ALIGN(16) {
     u64 arrived;
 } SHARED_TILES;
 
-INLINE void copy_at_once(LOCAL SHARED_TILES *to, GLOBAL const ITEM *from, u32 item) {
-    const u32 arrived = SHARED_ADDRESS(&to->arrived), bytes = SHARED_ITEMS * ITEM_BYTES;
-    u32 done;
-    if (item == 0) {
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(arrived) : "memory");
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrived), "r"(bytes) : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                         SHARED_ADDRESS(to->item)),
-                     "l"(from), "r"(bytes), "r"(arrived)
-                     : "memory");
-    }
-    BARRIER
-    do
-        asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}"
-                     : "=r"(done)
-                     : "r"(arrived)
-                     : "memory");
-    while (!done);
-}
-
-/* All at once where all are there, and aligned; else each item of the group its own cells. */
-INLINE void copy_tiles(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 item) {
+/* Begins to copy all at once, where all are there and aligned: 1; else each item of the group copies its own cells. */
+INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 item) {
     GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(begin, SHARED_ITEMS, c->n);
     if (begin + SHARED_ITEMS <= c->n && (size_t)from % 16 == 0) {
-        copy_at_once(to, from, item);
-        return;
+        const u32 arrived = SHARED_ADDRESS(&to->arrived), bytes = SHARED_ITEMS * ITEM_BYTES;
+        if (item == 0) {
+            asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(arrived) : "memory");
+            asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrived), "r"(bytes) : "memory");
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                             SHARED_ADDRESS(to->item)),
+                         "l"(from), "r"(bytes), "r"(arrived)
+                         : "memory");
+        }
+        return 1;
     }
 #pragma unroll 1
     for (u32 w = 0; w < ROWS_EACH; w++) {
@@ -265,6 +254,17 @@ INLINE void copy_tiles(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 ite
 #pragma unroll
         for (int j = 0; j < CELL; j++) to->item[LOWEST_PLACE(at, CELL, SHARED_ITEMS) + j] = raw.item[j];
     }
+    return 0;
+}
+
+INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
+    u32 done = !at_once;
+    BARRIER
+    while (!done)
+        asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}"
+                     : "=r"(done)
+                     : "r"(SHARED_ADDRESS(&to->arrived))
+                     : "memory");
 }
 
 INLINE WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
@@ -280,23 +280,22 @@ KERNEL LOOK_BACK_BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
     const u64 tile = GROUP_ID * TILES_EACH, begin = tile * TILE_ITEMS;
-    const SCAN carry = values[CARRY_FROM(flow)];
     const u32 has = tile > 0 || CONTINUES(flow);
+    SCAN_TILE(const SCAN carry = values[CARRY_FROM(flow)]; const u32 calls = *(volatile GLOBAL u32 *)words;)
     const STATE state = {words, words + 2 * LINE + (capacity + WIDTH - 1) / WIDTH * BLOCK_LINES, &carry, CONTINUES(flow),
-                         (*(volatile GLOBAL u32 *)words + 1) & 0x3fffffffU};
-    SCAN_TILE
+                         (calls + 1) & 0x3fffffffU};
     if (item == GROUP - WIDTH) count_group(&state, GROUP_ID, GROUP_COUNT);
     if (item < WIDTH) {
         SCAN own = carry;
 #pragma unroll
         for (int j = 0; j < TILES_EACH; j++) {
-            const SCAN rows_part = scan_across(shared.rows[j * WIDTH + t], t), total = shuffle_from(rows_part, WIDTH - 1);
-            shared.rows[j * WIDTH + t] = rows_part;
+            const SCAN rows_part = scan_across(shared.rows[j * WIDTH + t + 1], t), total = shuffle_from(rows_part, WIDTH - 1);
+            shared.rows[j * WIDTH + t + 1] = rows_part;
             if (t == j) own = total;
         }
         look_back(&c, &state, tile, own, t, &shared);
         const u64 last = TILES - 1 - tile;
-        if (t == 0 && last < TILES_EACH) values[CARRY_TO(flow)] = shared.end[last];
+        if (t == WIDTH - 1 && last < TILES_EACH) values[CARRY_TO(flow)] = shared.rows[(last + 1) * WIDTH];
     }
     BARRIER
     STORE_TILE

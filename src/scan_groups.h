@@ -41,8 +41,8 @@ INLINE SCAN scan_across(SCAN a, u32 t) {
 #endif
 
 typedef struct {
-    SCAN rows[TILES_EACH * WIDTH];            /* their scan, by tiles */
-    SCAN before[TILES_EACH], end[TILES_EACH]; /* of the tiles */
+    /* Behind the first: the rows' totals, then, tile by tile, what they come to, at last with what is before them. The first: what is before them all. */
+    SCAN rows[TILES_EACH * WIDTH + 1];
 #ifndef SHUFFLES
     SCAN exchange[GROUP];
 #endif
@@ -59,26 +59,35 @@ typedef struct {
     }                                                                                                                          \
     SCAN_ACROSS(a)
 
-/* The cells are scanned within their rows, of which each one's total goes to `rows`. */
+/* The cells are scanned within their rows, of which each one's total goes to `rows`. MEANWHILE: what is loaded while the items are. */
 #ifdef STAGED
 /* The items wait in shared memory, where each looks at its own cells only. What rows come to is computed again for the values: registers are dearer. */
-#define EACH_ROW _Pragma("unroll 2") for (int w = 0; w < ROWS_EACH; w++)
+#define EACH_ROW _Pragma("unroll 4") for (int w = 0; w < ROWS_EACH; w++)
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
-#define SCAN_TILE                                                                                                              \
+#define SCAN_TILE(MEANWHILE)                                                                                                   \
     const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
     SHARED SHARED_TILES staged;                                                                                                \
-    copy_tiles(&c, begin, &staged, item);                                                                                      \
+    const u32 at_once = begin_copy(&c, begin, &staged, item);                                                                  \
+    MEANWHILE                                                                                                                  \
+    end_copy(&staged, at_once);                                                                                                \
     EACH_ROW {                                                                                                                 \
         SCAN part;                                                                                                             \
         SCAN_CELLS(part, w)                                                                                                    \
-        if (t == WIDTH - 1) shared.rows[ROW(w)] = part;                                                                        \
+        if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part;                                                                    \
     }                                                                                                                          \
     BARRIER
-#define STORE_TILE                                                                                                             \
+#define STORE_ROWS(has, plain)                                                                                                 \
     EACH_ROW {                                                                                                                 \
         SCAN part;                                                                                                             \
         SCAN_CELLS(part, w)                                                                                                    \
-        scan_row(&c, RAW(w), part, shuffle_up(part, 1), CELL_OF(ROW(w)), ROW(w), t, has, &shared);                             \
+        scan_row(&c, RAW(w), part, shuffle_up(part, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                      \
+    }
+/* Most groups' items are all there, and others before them. */
+#define STORE_TILE                                                                                                             \
+    if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
+        STORE_ROWS(1, 1)                                                                                                       \
+    } else {                                                                                                                   \
+        STORE_ROWS(has, 0)                                                                                                     \
     }
 #else
 /* The items are in registers: all loads are under way before the first is used. */
@@ -94,12 +103,13 @@ typedef struct {
 #define LOAD_ROW(w) raw[w] = load_cell(&c, CELL_OF(ROW(w)) < n ? CELL_OF(ROW(w)) : begin);
 #define SCAN_ROW(w)                                                                                                            \
     SCAN_CELLS(part[w], w)                                                                                                     \
-    if (t == WIDTH - 1) shared.rows[ROW(w)] = part[w];
-#define SCAN_TILE                                                                                                              \
+    if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part[w];
+#define SCAN_TILE(MEANWHILE)                                                                                                   \
     const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
     WIDE_ITEMS raw[ROWS_EACH];                                                                                                 \
     SCAN part[ROWS_EACH];                                                                                                      \
     EACH_ROW(LOAD_ROW)                                                                                                         \
+    MEANWHILE                                                                                                                  \
     EACH_ROW(SCAN_ROW)                                                                                                         \
     BARRIER
 /* What item t - 1 of each row has, and then the values: no barrier between those. */
@@ -108,36 +118,33 @@ typedef struct {
     SCAN left[ROWS_EACH];                                                                                                      \
     EACH_ROW(LEFT_OF_ROW)                                                                                                      \
     _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                      \
-        scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, &shared);
+        scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
 #endif
 
-/* Then the rows' totals, by the first 32 items: into `rows_part`, and to `rows`, which without barriers the others must not read. */
+/* Then a tile's rows, by the first 32 items: `rows_part`. Without barriers the others must not read `rows`. */
 #ifdef SHUFFLES
 #define SCAN_ROWS                                                                                                              \
     SCAN rows_part = part[0];                                                                                                  \
-    if (item < WIDTH) shared.rows[t] = rows_part = scan_across(shared.rows[t], t);
+    if (item < WIDTH) rows_part = scan_across(shared.rows[t + 1], t);
 #else
 #define SCAN_ROWS                                                                                                              \
-    SCAN rows_part = shared.rows[t];                                                                                           \
-    SCAN_ACROSS(rows_part)                                                                                                     \
-    if (item < WIDTH) shared.rows[item] = rows_part;
+    SCAN rows_part = shared.rows[t + 1];                                                                                       \
+    SCAN_ACROSS(rows_part)
 #endif
 
-/* The values of a row's items. `has`: whether anything is before the group's tiles; before and end of each are in `shared`. */
-INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has,
+/* By item t of the first 32: row t of tile j with what is before the tile, if `has` says that there is anything; what is before and with the tile is
+ * `end`. */
+INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN before, SCAN end, SCAN rows_part) {
+    shared->rows[j * WIDTH + t + 1] = t < WIDTH - 1 ? scan_join(has, before, rows_part) : end;
+    if (j == 0 && t == 0) shared->rows[0] = before;
+}
+
+/* The values of a row's items. `has`: whether anything is before the group's tiles. `plain`: it is known that the cell is whole, and aligned. */
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
                      LOCAL const TILE_SHARED *shared) {
-    if (k >= c->n) return;
+    if (!plain && k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
-    const u32 tile = TILES_EACH == 1 ? 0 : row / WIDTH, first = row % WIDTH == 0, last = row % WIDTH == WIDTH - 1;
-    const SCAN tile_before = shared->before[tile];
-    const u32 has_tile = has || tile, has_row = has_tile || !first;
-    const SCAN row_before = first ? tile_before : scan_join(has_tile, tile_before, shared->rows[row - 1]);
-    SCAN end;
-    if (t < WIDTH - 1)
-        end = scan_join(has_row, row_before, part);
-    else if (!last)
-        end = scan_join(has_tile, tile_before, shared->rows[row]);
-    else
-        end = shared->end[tile];
-    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, row_before, left) : row_before, end);
+    const u32 has_row = has || row;
+    const SCAN before = shared->rows[row], end = t < WIDTH - 1 ? scan_join(has_row, before, part) : shared->rows[row + 1];
+    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end, plain);
 }

@@ -84,15 +84,6 @@ typedef union {
     else {                                                                                                                     \
         _Pragma("unroll") for (int v = 0; v < (int)(BYTES) / 16; v++) w.vector[v] = ((SPACE const VECTOR *)(from))[v];         \
     }
-#define WRITE_CELL(SPACE, to, w, BYTES, VECTOR)                                                                                \
-    if ((BYTES) == 4)                                                                                                          \
-        *(SPACE u32 *)(to) = w.word;                                                                                           \
-    else if ((BYTES) == 8)                                                                                                     \
-        *(SPACE u64 *)(to) = w.words;                                                                                          \
-    else {                                                                                                                     \
-        _Pragma("unroll") for (int v = 0; v < (int)(BYTES) / 16; v++)((SPACE VECTOR *)(to))[v] = w.vector[v];                  \
-    }
-
 /* A cell's items, in the order of the sequence. */
 typedef struct {
     ITEM item[CELL];
@@ -166,13 +157,27 @@ INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
     return cell;
 }
 
-INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
-    if (c->wide_out && k + CELL <= c->n) {
+/* As one: CUDA's compilers store a vector that they know the parts of part by part (2^28 f32, look_back, H200: STORE_FIGURES). */
+#ifdef __CUDA_ARCH__
+#define STORE_VECTOR(to, v) __stwb(to, v)
+#else
+#define STORE_VECTOR(to, v) (*(to) = (v))
+#endif
+
+INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 plain) {
+    if (plain || (c->wide_out && k + CELL <= c->n)) {
         WIDE_RESULTS w;
         GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
 #pragma unroll
         for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-        WRITE_CELL(GLOBAL, to, w, sizeof(w.result), uint4)
+        if (sizeof(w.result) == 4)
+            *(GLOBAL u32 *)to = w.word;
+        else if (sizeof(w.result) == 8)
+            *(GLOBAL u64 *)to = w.words;
+        else {
+#pragma unroll
+            for (int v = 0; v < (int)(sizeof(w.result) / 16); v++) STORE_VECTOR((GLOBAL uint4 *)to + v, w.vector[v]);
+        }
     } else {
 #pragma unroll
         for (int j = 0; j < CELL; j++)
@@ -234,7 +239,7 @@ INLINE RESULT scan_first(const CALL *c) {
 }
 
 /* The cell's values: `before` is that of all items before it, if `has` says that there are any; `end` that with all of its items. */
-INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end) {
+INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end, u32 plain) {
     WIDE_RESULTS r;
     SCAN own = before; /* the items of the cell so far */
 #pragma unroll
@@ -255,7 +260,7 @@ INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN
         r.result[j] = scan_result(c, all, c->base + k + j + 1);
 #endif
     }
-    store_cell(c, k, &r);
+    store_cell(c, k, &r, plain);
 }
 
 /* ---- what a scan keeps between groups, launches and calls ------------------------------------------------------------------- */
