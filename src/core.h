@@ -287,6 +287,8 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
                                 const char *chosen_by, const char *selection, tally_context **out);
 
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out);
+/* The first `bytes` become 0. Blocks. */
+tally_status tally_buffer_clear(tally_buffer *buffer, uint64_t bytes);
 tally_status tally_queue_open(tally_context *context, int wrap, void *native, tally_queue **out);
 
 /* ---- op.c ---------------------------------------------------------------------------------------------------------- */

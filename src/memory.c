@@ -60,6 +60,21 @@ tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void
     return TALLY_OK;
 }
 
+tally_status tally_buffer_clear(tally_buffer *buffer, uint64_t bytes) {
+    const tally_backend *backend = buffer->context->backend;
+    void *device = buffer->context->device, *queue = NULL, *zeros = calloc(1, bytes);
+    tally_status status = zeros ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "tally_buffer_clear: out of memory");
+    if (!status) status = backend->queue_open(device, 0, NULL, &queue);
+    if (!status) {
+        status = backend->copy_in(queue, buffer->mem, 0, zeros, bytes);
+        const tally_status waited = backend->queue_wait(queue);
+        if (!status) status = waited;
+        backend->queue_close(device, queue);
+    }
+    free(zeros);
+    return status;
+}
+
 tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out) {
     if (out) *out = NULL;
     tally_status status = tally_check_context(context, "tally_buffer_create");

@@ -82,19 +82,6 @@ static uint64_t workspace_items(const tally_plan *plan) {
     return (plan->spec.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->together;
 }
 
-/* The count of groups that are done, which the last of them clears again. */
-static tally_status clear_count(tally_plan *plan) {
-    static const uint32_t zero;
-    const tally_backend *backend = plan->context->backend;
-    void *queue = NULL;
-    tally_status status = backend->queue_open(plan->context->device, 0, NULL, &queue);
-    if (status) return status;
-    status = backend->copy_in(queue, plan->workspace->mem, 0, &zero, sizeof(zero));
-    const tally_status waited = backend->queue_wait(queue);
-    backend->queue_close(plan->context->device, queue);
-    return status ? status : waited;
-}
-
 static uint64_t log2_ceil(uint64_t n) {
     uint64_t k = 0;
     while (k < 64 && (UINT64_C(1) << k) < n) k++;
@@ -163,7 +150,8 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     const uint64_t slices_bytes = plan->slice ? ceil_div(plan->max_n, plan->slice) * spec.acc.bytes : 0;
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
     if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
-    if (!status && plan->together) status = clear_count(plan);
+    /* The count of groups that are done, which the last of them clears again. */
+    if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
     if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
     if (status)

@@ -142,23 +142,6 @@ static tally_status open_kernels(tally_plan *plan) {
     return status;
 }
 
-/* The words that tell what is published are 0 before the first call. */
-static tally_status clear_words(tally_plan *plan) {
-    const tally_backend *backend = plan->context->backend;
-    const uint64_t bytes = plan->scan.words->bytes;
-    void *queue = NULL, *zeros = calloc(1, bytes);
-    tally_status status = zeros ? TALLY_OK : tally_fail(TALLY_E_MEMORY, CALL ": out of memory");
-    if (!status) status = backend->queue_open(plan->context->device, 0, NULL, &queue);
-    if (!status) {
-        status = backend->copy_in(queue, plan->scan.words->mem, 0, zeros, bytes);
-        const tally_status waited = backend->queue_wait(queue);
-        if (!status) status = waited;
-        backend->queue_close(plan->context->device, queue);
-    }
-    free(zeros);
-    return status;
-}
-
 #define LINE 16 /* words: 128 bytes */
 
 /* The words of a look-back (src/look_back.h). */
@@ -177,7 +160,9 @@ static tally_status open_memory(tally_plan *plan) {
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes(&plan->spec), &scan->values);
     if (!status && scan->segments == TALLY_SEGMENTS_OFFSETS)
         status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->max_n, &scan->heads);
-    if (!status && scan->variant->one_launch) status = clear_words(plan);
+    /* Nothing is published before the first call; the carry that it does not use is read. */
+    if (!status && scan->variant->one_launch) status = tally_buffer_clear(scan->words, scan->words->bytes);
+    if (!status && scan->variant->one_launch) status = tally_buffer_clear(scan->values, scan->values->bytes);
     return status;
 }
 

@@ -70,9 +70,13 @@ static void check_workspace(const stub_launch *l) {
     const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
     const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, CAPACITY, 8);
     const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
-    stub_place(l->mem[VALUES], 0, 3 + 2 * capacity + 2 * blocks, is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, "accumulators");
-    const unsigned char *words = stub_place(l->mem[WORDS], 0, is_stem(l, "look_back") ? 1 + capacity + blocks : 1, 8, "words");
-    for (uint64_t b = 0; words && is_stem(l, "look_back") && b < 8 * (1 + capacity + blocks); b++)
+    const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
+    const bool looks = is_stem(l, "look_back");
+    /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in parts. */
+    const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
+    stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
+    const unsigned char *words = stub_place(l->mem[WORDS], 0, count, 8, "words");
+    for (uint64_t b = 0; words && looks && b < 8 * count; b++)
         if (words[b]) stub_misuse("the words are not 0 before the first launch"); /* nor after: the stub writes none */
 }
 

@@ -42,8 +42,6 @@
     X(cuModuleLoadDataEx, "cuModuleLoadDataEx")                                                                                \
     X(cuModuleUnload, "cuModuleUnload")                                                                                        \
     X(cuModuleGetFunction, "cuModuleGetFunction")                                                                              \
-    X(cuFuncGetAttribute, "cuFuncGetAttribute")                                                                                \
-    X(cuFuncSetAttribute, "cuFuncSetAttribute")                                                                                \
     X(cuLaunchKernel, "cuLaunchKernel")                                                                                        \
     X(cuEventCreate, "cuEventCreate")                                                                                          \
     X(cuEventDestroy, "cuEventDestroy_v2")                                                                                     \

@@ -124,17 +124,6 @@ void tally_cuda_program_close(void *device, void *opaque) {
  * A CUfunction lives as long as its module. Asking for it loads its code (modules load lazily since CUDA 11.7), so that a launch has nothing
  * left to load: it may be under capture.
  */
-/* Where groups have much shared memory, as many of them as it is enough for: left alone, the driver gives L1 more of it. 2^28 f32, look_back, H200,
- * November 2026: SHARED_FIGURES. A driver that will not is as good. */
-#define MUCH_SHARED 8192
-
-static void prefer_shared(CUfunction function) {
-    int bytes = 0;
-    if (!tally_cuda.cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) && bytes >= MUCH_SHARED)
-        tally_cuda.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                      CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
-}
-
 tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *entry, void **out) {
     const tally_cuda_program *from = program;
     bool pushed;
@@ -142,7 +131,6 @@ tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *e
     if (status) return status;
     tally_cuda_kernel kernel = {.overlaps = from->overlaps};
     const CUresult error = tally_cuda.cuModuleGetFunction(&kernel.function, from->module, entry);
-    if (!error) prefer_shared(kernel.function);
     tally_cuda_leave(pushed);
     if (error) return tally_cuda_fail(error, "cuModuleGetFunction(%s)", entry);
     tally_cuda_kernel *copy = malloc(sizeof(*copy));
