@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of scans on CPUs, in two passes: each thread combines its own part, then scans it from what the parts before it hold. Compiled as
- * peer_openmp.c is. GCC makes vectors of the second pass too: 2^26 f32 in 69 to 72 ms where one item after another takes 80 to 92 (three runs
- * on a busy machine of two cores, November 2026).
+ * The peer of scans on CPUs, in two passes: each thread combines its own part, then scans it, one item after another, from what the parts before it
+ * hold. Compiled as peer_openmp.c is.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -31,10 +30,7 @@ typedef void scan_loop(const void *x, void *out, uint64_t n);
             totals[t] = r;                                                                                                     \
             _Pragma("omp barrier") r = identity;                                                                               \
             for (uint64_t before = 0; before < t; before++) r = combine(r, totals[before]);                                    \
-            _Pragma(TEXT(omp simd reduction(inscan, sign : r))) for (uint64_t i = begin; i < end; i++) {                       \
-                r = combine(r, x[i]);                                                                                          \
-                _Pragma(TEXT(omp scan inclusive(r))) out[i] = r;                                                               \
-            }                                                                                                                  \
+            for (uint64_t i = begin; i < end; i++) out[i] = r = combine(r, x[i]);                                              \
         }                                                                                                                      \
     }
 #define SCANS(type) SCAN(type, sum, +, ADD, 0) SCAN(type, min, min, LESS, x[0]) SCAN(type, max, max, MORE, x[0])
