@@ -11,7 +11,7 @@
 
 #include "folders.h"
 
-#define PATIENCE_SECONDS 300 /* `check` compiles everything, perhaps under a sanitizer */
+#define PATIENCE_SECONDS 600 /* `check` compiles everything, perhaps under a sanitizer */
 
 const char *program, *nile;
 char device[64];

@@ -180,7 +180,7 @@ static bool make_cells(check_subject *s) {
 
 static bool open_subject(check_subject *s, const char *selection) {
     const cli_options options = {.backend = selection};
-    tally_context_info info;
+    tally_context_info info = {0};
     if (cli_open(&options, &s->context) != CLI_DONE) return false;
     tally_status status = tally_context_get_info(s->context, &info);
     if (!status) status = tally_queue_create(s->context, &s->queue);
@@ -190,7 +190,8 @@ static bool open_subject(check_subject *s, const char *selection) {
     s->items = malloc(bytes);
     s->got = malloc(bytes);
     s->want = malloc(bytes);
-    if (!status && s->items && s->got && s->want && make_cells(s)) return s->device = info.device, true;
+    s->device = info.device;
+    if (!status && s->items && s->got && s->want && make_cells(s)) return true;
     cli_report("%s: %s", selection, status ? tally_last_error() : "out of memory");
     return false;
 }
