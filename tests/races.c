@@ -129,6 +129,17 @@ static const struct {
 
 #define MAX_ITEM_BYTES 4
 
+/* Reads what came out, and compares it. */
+static int is_wrong(tally_queue *queue, tally_buffer *from, void *out, const void *want, uint64_t bytes, uint64_t n,
+                    const char *name) {
+    if (fails(tally_buffer_read(queue, from, 0, out, bytes), name, "tally_buffer_read") ||
+        fails(tally_queue_wait(queue), name, "tally_queue_wait"))
+        return 1;
+    if (memcmp(out, want, bytes) == 0) return 0;
+    printf("FAILED: %s: n=%llu: a wrong result\n", name, (unsigned long long)n);
+    return 1;
+}
+
 typedef struct moved {
     uint32_t map[MAX_N];
     uint8_t in[MAX_N * MAX_ITEM_BYTES], stencil[MAX_N], out[MAX_N * MAX_ITEM_BYTES], want[MAX_N * MAX_ITEM_BYTES];
@@ -176,12 +187,7 @@ static int move(tally_context *context, tally_index_plan *plan, size_t k, uint64
                                    .items = n};
     bad = bad ||
           fails(moves[k].scatter ? tally_scatter(plan, queue, &args) : tally_gather(plan, queue, &args), name, "the call") ||
-          fails(tally_buffer_read(queue, out, 0, m.out, bytes), name, "tally_buffer_read") ||
-          fails(tally_queue_wait(queue), name, "tally_queue_wait");
-    if (!bad && memcmp(m.out, m.want, bytes) != 0) {
-        printf("FAILED: %s: n=%llu: a wrong result\n", name, (unsigned long long)n);
-        bad = 1;
-    }
+          is_wrong(queue, out, m.out, m.want, bytes, n, name);
     return bad;
 }
 
@@ -290,12 +296,7 @@ static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, 
     else
         bad = bad || fails(tally_buffer_create(context, bytes, &out), name, "tally_buffer_create");
     bad = bad || fails(scan_in_calls(plan, queue, k, n, in, segments, m.count, out), name, "the call") ||
-          fails(tally_buffer_read(queue, out, 0, m.out, bytes), name, "tally_buffer_read") ||
-          fails(tally_queue_wait(queue), name, "tally_queue_wait");
-    if (!bad && memcmp(m.out, m.want, bytes) != 0) {
-        printf("FAILED: %s: n=%llu: a wrong result\n", name, (unsigned long long)n);
-        bad = 1;
-    }
+          is_wrong(queue, out, m.out, m.want, bytes, n, name);
     return bad;
 }
 
