@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The look-back, the same in CUDA C and OpenCL C with NVIDIA's inline assembly: how a group learns what is before its tiles while other groups
- * still run, and the kernel. After src/scan_groups.h, the stem "scan", which says shuffle_from and vote_of, and the stem "look_back".
+ * still run, and the kernel. After src/scan_groups.h, the stem "scan", which says shuffle_from and vote_of, src/published.h and the
+ * stem "look_back".
  *
  * Each group publishes its tiles' totals as soon as it has them. The first warp of a group waits for the totals of the tiles before its own within the
  * block, and scans them: no chain of waits, for totals depend on no other group. The last group of a block so has the block's total, and publishes
@@ -12,79 +13,10 @@
  * the total of a tile by the warp itself. So a group needs no other group to run: there is no hang where groups are held back, however long. In
  * place, a group's values overwrite items only after its total is published, behind a fence: what was read before a look that finds no total was
  * items.
- *
- * A value is published in parts, words of 8 bytes: 4 of it, and 4 that say what it is and in which call. Each word is written and read at once, so that no
- * order among memory's words is needed, nor is anything cleared between calls. The tag counts the calls in memory, where captured launches find it too.
- *
- * Words that many groups look at or count by have 128 bytes each. 2^28 f32, H200, CUDA, November 2026: 748 us without, 700 with; and where all groups
- * counted by one word, whose atomics the device does one after another, about 10 ns each, 785 us.
  */
 #ifndef SPINS
 #define SPINS 2048 /* looks of about a microsecond */
 #endif
-#define TOTAL 1U  /* what is published */
-#define PREFIX 2U /* of a block: what is before and with it */
-
-#define PARTS ((u32)(sizeof(SCAN) + 3) / 4)
-typedef union {
-    SCAN value;
-    u32 part[PARTS];
-} IN_PARTS;
-
-typedef struct {
-    u64 word[PARTS];
-} SEEN;
-
-INLINE void publish(GLOBAL u64 *words, SCAN value, u32 tag, u32 state) {
-    IN_PARTS v;
-    v.value = value;
-#pragma unroll
-    for (u32 i = 0; i < PARTS; i++)
-        asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + i), "l"((u64)v.part[i] << 32 | tag << 2 | state) : "memory");
-}
-
-INLINE SEEN see(GLOBAL const u64 *words) {
-    SEEN s;
-#pragma unroll
-    for (u32 i = 0; i < PARTS; i++) asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(s.word[i]) : "l"(words + i) : "memory");
-    return s;
-}
-
-/* What is published there, and the value; 0: nothing of this call, or not all of it. */
-INLINE u32 look(SEEN s, u32 tag, SCAN *value) {
-    IN_PARTS v;
-    const u32 is = (u32)s.word[0];
-    u32 whole = is >> 2 == tag;
-#pragma unroll
-    for (u32 i = 0; i < PARTS; i++) {
-        whole = whole && (u32)s.word[i] == is;
-        v.part[i] = (u32)(s.word[i] >> 32);
-    }
-    if (!whole) return 0;
-    *value = v.value;
-    return is & 3;
-}
-
-/*
- * `words`, in lines of 128 bytes: the calls so far; how many blocks are done; for each block what is published of it, and how many of its groups are
- * done. Then what is published of the tiles.
- */
-#define LINE 16
-#define BLOCK_LINES ((PARTS + LINE - 1) / LINE * LINE + LINE)
-
-typedef struct {
-    GLOBAL u64 *words, *tiles;
-    const SCAN *carry;
-    u32 continues, tag;
-} STATE;
-
-INLINE GLOBAL u64 *words_of_block(const STATE *state, u64 block) {
-    return state->words + 2 * LINE + block * BLOCK_LINES;
-}
-
-INLINE GLOBAL u64 *words_of_tile(const STATE *state, u64 tile) {
-    return state->tiles + tile * PARTS;
-}
 
 INLINE u32 count_up(GLOBAL u64 *word, u32 last) {
     u32 before;
@@ -282,8 +214,7 @@ KERNEL LOOK_BACK_BOUNDS void tally_scan_items(SCAN_ARGS) {
     const u64 tile = GROUP_ID * TILES_EACH, begin = tile * TILE_ITEMS;
     const u32 has = tile > 0 || CONTINUES(flow);
     SCAN_TILE(const SCAN carry = values[CARRY_FROM(flow)]; const u32 calls = *(volatile GLOBAL u32 *)words;)
-    const STATE state = {words, words + 2 * LINE + (capacity + WIDTH - 1) / WIDTH * BLOCK_LINES, &carry, CONTINUES(flow),
-                         (calls + 1) & 0x3fffffffU};
+    const STATE state = state_of(words, capacity, &carry, CONTINUES(flow), calls);
     if (item == GROUP - WIDTH) count_group(&state, GROUP_ID, GROUP_COUNT);
     if (item < WIDTH) {
         SCAN own = carry;

@@ -21,10 +21,6 @@ typedef struct request {
 /* ---- launches ------------------------------------------------------------------------------------------------------- */
 
 #define CLEARED_BYTES 64 /* by an item of a GPU */
-/* Of a CPU's scan at a time, read and written. f32, 2^26 items, POCL 3.1, 2 cores, November 2026, ms: parts of 1 MiB 84, 4 MiB 71, 16 MiB 67 to 71, 64 MiB 64
- * to 66, all at once 65 to 70: what the caches save, POCL's threads lose by waking up for each launch. */
-#define CPU_PART_BYTES (UINT64_C(64) << 20)
-
 /* Turns offsets into flags. */
 static tally_status mark_heads(tally_plan *plan, void *queue, const request *r) {
     const tally_backend *backend = plan->context->backend;
@@ -41,58 +37,40 @@ static tally_status mark_heads(tally_plan *plan, void *queue, const request *r) 
     return backend->launch(queue, scan->set_kernel, (r->count + items - 1) / items, items, TALLY_ARRAY_LENGTH(set), set);
 }
 
-/* A part of what is scanned, from item `done` on. */
-static tally_status launch_part(tally_plan *plan, void *queue, const request *r, uint64_t done, uint64_t n) {
+static tally_status launch_all(tally_plan *plan, void *queue, const request *r) {
     const tally_backend *backend = plan->context->backend;
     tally_scan_state *scan = &plan->scan;
-    const bool by_offsets = scan->segments == TALLY_SEGMENTS_OFFSETS, continues = done || r->continues;
-    const uint64_t base = continues ? scan->done : 0, heads_offset = (by_offsets ? 0 : r->segments_offset) + done;
-    const uint64_t in_offset = r->in_offset + done, out_offset = r->out_offset + done;
-    const uint32_t flow = scan->turn | (continues ? 2u : 0u);
-    const tally_geometry geometry = tally_scan_geometry(plan, n);
+    const bool by_offsets = scan->segments == TALLY_SEGMENTS_OFFSETS;
+    tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
+    if (status) return status;
+    const uint64_t base = r->continues ? scan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
+    const uint32_t flow = scan->turn | (r->continues ? 2u : 0u);
+    const tally_geometry geometry = tally_scan_geometry(plan, r->n);
     /* Without segments nothing is read there. */
     void *heads = by_offsets ? scan->heads->mem : r->segments ? r->segments->mem : scan->words->mem;
     const tally_arg args[] = {MEM(r->in->mem),
-                              VALUE(in_offset),
+                              VALUE(r->in_offset),
                               {.value = plan->params, .bytes = plan->spec.param.bytes},
                               MEM(heads),
                               VALUE(heads_offset),
                               VALUE(base),
-                              VALUE(n),
+                              VALUE(r->n),
                               VALUE(geometry.run),
                               VALUE(scan->capacity),
                               MEM(scan->words->mem),
                               MEM(scan->values->mem),
                               VALUE(flow),
                               MEM(r->out->mem),
-                              VALUE(out_offset),
+                              VALUE(r->out_offset),
                               {.value = scan->initial, .bytes = tally_dtype_bytes(plan->spec.in)}};
     const uint32_t count = TALLY_ARRAY_LENGTH(args), items = plan->spec.group_items;
-    tally_status status = TALLY_OK;
     if (scan->totals_kernel) status = backend->launch(queue, scan->totals_kernel, geometry.groups, items, count, args);
     if (!status && scan->tiles_kernel) status = backend->launch(queue, scan->tiles_kernel, 1, items, count, args);
     if (!status) status = backend->launch(queue, scan->items_kernel, geometry.groups, items, count, args);
     if (status) return status;
     scan->turn ^= 1;
-    scan->done = base + n;
+    scan->done = base + r->n;
     return TALLY_OK;
-}
-
-/* On a CPU so many items at a time that the second look at them may find them in the caches: whole blocks, whose order is the same. A reverse scan's parts
- * would begin at the end. */
-static uint64_t part_items(const tally_plan *plan, uint64_t n) {
-    const uint64_t bytes = tally_dtype_bytes(plan->spec.in) + plan->spec.result.bytes;
-    const uint64_t blocks = CPU_PART_BYTES / (bytes * TALLY_SCAN_BLOCK);
-    if (plan->spec.group_items > 1 || plan->spec.scan_flags & TALLY_SCAN_IS_REVERSE) return n;
-    return (blocks ? blocks : 1) * TALLY_SCAN_BLOCK;
-}
-
-static tally_status launch_all(tally_plan *plan, void *queue, const request *r) {
-    const uint64_t part = part_items(plan, r->n);
-    tally_status status = plan->scan.segments == TALLY_SEGMENTS_OFFSETS ? mark_heads(plan, queue, r) : TALLY_OK;
-    for (uint64_t done = 0; done < r->n && !status; done += part)
-        status = launch_part(plan, queue, r, done, r->n - done < part ? r->n - done : part);
-    return status;
 }
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "core.h"
 
 #define CALL "tally_scan_plan_create"
-#define CPU_UNIT_GROUPS 4 /* groups for each core: what one of them leaves undone another takes */
 #define UNIT_INTERVAL_GROUPS 8
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
@@ -32,20 +31,26 @@ static uint32_t scan_bytes(const tally_spec *spec) {
 #define ROWS_BYTES (UINT32_C(12) << 10) /* of what rows come to, beside those */
 #define SMALL_CELL_BYTES 40
 
+/* Of a CPU's group, what rows and cells come to. Items a group, 2^26 f32, POCL 3.1, 2 cores, November 2026: TODO */
+#define KEPT_BYTES (UINT32_C(64) << 10)
+
 static bool fits(const tally_spec *spec, uint32_t tiles) {
+    const uint32_t width = TALLY_SCAN_WIDTH;
+    if (spec->group_items == 1) return tiles * (width + 1) * width * scan_bytes(spec) <= KEPT_BYTES;
     return tiles * TALLY_TILE_ITEMS * tally_dtype_bytes(spec->in) <= STAGED_BYTES &&
-           tiles * (TALLY_SCAN_WIDTH + 2) * scan_bytes(spec) <= ROWS_BYTES;
+           tiles * (width + 2) * scan_bytes(spec) <= ROWS_BYTES;
 }
 
 void tally_scan_shape(tally_spec *spec, unsigned features, uint64_t max_n, uint32_t units) {
     const tally_scan_variant *variant = spec->scan;
     const bool many = ceil_div(max_n, TALLY_TILE_ITEMS) >= MANY_TILES * (uint64_t)units;
-    uint32_t tiles = variant->one_launch && many && features & 1u << TALLY_FEATURE_BULK ? MOST_TILES : 0;
+    const bool on_cpu = variant->info.group_items == 1, bulk = features & 1u << TALLY_FEATURE_BULK;
+    spec->group_items = variant->info.group_items;
+    uint32_t tiles = variant->one_launch && many && (on_cpu || bulk) ? MOST_TILES : 0;
     while (tiles && !fits(spec, tiles)) tiles /= 2;
     spec->scan_tiles = tiles ? tiles : 1;
-    if (tiles) spec->scan_flags |= TALLY_SCAN_IS_STAGED;
-    spec->group_items = variant->info.group_items;
-    if (variant->one_launch && !tiles &&
+    if (tiles && !on_cpu) spec->scan_flags |= TALLY_SCAN_IS_STAGED;
+    if (variant->one_launch && !on_cpu && !tiles &&
         TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(spec->in) + scan_bytes(spec) <= SMALL_CELL_BYTES)
         spec->group_items /= 2;
 }
@@ -58,9 +63,7 @@ tally_geometry tally_scan_geometry(const tally_plan *plan, uint64_t n) {
         const uint64_t run = ceil_div(ceil_div(n, warps), TALLY_SCAN_WIDTH) * TALLY_SCAN_WIDTH;
         return (tally_geometry){.groups = ceil_div(n, run * (plan->spec.group_items / TALLY_SCAN_WIDTH)), .run = run};
     }
-    if (plan->spec.group_items > 1) return (tally_geometry){.groups = ceil_div(tiles, plan->spec.scan_tiles), .run = 1};
-    const uint64_t run = ceil_div(tiles, CPU_UNIT_GROUPS * units);
-    return (tally_geometry){.groups = ceil_div(tiles, run), .run = run};
+    return (tally_geometry){.groups = ceil_div(tiles, plan->spec.scan_tiles), .run = 1};
 }
 
 uint64_t tally_scan_depth(const tally_plan *plan, uint64_t n) {

@@ -47,13 +47,15 @@ static const tally_scan_variant variants[] = {
     {
         .info = {.name = "cpu_scan",
                  .stem = "cpu_scan",
-                 .step = "one item per group, a run of tiles each",
+                 .step = "one launch: one item per group, whose tiles stay in its core's cache",
                  .source = "",
-                 .finish = "three launches",
-                 .why = "memory speed on CPUs",
+                 .finish = "look-back",
+                 .why = "memory speed on CPUs: every item is read from memory once",
                  .group_items = 1,
                  .canonical = 1},
         .classes = ON(CPU),
+        .needs = 1u << TALLY_FEATURE_ORDER,
+        .one_launch = true,
     },
 };
 #define COUNT TALLY_ARRAY_LENGTH(variants)

@@ -439,8 +439,10 @@ static size_t list_stems(const tally_spec *spec, const char *stems[MOST_STEMS], 
         ADD("scan", false);
         ADD("scan_groups", true);
     }
+    if (spec->scan->one_launch) ADD("published", true);
     ADD(spec->scan->info.stem, false);
-    if (spec->scan->one_launch) ADD(spec->scan->info.stem, true); /* the kernel: one for both languages */
+    if (tally_kernel_source_core(spec->scan->info.stem))
+        ADD(spec->scan->info.stem, true); /* the kernel: one for both languages */
 #undef ADD
     return count;
 }
