@@ -7,18 +7,19 @@
  * Needs: nothing; no local memory, no barrier.
  * Why: a work-group of many items becomes a loop between barriers on a CPU.
  */
-/* Kogge and Stone's scan of the first `parts` of 32: what a part needs is to its left. */
-INLINE void scan_parts(SCAN *a) {
-    SCAN b[WIDTH];
+/* Kogge and Stone's scan of each 32 of `count` parts, from `a` over `b` and back, to `b` at last. */
 #define STEP(to, from, s)                                                                                                      \
-    for (int l = 0; l < (s); l++) to[l] = from[l];                                                                             \
-    for (int l = (s); l < WIDTH; l++) to[l] = scan_combine(from[l - (s)], from[l]);
+    for (int i = 0; i < (s); i++) to[i] = from[i];                                                                             \
+    for (int i = (s); i < count; i++) {                                                                                        \
+        const SCAN left = from[i - (s)], own = from[i], both = scan_combine(left, own);                                        \
+        to[i] = i % WIDTH < (s) ? own : both;                                                                                  \
+    }
+INLINE void scan_parts(SCAN *a, SCAN *b, int count) {
     STEP(b, a, 1)
     STEP(a, b, 2)
     STEP(b, a, 4)
     STEP(a, b, 8)
     STEP(b, a, 16)
-    for (int l = 0; l < WIDTH; l++) a[l] = b[l];
 }
 
 /* The cells of a whole row, each item with those of its cell before it: cells[j][l] is of the cell l's first j + 1 items. */
@@ -52,22 +53,19 @@ INLINE void row_totals(const CALL *c, u64 k, SCAN *totals) {
     }
 }
 
-/* What is kept of a tile between the looks at its items: each row's scan of its cells, and the rows' scan. */
+/* What is kept of a tile between the looks at its items: each row's scan of its cells, and the rows' scan; then what is before the tile, and what is before
+ * and with each of its cells. */
 typedef struct {
-    SCAN cells[WIDTH][WIDTH], rows[WIDTH];
+    SCAN before, cells[WIDTH * WIDTH], rows[WIDTH];
 } KEPT;
 
 INLINE void fold_tile(const CALL *c, u64 begin, KEPT *kept) {
-    for (int row = 0; row < WIDTH; row++) {
-        const u64 k = begin + row * ROW_ITEMS;
-        if (k < c->n) {
-            row_totals(c, k, kept->cells[row]);
-            scan_parts(kept->cells[row]);
-        }
-        /* Of rows beyond n any: it leads to no value that is asked for. */
-        kept->rows[row] = kept->cells[k < c->n ? row : 0][WIDTH - 1];
-    }
-    scan_parts(kept->rows);
+    SCAN cells[WIDTH * WIDTH], rows[WIDTH];
+    const int count = (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
+    for (int row = 0; row < count; row++) row_totals(c, begin + row * ROW_ITEMS, cells + row * WIDTH);
+    scan_parts(cells, kept->cells, count * WIDTH);
+    for (int row = 0; row < count; row++) rows[row] = kept->cells[row * WIDTH + WIDTH - 1];
+    scan_parts(rows, kept->rows, count);
 }
 
 /* ---- what is before --------------------------------------------------------------------------------------------------- */
@@ -104,10 +102,10 @@ INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has,
     u64 b = block;
     while (b > 0 && !look(see(words_of_block(state, b - 1)), state->tag, &all)) b--;
     for (u32 joins = b > 0 || state->continues; b < block; b++, joins = 1) {
-        SCAN parts[WIDTH];
+        SCAN parts[WIDTH], scanned[WIDTH];
         for (int l = 0; l < WIDTH; l++) parts[l] = total_of_tile(c, state, b * WIDTH + l, patience);
-        scan_parts(parts);
-        all = scan_join(joins, all, parts[WIDTH - 1]);
+        scan_parts(parts, scanned, WIDTH);
+        all = scan_join(joins, all, scanned[WIDTH - 1]);
         publish(words_of_block(state, b), all, state->tag, PREFIX);
     }
     return all;
@@ -115,14 +113,26 @@ INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has,
 
 /* ---- values ----------------------------------------------------------------------------------------------------------- */
 
-/* The values of a row, of which `cells` are its cells' scan: any row. */
-INLINE void scan_any_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cells, SCAN end) {
+/* What is before and with the cells: `before` is before the tile, if `has` says that anything is; `end` with it. */
+INLINE void join_tile(KEPT *kept, u32 has, SCAN before, SCAN end) {
+    kept->before = before;
+    for (int row = 0; row < WIDTH; row++) {
+        SCAN *cells = kept->cells + row * WIDTH;
+        if (has || row) {
+            const SCAN left = row ? scan_join(has, before, kept->rows[row - 1]) : before;
+            for (int l = 0; l < WIDTH; l++) cells[l] = scan_combine(left, cells[l]);
+        }
+        cells[WIDTH - 1] = row < WIDTH - 1 ? scan_join(has, before, kept->rows[row]) : end;
+    }
+}
+
+/* The values of a row, of which ends[l] is what is before and with the cell l: any row. */
+INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
         if (first >= c->n) return;
         const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
-        const SCAN left = l ? scan_join(has, before, cells[l - 1]) : before;
-        scan_cell(c, &cell, first, has || l, left, l < WIDTH - 1 ? scan_join(has, before, cells[l]) : end, 0);
+        scan_cell(c, &cell, first, has || l, ends[l - 1], ends[l], 0);
     }
 }
 
@@ -136,7 +146,7 @@ typedef union {
  * Results that no cache will have room for pass by all of them: a store through the caches reads the line first.
  */
 #ifndef STREAMED_BYTES
-#define STREAMED_BYTES ((u64)32 << 20)
+#define STREAMED_BYTES ((u64)16 << 20)
 #endif
 INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
     GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, ROW_ITEMS, c->n);
@@ -148,25 +158,24 @@ INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
 }
 
 /* Of a whole row that something is before: loops that become vectors. */
-INLINE void scan_whole_row(const CALL *c, u64 k, SCAN before, const SCAN *cells, SCAN end) {
-    SCAN own[CELL][WIDTH], left[WIDTH + 1];
+INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
+    SCAN own[CELL][WIDTH];
+    RESULT results[CELL][WIDTH];
     ROW_RESULTS r ALIGN(64);
     fold_row(c, k, own);
-    left[0] = before;
-    for (int l = 1; l < WIDTH; l++) left[l] = scan_combine(before, cells[l - 1]);
-    left[WIDTH] = end;
-    for (int l = 0; l < WIDTH; l++)
 #pragma unroll
-        for (int j = 0; j < CELL; j++) {
-            const int i = l * CELL + j;
+    for (int j = 0; j < CELL; j++)
+        for (int l = 0; l < WIDTH; l++) {
+            const u64 count = c->base + k + l * CELL + j;
 #ifdef EXCLUSIVE
-            const SCAN all = j ? scan_combine(left[l], own[j - 1][l]) : left[l];
-            r.result[PLACE(i, ROW_ITEMS)] = scan_result(c, all, c->base + k + i);
+            results[j][l] = scan_result(c, j ? scan_combine(ends[l - 1], own[j - 1][l]) : ends[l - 1], count);
 #else
-            const SCAN all = j < CELL - 1 ? scan_combine(left[l], own[j][l]) : left[l + 1];
-            r.result[PLACE(i, ROW_ITEMS)] = scan_result(c, all, c->base + k + i + 1);
+            results[j][l] = scan_result(c, j < CELL - 1 ? scan_combine(ends[l - 1], own[j][l]) : ends[l], count + 1);
 #endif
         }
+    for (int l = 0; l < WIDTH; l++)
+#pragma unroll
+        for (int j = 0; j < CELL; j++) r.result[PLACE(l * CELL + j, ROW_ITEMS)] = results[j][l];
     store_row(c, k, &r);
 }
 
@@ -177,17 +186,14 @@ INLINE void scan_whole_row(const CALL *c, u64 k, SCAN before, const SCAN *cells,
 #define WHOLE_ROWS 1
 #endif
 
-INLINE void scan_row(const CALL *c, u64 k, u32 has, SCAN before, const SCAN *cells, SCAN end) {
-    if (WHOLE_ROWS && has && k + ROW_ITEMS <= c->n)
-        scan_whole_row(c, k, before, cells, end);
-    else
-        scan_any_row(c, k, has, before, cells, end);
-}
-
-INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN before, const KEPT *kept, SCAN end) {
-    for (int row = 0; row < WIDTH && begin + row * ROW_ITEMS < c->n; row++)
-        scan_row(c, begin + row * ROW_ITEMS, has || row, row ? scan_join(has, before, kept->rows[row - 1]) : before, kept->cells[row],
-                 row < WIDTH - 1 ? scan_join(has, before, kept->rows[row]) : end);
+INLINE void scan_tile(const CALL *c, u64 begin, u32 has, const KEPT *kept) {
+    for (int row = 0; row < WIDTH && begin + row * ROW_ITEMS < c->n; row++) {
+        const u64 k = begin + row * ROW_ITEMS;
+        if (WHOLE_ROWS && (has || row) && k + ROW_ITEMS <= c->n)
+            scan_whole_row(c, k, kept->cells + row * WIDTH);
+        else
+            scan_any_row(c, k, has || row, kept->cells + row * WIDTH);
+    }
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------------- */
@@ -212,7 +218,7 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     const u64 first = number_of_group(&state) * TILES_EACH, block = first / WIDTH;
     const u32 q = (u32)(first % WIDTH), count = (u32)min((u64)TILES_EACH, TILES - first);
     KEPT kept[TILES_EACH];
-    SCAN parts[WIDTH];
+    SCAN parts[WIDTH], scanned[WIDTH];
 #ifdef HOLD_BACK
     if (first / TILES_EACH % 5 == 3)
         for (volatile u32 i = 0; i < 4000000;) i++;
@@ -225,12 +231,14 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     u32 has, patience = SPINS;
     for (u32 l = 0; l < q; l++) parts[l] = total_of_tile(&c, &state, block * WIDTH + l, &patience);
     const SCAN before = before_block(&c, &state, block, &has, &patience);
-    for (u32 l = q + count; l < WIDTH; l++) parts[l] = parts[0]; /* any */
-    scan_parts(parts);
-    for (u32 l = 0; l < q + count; l++) parts[l] = scan_join(has, before, parts[l]);
-    if (q + count == WIDTH) publish(words_of_block(&state, block), parts[WIDTH - 1], state.tag, PREFIX);
+    scan_parts(parts, scanned, q + count);
+    for (u32 l = 0; l < q + count; l++) scanned[l] = scan_join(has, before, scanned[l]);
+    if (q + count == WIDTH) publish(words_of_block(&state, block), scanned[WIDTH - 1], state.tag, PREFIX);
     if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE /* in place the values come after the totals */
-    for (u32 j = 0; j < count; j++)
-        scan_tile(&c, (first + j) * TILE_ITEMS, has || q + j, q + j ? parts[q + j - 1] : before, &kept[j], parts[q + j]);
-    if (first + count == TILES) values[CARRY_TO(flow)] = parts[q + count - 1];
+    for (u32 j = 0; j < count; j++) {
+        const u32 has_tile = has || q + j;
+        join_tile(&kept[j], has_tile, q + j ? scanned[q + j - 1] : before, scanned[q + j]);
+        scan_tile(&c, (first + j) * TILE_ITEMS, has_tile, &kept[j]);
+    }
+    if (first + count == TILES) values[CARRY_TO(flow)] = scanned[q + count - 1];
 }

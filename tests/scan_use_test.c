@@ -212,19 +212,24 @@ static void expect_held_back(tally_context *context, const tally_scan_desc *desc
 
 /* Groups that wait in vain compute what is missing, to the same bits: a value in the word and one beside it. */
 static void test_held_back(void **state) {
+    static const char *const variants[] = {"look_back", "cpu_scan"};
     static const tally_scan_desc descs[] = {
-        {.op = TALLY_SUM, .in = TALLY_F32, .variant = "look_back"},
-        {.op = TALLY_SUM, .in = TALLY_I8, .variant = "look_back"},
-        {.op = TALLY_SUM, .in = TALLY_I64, .variant = "look_back"}, /* in place */
-        {.op = TALLY_SUM, .in = TALLY_F32, .flags = TALLY_REVERSE, .variant = "look_back"},
+        {.op = TALLY_SUM, .in = TALLY_F32},
+        {.op = TALLY_SUM, .in = TALLY_I8},
+        {.op = TALLY_SUM, .in = TALLY_I64}, /* in place */
+        {.op = TALLY_SUM, .in = TALLY_F32, .flags = TALLY_REVERSE},
     };
-    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
+    bool any = false;
+    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs) * TALLY_ARRAY_LENGTH(variants); d++) {
+        tally_scan_desc desc = descs[d / 2];
         bool had;
-        expect_held_back(direct_context(state), &descs[d], &had);
-        if (had) continue;
-        printf("scan: held back: skipped: %s\n", tally_last_error());
-        skip();
+        desc.variant = variants[d % 2];
+        expect_held_back(direct_context(state), &desc, &had);
+        any = any || had;
     }
+    if (any) return;
+    printf("scan: held back: skipped: %s\n", tally_last_error());
+    skip();
 }
 
 /* ---- what a plan says of itself, and what is refused ------------------------------------------------------------------------------ */

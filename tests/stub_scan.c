@@ -43,12 +43,17 @@ static int is_stem(const stub_launch *l, const char *stem) {
     return at && strstr(at, stem);
 }
 
+/* Whether it is a scan in one launch, whose program says how many tiles a group has. */
+static bool looks_back(const stub_launch *l) {
+    return is_stem(l, "look_back") || is_stem(l, "cpu_scan");
+}
+
 /* Totals, then tiles, then items; one launch has the items alone. */
 static void check_turn(const stub_launch *l) {
     static char last[32];
     static const char *source;
     const int is_tiles = strcmp(l->entry, "tally_scan_tiles") == 0, is_items = strcmp(l->entry, "tally_scan_items") == 0;
-    const char *before = is_tiles ? "tally_scan_totals" : is_items && !is_stem(l, "look_back") ? "tally_scan_tiles" : NULL;
+    const char *before = is_tiles ? "tally_scan_totals" : is_items && !looks_back(l) ? "tally_scan_tiles" : NULL;
     if (before && (strcmp(last, before) != 0 || source != l->source)) stub_misuse("%s comes after %s", l->entry, last);
     if (is_tiles && l->groups != 1) stub_misuse("tally_scan_tiles in %llu groups", (unsigned long long)l->groups);
     strcpy(last, l->entry);
@@ -60,8 +65,9 @@ static void check_groups(const stub_launch *l, uint64_t n) {
                    capacity = number(l, CAPACITY, 8);
     if (is_stem(l, "warp_carry") || strcmp(l->entry, "tally_scan_tiles") == 0) return;
     if (tiles > capacity) stub_misuse("%llu tiles, room for %llu", (unsigned long long)tiles, (unsigned long long)capacity);
-    if (l->groups * run < tiles || (l->groups - 1) * run >= tiles)
-        stub_misuse("%llu groups of %llu tiles for %llu", (unsigned long long)l->groups, (unsigned long long)run,
+    const uint64_t each = looks_back(l) ? stub_defined(l->source, "TILES_EACH") : run;
+    if (l->groups * each < tiles || (l->groups - 1) * each >= tiles)
+        stub_misuse("%llu groups of %llu tiles for %llu", (unsigned long long)l->groups, (unsigned long long)each,
                     (unsigned long long)tiles);
 }
 
@@ -71,7 +77,7 @@ static void check_workspace(const stub_launch *l) {
     const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, CAPACITY, 8);
     const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
     const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
-    const bool looks = is_stem(l, "look_back");
+    const bool looks = looks_back(l);
     /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in parts. */
     const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
     stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
