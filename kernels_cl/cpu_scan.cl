@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_scan: a scan in three launches, in scan order v1, for CPUs: the tiles' totals, what is before each tile, the values.
+ * cpu_scan: a scan in one launch, in scan order v1, for CPUs: each group learns what is before its tiles from what other groups publish.
  *
- * Computes n values. How: one item per group, which walks its run of tiles. A row's 32 cells lie side by side in arrays, whose loops the compiler
- * turns into vectors. The items are read twice.
- * Needs: nothing; no local memory, no barrier.
- * Why: a work-group of many items becomes a loop between barriers on a CPU.
+ * Computes n values. How: one item per group, which looks twice at the items of a few tiles: for their totals, which bring them into its core's caches, and,
+ * once it knows what is before them, for their values. It waits for the totals of the tiles before its own within the block, which their groups publish as
+ * soon as they have them, and for what is before the block, which whoever has the block's last tile publishes: src/published.h has the words, and
+ * src/look_back.h the same for GPUs. A row's 32 cells, and a tile's 1,024, lie side by side in arrays, whose loops the compiler turns into vectors.
+ *
+ * Groups run in threads, to their end; the waits are bounded all the same: after SPINS looks what is missing is computed from the items.
+ * Needs: words that other groups see (feature ORDER); no local memory, no barrier.
+ * Why: items are read from memory once. 2^26 f32, POCL 3.1, 2 cores, November 2026: 35 ms; in three launches, which read them twice, 68.
  */
 /* Kogge and Stone's scan of each 32 of `count` parts, from `a` over `b` and back, to `b` at last. */
 #define STEP(to, from, s)                                                                                                      \
@@ -53,19 +57,24 @@ INLINE void row_totals(const CALL *c, u64 k, SCAN *totals) {
     }
 }
 
-/* What is kept of a tile between the looks at its items: each row's scan of its cells, and the rows' scan; then what is before the tile, and what is before
- * and with each of its cells. */
+/* What is kept of a tile between the looks at its items: each row's scan of its cells' totals, behind the first of `ends`, and the rows' scan. At last `ends`
+ * has what is before the tile, and what is before and with each cell. */
 typedef struct {
-    SCAN before, cells[WIDTH * WIDTH], rows[WIDTH];
+    SCAN ends[1 + WIDTH * WIDTH], rows[WIDTH];
 } KEPT;
 
+INLINE int rows_of_tile(const CALL *c, u64 begin) {
+    return (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
+}
+
 INLINE void fold_tile(const CALL *c, u64 begin, KEPT *kept) {
-    SCAN cells[WIDTH * WIDTH], rows[WIDTH];
-    const int count = (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
-    for (int row = 0; row < count; row++) row_totals(c, begin + row * ROW_ITEMS, cells + row * WIDTH);
-    scan_parts(cells, kept->cells, count * WIDTH);
-    for (int row = 0; row < count; row++) rows[row] = kept->cells[row * WIDTH + WIDTH - 1];
-    scan_parts(rows, kept->rows, count);
+    SCAN totals[WIDTH * WIDTH], rows[WIDTH], *cells = kept->ends + 1;
+    const int count = rows_of_tile(c, begin);
+    for (int row = 0; row < count; row++) row_totals(c, begin + row * ROW_ITEMS, totals + row * WIDTH);
+    scan_parts(totals, cells, count * WIDTH);
+    /* Beyond n any: it leads to no value that is asked for. */
+    for (int row = 0; row < WIDTH; row++) rows[row] = cells[(row < count ? row : 0) * WIDTH + WIDTH - 1];
+    scan_parts(rows, kept->rows, WIDTH);
 }
 
 /* ---- what is before --------------------------------------------------------------------------------------------------- */
@@ -113,11 +122,12 @@ INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has,
 
 /* ---- values ----------------------------------------------------------------------------------------------------------- */
 
-/* What is before and with the cells: `before` is before the tile, if `has` says that anything is; `end` with it. */
-INLINE void join_tile(KEPT *kept, u32 has, SCAN before, SCAN end) {
-    kept->before = before;
-    for (int row = 0; row < WIDTH; row++) {
-        SCAN *cells = kept->cells + row * WIDTH;
+/* `before` is before the tile, if `has` says that anything is; `end` with it. */
+INLINE void join_tile(const CALL *c, u64 begin, KEPT *kept, u32 has, SCAN before, SCAN end) {
+    const int count = rows_of_tile(c, begin);
+    kept->ends[0] = before;
+    for (int row = 0; row < count; row++) {
+        SCAN *cells = kept->ends + 1 + row * WIDTH;
         if (has || row) {
             const SCAN left = row ? scan_join(has, before, kept->rows[row - 1]) : before;
             for (int l = 0; l < WIDTH; l++) cells[l] = scan_combine(left, cells[l]);
@@ -126,13 +136,13 @@ INLINE void join_tile(KEPT *kept, u32 has, SCAN before, SCAN end) {
     }
 }
 
-/* The values of a row, of which ends[l] is what is before and with the cell l: any row. */
+/* The values of a row, of which ends[l] and ends[l + 1] are what is before cell l, and with it: any row. */
 INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
         if (first >= c->n) return;
         const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
-        scan_cell(c, &cell, first, has || l, ends[l - 1], ends[l], 0);
+        scan_cell(c, &cell, first, has || l, ends[l], ends[l + 1], 0);
     }
 }
 
@@ -143,18 +153,24 @@ typedef union {
 } ROW_RESULTS;
 
 /*
- * Results that no cache will have room for pass by all of them: a store through the caches reads the line first.
+ * Many results pass the caches by: they have no room for them, and would read what is about to be overwritten. f32, POCL 3.1, 2 cores, November 2026,
+ * ms with and without: 2^22 1.4, 1.4; 2^23 2.9, 4.4; 2^24 8.5, 11.6; 2^26 35, 46.
  */
-#ifndef STREAMED_BYTES
-#define STREAMED_BYTES ((u64)16 << 20)
+#define PASSES(c) ((c)->n * sizeof(RESULT) >= (u64)16 << 20)
+#if defined(__has_builtin) && __has_builtin(__builtin_nontemporal_store)
+#define PASS(to, from) __builtin_nontemporal_store(from, to);
+#else
+#define PASS(to, from) *(to) = from;
 #endif
 INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
     GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, ROW_ITEMS, c->n);
-    if (c->n * sizeof(RESULT) >= STREAMED_BYTES && (size_t)to % 16 == 0)
-        for (int v = 0; v < (int)(ROW_ITEMS * sizeof(RESULT) / 16); v++)
-            __builtin_nontemporal_store(r->vector[v], (GLOBAL uint4 *)to + v);
-    else
+    if (PASSES(c) && (size_t)to % 16 == 0) {
+        for (int v = 0; v < (int)(ROW_ITEMS * sizeof(RESULT) / 16); v++) {
+            PASS((GLOBAL uint4 *)to + v, r->vector[v])
+        }
+    } else {
         for (int i = 0; i < ROW_ITEMS; i++) to[i] = r->result[i];
+    }
 }
 
 /* Of a whole row that something is before: loops that become vectors. */
@@ -168,9 +184,9 @@ INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
         for (int l = 0; l < WIDTH; l++) {
             const u64 count = c->base + k + l * CELL + j;
 #ifdef EXCLUSIVE
-            results[j][l] = scan_result(c, j ? scan_combine(ends[l - 1], own[j - 1][l]) : ends[l - 1], count);
+            results[j][l] = scan_result(c, j ? scan_combine(ends[l], own[j - 1][l]) : ends[l], count);
 #else
-            results[j][l] = scan_result(c, j < CELL - 1 ? scan_combine(ends[l - 1], own[j][l]) : ends[l], count + 1);
+            results[j][l] = scan_result(c, j < CELL - 1 ? scan_combine(ends[l], own[j][l]) : ends[l + 1], count + 1);
 #endif
         }
     for (int l = 0; l < WIDTH; l++)
@@ -187,12 +203,13 @@ INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
 #endif
 
 INLINE void scan_tile(const CALL *c, u64 begin, u32 has, const KEPT *kept) {
-    for (int row = 0; row < WIDTH && begin + row * ROW_ITEMS < c->n; row++) {
+    const int count = rows_of_tile(c, begin);
+    for (int row = 0; row < count; row++) {
         const u64 k = begin + row * ROW_ITEMS;
         if (WHOLE_ROWS && (has || row) && k + ROW_ITEMS <= c->n)
-            scan_whole_row(c, k, kept->cells + row * WIDTH);
+            scan_whole_row(c, k, kept->ends + row * WIDTH);
         else
-            scan_any_row(c, k, has || row, kept->cells + row * WIDTH);
+            scan_any_row(c, k, has || row, kept->ends + row * WIDTH);
     }
 }
 
@@ -236,9 +253,11 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     if (q + count == WIDTH) publish(words_of_block(&state, block), scanned[WIDTH - 1], state.tag, PREFIX);
     if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE /* in place the values come after the totals */
     for (u32 j = 0; j < count; j++) {
+        const u64 begin = (first + j) * TILE_ITEMS;
         const u32 has_tile = has || q + j;
-        join_tile(&kept[j], has_tile, q + j ? scanned[q + j - 1] : before, scanned[q + j]);
-        scan_tile(&c, (first + j) * TILE_ITEMS, has_tile, &kept[j]);
+        join_tile(&c, begin, &kept[j], has_tile, q + j ? scanned[q + j - 1] : before, scanned[q + j]);
+        scan_tile(&c, begin, has_tile, &kept[j]);
     }
+    if (PASSES(&c)) FENCE /* no order is kept with what passes the caches by */
     if (first + count == TILES) values[CARRY_TO(flow)] = scanned[q + count - 1];
 }
