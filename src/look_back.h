@@ -201,7 +201,16 @@ INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
 
 INLINE WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
     WIDE_ITEMS w;
-    READ_CELL(LOCAL, w, from->item + LOWEST_PLACE(at, CELL, SHARED_ITEMS), CELL_BYTES, ITEM_VECTOR)
+    LOCAL const ITEM *cell = from->item + LOWEST_PLACE(at, CELL, SHARED_ITEMS);
+    if (CELL_BYTES == 32) { /* four items and the next four begin with different halves, which are in different banks */
+        LOCAL const ITEM_VECTOR *halves = (LOCAL const ITEM_VECTOR *)cell;
+        const u32 second = at / (4 * CELL) & 1;
+        const ITEM_VECTOR one = halves[second], other = halves[second ^ 1];
+        w.vector[0] = second ? other : one;
+        w.vector[1] = second ? one : other;
+    } else {
+        READ_CELL(LOCAL, w, cell, CELL_BYTES, ITEM_VECTOR)
+    }
     return w;
 }
 #endif

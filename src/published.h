@@ -52,7 +52,7 @@ INLINE SEEN see(GLOBAL const u64 *words) {
 INLINE u32 look(SEEN s, u32 tag, SCAN *value) {
     IN_PARTS v;
     const u32 is = (u32)s.word[0];
-    u32 whole = is >> 2 == tag;
+    u32 whole = is >> 2 == tag && (is & 3); /* a word never written is 0, as a tag may be */
 #pragma unroll
     for (u32 i = 0; i < PARTS; i++) {
         whole = whole && (u32)s.word[i] == is;

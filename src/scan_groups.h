@@ -62,10 +62,10 @@ typedef struct {
 /* The cells are scanned within their rows, of which each one's total goes to `rows`. MEANWHILE: what is loaded while the items are. */
 #ifdef STAGED
 /* The items wait in shared memory, where each looks at its own cells only. What rows come to is computed again for the values: registers are dearer. */
-#if ITEM_BYTES < 8 /* else stores of several rows come between each other: 2^28 f64, H200, CUDA, 1,390 us, by four rows 1,536 */
+#if ITEM_BYTES < 8 /* 2^28 f64, H200, CUDA: by one row 1,345 us, two 1,339, four 1,390, which leaves too few registers */
 #define ROWS_AT_ONCE _Pragma("unroll 4")
 #else
-#define ROWS_AT_ONCE _Pragma("unroll 1")
+#define ROWS_AT_ONCE _Pragma("unroll 2")
 #endif
 #define EACH_ROW ROWS_AT_ONCE for (int w = 0; w < ROWS_EACH; w++)
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
@@ -144,6 +144,31 @@ INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN befor
     if (j == 0 && t == 0) shared->rows[0] = before;
 }
 
+/*
+ * All of a warp's cells are whole, and aligned. Of 32 bytes, two neighbours store each one's together: else every store fills the halves of sectors, which
+ * those of other rows come between. 2^28 f64, H200, CUDA, November 2026: 1,360 us, without 1,410, of two rows at once 1,540.
+ */
+INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t) {
+    GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
+    const WIDE_RESULTS w = in_memory_order(r);
+#ifdef STAGED
+    if (sizeof(w.result) == 32) {
+        const u32 high = PLACE(t, WIDTH) & 1; /* its cell lies behind the other's */
+        const uint4 stays = high ? w.vector[1] : w.vector[0], goes = high ? w.vector[0] : w.vector[1];
+        uint4 comes;
+        comes.x = shuffle_word(goes.x, t ^ 1);
+        comes.y = shuffle_word(goes.y, t ^ 1);
+        comes.z = shuffle_word(goes.z, t ^ 1);
+        comes.w = shuffle_word(goes.w, t ^ 1);
+        GLOBAL uint4 *first = (GLOBAL uint4 *)to - (high ? 2 : 0) + high;
+        STORE_VECTOR(first, high ? comes : stays);
+        STORE_VECTOR(first + 2, high ? stays : comes);
+        return;
+    }
+#endif
+    store_wide(to, w);
+}
+
 /* The values of a row's items. `has`: whether anything is before the group's tiles. `plain`: it is known that the cell is whole, and aligned. */
 INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
                      LOCAL const TILE_SHARED *shared) {
@@ -151,5 +176,9 @@ INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, 
     const ITEM_CELL cell = open_cell(c, k, raw);
     const u32 has_row = has || row;
     const SCAN before = shared->rows[row], end = t < WIDTH - 1 ? scan_join(has_row, before, part) : shared->rows[row + 1];
-    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end, plain);
+    const WIDE_RESULTS r = scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end);
+    if (plain)
+        store_plain_cell(c, k, &r, t);
+    else
+        store_cell(c, k, &r);
 }

@@ -165,20 +165,27 @@ INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
 #define STORE_VECTOR(to, v) (*(to) = (v))
 #endif
 
-INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 plain) {
-    if (plain || (c->wide_out && k + CELL <= c->n)) {
-        WIDE_RESULTS w;
-        GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
+INLINE WIDE_RESULTS in_memory_order(const WIDE_RESULTS *r) {
+    WIDE_RESULTS w;
 #pragma unroll
-        for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-        if (sizeof(w.result) == 4)
-            *(GLOBAL u32 *)to = w.word;
-        else if (sizeof(w.result) == 8)
-            *(GLOBAL u64 *)to = w.words;
-        else {
+    for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
+    return w;
+}
+
+INLINE void store_wide(GLOBAL RESULT *to, const WIDE_RESULTS w) {
+    if (sizeof(w.result) == 4)
+        *(GLOBAL u32 *)to = w.word;
+    else if (sizeof(w.result) == 8)
+        *(GLOBAL u64 *)to = w.words;
+    else {
 #pragma unroll
-            for (int v = 0; v < (int)(sizeof(w.result) / 16); v++) STORE_VECTOR((GLOBAL uint4 *)to + v, w.vector[v]);
-        }
+        for (int v = 0; v < (int)(sizeof(w.result) / 16); v++) STORE_VECTOR((GLOBAL uint4 *)to + v, w.vector[v]);
+    }
+}
+
+INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
+    if (c->wide_out && k + CELL <= c->n) {
+        store_wide(c->out + LOWEST_PLACE(k, CELL, c->n), in_memory_order(r));
     } else {
 #pragma unroll
         for (int j = 0; j < CELL; j++)
@@ -239,8 +246,8 @@ INLINE RESULT scan_first(const CALL *c) {
 #endif
 }
 
-/* The cell's values: `before` is that of all items before it, if `has` says that there are any; `end` that with all of its items. */
-INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end, u32 plain) {
+/* The cell's values, item by item: `before` is that of all items before it, if `has` says that there are any; `end` that with all of its items. */
+INLINE WIDE_RESULTS scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end) {
     WIDE_RESULTS r;
     SCAN own = before; /* the items of the cell so far */
 #pragma unroll
@@ -261,7 +268,7 @@ INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN
         r.result[j] = scan_result(c, all, c->base + k + j + 1);
 #endif
     }
-    store_cell(c, k, &r, plain);
+    return r;
 }
 
 /* ---- what a scan keeps between groups, launches and calls ------------------------------------------------------------------- */

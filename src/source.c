@@ -374,6 +374,8 @@ static void write_scan(FILE *file, const tally_spec *spec) {
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (spec->scan_flags & 1u << i) fprintf(file, "#define %s 1\n", names[i]);
     if (spec->scan->one_launch) fprintf(file, "#define TILES_EACH %u\n", spec->scan_tiles);
+    const bool is_segmented = spec->scan_flags & TALLY_SCAN_IS_SEGMENTED;
+    if (spec->term_count == 1 && !spec->terms[0].field_count && !is_segmented) fprintf(file, "#define SCALAR_SCAN 1\n");
     if (tally_scan_holds_back) fprintf(file, "#define HOLD_BACK 1\n#define SPINS 32\n");
 }
 
