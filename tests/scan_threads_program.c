@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of such items, which scan_threads.c runs in threads. As tally_host_programs
+ * does (src/host/main.c) it takes the library's own specialiser, and the prelude that makes C of a CPU's kernels.
+ * Words: exclusive, reverse, segmented; few: as for few items, a tile for each group; held: every fifth group is held back, until others have no more
+ * patience and compute what it has not published.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+const char *tally_kernel_source_threads(const char *stem); /* embedded by the build */
+
+static const tally_backend threads = {.name = "threads", .kernel_source = tally_kernel_source_threads};
+
+/* One unit, so that what is not few is many. */
+static const tally_device_info cpu = {.backend = "threads",
+                                      .name = "threads",
+                                      .device_class = TALLY_CLASS_CPU,
+                                      .compute_units = 1,
+                                      .max_group_items = 1,
+                                      .memory_bytes = UINT64_C(1) << 40,
+                                      .max_buffer_bytes = UINT64_C(1) << 40,
+                                      .has_f64 = 1,
+                                      .host_memory = 1};
+
+static tally_status take_word(const char *word, unsigned *flags, uint64_t *max_n) {
+    if (!strcmp(word, "exclusive"))
+        *flags |= TALLY_SCAN_IS_EXCLUSIVE;
+    else if (!strcmp(word, "reverse"))
+        *flags |= TALLY_SCAN_IS_REVERSE;
+    else if (!strcmp(word, "segmented"))
+        *flags |= TALLY_SCAN_IS_SEGMENTED;
+    else if (!strcmp(word, "few"))
+        *max_n = 1;
+    else if (!strcmp(word, "held"))
+        tally_scan_holds_back = true;
+    else
+        return tally_fail(TALLY_E_ARGUMENT, "unknown word '%s'", word);
+    return TALLY_OK;
+}
+
+static tally_status resolve(int count, char **arguments, tally_spec *spec) {
+    tally_context context = {.backend = &threads, .info = cpu, .features = 1u << TALLY_FEATURE_ORDER};
+    tally_reduce_desc desc = {.size = sizeof(desc)}, whole;
+    const tally_scan_variant *variant = NULL;
+    unsigned flags = 0;
+    uint64_t max_n = UINT64_C(1) << 32;
+    tally_status status = tally_op_from_name(arguments[0], &desc.op);
+    if (!status) status = tally_dtype_from_name(arguments[1], &desc.in);
+    for (int i = 2; i < count && !status; i++) status = take_word(arguments[i], &flags, &max_n);
+    if (!status) status = tally_scan_variant_find("cpu_scan", &context, &variant);
+    if (!status) status = tally_spec_resolve(&cpu, NULL, &desc, &whole, spec);
+    if (status) return status;
+    spec->scan = variant;
+    spec->scan_flags = flags;
+    tally_scan_shape(spec, context.features, max_n, cpu.compute_units);
+    return TALLY_OK;
+}
+
+static tally_status write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    const bool written = file && fputs(text, file) >= 0;
+    if (!file || fclose(file) || !written) return tally_fail(TALLY_E_INTERNAL, "%s cannot be written", path);
+    return TALLY_OK;
+}
+
+int main(int count, char **arguments) {
+    if (count < 4) return fprintf(stderr, "usage: scan_threads_program FILE OP DTYPE [WORD...]\n"), 2;
+    tally_spec spec;
+    char *text = NULL;
+    size_t bytes;
+    tally_status status = resolve(count - 2, arguments + 2, &spec);
+    if (!status) {
+        status = tally_source_create(&threads, &spec, &text, &bytes);
+        if (!status) status = write_text(arguments[1], text);
+        free(text);
+        tally_spec_free(&spec);
+    }
+    if (status) fprintf(stderr, "scan_threads_program: %s\n", tally_last_error());
+    return status != TALLY_OK;
+}
