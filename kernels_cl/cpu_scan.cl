@@ -15,10 +15,10 @@
 #pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
 #endif
 
-/* Loops of vectors of 64 bytes, where a SCAN is no struct. By themselves compilers make others, or none. Sums of 2^26 f32, POCL 5.0 (LLVM 16), 16 cores,
+/* Loops of vectors of 32 bytes, where a SCAN is no struct. By themselves compilers make others, or none. Sums of 2^26 f32, POCL 5.0 (LLVM 16), 16 cores,
  * November 2026: 7 ms, without 21. */
 #ifdef SCALAR_SCAN
-#define IN_VECTORS _Pragma("clang loop vectorize_width(64 / __alignof__(SCAN))")
+#define IN_VECTORS _Pragma("clang loop vectorize_width(32 / __alignof__(SCAN))")
 #else
 #define IN_VECTORS
 #endif
@@ -157,7 +157,8 @@ INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
         const u64 first = k + (u64)l * CELL;
         if (first >= c->n) return;
         const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
-        const WIDE_RESULTS r = scan_cell(c, &cell, first, has || l, ends[l], ends[l + 1]);
+        WIDE_RESULTS r;
+        scan_cell(c, &cell, first, has || l, ends[l], ends[l + 1], &r);
         store_cell(c, first, &r);
     }
 }

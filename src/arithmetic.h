@@ -12,9 +12,11 @@
 
 /* IEEE 754-2019 minimum and maximum, where the prelude has no instruction for them. No short-circuit operators: branches would keep a CPU's
  * compiler from using vectors. */
+#define ORDERED_MIN(a, b) ((((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(b) == 0))) ? (a) : (b))
+#define ORDERED_MAX(a, b) ((((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(a) == 0))) ? (a) : (b))
 #ifndef FLOAT_MIN
-#define FLOAT_MIN(a, b) ((((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(b) == 0))) ? (a) : (b))
-#define FLOAT_MAX(a, b) ((((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(a) == 0))) ? (a) : (b))
+#define FLOAT_MIN(a, b) ORDERED_MIN(a, b)
+#define FLOAT_MAX(a, b) ORDERED_MAX(a, b)
 #endif
 #define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))

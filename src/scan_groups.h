@@ -150,9 +150,11 @@ INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN befor
  */
 INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t) {
     GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
-    const WIDE_RESULTS w = in_memory_order(r);
 #ifdef STAGED
-    if (sizeof(w.result) == 32) {
+    if (sizeof(r->result) == 32) {
+        WIDE_RESULTS w;
+#pragma unroll
+        for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
         const u32 high = PLACE(t, WIDTH) & 1; /* its cell lies behind the other's */
         const uint4 stays = high ? w.vector[1] : w.vector[0], goes = high ? w.vector[0] : w.vector[1];
         uint4 comes;
@@ -166,7 +168,7 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
         return;
     }
 #endif
-    store_wide(to, w);
+    store_wide(to, r);
 }
 
 /* The values of a row's items. `has`: whether anything is before the group's tiles. `plain`: it is known that the cell is whole, and aligned. */
@@ -176,7 +178,8 @@ INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, 
     const ITEM_CELL cell = open_cell(c, k, raw);
     const u32 has_row = has || row;
     const SCAN before = shared->rows[row], end = t < WIDTH - 1 ? scan_join(has_row, before, part) : shared->rows[row + 1];
-    const WIDE_RESULTS r = scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end);
+    WIDE_RESULTS r;
+    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end, &r);
     if (plain)
         store_plain_cell(c, k, &r, t);
     else

@@ -165,14 +165,11 @@ INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
 #define STORE_VECTOR(to, v) (*(to) = (v))
 #endif
 
-INLINE WIDE_RESULTS in_memory_order(const WIDE_RESULTS *r) {
+/* A cell's results, given in the order of the sequence. */
+INLINE void store_wide(GLOBAL RESULT *to, const WIDE_RESULTS *r) {
     WIDE_RESULTS w;
 #pragma unroll
     for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-    return w;
-}
-
-INLINE void store_wide(GLOBAL RESULT *to, const WIDE_RESULTS w) {
     if (sizeof(w.result) == 4)
         *(GLOBAL u32 *)to = w.word;
     else if (sizeof(w.result) == 8)
@@ -185,7 +182,7 @@ INLINE void store_wide(GLOBAL RESULT *to, const WIDE_RESULTS w) {
 
 INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
     if (c->wide_out && k + CELL <= c->n) {
-        store_wide(c->out + LOWEST_PLACE(k, CELL, c->n), in_memory_order(r));
+        store_wide(c->out + LOWEST_PLACE(k, CELL, c->n), r);
     } else {
 #pragma unroll
         for (int j = 0; j < CELL; j++)
@@ -247,8 +244,7 @@ INLINE RESULT scan_first(const CALL *c) {
 }
 
 /* The cell's values, item by item: `before` is that of all items before it, if `has` says that there are any; `end` that with all of its items. */
-INLINE WIDE_RESULTS scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end) {
-    WIDE_RESULTS r;
+INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end, WIDE_RESULTS *r) {
     SCAN own = before; /* the items of the cell so far */
 #pragma unroll
     for (int j = 0; j < CELL; j++) {
@@ -260,15 +256,14 @@ INLINE WIDE_RESULTS scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 h
         const u32 first = 0;
 #endif
         const SCAN all = j == 0 ? before : scan_join(has, before, own);
-        r.result[j] = first || (j == 0 && !has) ? scan_first(c) : scan_result(c, all, c->base + k + j);
+        r->result[j] = first || (j == 0 && !has) ? scan_first(c) : scan_result(c, all, c->base + k + j);
         own = j == 0 ? item : scan_combine(own, item);
 #else
         own = j == 0 ? item : scan_combine(own, item);
         const SCAN all = j == CELL - 1 ? end : scan_join(has, before, own);
-        r.result[j] = scan_result(c, all, c->base + k + j + 1);
+        r->result[j] = scan_result(c, all, c->base + k + j + 1);
 #endif
     }
-    return r;
 }
 
 /* ---- what a scan keeps between groups, launches and calls ------------------------------------------------------------------- */
