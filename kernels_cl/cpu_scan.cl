@@ -174,9 +174,12 @@ typedef union {
  * ms with and without: 2^22 1.4, 1.4; 2^23 2.9, 4.4; 2^24 8.5, 11.6; 2^26 35, 46.
  */
 #define PASSES(c) ((c)->n * sizeof(RESULT) >= (u64)16 << 20)
-#if defined(__has_builtin) && __has_builtin(__builtin_nontemporal_store)
+#ifdef __has_builtin
+#if __has_builtin(__builtin_nontemporal_store)
 #define PASS(to, from) __builtin_nontemporal_store(from, to);
-#else
+#endif
+#endif
+#ifndef PASS
 #define PASS(to, from) *(to) = from;
 #endif
 INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {

@@ -89,8 +89,8 @@ INLINE SCAN prefix_by_hand(const CALL *c, const STATE *state, u64 block, u32 t) 
 
 /*
  * By the first warp: what is before each of the group's tiles and what is before and with it, of which `own` is the totals (in items 0, 1, ...), and
- * so for their rows, which `shared` has the scans of. Item t looks at the block's tile t, and at the block t + 1 before; beyond the first one is what the call continues from. The test of the fallback holds
- * every fifth group back for milliseconds.
+ * so for their rows, which `shared` has the scans of. Item t looks at the block's tile t, and at the block t + 1 before; beyond the first one is what
+ * the call continues from. The test of the fallback holds every fifth group back for milliseconds.
  */
 INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
     const u64 block = tile / WIDTH;

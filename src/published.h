@@ -64,8 +64,8 @@ INLINE u32 look(SEEN s, u32 tag, SCAN *value) {
 }
 
 /*
- * `words`, in lines of 128 bytes: the calls so far; a count of what is done; for each block what is published of it, and how many of its groups are
- * done. Then what is published of the tiles.
+ * `words`, in lines of 128 bytes: the calls so far; how many blocks are done, on a CPU how many groups have begun; for each block what is published of it,
+ * and how many of its groups are done. Then what is published of the tiles.
  */
 #define LINE 16
 #define BLOCK_LINES ((PARTS + LINE - 1) / LINE * LINE + LINE)

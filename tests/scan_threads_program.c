@@ -10,21 +10,11 @@
 #include <string.h>
 
 #include "core.h"
+#include "host/cpu.h"
 
 const char *tally_kernel_source_threads(const char *stem); /* embedded by the build */
 
 static const tally_backend threads = {.name = "threads", .kernel_source = tally_kernel_source_threads};
-
-/* One unit, so that what is not few is many. */
-static const tally_device_info cpu = {.backend = "threads",
-                                      .name = "threads",
-                                      .device_class = TALLY_CLASS_CPU,
-                                      .compute_units = 1,
-                                      .max_group_items = 1,
-                                      .memory_bytes = UINT64_C(1) << 40,
-                                      .max_buffer_bytes = UINT64_C(1) << 40,
-                                      .has_f64 = 1,
-                                      .host_memory = 1};
 
 static tally_status take_word(const char *word, unsigned *flags, uint64_t *max_n) {
     if (!strcmp(word, "exclusive"))
@@ -43,7 +33,7 @@ static tally_status take_word(const char *word, unsigned *flags, uint64_t *max_n
 }
 
 static tally_status resolve(int count, char **arguments, tally_spec *spec) {
-    tally_context context = {.backend = &threads, .info = cpu, .features = 1u << TALLY_FEATURE_ORDER};
+    tally_context context = {.backend = &threads, .info = tally_host_cpu, .features = 1u << TALLY_FEATURE_ORDER};
     tally_reduce_desc desc = {.size = sizeof(desc)}, whole;
     const tally_scan_variant *variant = NULL;
     unsigned flags = 0;
@@ -52,11 +42,11 @@ static tally_status resolve(int count, char **arguments, tally_spec *spec) {
     if (!status) status = tally_dtype_from_name(arguments[1], &desc.in);
     for (int i = 2; i < count && !status; i++) status = take_word(arguments[i], &flags, &max_n);
     if (!status) status = tally_scan_variant_find("cpu_scan", &context, &variant);
-    if (!status) status = tally_spec_resolve(&cpu, NULL, &desc, &whole, spec);
+    if (!status) status = tally_spec_resolve(&tally_host_cpu, NULL, &desc, &whole, spec);
     if (status) return status;
     spec->scan = variant;
     spec->scan_flags = flags;
-    tally_scan_shape(spec, context.features, max_n, cpu.compute_units);
+    tally_scan_shape(spec, context.features, max_n, tally_host_cpu.compute_units); /* of one unit: what is not few is many */
     return TALLY_OK;
 }
 

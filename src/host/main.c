@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "cpu.h"
 
 #ifdef TALLY_WITH_CUDA
 #include "../../backends/cuda/prebuilt.h"
@@ -21,17 +22,6 @@ const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = 
 const char *tally_kernel_source_host(const char *stem); /* embedded by the build */
 
 static const tally_backend host = {.name = "host", .kernel_source = tally_kernel_source_host};
-
-/* What the planner asks of a CPU, where there is nothing to refuse. */
-static const tally_device_info cpu = {.backend = "host",
-                                      .name = "host",
-                                      .device_class = TALLY_CLASS_CPU,
-                                      .compute_units = 1,
-                                      .max_group_items = 1,
-                                      .memory_bytes = UINT64_C(1) << 40,
-                                      .max_buffer_bytes = UINT64_C(1) << 40,
-                                      .has_f64 = 1,
-                                      .host_memory = 1};
 
 static void write_defaults(FILE *file, const tally_term *term) {
     fprintf(file, "\n#define DEFAULTS {{%s", term->param_count ? "" : "0");
@@ -45,7 +35,7 @@ static tally_status write_program(FILE *file, tally_op op, tally_dtype in) {
     tally_spec spec;
     char *text;
     size_t bytes;
-    tally_status status = tally_spec_resolve(&cpu, NULL, &desc, &whole, &spec);
+    tally_status status = tally_spec_resolve(&tally_host_cpu, NULL, &desc, &whole, &spec);
     if (status) return status;
     status = tally_source_create(&host, &spec, &text, &bytes);
     if (!status) {
