@@ -12,7 +12,7 @@
 typedef struct ours_state {
     const bench_input *input;
     tally_plan *plan;
-    tally_index_plan *index_plan;
+    tally_plan *move_plan;
     int is_unchecked;
     tally_queue *queue;
     tally_buffer *out;
@@ -32,13 +32,13 @@ static tally_status reduce(ours_state *state, const bench_input *in) {
 }
 
 static tally_status move(ours_state *state, const bench_input *in) {
-    const tally_index_args args = {.size = sizeof(args),
+    const tally_move_args args = {.size = sizeof(args),
                                    .map = in->buffer[ARRAY_MAP],
                                    .n = in->n,
                                    .in = in->buffer[ARRAY_X],
                                    .out = in->buffer[ARRAY_OUT],
                                    .items = in->n};
-    return (in->task->primitive == BENCH_GATHER ? tally_gather : tally_scatter)(state->index_plan, state->queue, &args);
+    return (in->task->primitive == BENCH_GATHER ? tally_gather : tally_scatter)(state->move_plan, state->queue, &args);
 }
 
 static int enqueue(void *pointer) {
@@ -79,7 +79,7 @@ static double value(void *pointer) {
 static void close_state(void *pointer) {
     ours_state *state = pointer;
     tally_plan_destroy(state->plan);
-    tally_index_plan_destroy(state->index_plan);
+    tally_plan_destroy(state->move_plan);
     tally_buffer_destroy(state->out);
     tally_queue_destroy(state->queue);
 #ifdef TALLY_BENCH_CUDA
@@ -101,7 +101,7 @@ static int open_queue(ours_state *state, bench_engine *out) {
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
         /* A checked call waits, which no graph can. */
-        if (!state->index_plan || state->is_unchecked) out->gpu_seconds = gpu_seconds;
+        if (!state->move_plan || state->is_unchecked) out->gpu_seconds = gpu_seconds;
         if (peer_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;
     }
@@ -113,7 +113,7 @@ static int open_queue(ours_state *state, bench_engine *out) {
 static tally_status open_plan(ours_state *state, const bench_input *in) {
     const tally_reduce_desc reduction = {.size = sizeof(reduction), .op = in->task->op, .in = in->in, .max_n = in->n};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = in->task->op, .in = in->in, .out = in->in, .max_n = in->n};
-    const tally_index_desc index = {.size = sizeof(index),
+    const tally_move_desc index = {.size = sizeof(index),
                                     .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
                                     .map = TALLY_U32,
                                     .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
@@ -124,9 +124,9 @@ static tally_status open_plan(ours_state *state, const bench_input *in) {
     case BENCH_SCAN:
         return tally_scan_plan_create(in->context, &scan, &state->plan);
     case BENCH_GATHER:
-        return tally_gather_plan_create(in->context, &index, &state->index_plan);
+        return tally_gather_plan_create(in->context, &index, &state->move_plan);
     }
-    return tally_scatter_plan_create(in->context, &index, &state->index_plan);
+    return tally_scatter_plan_create(in->context, &index, &state->move_plan);
 }
 
 static int open_ours(const bench_input *input, int is_unchecked, bench_engine *out) {

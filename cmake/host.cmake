@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The built-in ops in C, for few items on a CPU device (src/host.c): the program tally_host_programs, made of the objects that the library is
+# The built-in ops in C, for few items on a CPU device (src/host/host.c): the program tally_host_programs, made of the objects that the library is
 # made of, writes them, and they become objects of the library: host_objects. Where what is built does not run, there are none: such items
 # take the way of all others.
 set(host_dtypes f32 f64 i32 i64)
@@ -9,7 +9,7 @@ file(MAKE_DIRECTORY ${host_folder})
 set(host_sources ${host_folder}/table.c)
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   file(CONFIGURE OUTPUT ${host_folder}/table.c @ONLY CONTENT "/* Made by cmake/host.cmake. */
-#include \"core.h\"
+#include \"host/host.h\"
 
 const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 ")

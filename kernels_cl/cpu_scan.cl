@@ -4,8 +4,8 @@
  *
  * Computes n values. How: one item per group, which looks twice at the items of a few tiles: for their totals, which bring them into its core's caches, and,
  * once it knows what is before them, for their values. It waits for the totals of the tiles before its own within the block, which their groups publish as
- * soon as they have them, and for what is before the block, which whoever has the block's last tile publishes: src/published.h has the words, and
- * src/look_back.h the same for GPUs. A row's 32 cells, and a tile's 1,024, lie side by side in arrays, whose loops the compiler turns into vectors.
+ * soon as they have them, and for what is before the block, which whoever has the block's last tile publishes: kernels/published.h has the words, and
+ * kernels/look_back.h the same for GPUs. A row's 32 cells, and a tile's 1,024, lie side by side in arrays, whose loops the compiler turns into vectors.
  *
  * Groups run in threads, to their end; the waits are bounded all the same: after SPINS looks what is missing is computed from the items.
  * Needs: words that other groups see (feature ORDER); no local memory, no barrier.

@@ -4,7 +4,7 @@
  * CUDA prelude. The specialised text follows (ITEM, ACC, RESULT, the op's functions, the geometry), then the stems.
  *
  * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item; those that are casts in every language are in src/arithmetic.h. f16 and bf16 are stored as 16 bits and
+ * a result as an item; those that are casts in every language are in kernels/arithmetic.h. f16 and bf16 are stored as 16 bits and
  * computed in f32, whether or not the device computes in them.
  */
 #ifdef cl_khr_fp64
@@ -25,7 +25,7 @@
 #endif
 
 /* IEEE 754-2019 minimum and maximum of f32 by NVIDIA's instructions, in which -0 < +0 and a NaN is nothing. Scans of 2^28 minima, H200, November 2026: f32
- * 774 us, f16 778; by src/arithmetic.h's comparisons 938, 1,111. */
+ * 774 us, f16 778; by kernels/arithmetic.h's comparisons 938, 1,111. */
 #ifdef __NV_CL_C_VERSION
 #define FLOAT_MIN(a, b) (sizeof(a) > 4 ? ORDERED_MIN(a, b) : isunordered((a), (b)) ? NAN : fmin((a), (b)))
 #define FLOAT_MAX(a, b) (sizeof(a) > 4 ? ORDERED_MAX(a, b) : isunordered((a), (b)) ? NAN : fmax((a), (b)))

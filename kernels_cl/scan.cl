@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scan: what the groups of OpenCL's scans exchange by: NVIDIA's shuffles where the device has them (PTX), else local memory and barriers, which all
- * items of the group reach. Between src/scan_groups.h, which uses it, and the variant's stem.
+ * items of the group reach. Between kernels/scan_groups.h, which uses it, and the variant's stem.
  */
 #define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #define GROUP_ID ((u64)get_group_id(0))

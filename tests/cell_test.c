@@ -362,9 +362,10 @@ static void walk_few(bench *b, uint32_t group) {
 
 /* Whether every item does a compare-and-swap on one word, on a GPU: a million of them take an H200 up to 10 s. */
 static int swaps_one_word(const bench *b) {
-    const tally_spec *spec = &b->plan->spec;
-    const int is_native = spec->term_count == 1 && spec->terms[0].additive && !spec->terms[0].field_count;
-    return spec->variant->stage == TALLY_STAGE_ATOMIC && !spec->variant->local_accumulators && !is_native &&
+    const tally_terms *terms = &b->plan->terms;
+    const tally_variant *variant = ((const tally_reduce_plan *)b->plan)->launch.variant;
+    const int is_native = terms->count == 1 && terms->list[0].additive && !terms->list[0].field_count;
+    return variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators && !is_native &&
            b->cell->at->info.device_class == TALLY_CLASS_GPU;
 }
 
@@ -401,7 +402,7 @@ static void check_plan(bench *b, const tally_variant_info *info) {
         assert_string_equal(variant, b->cell->variant);
     else
         assert_true(info->canonical);
-    const size_t acc_bytes = b->plan->spec.acc.bytes;
+    const size_t acc_bytes = b->plan->terms.acc.bytes;
     const uint64_t bytes = tally_plan_workspace_bytes(b->plan), rounded = b->max_n + 2 * 1024;
     uint64_t allowed = 64 * 1024 + b->max_n / 512;
     if (!info->canonical) allowed = strcmp(info->finish, "atomic") ? (rounded + rounded / 32) * acc_bytes : acc_bytes;
@@ -452,8 +453,8 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
         MUST(tally_variant_get(v, &info));
         if (strcmp(info.name, tally_plan_variant(b->plan)) == 0) break;
     }
-    const uint32_t group = b->plan->spec.group_items;
-    const int is_additive = oracle_shape_of(b->what) == ORACLE_ADDED && b->plan->spec.acc.bytes == 4;
+    const uint32_t group = ((const tally_reduce_plan *)b->plan)->launch.group_items;
+    const int is_additive = oracle_shape_of(b->what) == ORACLE_ADDED && b->plan->terms.acc.bytes == 4;
     b->is_exact = oracle_is_exact(b->what) || (info.canonical && b->what->op != TALLY_LOGSUMEXP);
     b->is_repeatable = b->is_exact || strcmp(info.finish, "atomic") != 0;
     b->may_flush = is_additive && !b->is_repeatable && b->cell->at->info.device_class == TALLY_CLASS_GPU;

@@ -111,7 +111,7 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
     static const device_test *const lists[] = {api_tests,    host_tests,       feed_tests,      thread_tests,
                                                cache_tests,  arithmetic_tests, semantics_tests, custom_example_tests,
                                                custom_tests, fused_tests,      accuracy_tests,  enqueue_tests,
-                                               tuning_tests, scan_tests,       scan_use_tests,  index_tests};
+                                               tuning_tests, scan_tests,       scan_use_tests,  move_tests};
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const device_test *t = lists[l]; t->name; t++) {
             char *name = names[*used];

@@ -25,7 +25,7 @@ extern const device_test semantics_tests[];      /* semantics_test.c: docs/seman
 
 extern const device_test enqueue_tests[]; /* enqueue_test.c: captured, and without waiting */
 extern const device_test tuning_tests[];  /* tuning_test.c: shapes of launches */
-extern const device_test index_tests[];   /* index_test.c: gather and scatter */
+extern const device_test move_tests[];    /* move_test.c: gather and scatter */
 
 extern const device_test scan_tests[];     /* scan_test.c: scans: ops, types, variants, forms */
 extern const device_test scan_use_tests[]; /* scan_use_test.c: scans in pieces, by operators of one's own; what is refused */

@@ -237,7 +237,7 @@ static void test_what_the_device_cannot(void **unused) {
         const tally_reduce_desc desc = {.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .max_n = 100};
         MUST(tally_context_create(small[i], &context));
         MUST(tally_plan_create(context, &desc, &plan));
-        assert_int_equal(plan->spec.group_items, i ? 64 : 128);
+        assert_int_equal(((const tally_reduce_plan *)plan)->launch.group_items, i ? 64 : 128);
         tally_plan_destroy(plan);
         tally_context_destroy(context);
     }

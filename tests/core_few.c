@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core_tests.h"
+#include "host/host.h"
 #include "patterns.h"
 
 enum { FEW = TALLY_HOST_ITEMS };

@@ -12,7 +12,7 @@
 
 #define COUNT 40
 
-static tally_spec resolve(tally_reduce_desc desc) {
+static tally_terms resolve(tally_reduce_desc desc) {
     desc.variant = "host_finish";
     return resolve_desc(&made_up_device, desc);
 }
@@ -159,10 +159,10 @@ static accumulator add_twofold(tally_dtype type, accumulator a, accumulator b) {
     return (accumulator){{{.f = high}, rounded(type, isfinite(high) ? rest - RND(high - s) : 0)}};
 }
 
-static accumulator combine(const tally_spec *spec, const tally_term *term, accumulator a, accumulator b) {
+static accumulator combine(const tally_terms *terms, const tally_term *term, accumulator a, accumulator b) {
     const tally_dtype type = term->value;
     accumulator r = a;
-    if (spec->accuracy == TALLY_ACCURACY_COMPENSATED) return add_twofold(type, a, b);
+    if (terms->accuracy == TALLY_ACCURACY_COMPENSATED) return add_twofold(type, a, b);
     switch (term->op) {
     case TALLY_SUM:
     case TALLY_ASUM:
@@ -256,34 +256,34 @@ static void put(const tally_term *term, const accumulator *a, unsigned char *to)
     for (uint32_t k = 0; k < field_count(term); k++) store(field_type(term, k), a->field[k], to + field_offset(term, k));
 }
 
-static void expect_combination(const tally_spec *spec, uint64_t count) {
+static void expect_combination(const tally_terms *terms, uint64_t count) {
     static unsigned char memory[COUNT * 512], before[COUNT * 512];
-    const uint32_t bytes = spec->acc.bytes;
+    const uint32_t bytes = terms->acc.bytes;
     accumulator expected[TALLY_MAX_OPS];
     assert_true(bytes <= 512);
     memset(memory, 0xa5, sizeof memory);
-    for (uint32_t t = 0; t < spec->term_count; t++)
+    for (uint32_t t = 0; t < terms->count; t++)
         for (uint64_t i = 0; i < count; i++) {
-            const tally_term *term = &spec->terms[t];
+            const tally_term *term = &terms->list[t];
             const accumulator a = make(term, i);
             put(term, &a, memory + i * bytes + term->acc_offset);
-            expected[t] = i ? combine(spec, term, expected[t], a) : a;
+            expected[t] = i ? combine(terms, term, expected[t], a) : a;
         }
     memcpy(before, memory, sizeof memory);
-    tally_host_combine(spec, memory, count);
-    for (uint32_t t = 0; t < spec->term_count; t++) {
-        const tally_term *term = &spec->terms[t];
+    tally_host_combine(terms, memory, count);
+    for (uint32_t t = 0; t < terms->count; t++) {
+        const tally_term *term = &terms->list[t];
         for (uint32_t k = 0; k < field_count(term); k++) {
             const tally_dtype type = field_type(term, k);
             const number got = fetch(type, memory + term->acc_offset + field_offset(term, k));
             if (!is_same(type, got, expected[t].field[k], term->op == TALLY_LOGSUMEXP))
                 fail_msg("%s of %s in %s, field %u, %llu accumulators: %a or %llx, should be %a or %llx", term->name,
-                         tally_dtype_name(spec->in), tally_dtype_name(term->value), k, (unsigned long long)count, got.f,
+                         tally_dtype_name(terms->in), tally_dtype_name(term->value), k, (unsigned long long)count, got.f,
                          (unsigned long long)got.u, expected[t].field[k].f, (unsigned long long)expected[t].field[k].u);
         }
     }
     if (memcmp(memory + bytes, before + bytes, sizeof memory - bytes) != 0)
-        fail_msg("%s changed another than the first", spec->terms[0].name);
+        fail_msg("%s changed another than the first", terms->list[0].name);
 }
 
 static void test_rows(void **unused) {
@@ -296,10 +296,10 @@ static void test_rows(void **unused) {
                 const tally_kind kind = tally_dtype_find(in)->kind;
                 if (!tally_op_row_for(op, in, accuracy)) continue;
                 if (how & 2 && kind != TALLY_KIND_FLOAT && kind != TALLY_KIND_COMPLEX) continue;
-                tally_spec spec = resolve((tally_reduce_desc){
+                tally_terms terms = resolve((tally_reduce_desc){
                     .op = op, .in = in, .accuracy = accuracy, .acc = how & 2 ? TALLY_F64 : TALLY_DTYPE_DEFAULT});
-                for (uint64_t count = 1; count <= COUNT; count++, rows++) expect_combination(&spec, count);
-                tally_spec_free(&spec);
+                for (uint64_t count = 1; count <= COUNT; count++, rows++) expect_combination(&terms, count);
+                tally_terms_close(&terms);
             }
     assert_true(rows > 400 * COUNT);
 }
@@ -314,9 +314,9 @@ static void test_several(void **unused) {
                                        {.ops = sums, .op_count = 3, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                        {.ops = complexes, .op_count = 3, .in = TALLY_C64}};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
-        tally_spec spec = resolve(descs[i]);
-        for (uint64_t count = 1; count <= COUNT; count++) expect_combination(&spec, count);
-        tally_spec_free(&spec);
+        tally_terms terms = resolve(descs[i]);
+        for (uint64_t count = 1; count <= COUNT; count++) expect_combination(&terms, count);
+        tally_terms_close(&terms);
     }
 }
 

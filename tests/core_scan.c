@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core_tests.h"
+#include "scan/scan.h"
 
 #define BLOCK ((uint64_t)TALLY_SCAN_BLOCK)
 #define MAX_N (2 * BLOCK)
@@ -242,7 +243,7 @@ static int launches_of(setup *s, uint64_t n, uint64_t count) {
     int opened = 0, still = 0;
     const int launches = stub.launches, waits = stub.waits;
     for (int k = 0; k < STUB_KIND_COUNT; k++) opened += stub.opened[k];
-    if (s->plan->scan.segments)
+    if (((const tally_scan_plan *)s->plan)->segments)
         MUST(tally_scan_segments(s->plan, s->queue, s->in, 0, s->segments, 0, count, n, s->out, 0));
     else
         MUST(tally_scan(s->plan, s->queue, s->in, n, s->out));
@@ -369,7 +370,34 @@ static void test_next_after_failure(void **unused) {
     end(&s);
 }
 
+/* A scan that a device cannot run is refused with the device's limit. */
+static void test_limits(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *select, *variant;
+        tally_op op;
+        tally_dtype in;
+        const char *words[2];
+    } cases[] = {{"stub:gamma", NULL, TALLY_SUM, TALLY_F64, {"Gamma Three", "does not compute in f64"}},
+                 {"stub:gamma", NULL, TALLY_MEAN, TALLY_I32, {"Gamma Three", "does not compute in f64"}},
+                 {"stub:beta", "reduce_then_scan", TALLY_SUM, TALLY_F32, {"groups of 256", "at most 64"}},
+                 {"stub:gamma", "reduce_then_scan", TALLY_SUM, TALLY_I64, {"local memory", "has 2048"}}};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
+        tally_context *context;
+        tally_plan *plan = NULL;
+        const tally_scan_desc desc = {
+            .size = sizeof desc, .op = cases[i].op, .in = cases[i].in, .max_n = 100, .variant = cases[i].variant};
+        MUST(tally_context_create(cases[i].select, &context));
+        REFUSED(tally_scan_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED,
+                "tally_scan_plan_create: ", cases[i].words[0], cases[i].words[1]);
+        assert_null(plan);
+        tally_context_destroy(context);
+    }
+    SOUND();
+}
+
 const core_test scan_tests[] = {
+    {"scan limits", test_limits},
     {"scan variants", test_variants},
     {"scan descriptors", test_descriptors},
     {"scan ranges", test_ranges},

@@ -14,9 +14,9 @@
 #define EXPECT_ACC(op_, in_, ...)                                                                                              \
     do {                                                                                                                       \
         typedef __VA_ARGS__ expected;                                                                                          \
-        tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_##op_, .in = TALLY_##in_});            \
-        assert_int_equal(spec.acc.bytes, sizeof(expected));                                                                    \
-        tally_spec_free(&spec);                                                                                                \
+        tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_##op_, .in = TALLY_##in_});          \
+        assert_int_equal(terms.acc.bytes, sizeof(expected));                                                                   \
+        tally_terms_close(&terms);                                                                                             \
     } while (0)
 
 static void test_accumulators(void **unused) {
@@ -63,20 +63,20 @@ typedef struct fused_value {
 
 static void expect_fused(tally_dtype in, const tally_op *ops, uint32_t op_count, const fused_value *values, uint32_t count,
                          size_t result_bytes, size_t acc_bytes, size_t acc_of_last) {
-    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.in = in, .ops = ops, .op_count = op_count});
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = in, .ops = ops, .op_count = op_count});
     tally_result_info info;
-    assert_int_equal(spec.term_count, op_count);
+    assert_int_equal(terms.count, op_count);
     for (uint32_t v = 0; v < count; v++) {
-        if (!tally_spec_result(&spec, v, &info)) fail_msg("there are %u values, should be %u", v, count);
+        if (!tally_terms_result(&terms, v, &info)) fail_msg("there are %u values, should be %u", v, count);
         assert_int_equal(info.op, values[v].op);
         expect_type("a value", ops[info.op], in, info.dtype, values[v].dtype);
         assert_int_equal(info.offset, values[v].offset);
     }
-    assert_false(tally_spec_result(&spec, count, &info));
-    assert_int_equal(spec.result.bytes, result_bytes);
-    assert_int_equal(spec.acc.bytes, acc_bytes);
-    assert_int_equal(spec.terms[op_count - 1].acc_offset, acc_of_last);
-    tally_spec_free(&spec);
+    assert_false(tally_terms_result(&terms, count, &info));
+    assert_int_equal(terms.result.bytes, result_bytes);
+    assert_int_equal(terms.acc.bytes, acc_bytes);
+    assert_int_equal(terms.list[op_count - 1].acc_offset, acc_of_last);
+    tally_terms_close(&terms);
 }
 
 static void test_fused(void **unused) {
@@ -190,27 +190,27 @@ static void test_packing(void **unused) {
             float ddof;
         } std;
     } f32 = {0};
-    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .ops = ops, .op_count = 3});
-    spec.terms[0].params[0].value = 0.1;
-    spec.terms[2].params[0].value = 3;
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .ops = ops, .op_count = 3});
+    terms.list[0].params[0].value = 0.1;
+    terms.list[2].params[0].value = 3;
     f32.var.ddof = 0.1f;
     f32.std.ddof = 3;
     unsigned char packed[64];
-    assert_int_equal(spec.param.bytes, sizeof f32);
+    assert_int_equal(terms.param.bytes, sizeof f32);
     memset(packed, 0xee, sizeof packed);
-    tally_spec_pack_params(&spec, packed);
+    tally_terms_pack_params(&terms, packed);
     assert_memory_equal(packed, &f32, sizeof f32);
     assert_int_equal(packed[sizeof f32], 0xee);
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
 
     struct {
         double rtol, atol;
     } close = {1e-5, 1e-8};
-    spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_ALLCLOSE, .in = TALLY_I32});
-    assert_int_equal(spec.param.bytes, sizeof close);
-    tally_spec_pack_params(&spec, packed);
+    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_ALLCLOSE, .in = TALLY_I32});
+    assert_int_equal(terms.param.bytes, sizeof close);
+    tally_terms_pack_params(&terms, packed);
     assert_memory_equal(packed, &close, sizeof close);
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
 
     /* Every type, in an order that leaves holes; holes are 0. */
     static const tally_op_param params[] = {{"a", TALLY_I32, -7},     {"b", TALLY_U64, 0x1p40}, {"c", TALLY_F32, 0.1},
@@ -241,13 +241,13 @@ static void test_packing(void **unused) {
                                           .params = params,
                                           .param_count = TALLY_ARRAY_LENGTH(params)},
                          &custom));
-    spec = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = custom, .in = TALLY_F32});
-    assert_int_equal(spec.param.bytes, sizeof own);
+    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = custom, .in = TALLY_F32});
+    assert_int_equal(terms.param.bytes, sizeof own);
     memset(packed, 0xee, sizeof packed);
-    tally_spec_pack_params(&spec, packed);
+    tally_terms_pack_params(&terms, packed);
     assert_memory_equal(packed, &own, sizeof own);
     assert_int_equal(packed[sizeof own], 0xee);
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
     tally_op_destroy(custom);
 }
 
@@ -295,19 +295,19 @@ static void test_param_ranges(void **unused) {
         tally_custom_op *op;
         MUST(tally_op_create(&desc, &op));
         tally_plan plan = {.tag = TALLY_TAG_PLAN};
-        plan.spec = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = op, .in = TALLY_F32});
+        plan.terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = op, .in = TALLY_F32});
         unsigned char packed[8], before[8] = {0};
         plan.params = packed;
-        tally_spec_pack_params(&plan.spec, packed);
-        memcpy(before, packed, plan.spec.param.bytes);
+        tally_terms_pack_params(&plan.terms, packed);
+        memcpy(before, packed, plan.terms.param.bytes);
         if (text)
             BAD(tally_plan_set_param(&plan, "least", cases[c].value), "tally_plan_set_param", "op above", "parameter least",
                 text, type);
         else
             MUST(tally_plan_set_param(&plan, "least", cases[c].value));
-        assert_int_equal(!memcmp(packed, before, plan.spec.param.bytes), text != NULL);
-        assert_int_equal(plan.spec.terms[0].params[0].value == 1, text != NULL);
-        tally_spec_free(&plan.spec);
+        assert_int_equal(!memcmp(packed, before, plan.terms.param.bytes), text != NULL);
+        assert_int_equal(plan.terms.list[0].params[0].value == 1, text != NULL);
+        tally_terms_close(&plan.terms);
         tally_op_destroy(op);
         param.value = cases[c].value;
         if (text)
@@ -323,8 +323,8 @@ static void test_refused(void **unused) {
     (void)unused;
     static const tally_op sums[] = {TALLY_SUM, TALLY_MIN}, mixed[] = {TALLY_SUM, TALLY_DOT}, wrong[] = {TALLY_SUM, 1000};
     static const tally_op bits[] = {TALLY_MIN, TALLY_BAND};
-    static const uint64_t garbage[64];
-    const tally_custom_op *no_op = (const tally_custom_op *)(const void *)garbage;
+    static uint64_t garbage[64];
+    tally_custom_op *no_op = (tally_custom_op *)(void *)garbage;
     tally_custom_op *custom;
     const tally_op_desc own = {.size = sizeof own,
                                .name = "mine",
@@ -375,7 +375,7 @@ static void test_refused(void **unused) {
     };
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
         const char *const *w = cases[i].words;
-        const char *words[] = {"tally_plan_create", w[0], w[1], w[2], w[3], NULL};
+        const char *words[] = {w[0], w[1], w[2], w[3], NULL};
         char what[32];
         snprintf(what, sizeof what, "descriptor %zu", i);
         refused(try_desc(&made_up_device, cases[i].desc), cases[i].status, what, __FILE__, __LINE__, words);
@@ -462,10 +462,11 @@ static void test_groups(void **unused) {
                     known[i].max_items < 32 ? "at most" : "local memory");
             continue;
         }
-        tally_spec spec = resolve_desc(&small, desc);
-        if (spec.group_items != known[i].group)
-            fail_msg("case %zu: a group of %u, should be %u", i, spec.group_items, known[i].group);
-        tally_spec_free(&spec);
+        tally_launch launch;
+        tally_terms terms = resolve_launch(&small, desc, &launch);
+        if (launch.group_items != known[i].group)
+            fail_msg("case %zu: a group of %u, should be %u", i, launch.group_items, known[i].group);
+        tally_terms_close(&terms);
         desc.group_items = known[i].group;
         MUST(try_desc(&small, desc));
         desc.group_items = 512;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core.h"
+#include "reduce/reduce.h"
 #include "stub_backend.h"
 
 typedef struct core_test {
@@ -33,8 +33,8 @@ extern const core_test failure_tests[];   /* core_failures.c: every slot fails o
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */
 extern const core_test scan_tests[];      /* core_scan.c: scans */
-extern const core_test index_tests[];     /* core_index.c: gather and scatter */
-extern const core_test index_argument_tests[]; /* core_index_arguments.c: those that are refused */
+extern const core_test move_tests[];      /* core_move.c: gather and scatter */
+extern const core_test move_argument_tests[]; /* core_move_arguments.c: those that are refused */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);
@@ -65,7 +65,8 @@ void sound(const char *file, int line);
 
 /* A device that lacks nothing, for descriptors that are resolved without a context; the result is to be freed. */
 extern const tally_device_info made_up_device;
-tally_spec resolve_desc(const tally_device_info *on, tally_reduce_desc desc);
+tally_terms resolve_launch(const tally_device_info *on, tally_reduce_desc desc, tally_launch *launch);
+tally_terms resolve_desc(const tally_device_info *on, tally_reduce_desc desc);
 tally_status try_desc(const tally_device_info *on, tally_reduce_desc desc);
 
 void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got, tally_dtype expected);

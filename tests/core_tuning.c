@@ -45,15 +45,15 @@ static void test_rows(void **unused) {
 static uint32_t group_of(const char *text, const char *name, tally_op op, tally_dtype in, uint64_t bytes) {
     tally_device_info device = made_up_device;
     tally_tunings rows;
-    tally_spec spec;
-    tally_reduce_desc whole;
-    const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in, .max_n = bytes / tally_dtype_bytes(in)};
+    tally_terms terms;
+    tally_launch launch;
+    tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in, .max_n = bytes / tally_dtype_bytes(in)};
     snprintf(device.backend, sizeof device.backend, "made");
     snprintf(device.name, sizeof device.name, "%s", name);
     assert_int_equal(tally_tunings_parse(text, &rows), 0);
-    MUST(tally_spec_resolve(&device, &rows, &desc, &whole, &spec));
-    const uint32_t group = spec.group_items;
-    tally_spec_free(&spec);
+    MUST(tally_reduce_resolve(&device, &rows, &desc, &terms, &launch));
+    const uint32_t group = launch.group_items;
+    tally_terms_close(&terms);
     tally_tunings_free(&rows);
     return group;
 }
@@ -78,9 +78,11 @@ static void test_choice(void **unused) {
     assert_int_equal(group_of("* * * * * 100 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
     assert_int_equal(group_of("* * * * * 2048 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
     /* What the descriptor asks for comes first. */
-    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .group_items = 32});
-    assert_int_equal(spec.group_items, 32);
-    tally_spec_free(&spec);
+    tally_launch launch;
+    tally_terms terms =
+        resolve_launch(&made_up_device, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .group_items = 32}, &launch);
+    assert_int_equal(launch.group_items, 32);
+    tally_terms_close(&terms);
 }
 
 static void expect_described(tally_context *context, const char *tunings) {
@@ -160,7 +162,7 @@ static void test_slices(void **unused) {
                                         .group_items = k ? 64 : 32};
         MUST(tally_plan_create(context, &desc, &plan));
         assert_true(tally_plan_workspace_bytes(plan) <= (UINT64_C(4) << 20) + n / 512);
-        assert_int_equal(plan->slice != 0, k == 0);
+        assert_int_equal(((const tally_reduce_plan *)plan)->slice != 0, k == 0);
         const int calls = stub.calls;
         MUST(tally_reduce(plan, queue, in, n, out));
         assert_int_equal(stub.calls - calls, k ? 1 : 5); /* partials and finish of each slice, and the finish of the two */

@@ -73,7 +73,7 @@ static bool is_complex(tally_dtype dtype) {
     return dtype == TALLY_C64 || dtype == TALLY_C128;
 }
 
-/* One cell of a table: the spec, and what the public functions say. */
+/* One cell of a table: the terms, and what the public functions say. */
 static void expect_cell(tally_op op, tally_dtype in, tally_dtype acc, tally_dtype value, tally_dtype result, tally_dtype real) {
     if (!acc) {
         expect_type("the accumulator", op, in, tally_accumulator_dtype(op, in), value);
@@ -85,27 +85,27 @@ static void expect_cell(tally_op op, tally_dtype in, tally_dtype acc, tally_dtyp
                 tally_op_name(op), "does not take", tally_dtype_name(in));
         return;
     }
-    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in, .acc = acc});
-    const tally_term *term = &spec.terms[0];
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in, .acc = acc});
+    const tally_term *term = &terms.list[0];
     tally_result_info info;
-    assert_int_equal(spec.term_count, 1);
+    assert_int_equal(terms.count, 1);
     expect_type("V", op, in, term->value, value);
     expect_type("R", op, in, term->real, real);
-    assert_true(tally_spec_result(&spec, 0, &info));
+    assert_true(tally_terms_result(&terms, 0, &info));
     expect_type("value 0", op, in, info.dtype, result);
     assert_int_equal(info.offset, 0);
     assert_int_equal(info.op, 0);
     const bool two = op == TALLY_MINMAX;
-    assert_int_equal(tally_spec_result(&spec, 1, &info), two);
+    assert_int_equal(tally_terms_result(&terms, 1, &info), two);
     if (two) {
         expect_type("value 1", op, in, info.dtype, result);
         assert_int_equal(info.offset, tally_dtype_bytes(result));
     }
-    assert_int_equal(spec.result.bytes, tally_dtype_bytes(result) * (two ? 2 : 1));
+    assert_int_equal(terms.result.bytes, tally_dtype_bytes(result) * (two ? 2 : 1));
     assert_int_equal(term->out_count, two || is_complex(result) ? 2 : 1);
-    assert_false(tally_spec_result(&spec, 2, &info));
+    assert_false(tally_terms_result(&terms, 2, &info));
     for (uint32_t p = 0; p < term->param_count; p++) expect_type("a parameter", op, in, term->params[p].type, real);
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
 }
 
 /* Returns the number of ops. */
@@ -161,9 +161,9 @@ static void test_lanes(void **unused) {
                 tally_op op;
                 MUST(tally_op_from_name(name, &op));
                 const tally_dtype in = type_of(COLUMNS, c);
-                tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in});
-                expect_type("the lane", op, in, spec.terms[0].lane, type_of(lanes[r].value, c));
-                tally_spec_free(&spec);
+                tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in});
+                expect_type("the lane", op, in, terms.list[0].lane, type_of(lanes[r].value, c));
+                tally_terms_close(&terms);
             }
 }
 
@@ -186,17 +186,17 @@ static void test_compensated(void **unused) {
                             taken ? "no level 'compensated'" : "does not take");
                     continue;
                 }
-                tally_spec spec = resolve_desc(&made_up_device, desc);
-                const tally_term *term = &spec.terms[0];
+                tally_terms terms = resolve_desc(&made_up_device, desc);
+                const tally_term *term = &terms.list[0];
                 const tally_dtype value = wide || in == TALLY_F64 ? TALLY_F64 : TALLY_F32;
                 expect_type("V", op, in, term->value, value);
                 expect_type("the result", op, in, term->out, value);
                 assert_int_equal(term->field_count, 2);
                 assert_string_equal(term->fields[0].name, "high");
                 assert_string_equal(term->fields[1].name, "low");
-                assert_int_equal(spec.acc.bytes, 2 * tally_dtype_bytes(value));
+                assert_int_equal(terms.acc.bytes, 2 * tally_dtype_bytes(value));
                 assert_int_equal(term->exact, 0);
-                tally_spec_free(&spec);
+                tally_terms_close(&terms);
                 served++;
             }
     assert_int_equal(served, 5 * 4 * 2);
@@ -215,20 +215,20 @@ static void test_exactness(void **unused) {
                  {TALLY_MINMAX, true, true},   {TALLY_ASUM, false, true}, {TALLY_LOGSUMEXP, false, false}};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
         for (int integers = 0; integers < 2; integers++) {
-            tally_spec spec =
+            tally_terms terms =
                 resolve_desc(&made_up_device, (tally_reduce_desc){.op = known[i].op, .in = integers ? TALLY_I16 : TALLY_F16});
-            if (tally_spec_exact(&spec) != (integers ? known[i].integers : known[i].floats))
+            if (tally_terms_exact(&terms) != (integers ? known[i].integers : known[i].floats))
                 fail_msg("%s of %s: exact is %d", tally_op_name(known[i].op), integers ? "i16" : "f16",
-                         tally_spec_exact(&spec));
-            tally_spec_free(&spec);
+                         tally_terms_exact(&terms));
+            tally_terms_close(&terms);
         }
     tally_op ops[] = {TALLY_MIN, TALLY_MAX, TALLY_SUM};
-    tally_spec spec = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 2, .in = TALLY_F32});
-    assert_true(tally_spec_exact(&spec));
-    tally_spec_free(&spec);
-    spec = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 3, .in = TALLY_F32});
-    assert_false(tally_spec_exact(&spec));
-    tally_spec_free(&spec);
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 2, .in = TALLY_F32});
+    assert_true(tally_terms_exact(&terms));
+    tally_terms_close(&terms);
+    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 3, .in = TALLY_F32});
+    assert_false(tally_terms_exact(&terms));
+    tally_terms_close(&terms);
 }
 
 /* ---- the result's type ---------------------------------------------------------------------------------------------- */
@@ -269,12 +269,12 @@ static void test_conversions(void **unused) {
                         tally_dtype_name(tally_result_dtype(desc.op, desc.in)));
                 continue;
             }
-            tally_spec spec = resolve_desc(&made_up_device, desc);
+            tally_terms terms = resolve_desc(&made_up_device, desc);
             tally_result_info info;
-            assert_true(tally_spec_result(&spec, 0, &info));
+            assert_true(tally_terms_result(&terms, 0, &info));
             expect_type("the result", desc.op, desc.in, info.dtype, out);
-            assert_int_equal(spec.result.bytes, tally_dtype_bytes(out) * (desc.op == TALLY_MINMAX ? 2 : 1));
-            tally_spec_free(&spec);
+            assert_int_equal(terms.result.bytes, tally_dtype_bytes(out) * (desc.op == TALLY_MINMAX ? 2 : 1));
+            tally_terms_close(&terms);
         }
 }
 

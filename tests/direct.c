@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order.h"
+#include "base/order.h"
 
 tally_context *direct_context(void **state) {
     const place *at = *state;
@@ -30,7 +30,7 @@ void direct_reduce(tally_context *context, const tally_reduce_desc *given, const
     for (; params && params->name; params++) MUST(tally_plan_set_param(plan, params->name, params->value));
     MUST(tally_queue_create(context, &queue));
     const uint64_t bytes = n * tally_dtype_bytes(desc.in), result_bytes = tally_plan_result_bytes(plan);
-    for (uint32_t k = 0; k < plan->spec.inputs; k++) {
+    for (uint32_t k = 0; k < plan->terms.inputs; k++) {
         MUST(tally_buffer_create(context, bytes, &in[k]));
         MUST(tally_buffer_write(queue, in[k], 0, items[k], bytes));
     }
@@ -52,7 +52,7 @@ tally_custom_op *direct_op(const tally_op_desc *given) {
     return op;
 }
 
-tally_reduce_desc direct_desc(const tally_custom_op *op, tally_dtype in) {
+tally_reduce_desc direct_desc(tally_custom_op *op, tally_dtype in) {
     return (tally_reduce_desc){.size = sizeof(tally_reduce_desc), .custom = op, .in = in};
 }
 

@@ -22,7 +22,7 @@ void direct_reduce(tally_context *context, const tally_reduce_desc *desc, const 
 
 /* An operator of one's own, by a descriptor whose size is filled in, and the descriptor of its reduction. */
 tally_custom_op *direct_op(const tally_op_desc *given);
-tally_reduce_desc direct_desc(const tally_custom_op *op, tally_dtype in);
+tally_reduce_desc direct_desc(tally_custom_op *op, tally_dtype in);
 
 /* Fails unless the bytes, 8 at most, are equal; `what` is reduced over n items. */
 void direct_expect_bits(const void *got, const void *expected, size_t bytes, const char *what, uint64_t n);
@@ -37,7 +37,7 @@ uint64_t direct_parse(tally_dtype dtype, const char *text, void *items);
 /* Any f16 as a double. */
 double direct_of_f16(uint16_t bits);
 
-/* The canonical order (src/order.h) for any accumulator of up to CANONICAL_BYTES: functions instead of expressions. */
+/* The canonical order (src/base/order.h) for any accumulator of up to CANONICAL_BYTES: functions instead of expressions. */
 #define CANONICAL_BYTES 32
 typedef struct canonical_op {
     size_t bytes;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core.h"
+#include "reduce/reduce.h"
 
 /* ---- the tables ----------------------------------------------------------------------------------------------------- */
 

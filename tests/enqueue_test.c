@@ -41,7 +41,7 @@ typedef struct setup {
     tally_buffer *values[MOST_SCANS];
     size_t scan_count;
     tally_buffer *reverse, *pairs, *gathered, *scattered;
-    tally_index_plan *gather, *scatter;
+    tally_plan *gather, *scatter;
 } setup;
 
 static void begin_scans(tally_context *context, setup *s) {
@@ -70,12 +70,12 @@ static tally_buffer *make_map(const setup *s, tally_context *context, int pairs)
 }
 
 static void begin_moves(setup *s, tally_context *context) {
-    tally_index_desc desc = {.size = sizeof desc,
-                             .item_bytes = sizeof(float),
-                             .map = TALLY_U32,
-                             .flags = TALLY_UNCHECKED,
-                             .max_n = MOVED,
-                             .max_out = MOVED / 2};
+    tally_move_desc desc = {.size = sizeof desc,
+                            .item_bytes = sizeof(float),
+                            .map = TALLY_U32,
+                            .flags = TALLY_UNCHECKED,
+                            .max_n = MOVED,
+                            .max_out = MOVED / 2};
     s->reverse = make_map(s, context, 0);
     s->pairs = make_map(s, context, 1);
     MUST(tally_buffer_create(context, MOVED * sizeof(float), &s->gathered));
@@ -86,9 +86,9 @@ static void begin_moves(setup *s, tally_context *context) {
 }
 
 static void enqueue_moves(const setup *s) {
-    const tally_index_args gather = {
+    const tally_move_args gather = {
         .size = sizeof gather, .map = s->reverse, .n = MOVED, .in = s->in, .items = MOVED, .out = s->gathered};
-    const tally_index_args scatter = {
+    const tally_move_args scatter = {
         .size = sizeof scatter, .map = s->pairs, .n = MOVED, .in = s->in, .items = MOVED / 2, .out = s->scattered};
     MUST(tally_gather(s->gather, s->queue, &gather));
     MUST(tally_scatter(s->scatter, s->queue, &scatter));
@@ -108,8 +108,8 @@ static void expect_moves(const setup *s, const char *what) {
 
 static void end_moves(const setup *s) {
     tally_buffer *const buffers[] = {s->reverse, s->pairs, s->gathered, s->scattered};
-    tally_index_plan_destroy(s->gather);
-    tally_index_plan_destroy(s->scatter);
+    tally_plan_destroy(s->gather);
+    tally_plan_destroy(s->scatter);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "conformance.h"
-#include "core.h"
+#include "host/host.h"
 #include "oracle.h"
 #include "patterns.h"
 

@@ -3,7 +3,7 @@
  * oracle.h: what every reduction must return, to the bit, computed on the host in plain C. It is a second opinion: it shares nothing with
  * the kernels, neither the rows' expressions nor what they are written with, only the table of names and the canonical order's numbers.
  *
- * What rounds at each combination (sums, products, moments of floats) follows the canonical order (src/order.h). Everything else is
+ * What rounds at each combination (sums, products, moments of floats) follows the canonical order (src/base/order.h). Everything else is
  * exact, so that its order is free: integers in 64 unsigned bits, and numbers compared as the integers that sort as they do. A NaN
  * result is the canonical quiet one. logsumexp alone is no more than near: exp and log are not the same on every device (bound.h).
  */
@@ -14,7 +14,7 @@
 
 #include <tally/tally.h>
 
-#include "order.h"
+#include "base/order.h"
 
 /* Room for a result of any type: two values of 8 bytes, or a complex one. */
 typedef union oracle_result {

@@ -21,7 +21,7 @@
 
 #include <tally/tally.h>
 
-#include "core.h"
+#include "reduce/reduce.h"
 #include "folders.h"
 
 typedef struct place {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h" /* the class, tally_context_probe */
+#include "reduce/reduce.h" /* the class, tally_context_probe */
 
 #define GROUP 64
 #define MAX_N 1000
@@ -167,7 +167,7 @@ static int upload(tally_context *context, tally_queue *queue, const void *data, 
            fails(tally_buffer_write(queue, *out, 0, data, bytes), name, "tally_buffer_write");
 }
 
-static int move(tally_context *context, tally_index_plan *plan, size_t k, uint64_t n) {
+static int move(tally_context *context, tally_plan *plan, size_t k, uint64_t n) {
     static moved m;
     tally_queue *queue = NULL;
     tally_buffer *map = NULL, *in = NULL, *stencil = NULL, *out = NULL;
@@ -178,13 +178,13 @@ static int move(tally_context *context, tally_index_plan *plan, size_t k, uint64
               upload(context, queue, m.map, n * sizeof(m.map[0]), name, &map) ||
               upload(context, queue, m.in, bytes, name, &in) || upload(context, queue, m.stencil, n, name, &stencil) ||
               upload(context, queue, m.out, bytes, name, &out);
-    const tally_index_args args = {.size = sizeof(args),
-                                   .map = map,
-                                   .n = n,
-                                   .in = in,
-                                   .stencil = moves[k].flags & TALLY_STENCIL ? stencil : NULL,
-                                   .out = out,
-                                   .items = n};
+    const tally_move_args args = {.size = sizeof(args),
+                                  .map = map,
+                                  .n = n,
+                                  .in = in,
+                                  .stencil = moves[k].flags & TALLY_STENCIL ? stencil : NULL,
+                                  .out = out,
+                                  .items = n};
     bad = bad ||
           fails(moves[k].scatter ? tally_scatter(plan, queue, &args) : tally_gather(plan, queue, &args), name, "the call") ||
           is_wrong(queue, out, m.out, m.want, bytes, n, name);
@@ -361,13 +361,13 @@ static int move_all(running *r) {
     for (size_t k = 0; k < COUNT(moves); k++) {
         char name[96];
         snprintf(name, sizeof(name), "%s of items of %u bytes", moves[k].name, moves[k].item_bytes);
-        const tally_index_desc desc = {.size = sizeof(desc),
-                                       .item_bytes = moves[k].item_bytes,
-                                       .map = TALLY_U32,
-                                       .flags = moves[k].flags,
-                                       .max_n = MAX_N,
-                                       .max_out = MAX_N};
-        tally_index_plan *plan;
+        const tally_move_desc desc = {.size = sizeof(desc),
+                                      .item_bytes = moves[k].item_bytes,
+                                      .map = TALLY_U32,
+                                      .flags = moves[k].flags,
+                                      .max_n = MAX_N,
+                                      .max_out = MAX_N};
+        tally_plan *plan;
         const tally_status status = moves[k].scatter ? tally_scatter_plan_create(r->context, &desc, &plan)
                                                      : tally_gather_plan_create(r->context, &desc, &plan);
         if (has_plan(r, status, name, &bad))

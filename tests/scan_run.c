@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan_run.h"
 
+#include "scan/scan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +52,18 @@ static void name_run(scan_run *r) {
 #define MANY (UINT64_C(1) << 25)
 static unsigned runs;
 
-int scan_run_open(scan_run *r, tally_context *context, const tally_scan_desc *desc, const scan_op *custom, uint64_t room) {
+int scan_run_open_with(scan_run *r, tally_context *context, const tally_scan_desc *desc, unsigned extra, const scan_op *custom,
+                       uint64_t room) {
     *r = (scan_run){.desc = *desc, .room = room};
     r->desc.size = sizeof r->desc;
     r->desc.max_n = runs++ % 2 ? MANY : room;
     r->of = (oracle_case){.op = desc->op, .in = desc->in, .acc = desc->acc, .accuracy = desc->accuracy, .out = desc->out};
     r->op = custom ? *custom : scan_oracle_op(&r->of);
     name_run(r);
-    const tally_status status = tally_scan_plan_create(context, &r->desc, &r->plan);
+    tally_scan_plan *plan = NULL;
+    const tally_status status =
+        extra ? tally_scan_plan_make(context, &r->desc, extra, &plan) : tally_scan_plan_create(context, &r->desc, &r->plan);
+    if (plan) r->plan = &plan->base;
     if (status == TALLY_E_UNSUPPORTED && desc->variant) return 0;
     if (status) fail_msg("%s: %s: %s", r->name, tally_status_name(status), tally_last_error());
     if (desc->variant) assert_string_equal(tally_plan_variant(r->plan), desc->variant);
@@ -69,6 +75,10 @@ int scan_run_open(scan_run *r, tally_context *context, const tally_scan_desc *de
     MUST(tally_buffer_create(context, most * r->op.value_bytes + PAD_BYTES, &r->out));
     if (desc->segments) MUST(tally_buffer_create(context, most * sizeof(uint64_t) + PAD_BYTES, &r->segments));
     return 1;
+}
+
+int scan_run_open(scan_run *r, tally_context *context, const tally_scan_desc *desc, const scan_op *custom, uint64_t room) {
+    return scan_run_open_with(r, context, desc, 0, custom, room);
 }
 
 void scan_run_close(scan_run *r) {

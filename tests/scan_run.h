@@ -23,6 +23,9 @@ typedef struct scan_run {
  * The descriptor's size and max_n are filled in. custom: what desc->custom does; NULL for the library's ops. 0: the variant, which must then be
  * a named one, is not for this device.
  */
+/* extra: flags of src/scan/scan.h beyond the descriptor's, 0 for none. */
+int scan_run_open_with(scan_run *r, tally_context *context, const tally_scan_desc *desc, unsigned extra, const scan_op *custom,
+                       uint64_t room);
 int scan_run_open(scan_run *r, tally_context *context, const tally_scan_desc *desc, const scan_op *custom, uint64_t room);
 void scan_run_close(scan_run *r);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
 #include "host/cpu.h"
+#include "scan/scan.h"
 
 const char *tally_kernel_source_threads(const char *stem); /* embedded by the build */
 
@@ -26,28 +26,27 @@ static tally_status take_word(const char *word, unsigned *flags, uint64_t *max_n
     else if (!strcmp(word, "few"))
         *max_n = 1;
     else if (!strcmp(word, "held"))
-        tally_scan_holds_back = true;
+        *flags |= TALLY_SCAN_HOLDS_BACK;
     else
         return tally_fail(TALLY_E_ARGUMENT, "unknown word '%s'", word);
     return TALLY_OK;
 }
 
-static tally_status resolve(int count, char **arguments, tally_spec *spec) {
-    tally_context context = {.backend = &threads, .info = tally_host_cpu, .features = 1u << TALLY_FEATURE_ORDER};
-    tally_reduce_desc desc = {.size = sizeof(desc)}, whole;
-    const tally_scan_variant *variant = NULL;
-    unsigned flags = 0;
+static tally_status resolve(int count, char **arguments, tally_terms *terms, tally_scan_launch *launch) {
+    const tally_context context = {.backend = &threads, .info = tally_host_cpu, .features = 1u << TALLY_FEATURE_ORDER};
+    tally_terms_desc desc = {.op = TALLY_OP_NONE};
     uint64_t max_n = UINT64_C(1) << 32;
+    *launch = (tally_scan_launch){.flags = 0};
     tally_status status = tally_op_from_name(arguments[0], &desc.op);
     if (!status) status = tally_dtype_from_name(arguments[1], &desc.in);
-    for (int i = 2; i < count && !status; i++) status = take_word(arguments[i], &flags, &max_n);
-    if (!status) status = tally_scan_variant_find("cpu_scan", &context, &variant);
-    if (!status) status = tally_spec_resolve(&tally_host_cpu, NULL, &desc, &whole, spec);
+    for (int i = 2; i < count && !status; i++) status = take_word(arguments[i], &launch->flags, &max_n);
+    if (!status) status = tally_scan_variant_find("cpu_scan", &context, &launch->variant);
+    if (!status) status = tally_terms_resolve(&desc, terms);
     if (status) return status;
-    spec->scan = variant;
-    spec->scan_flags = flags;
-    tally_scan_shape(spec, context.features, max_n, tally_host_cpu.compute_units); /* of one unit: what is not few is many */
-    return TALLY_OK;
+    /* The device has one unit: what is not few is many. */
+    status = tally_scan_shape(launch, terms, &tally_host_cpu, context.features, max_n);
+    if (status) tally_terms_close(terms);
+    return status;
 }
 
 static tally_status write_text(const char *path, const char *text) {
@@ -59,15 +58,17 @@ static tally_status write_text(const char *path, const char *text) {
 
 int main(int count, char **arguments) {
     if (count < 4) return fprintf(stderr, "usage: scan_threads_program FILE OP DTYPE [WORD...]\n"), 2;
-    tally_spec spec;
+    tally_terms terms;
+    tally_scan_launch launch;
     char *text = NULL;
     size_t bytes;
-    tally_status status = resolve(count - 2, arguments + 2, &spec);
+    tally_status status = resolve(count - 2, arguments + 2, &terms, &launch);
     if (!status) {
-        status = tally_source_create(&threads, &spec, &text, &bytes);
+        const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+        status = tally_source_create(&threads, 1u << TALLY_FEATURE_ORDER, &terms, &recipe, &text, &bytes);
         if (!status) status = write_text(arguments[1], text);
         free(text);
-        tally_spec_free(&spec);
+        tally_terms_close(&terms);
     }
     if (status) fprintf(stderr, "scan_threads_program: %s\n", tally_last_error());
     return status != TALLY_OK;

@@ -10,6 +10,8 @@
 #include "patterns.h"
 #include "scan_run.h"
 
+#include "scan/scan.h"
+
 #define BLOCK UINT64_C(131072)
 
 static void *must_alloc(uint64_t bytes) {
@@ -217,15 +219,10 @@ static void test_many(void **state) {
 
 /* ---- the look-back's fallback ------------------------------------------------------------------------------------------------- */
 
-/* Of src/core.h: programs made while it is set hold every fifth group back, and wait for hardly anything. */
-extern bool tally_scan_holds_back;
-
 static void expect_held_back(tally_context *context, const tally_scan_desc *desc, bool *had) {
     const uint64_t n = 5 * BLOCK + 777;
     scan_run r;
-    tally_scan_holds_back = true;
-    *had = scan_run_open(&r, context, desc, NULL, n);
-    tally_scan_holds_back = false;
+    *had = scan_run_open_with(&r, context, desc, TALLY_SCAN_HOLDS_BACK, NULL, n);
     if (!*had) return;
     void *items = must_alloc(n * r.op.item_bytes);
     scan_given g = {.items = items, .n = n};

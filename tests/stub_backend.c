@@ -324,7 +324,7 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* Every stem that there is, with a text that names it. */
 static const char *kernel_source(const char *stem) {
-    static const char *const shared[] = {"probe", "finish", "ladder", "scan", "heads", "index"};
+    static const char *const shared[] = {"probe", "finish", "ladder", "scan", "heads", "move"};
     static char texts[64][64];
     static size_t made;
     size_t known = 0;

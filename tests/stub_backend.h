@@ -87,7 +87,7 @@ uint32_t stub_defined(const char *source, const char *name);
 unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, uint64_t bytes, const char *what);
 /* stub_scan.c: runs it if it is one of a scan; whether it is. */
 int stub_run_scan(const stub_launch *launch);
-/* stub_index.c: runs it if it is one of a gather or scatter; whether it is. */
-int stub_run_index(const stub_launch *launch);
+/* stub_move.c: runs it if it is one of a gather or scatter; whether it is. */
+int stub_run_move(const stub_launch *launch);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "reduce/reduce.h"
 #include "stub_backend.h"
 #include "stub_module.h"
 
@@ -283,7 +283,7 @@ void stub_run(const stub_launch *l) {
         run_feature(l);
         return;
     }
-    if (stub_run_scan(l) || stub_run_index(l) || !job_open(l, &j)) return;
+    if (stub_run_scan(l) || stub_run_move(l) || !job_open(l, &j)) return;
     if (strcmp(l->entry, "tally_init") == 0 && l->count == 1) {
         run_init(&j);
         return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of scans on the stub, as src/scanning.h and kernels_cl/heads.cl document them: what they are told is checked, and the values of plain
+ * The kernels of scans on the stub, as kernels/scanning.h and kernels_cl/heads.cl document them: what they are told is checked, and the values of plain
  * scans are made, in sequence. Orders and forms are the devices' tests' (scan_test.c).
  */
 #include <string.h>
 
-#include "core.h"
+#include "reduce/reduce.h"
 #include "stub_backend.h"
 #include "stub_module.h"
 

@@ -76,20 +76,24 @@ const tally_device_info made_up_device = {.device_class = TALLY_CLASS_GPU,
                                           .has_f64 = 1};
 
 tally_status try_desc(const tally_device_info *on, tally_reduce_desc desc) {
-    tally_spec spec = {0};
-    tally_reduce_desc whole;
+    tally_terms terms;
+    tally_launch launch;
     desc.size = sizeof desc;
-    const tally_status status = tally_spec_resolve(on, NULL, &desc, &whole, &spec);
-    tally_spec_free(&spec);
+    const tally_status status = tally_reduce_resolve(on, NULL, &desc, &terms, &launch);
+    if (!status) tally_terms_close(&terms);
     return status;
 }
 
-tally_spec resolve_desc(const tally_device_info *on, tally_reduce_desc desc) {
-    tally_spec spec;
-    tally_reduce_desc whole;
+tally_terms resolve_launch(const tally_device_info *on, tally_reduce_desc desc, tally_launch *launch) {
+    tally_terms terms;
     desc.size = sizeof desc;
-    MUST(tally_spec_resolve(on, NULL, &desc, &whole, &spec));
-    return spec;
+    MUST(tally_reduce_resolve(on, NULL, &desc, &terms, launch));
+    return terms;
+}
+
+tally_terms resolve_desc(const tally_device_info *on, tally_reduce_desc desc) {
+    tally_launch launch;
+    return resolve_launch(on, desc, &launch);
 }
 
 void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got, tally_dtype expected) {
@@ -119,7 +123,7 @@ int main(int argc, char **argv) {
     static const core_test *const lists[] = {table_tests,  type_tests,     spec_tests,    selection_tests,
                                              handle_tests, argument_tests, custom_tests,  input_tests,
                                              host_tests,   few_tests,      failure_tests, ladder_tests,
-                                             tuning_tests, scan_tests,     index_tests,   index_argument_tests};
+                                             tuning_tests, scan_tests,     move_tests,    move_argument_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

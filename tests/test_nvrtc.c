@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "../backends/cuda/compiler.h"
-#include "core.h"
+#include "reduce/reduce.h"
 #include "nvrtc_report.h"
 
 #define SKIPPED_STATUS 77
@@ -95,13 +95,15 @@ static tally_device_info device_of(int arch) {
 
 static tally_status source_of(const cell *c, char **source) {
     const tally_device_info device = device_of(c->arch);
-    tally_reduce_desc whole;
-    tally_spec spec;
+    tally_reduce_desc desc = c->desc;
+    tally_terms terms;
+    tally_launch launch;
     size_t bytes;
-    tally_status status = tally_spec_resolve(&device, NULL, &c->desc, &whole, &spec);
+    tally_status status = tally_reduce_resolve(&device, NULL, &desc, &terms, &launch);
     if (status) return status;
-    status = tally_source_create(&tally_backend_cuda, &spec, source, &bytes);
-    tally_spec_free(&spec);
+    const tally_recipe recipe = tally_launch_recipe(&launch);
+    status = tally_source_create(&tally_backend_cuda, 0, &terms, &recipe, source, &bytes);
+    tally_terms_close(&terms);
     return status;
 }
 
@@ -259,25 +261,26 @@ typedef struct matrix {
 /* Adds a cell, unless no device can run it (an accumulator too wide for an atomic, lanes too many for the local memory). */
 static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_reduce_desc desc) {
     const tally_device_info device = device_of(arch);
-    tally_reduce_desc whole;
-    tally_spec spec;
+    tally_terms terms;
+    tally_launch launch;
     desc.size = sizeof(desc);
     desc.variant = variant->info.name;
     desc.group_items = group;
-    if (tally_spec_resolve(&device, NULL, &desc, &whole, &spec)) return;
+    tally_reduce_desc resolved = desc;
+    if (tally_reduce_resolve(&device, NULL, &resolved, &terms, &launch)) return;
     if (m->cells) {
         cell *c = &m->cells[m->count];
-        *c = (cell){.arch = arch, .desc = desc, .group_items = spec.group_items, .acc_bytes = spec.acc.bytes};
-        int used = snprintf(c->name, sizeof(c->name), "sm_%d %s/%u", arch, variant->info.name, spec.group_items);
+        *c = (cell){.arch = arch, .desc = desc, .group_items = launch.group_items, .acc_bytes = terms.acc.bytes};
+        int used = snprintf(c->name, sizeof(c->name), "sm_%d %s/%u", arch, variant->info.name, launch.group_items);
         if (variant->shape == TALLY_SHAPE_CHUNKS)
-            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, "x%u", spec.tuning.loads);
-        for (uint32_t t = 0; t < spec.term_count; t++)
-            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %.12s", spec.terms[t].name);
+            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, "x%u", launch.tuning.loads);
+        for (uint32_t t = 0; t < terms.count; t++)
+            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %.12s", terms.list[t].name);
         snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in),
                  desc.acc ? " in f64" : "", desc.accuracy ? " compensated" : "");
     }
     m->count++;
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
 }
 
 /* What a program's registers and local memory depend on: the accumulator's fields, and what a lane computes in. */
@@ -287,16 +290,17 @@ typedef struct shape {
 
 static shape shape_of(const tally_reduce_desc *given) {
     const tally_device_info device = device_of(FULL_ARCH);
-    tally_reduce_desc desc = *given, whole;
-    tally_spec spec;
+    tally_reduce_desc desc = *given;
+    tally_terms terms;
+    tally_launch launch;
     shape s = {0};
     desc.size = sizeof(desc);
-    if (tally_spec_resolve(&device, NULL, &desc, &whole, &spec)) return s;
-    const tally_term *term = &spec.terms[0];
+    if (tally_reduce_resolve(&device, NULL, &desc, &terms, &launch)) return s;
+    const tally_term *term = &terms.list[0];
     s.value = term->value;
     s.lane = term->lane;
     for (uint32_t i = 0; i < term->field_count && i < TALLY_ROW_FIELDS; i++) s.fields[i] = term->fields[i].type;
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
     return s;
 }
 
@@ -365,8 +369,7 @@ static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t 
 }
 
 /* Several ops over one pass, and ops of one's own. */
-static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group,
-                       const tally_custom_op *const custom[2]) {
+static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_custom_op *const custom[2]) {
     static const tally_op summary[] = {TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD}, pairs[] = {TALLY_DOT, TALLY_DIST2};
     static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_I8};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(dtypes); i++)
@@ -384,7 +387,7 @@ static part part_of(const tally_variant *variant, int arch) {
     return variant->stage == TALLY_STAGE_ATOMIC ? PART_FEW : PART_SHAPES;
 }
 
-static void make_cells(matrix *m, const tally_custom_op *const custom[2]) {
+static void make_cells(matrix *m, tally_custom_op *const custom[2]) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         const tally_variant *variant = tally_variant_row(v);
         const bool canonical = variant->info.canonical;
@@ -513,11 +516,11 @@ static int run(void) {
     tally_custom_op *custom[2];
     matrix m = {0};
     make_custom(custom);
-    make_cells(&m, (const tally_custom_op *const *)custom);
+    make_cells(&m, custom);
     m.cells = calloc(m.count + 1, sizeof(*m.cells));
     if (!m.cells) return fputs("out of memory\n", stderr), 1;
     m.count = 0;
-    make_cells(&m, (const tally_custom_op *const *)custom);
+    make_cells(&m, custom);
     int failed = cmocka_run_group_tests_name("NVRTC", behaviour, NULL, NULL) != 0;
     failed |= run_cells(m.cells, m.count);
     free(m.cells);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "../backends/cuda/compiler.h"
-#include "core.h"
+#include "scan/scan.h"
 #include "nvrtc_report.h"
 
 #define SKIPPED_STATUS 77
@@ -45,7 +45,7 @@ typedef struct cell {
     uint64_t max_n;
     tally_op op;
     tally_dtype in;
-    unsigned flags; /* tally_spec.scan_flags */
+    unsigned flags; /* tally_scan_launch.flags */
 } cell;
 
 /* Of a cell: in memory that the compiling processes share. */
@@ -68,15 +68,15 @@ static bool compiler_knows(int arch) {
 
 /* Wide items with wide accumulators may: eight of each are in registers. And groups whose items are in shared memory, for which a few words spilled
  * cost less than fewer groups (backends/cuda/kernels/look_back.cu). */
-static bool may_spill(const cell *c, const tally_spec *spec) {
-    if (spec->scan_flags & TALLY_SCAN_IS_STAGED) return true;
+static bool may_spill(const cell *c, const tally_terms *terms, unsigned flags) {
+    if (flags & TALLY_SCAN_IS_STAGED) return true;
     if ((c->op == TALLY_VAR && c->in == TALLY_F64) || (c->op == TALLY_PROD && c->in == TALLY_C128)) return false;
-    return tally_dtype_bytes(c->in) > 8 || spec->acc.bytes > 16;
+    return tally_dtype_bytes(c->in) > 8 || terms->acc.bytes > 16;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------- */
 
-static tally_status spec_of(const cell *c, tally_spec *spec) {
+static tally_status resolve(const cell *c, tally_terms *terms, tally_scan_launch *launch) {
     const tally_device_info device = {.backend = "cuda",
                                       .device_class = TALLY_CLASS_GPU,
                                       .compute_units = 100,
@@ -86,14 +86,13 @@ static tally_status spec_of(const cell *c, tally_spec *spec) {
                                       .local_bytes = 48 << 10,
                                       .has_atomic64 = 1,
                                       .has_f64 = 1};
-    const tally_reduce_desc desc = {.size = sizeof desc, .op = c->op, .in = c->in};
-    tally_reduce_desc whole;
-    const tally_status status = tally_spec_resolve(&device, NULL, &desc, &whole, spec);
+    const tally_terms_desc desc = {.op = c->op, .in = c->in};
+    tally_status status = tally_terms_resolve(&desc, terms);
     if (status) return status;
-    spec->scan = c->variant;
-    spec->scan_flags = c->flags;
-    tally_scan_shape(spec, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, c->max_n, device.compute_units);
-    return TALLY_OK;
+    *launch = (tally_scan_launch){.variant = c->variant, .flags = c->flags};
+    status = tally_scan_shape(launch, terms, &device, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, c->max_n);
+    if (status) tally_terms_close(terms);
+    return status;
 }
 
 static void read_kernels(const cell *c, const char *log, bool may, outcome *o) {
@@ -108,21 +107,24 @@ static void read_kernels(const cell *c, const char *log, bool may, outcome *o) {
 }
 
 static void compile(const cell *c, outcome *o) {
-    tally_spec spec;
+    tally_terms terms;
+    tally_scan_launch launch;
     char *source = NULL;
     size_t bytes;
     tally_cuda_image image;
-    tally_status status = spec_of(c, &spec);
+    tally_status status = resolve(c, &terms, &launch);
     if (!status) {
-        const bool may = may_spill(c, &spec);
-        status = tally_source_create(&tally_backend_cuda, &spec, &source, &bytes);
+        const bool may = may_spill(c, &terms, launch.flags);
+        const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+        status = tally_source_create(&tally_backend_cuda, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, &terms, &recipe, &source,
+                                     &bytes);
         if (!status) status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);
         if (!status) {
             read_kernels(c, image.log, may, o);
             tally_cuda_image_free(&image);
         }
         free(source);
-        tally_spec_free(&spec);
+        tally_terms_close(&terms);
     }
     if (status) snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
 }

@@ -20,7 +20,7 @@
 
 #include "../backends/cuda/compiler.h"
 #include "../backends/cuda/prebuild/prebuild.h"
-#include "core.h"
+#include "reduce/reduce.h"
 #include "folders.h"
 #include "stub_backend.h"
 

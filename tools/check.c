@@ -4,7 +4,7 @@
  * runs over sizes and value patterns, and each result is compared with the host's oracle, which the tests use too. (The ladder's
  * variants have no one right order: the conformance tests hold them to their bound.) Each cell is a program to compile, so that a part
  * must do: every dtype, every shape of accumulator, all that the bits of f32 and f64 hang on. The cells of scans, gathers and scatters are
- * check_scan.c's and check_index.c's.
+ * check_scan.c's and check_move.c's.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,7 +162,7 @@ static void try_all(check_subject *s) {
         else if (c->primitive == CLI_SCAN)
             check_run_scan(s, c);
         else
-            check_run_index(s, c);
+            check_run_move(s, c);
     }
 }
 

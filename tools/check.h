@@ -14,7 +14,7 @@ typedef struct check_cell {
     tally_variant_info variant; /* of gathers and scatters, which have none: their name */
     tally_op op;
     tally_dtype dtype;          /* of gathers and scatters the map's */
-    uint32_t flags, item_bytes; /* flags: of tally_scan_desc and tally_index_desc; item_bytes: of gathers and scatters */
+    uint32_t flags, item_bytes; /* flags: of tally_scan_desc and tally_move_desc; item_bytes: of gathers and scatters */
     char text[512];             /* why it was skipped, or how it failed first */
     tally_plan *plan;           /* while it runs */
 } check_cell;
@@ -47,11 +47,11 @@ void check_no_plan(check_cell *c, tally_status status);
 /* A value of the cell's op: as numbers, then its bytes. */
 void check_describe(const check_cell *c, const unsigned char *value, char *text, size_t bytes);
 
-/* check_scan.c, check_index.c: the cells of scans, and of gathers and scatters, and what runs one. */
+/* check_scan.c, check_move.c: the cells of scans, and of gathers and scatters, and what runs one. */
 bool check_add_scans(check_subject *s);
 void check_run_scan(const check_subject *s, check_cell *c);
 bool check_add_indices(check_subject *s);
-void check_run_index(const check_subject *s, check_cell *c);
+void check_run_move(const check_subject *s, check_cell *c);
 
 /* check_print.c. Counts the cells of the variant of this cell; of all for NULL. */
 check_counts check_count(const check_subject *s, const check_cell *like);

@@ -90,7 +90,7 @@ static bool make_out(mover *m) {
 typedef struct buffers {
     tally_queue *queue;
     tally_buffer *in, *map, *stencil, *out;
-    tally_index_plan *plan;
+    tally_plan *plan;
 } buffers;
 
 static bool failed(const mover *m) {
@@ -106,12 +106,12 @@ static tally_status upload(const mover *m, const buffers *b, const array *a, tal
 
 static tally_status open_buffers(const mover *m, buffers *b) {
     const uint32_t last = m->options->last ? TALLY_SCATTER_LAST : 0;
-    const tally_index_desc desc = {.size = sizeof(desc),
-                                   .item_bytes = (uint32_t)tally_dtype_bytes(m->in.dtype),
-                                   .map = m->map.dtype,
-                                   .flags = last | (m->stencil.items ? TALLY_STENCIL : 0u),
-                                   .max_n = m->map.n ? m->map.n : 1,
-                                   .max_out = m->out.n ? m->out.n : 1};
+    const tally_move_desc desc = {.size = sizeof(desc),
+                                  .item_bytes = (uint32_t)tally_dtype_bytes(m->in.dtype),
+                                  .map = m->map.dtype,
+                                  .flags = last | (m->stencil.items ? TALLY_STENCIL : 0u),
+                                  .max_n = m->map.n ? m->map.n : 1,
+                                  .max_out = m->out.n ? m->out.n : 1};
     tally_status status = tally_queue_create(m->context, &b->queue);
     if (!status) status = upload(m, b, &m->in, &b->in);
     if (!status) status = upload(m, b, &m->map, &b->map);
@@ -125,7 +125,7 @@ static tally_status open_buffers(const mover *m, buffers *b) {
 
 static void close_buffers(buffers *b) {
     if (b->queue) tally_queue_wait(b->queue);
-    tally_index_plan_destroy(b->plan);
+    tally_plan_destroy(b->plan);
     tally_buffer_destroy(b->in);
     tally_buffer_destroy(b->map);
     tally_buffer_destroy(b->stencil);
@@ -134,13 +134,13 @@ static void close_buffers(buffers *b) {
 }
 
 static tally_status move(const mover *m, const buffers *b, uint64_t n) {
-    const tally_index_args args = {.size = sizeof(args),
-                                   .map = b->map,
-                                   .n = n,
-                                   .in = b->in,
-                                   .stencil = m->stencil.items ? b->stencil : NULL,
-                                   .out = b->out,
-                                   .items = m->scatter ? m->out.n : m->in.n};
+    const tally_move_args args = {.size = sizeof(args),
+                                  .map = b->map,
+                                  .n = n,
+                                  .in = b->in,
+                                  .stencil = m->stencil.items ? b->stencil : NULL,
+                                  .out = b->out,
+                                  .items = m->scatter ? m->out.n : m->in.n};
     return m->scatter ? tally_scatter(b->plan, b->queue, &args) : tally_gather(b->plan, b->queue, &args);
 }
 

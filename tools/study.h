@@ -104,10 +104,10 @@ bool study_sums_check(tally_op op, tally_dtype in, const study_sums *sums, uint6
 /* ---- study_moves.c: gathers and scatters, whose rows are known by their names ----------------------------------------- */
 
 bool study_moves_row(cli_primitive of, size_t index, tally_variant_info *out); /* false beyond the last */
-tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_index_plan **out);
+tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_plan **out);
 tally_status study_moves_fill(const study_memory *m, uint64_t n); /* n items into m->in */
 tally_status study_moves_map(const study_memory *m, const char *row, uint64_t n);
-tally_status study_moves_run(const study_memory *m, tally_index_plan *plan, uint64_t n);
+tally_status study_moves_run(const study_memory *m, tally_plan *plan, uint64_t n);
 bool study_moves_check(const study_memory *m, const char *row, uint64_t n, char *text, size_t bytes);
 
 /* ---- study_job.c: a row made ready to run --------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ typedef struct study_job {
     const study_memory *on;
     const char *row;
     tally_plan *plan;        /* of a reduction or scan, */
-    tally_index_plan *moves; /* or of a gather or scatter */
+    tally_plan *moves; /* or of a gather or scatter */
 } study_job;
 
 /* The caller closes it in any case. */

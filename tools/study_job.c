@@ -55,7 +55,7 @@ tally_status study_job_open(study_job *job, const study_memory *on, const tally_
 
 void study_job_close(study_job *job) {
     tally_plan_destroy(job->plan);
-    tally_index_plan_destroy(job->moves);
+    tally_plan_destroy(job->moves);
 }
 
 tally_status study_job_prepare(const study_job *job, uint64_t n) {

@@ -33,7 +33,7 @@ static const struct {
 bool study_moves_row(cli_primitive of, size_t index, tally_variant_info *out) {
     if (index >= COUNT(rows) || (rows[index].flags & TALLY_SCATTER_LAST && of != CLI_SCATTER)) return false;
     *out = (tally_variant_info){
-        .name = rows[index].name, .stem = "index", .step = rows[index].step, .source = "001", .finish = rows[index].finish};
+        .name = rows[index].name, .stem = "move", .step = rows[index].step, .source = "001", .finish = rows[index].finish};
     return true;
 }
 
@@ -82,19 +82,19 @@ tally_status study_moves_map(const study_memory *m, const char *row, uint64_t n)
 
 /* ---- running ------------------------------------------------------------------------------------------------------------- */
 
-tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_index_plan **out) {
-    const tally_index_desc desc = {.size = sizeof(desc),
-                                   .item_bytes = (uint32_t)tally_dtype_bytes(m->request->dtype),
-                                   .map = study_map_dtype(m->request),
-                                   .flags = rows[find_row(row)].flags,
-                                   .max_n = max_n,
-                                   .max_out = max_n};
+tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_plan **out) {
+    const tally_move_desc desc = {.size = sizeof(desc),
+                                  .item_bytes = (uint32_t)tally_dtype_bytes(m->request->dtype),
+                                  .map = study_map_dtype(m->request),
+                                  .flags = rows[find_row(row)].flags,
+                                  .max_n = max_n,
+                                  .max_out = max_n};
     return m->request->primitive == CLI_GATHER ? tally_gather_plan_create(m->context, &desc, out)
                                                : tally_scatter_plan_create(m->context, &desc, out);
 }
 
-tally_status study_moves_run(const study_memory *m, tally_index_plan *plan, uint64_t n) {
-    const tally_index_args args = {.size = sizeof(args), .map = m->map, .n = n, .in = m->in, .out = m->out, .items = n};
+tally_status study_moves_run(const study_memory *m, tally_plan *plan, uint64_t n) {
+    const tally_move_args args = {.size = sizeof(args), .map = m->map, .n = n, .in = m->in, .out = m->out, .items = n};
     return m->request->primitive == CLI_GATHER ? tally_gather(plan, m->queue, &args) : tally_scatter(plan, m->queue, &args);
 }
 

@@ -61,7 +61,6 @@ typedef struct tally_queue tally_queue;
 typedef struct tally_plan tally_plan;
 typedef struct tally_feed tally_feed;
 typedef struct tally_custom_op tally_custom_op;
-typedef struct tally_index_plan tally_index_plan;
 
 /* The index that argmin, argmax and iamax of no items give. */
 #define TALLY_NO_INDEX UINT64_MAX
@@ -296,7 +295,7 @@ typedef struct tally_reduce_desc {
     tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
     const tally_op *ops;     /* several ops over one pass, in place of `op`: op must be 0, out too */
     uint32_t op_count;       /* TALLY_MAX_OPS at most */
-    const tally_custom_op *custom; /* an operator of one's own, in place of `op` */
+    tally_custom_op *custom; /* an operator of one's own, in place of `op` */
 } tally_reduce_desc;
 
 /*
@@ -413,7 +412,7 @@ typedef struct tally_scan_desc {
     const char *variant; /* a row of tally_scan_variant_get; NULL or "auto": the default for the device */
     tally_dtype acc;
     tally_accuracy accuracy;
-    const tally_custom_op *custom; /* in place of `op` */
+    tally_custom_op *custom; /* in place of `op` */
     uint32_t flags;                /* TALLY_EXCLUSIVE, TALLY_REVERSE */
     tally_segments segments;
     const void *
@@ -458,7 +457,7 @@ TALLY_API tally_status tally_scan_variant_get(size_t index, tally_variant_info *
 
 /* ---- gather and scatter ------------------------------------------------------------------------------------------------- */
 
-/* tally_index_desc.flags */
+/* tally_move_desc.flags */
 enum {
     TALLY_UNCHECKED = 1,    /* entries are not compared with what there is: one out of bounds is undefined behaviour */
     TALLY_SCATTER_LAST = 2, /* of entries that name the same item of `out` the last one's is written; takes max_out */
@@ -466,14 +465,14 @@ enum {
 };
 
 /* How items are to be moved. Zeroed members mean their defaults. */
-typedef struct tally_index_desc {
-    size_t size;         /* sizeof(tally_index_desc) */
+typedef struct tally_move_desc {
+    size_t size;         /* sizeof(tally_move_desc) */
     uint32_t item_bytes; /* of an item: 1 to 16, any whole number */
     tally_dtype map;     /* i32, u32, i64 or u64; an entry below 0 is out of bounds */
     uint32_t flags;
     uint64_t max_n;   /* the most entries of a call; 0: as many as the device's memory holds */
     uint64_t max_out; /* TALLY_SCATTER_LAST: the most items of `out` of a call; else ignored */
-} tally_index_desc;
+} tally_move_desc;
 
 /*
  * Compile a gather or a scatter, or find it in the cache, and take all the memory that it will need: a word unless UNCHECKED; for SCATTER_LAST
@@ -481,17 +480,14 @@ typedef struct tally_index_desc {
  * Errors: E_ARGUMENT for a descriptor that makes no sense; E_UNSUPPORTED where positions need 8 bytes and the device has no atomics on
  * such words (UNCHECKED without SCATTER_LAST needs none), or fails its self-test; E_BUILD; E_MEMORY.
  */
-TALLY_API tally_status tally_gather_plan_create(tally_context *context, const tally_index_desc *desc, tally_index_plan **out);
-TALLY_API tally_status tally_scatter_plan_create(tally_context *context, const tally_index_desc *desc, tally_index_plan **out);
-TALLY_API void tally_index_plan_destroy(tally_index_plan *plan);
-/* Device memory that the plan holds, in bytes. */
-TALLY_API uint64_t tally_index_plan_workspace_bytes(const tally_index_plan *plan);
+TALLY_API tally_status tally_gather_plan_create(tally_context *context, const tally_move_desc *desc, tally_plan **out);
+TALLY_API tally_status tally_scatter_plan_create(tally_context *context, const tally_move_desc *desc, tally_plan **out);
 /* The position in the map, from map_offset on, of the lowest entry out of bounds of the plan's last call; TALLY_NO_INDEX: there was none. */
-TALLY_API uint64_t tally_index_plan_bad(const tally_index_plan *plan);
+TALLY_API uint64_t tally_move_bad(const tally_plan *plan);
 
 /* What to move. Offsets are in items, of the map in entries; no alignment is needed beyond that of an entry. */
-typedef struct tally_index_args {
-    size_t size; /* sizeof(tally_index_args) */
+typedef struct tally_move_args {
+    size_t size; /* sizeof(tally_move_args) */
     const tally_buffer *map;
     uint64_t map_offset, n; /* n entries */
     const tally_buffer *in;
@@ -501,7 +497,7 @@ typedef struct tally_index_args {
     tally_buffer *out;
     uint64_t out_offset;
     uint64_t items; /* of `in` (gather) or `out` (scatter) that the map may name: entries from it on are out of bounds */
-} tally_index_args;
+} tally_move_args;
 
 /*
  * Gather: out[i] = in[map[i]]; scatter: out[map[i]] = in[i]; for i from 0 to n - 1. What no entry names stays as it was. A scatter's entries may name an
@@ -514,8 +510,8 @@ typedef struct tally_index_args {
  * Errors: E_ARGUMENT for NULL, handles of another context, the other kind of plan, n or items above the plan's, a range outside a buffer,
  * `out` that overlaps what is read.
  */
-TALLY_API tally_status tally_gather(tally_index_plan *plan, tally_queue *queue, const tally_index_args *args);
-TALLY_API tally_status tally_scatter(tally_index_plan *plan, tally_queue *queue, const tally_index_args *args);
+TALLY_API tally_status tally_gather(tally_plan *plan, tally_queue *queue, const tally_move_args *args);
+TALLY_API tally_status tally_scatter(tally_plan *plan, tally_queue *queue, const tally_move_args *args);
 
 #ifdef __cplusplus
 }

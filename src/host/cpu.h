@@ -3,7 +3,7 @@
 #ifndef TALLY_HOST_CPU_H
 #define TALLY_HOST_CPU_H
 
-#include "core.h"
+#include "base/base.h"
 
 static const tally_device_info tally_host_cpu = {.backend = "host",
                                                  .name = "host",

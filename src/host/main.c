@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
-#include "cpu.h"
+#include "host/cpu.h"
+#include "host/host.h"
 
 #ifdef TALLY_WITH_CUDA
 #include "../../backends/cuda/prebuilt.h"
@@ -30,22 +30,23 @@ static void write_defaults(FILE *file, const tally_term *term) {
 }
 
 static tally_status write_program(FILE *file, tally_op op, tally_dtype in) {
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = TALLY_CHUNK_ITEMS};
-    tally_reduce_desc whole;
-    tally_spec spec;
+    tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = TALLY_CHUNK_ITEMS};
+    tally_terms terms;
+    tally_launch launch;
     char *text;
     size_t bytes;
-    tally_status status = tally_spec_resolve(&tally_host_cpu, NULL, &desc, &whole, &spec);
+    tally_status status = tally_reduce_resolve(&tally_host_cpu, NULL, &desc, &terms, &launch);
     if (status) return status;
-    status = tally_source_create(&host, &spec, &text, &bytes);
+    const tally_recipe recipe = tally_launch_recipe(&launch);
+    status = tally_source_create(&host, 0, &terms, &recipe, &text, &bytes);
     if (!status) {
         fputs(text, file);
-        write_defaults(file, &spec.terms[0]);
+        write_defaults(file, &terms.list[0]);
         fprintf(file, "#define ENTRY tally_host_%s_%s\n%s", tally_op_name(op), tally_dtype_name(in),
                 tally_kernel_source_host("entry"));
         free(text);
     }
-    tally_spec_free(&spec);
+    tally_terms_close(&terms);
     return status;
 }
 
@@ -76,7 +77,7 @@ static void write_row(FILE *file, tally_op op, tally_dtype in) {
 }
 
 static void write_table(FILE *file, const tally_dtype *dtypes, int count) {
-    fprintf(file, "#include \"core.h\"\n\n");
+    fprintf(file, "#include \"host/host.h\"\n\n");
     each_function(file, dtypes, count, write_declaration);
     fprintf(file, "\nconst tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {\n");
     each_function(file, dtypes, count, write_row);

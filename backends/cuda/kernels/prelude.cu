@@ -6,7 +6,7 @@
  * rounding of every operation are part of the result.
  *
  * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item; those that are casts in every language are in src/arithmetic.h. f16 and bf16 are stored as 16 bits and
+ * a result as an item; those that are casts in every language are in kernels/arithmetic.h. f16 and bf16 are stored as 16 bits and
  * computed in f32.
  */
 #define KERNEL extern "C" __global__

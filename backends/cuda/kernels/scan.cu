@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan: what the groups of CUDA's scans exchange by: shuffles within a warp, shared memory across warps. Between src/scan_groups.h, which uses it, and
+ * scan: what the groups of CUDA's scans exchange by: shuffles within a warp, shared memory across warps. Between kernels/scan_groups.h, which uses it, and
  * the variant's stem.
  */
 #define SHUFFLES

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "reduce/reduce.h"
 
 #include "prebuild.h"
 
 extern const tally_backend tally_backend_cuda;
 
-/* Devices that src/tunings.txt tells apart, and the architecture of those that have rows of their own. */
+/* Devices that src/device/tunings.txt tells apart, and the architecture of those that have rows of their own. */
 static const struct {
     const char *name;
     int arch;
@@ -34,7 +34,7 @@ static tally_device_info describe(const char *name) {
 /* The features that are tried there; a device that fails a trial has its programs compiled at run time. */
 static unsigned find_features(void) {
     unsigned features = 0;
-    for (size_t i = 0; tally_features[i].name; i++)
+    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
         if ((tally_features[i].classes & 1u << TALLY_CLASS_GPU) && tally_backend_cuda.kernel_source(tally_features[i].stem))
             features |= 1u << i;
     return features;
@@ -63,17 +63,17 @@ static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t gro
 
 static tally_status add_plan(prebuild_list *list, size_t device, tally_op op, tally_dtype in, uint64_t max_n) {
     const tally_device_info info = describe(devices[device].name);
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = max_n};
-    tally_reduce_desc whole;
-    tally_spec spec;
+    tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = max_n};
+    tally_terms terms;
+    tally_launch launch;
     char *source, name[64];
     size_t bytes;
-    tally_status status = tally_spec_resolve(&info, NULL, &desc, &whole, &spec);
+    tally_status status = tally_reduce_resolve(&info, NULL, &desc, &terms, &launch);
     if (status) return status;
-    spec.features = find_features();
-    status = tally_source_create(&tally_backend_cuda, &spec, &source, &bytes);
-    snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), spec.group_items);
-    tally_spec_free(&spec);
+    const tally_recipe recipe = tally_launch_recipe(&launch);
+    status = tally_source_create(&tally_backend_cuda, find_features(), &terms, &recipe, &source, &bytes);
+    snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), launch.group_items);
+    tally_terms_close(&terms);
     return status ? status : add(list, name, devices[device].arch, source, bytes);
 }
 

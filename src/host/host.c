@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Few items on a CPU device: the calling thread reduces them, with the kernel cpu_chunks compiled as C into the library
+ * (cmake/host.cmake). No plan, no memory, no call of a driver; the same order, so the same bits.
+ */
+#include <float.h>
+
+#include "host/host.h"
+
+/* Whether the descriptor says no more than an op and a dtype: what there are functions for. */
+static bool is_plain(const tally_reduce_desc *desc) {
+    const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
+    return whole && !desc->out && !desc->variant && !desc->group_items && !desc->factor && !desc->acc && !desc->accuracy &&
+           !desc->ops && !desc->op_count && !desc->custom;
+}
+
+static tally_host_function find(const tally_reduce_desc *desc) {
+    const unsigned op = desc->op, in = desc->in; /* a caller's may be any number */
+    return op < TALLY_OP_END && in < TALLY_DTYPE_END && is_plain(desc) ? tally_host_functions[op][in] : NULL;
+}
+
+/* Whether this thread computes as the devices do, which are tested for it (probe.c): it may round otherwise, or flush subnormals (as a program
+ * linked with -ffast-math does). */
+static bool is_sound(void) {
+    static const volatile float one = 1, half_ulp = 0x1p-24f, more = 0x1.8p-24f, small = 0x1.8p-126f, least = 0x1p-126f;
+    const volatile float subnormal = small - least;
+    return FLT_EVAL_METHOD == 0 && one + half_ulp == one && -one - half_ulp == -one && one + more > one && -one - more < -one &&
+           subnormal + least == small;
+}
+
+static bool is_readable(const void *const *items, uint32_t inputs, size_t item_bytes) {
+    bool readable = items != NULL;
+    for (uint32_t k = 0; readable && k < inputs; k++) readable = items[k] && (uintptr_t)items[k] % item_bytes == 0;
+    return readable;
+}
+
+bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,
+                       void *result) {
+    static const void *const nothing[TALLY_MAX_INPUTS] = {&nothing, &nothing, &nothing, &nothing};
+    const tally_device_info *device = &context->info;
+    if (n > TALLY_HOST_ITEMS || device->device_class != TALLY_CLASS_CPU || !device->host_memory || !device->has_f64)
+        return false;
+    const tally_host_function reduce = find(desc);
+    if (!reduce || !is_sound()) return false;
+    if (n && !is_readable(items, tally_op_inputs(desc->op), tally_dtype_bytes(desc->in))) return false;
+    reduce(n ? items : nothing, n, result);
+    return true;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops.h: what is computed. A row describes a built-in op, tally_custom_op one of the user's own.
+ * A term is an op resolved for items of one type; terms are all ops of one pass and their layouts.
+ */
+#ifndef TALLY_OPS_H
+#define TALLY_OPS_H
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+/* ---- rows.c -------------------------------------------------------------------------------------------------------- */
+
+/* Bits 1 << tally_kind: the items that a row takes. */
+enum {
+    TALLY_TAKES_FLOAT = 1 << TALLY_KIND_FLOAT,
+    TALLY_TAKES_INTEGER = 1 << TALLY_KIND_SIGNED | 1 << TALLY_KIND_UNSIGNED | 1 << TALLY_KIND_BOOL,
+    TALLY_TAKES_ANY = TALLY_TAKES_FLOAT | TALLY_TAKES_INTEGER,
+    TALLY_TAKES_COMPLEX = 1 << TALLY_KIND_COMPLEX
+};
+
+/* The words of the tables' columns: tables.h says what they mean. */
+typedef enum tally_accumulate {
+    TALLY_ACCUMULATE_SAME,
+    TALLY_ACCUMULATE_WIDE,
+    TALLY_ACCUMULATE_REAL,
+    TALLY_ACCUMULATE_MAGNITUDE,
+    TALLY_ACCUMULATE_COUNT,
+    TALLY_ACCUMULATE_TRUTH
+} tally_accumulate;
+
+typedef enum tally_gives {
+    TALLY_GIVES_ITEM,
+    TALLY_GIVES_WIDE,
+    TALLY_GIVES_UNSIGNED,
+    TALLY_GIVES_REAL,
+    TALLY_GIVES_MAGNITUDE,
+    TALLY_GIVES_INDEX,
+    TALLY_GIVES_COUNT,
+    TALLY_GIVES_TRUTH
+} tally_gives;
+
+typedef enum tally_additive {
+    TALLY_ADDITIVE_NO,
+    TALLY_ADDITIVE_UNIT,
+    TALLY_ADDITIVE_LINEAR,
+    TALLY_ADDITIVE_QUADRATIC
+} tally_additive;
+
+#define TALLY_ROW_FIELDS 5 /* with the end */
+#define TALLY_ROW_PARAMS 3
+
+typedef struct tally_op_row {
+    const char *name;
+    unsigned takes;
+    uint32_t inputs;
+    tally_accumulate accumulate;
+    tally_gives gives;
+    struct {
+        tally_dtype type; /* TALLY_DTYPE_DEFAULT: V */
+        const char *name;
+    } fields[TALLY_ROW_FIELDS]; /* none: the accumulator is a V */
+    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
+    bool exact;
+    tally_additive additive;
+    struct {
+        const char *name;
+        double value;
+    } params[TALLY_ROW_PARAMS];
+    const char *summary;
+} tally_op_row;
+
+/* The row; NULL for a value that is none. */
+const tally_op_row *tally_op_find(tally_op op);
+/* The row that an op has for these items: complex and compensated ones have their own. NULL where there is none. */
+const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
+/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the dtype. */
+tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
+
+/* ---- own.c --------------------------------------------------------------------------------------------------------- */
+
+#define TALLY_MAX_FIELDS 16
+#define TALLY_MAX_PARAMS 16
+
+/* A user's operator: a copy of the descriptor and its texts. Plans share it. */
+struct tally_custom_op {
+    uint32_t tag;
+    atomic_int references;
+    tally_op_desc desc;
+    tally_op_field fields[TALLY_MAX_FIELDS];
+    tally_op_param params[TALLY_MAX_PARAMS];
+    char *texts; /* what all of them point into */
+};
+#define TALLY_TAG_OP 0x544f5043u
+
+void tally_op_retain(tally_custom_op *op);
+
+/* ---- layout.c ------------------------------------------------------------------------------------------------------ */
+
+/* A type's size and alignment in a C struct. */
+typedef struct tally_layout {
+    uint32_t bytes, align;
+} tally_layout;
+
+/* Appends a member; returns its offset. */
+uint32_t tally_layout_append(tally_layout *layout, tally_layout member);
+/* Rounds the size up to the alignment. A struct without members gets one of 4 bytes: no language has an empty struct. */
+void tally_layout_close(tally_layout *layout);
+tally_layout tally_layout_of(tally_dtype dtype);
+
+/* ---- terms.c ------------------------------------------------------------------------------------------------------- */
+
+/* One op of a plan, resolved for its items: what a row or a custom op says, with every type decided. */
+typedef struct tally_term {
+    const char *name;
+    tally_op op;                             /* TALLY_OP_NONE: a custom one */
+    tally_dtype value;                       /* V */
+    tally_dtype real;                        /* R */
+    tally_dtype natural;                     /* the result's type before it is converted; its parts' of a complex one */
+    tally_dtype out;                         /* each value of the result */
+    tally_dtype lane;                        /* a lane's accumulator within a chunk; TALLY_DTYPE_DEFAULT: as the rest */
+    uint32_t out_count;                      /* values of the result: 1 or 2 */
+    uint32_t field_count;                    /* 0: the accumulator is a V */
+    tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
+    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
+    bool is_custom; /* its texts are the user's: of fields, those of each field */
+    bool is_index;  /* the result is an index */
+    uint32_t param_count;
+    tally_op_param params[TALLY_MAX_PARAMS];
+    bool exact;
+    tally_additive additive;
+    tally_layout acc, result, param;
+    uint32_t acc_offset; /* in the accumulator of all terms */
+} tally_term;
+
+/* What is computed in one pass: nothing of how it is launched. */
+typedef struct tally_terms {
+    tally_dtype in;
+    uint32_t inputs, count;
+    tally_term *list;                /* `count`; freed by tally_terms_close */
+    tally_layout acc, result, param; /* of all terms together */
+    tally_custom_op *custom;         /* retained; NULL: the ops are rows */
+    tally_accuracy accuracy;
+} tally_terms;
+
+/* The members of a descriptor that say what is computed. Either op, or ops and op_count, or custom. */
+typedef struct tally_terms_desc {
+    tally_op op;
+    tally_dtype in, out, acc;
+    tally_accuracy accuracy;
+    const tally_op *ops;
+    uint32_t op_count;
+    tally_custom_op *custom;
+} tally_terms_desc;
+
+/* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is nothing to close. */
+tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *terms);
+void tally_terms_close(tally_terms *terms);
+/* Tells where the result's value `index` is; false beyond the last. */
+bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_info *info);
+/* Tells whether the ops combine to the same bits in any order. */
+bool tally_terms_exact(const tally_terms *terms);
+/* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */
+tally_status tally_terms_check(const tally_terms *terms, const tally_device_info *device);
+
+/* ---- params.c ------------------------------------------------------------------------------------------------------ */
+
+/* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops the fraction. */
+tally_status tally_check_param(const char *op, const tally_op_param *param, double value);
+/* Writes the parameters, which their types hold, as the kernels' PARAMS, of terms->param.bytes. */
+void tally_terms_pack_params(const tally_terms *terms, void *to);
+/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT for a name that none has, whose text lists those there are. */
+tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value);
+
+#endif

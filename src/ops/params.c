@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameters: constants of an op that are an argument of its kernels, so that a change compiles nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for one beyond its range, C leaves undefined. */
+static bool holds(tally_dtype type, double value) {
+    if (!type || !tally_dtype_is_integer(type)) return true;
+    const bool has_sign = tally_dtype_find(type)->kind == TALLY_KIND_SIGNED;
+    const double end = ldexp(1, (int)tally_dtype_bytes(type) * 8 - has_sign), whole = trunc(value);
+    return whole >= (has_sign ? -end : 0) && whole < end;
+}
+
+tally_status tally_check_param(const char *op, const tally_op_param *param, double value) {
+    if (holds(param->type, value)) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %s: %.17g does not fit %s", op, param->name, value,
+                      tally_dtype_name(param->type));
+}
+
+static void pack_value(tally_dtype type, double value, unsigned char *to) {
+#define CASE(id, name, kind, c_type)                                                                                           \
+    case TALLY_##id: {                                                                                                         \
+        const c_type v = (c_type)value;                                                                                        \
+        memcpy(to, &v, sizeof(v));                                                                                             \
+        break;                                                                                                                 \
+    }
+    switch ((int)type) { TALLY_VALUE_TABLE(CASE) }
+#undef CASE
+}
+
+void tally_terms_pack_params(const tally_terms *terms, void *to) {
+    tally_layout all = {0, 0};
+    memset(to, 0, terms->param.bytes);
+    for (uint32_t t = 0; t < terms->count; t++) {
+        const tally_term *term = &terms->list[t];
+        unsigned char *at = (unsigned char *)to + tally_layout_append(&all, term->param);
+        tally_layout own = {0, 0};
+        for (uint32_t i = 0; i < term->param_count; i++) {
+            const uint32_t offset = tally_layout_append(&own, tally_layout_of(term->params[i].type));
+            pack_value(term->params[i].type, term->params[i].value, at + offset);
+        }
+    }
+}
+
+/* Whether a term before t has the parameter too. */
+static bool is_repeated(const tally_terms *terms, uint32_t t, const char *name) {
+    for (uint32_t e = 0; e < t; e++)
+        for (uint32_t i = 0; i < terms->list[e].param_count; i++)
+            if (!strcmp(terms->list[e].params[i].name, name)) return true;
+    return false;
+}
+
+static tally_status unknown_param(const tally_terms *terms, const char *name) {
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t t = 0; t < terms->count; t++)
+        for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
+            const char *own = terms->list[t].params[i].name;
+            if (used < sizeof(names) && !is_repeated(terms, t, own))
+                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", own);
+        }
+    return tally_fail(TALLY_E_ARGUMENT, "unknown parameter '%s': there %s %s", name, strchr(names, ',') ? "are" : "is",
+                      used ? names : "none");
+}
+
+tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value) {
+    bool found = false;
+    for (uint32_t t = 0; t < terms->count; t++)
+        for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
+            tally_op_param *param = &terms->list[t].params[i];
+            if (strcmp(param->name, name)) continue;
+            const tally_status status = tally_check_param(terms->list[t].name, param, value);
+            if (status) return status; /* and nothing is set: what several ops share is of rows, whose parameters are floats */
+            param->value = value;
+            found = true;
+        }
+    return found ? TALLY_OK : unknown_param(terms, name);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The self-test of a device, once per device, driver and version: the cache on disk remembers that it passed. A device that fails is
+ * refused with the reason; see kernels_cl/probe.cl for what it finds.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/program.h"
+
+#define STEPS 100000u /* more than the 65,535 rounds after which some drivers end a loop */
+
+/* Inputs: 1 + 2^-12, whose square needs more bits than f32 has; -(1 + 2^-11), which leaves 0 of the rounded square and 2^-24 of the
+ * exact one; 1 and 2^25, whose sum loses the 1; two subnormals. */
+static const float inputs[] = {0x1.001p0f, -0x1.002p0f, 1.0f, 0x1p25f, 0x1p-140f, 0x1p-141f};
+static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f};
+static const char *const defects[] = {"fuses a product and a sum into one rounding", "reorders sums",
+                                      "flushes subnormals to zero"};
+
+typedef struct probe_run {
+    void *program, *kernel, *queue, *in, *state, *out;
+} probe_run;
+
+static tally_status execute(tally_context *context, const char *source, size_t bytes, probe_run *run, float out[3],
+                            uint32_t state[3]) {
+    const tally_backend *backend = context->backend;
+    uint64_t in_bytes = sizeof(inputs), state_bytes = 3 * sizeof(uint32_t), out_bytes = sizeof(expected);
+    void *device = context->device;
+    tally_status status = tally_program_make(context, source, bytes, &run->program);
+    if (!status) status = backend->kernel_create(device, run->program, "tally_probe", &run->kernel);
+    if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
+    if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &in_bytes, &run->in);
+    if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &state_bytes, &run->state);
+    if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &out_bytes, &run->out);
+    if (!status) status = backend->copy_in(run->queue, run->in, 0, inputs, in_bytes);
+    if (!status) status = backend->copy_in(run->queue, run->state, 0, state, state_bytes);
+    const tally_arg args[] = {{.mem = run->in}, {.mem = run->state}, {.mem = run->out}};
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_PROBE_ITEMS, TALLY_ARRAY_LENGTH(args), args);
+    if (!status) status = backend->copy_out(run->queue, run->out, 0, out, out_bytes);
+    if (!status) status = backend->copy_out(run->queue, run->state, 0, state, state_bytes);
+    if (run->queue) {
+        const tally_status waited = backend->queue_wait(run->queue);
+        if (!status) status = waited;
+    }
+    return status;
+}
+
+static void close_run(tally_context *context, probe_run *run) {
+    const tally_backend *backend = context->backend;
+    if (run->out) backend->mem_close(context->device, run->out);
+    if (run->state) backend->mem_close(context->device, run->state);
+    if (run->in) backend->mem_close(context->device, run->in);
+    if (run->queue) backend->queue_close(context->device, run->queue);
+    if (run->kernel) backend->kernel_close(context->device, run->kernel);
+    if (run->program) backend->program_close(context->device, run->program);
+}
+
+static tally_status judge(const tally_context *context, const float out[3], const uint32_t state[3]) {
+    const char *name = context->info.name;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(expected); i++)
+        if (memcmp(&out[i], &expected[i], sizeof(out[i])))
+            return tally_fail(TALLY_E_UNSUPPORTED, "%s failed the self-test: it %s, so its bits would differ", name,
+                              defects[i]);
+    uint32_t x = 1;
+    for (uint32_t i = 0; i < STEPS; i++) x = x * 1664525u + 1013904223u;
+    if (state[2] != x)
+        return tally_fail(TALLY_E_UNSUPPORTED, "%s failed the self-test: a loop of %u rounds ended early", name, STEPS);
+    return TALLY_OK;
+}
+
+tally_status tally_probe(tally_context *context) {
+    char *source;
+    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_ITEMS, "", &source);
+    if (status) return status;
+    const size_t bytes = strlen(source);
+    const tally_key key = tally_cache_key(&context->info, source, bytes);
+    bool damaged = false;
+    size_t verdict_bytes = 0;
+    void *verdict = tally_cache_load(context->cache, key, &verdict_bytes, &damaged);
+    if (!verdict) {
+        probe_run run = {0};
+        float out[3] = {-1, -1, -1};
+        uint32_t state[3] = {1, STEPS, 0};
+        status = execute(context, source, bytes, &run, out, state);
+        close_run(context, &run);
+        if (!status) status = judge(context, out, state);
+        if (!status) tally_cache_store(context->cache, key, "passed", sizeof("passed"));
+    }
+    context->damaged += damaged;
+    free(verdict);
+    free(source);
+    return status;
+}
+
+/* ---- features ------------------------------------------------------------------------------------------------------ */
+
+/* Builds the trial and runs it in one group. */
+static tally_status run_trial(tally_context *context, const char *source, probe_run *run, float verdicts[TALLY_TRIAL_ITEMS]) {
+    const tally_backend *backend = context->backend;
+    void *device = context->device;
+    uint64_t bytes = TALLY_TRIAL_ITEMS * sizeof(verdicts[0]);
+    tally_status status = tally_program_make(context, source, strlen(source), &run->program);
+    if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
+    if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
+    if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
+    if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_TRIAL_ITEMS, 1, &(tally_arg){.mem = run->out});
+    if (!status) status = backend->copy_out(run->queue, run->out, 0, verdicts, bytes);
+    if (run->queue) {
+        const tally_status waited = backend->queue_wait(run->queue);
+        if (!status) status = waited;
+    }
+    return status;
+}
+
+/* Whether every item of the stem's trial found it right. The cache keeps the verdict, unless the trial failed for a reason that may
+ * pass: then the device goes without, for this context. */
+static bool has_feature(tally_context *context, const char *stem) {
+    char *source;
+    if (tally_source_of_stem(context->backend, stem, TALLY_TRIAL_ITEMS, "", &source)) return false;
+    const tally_key key = tally_cache_key(&context->info, source, strlen(source));
+    bool damaged = false, has = false;
+    size_t bytes = 0;
+    char *verdict = tally_cache_load(context->cache, key, &bytes, &damaged);
+    if (verdict) {
+        has = bytes == 1 && verdict[0] == 'y';
+    } else {
+        probe_run run = {0};
+        float verdicts[TALLY_TRIAL_ITEMS] = {0};
+        const tally_status status = run_trial(context, source, &run, verdicts);
+        close_run(context, &run);
+        has = !status;
+        for (size_t i = 0; i < TALLY_TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
+        if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
+    }
+    context->damaged += damaged;
+    free(verdict);
+    free(source);
+    return has;
+}
+
+void tally_find_features(tally_context *context) {
+    const unsigned class = 1u << context->info.device_class;
+    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
+        if ((tally_features[i].classes & class) && has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
+}

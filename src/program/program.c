@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs: prebuilt, or compiled once; then found in the context's memory or in the cache on disk. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/program.h"
+
+/* From what was compiled with the library, or NULL: there is nothing, or the driver is too old for it. */
+static void *find_prebuilt(const tally_context *context, const char *source, size_t bytes) {
+    void *handle = NULL;
+    const tally_status status =
+        context->backend->program_create(context->device, TALLY_PROGRAM_PREBUILT, source, bytes, &handle);
+    return status ? NULL : handle;
+}
+
+tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **out) {
+    *out = find_prebuilt(context, source, bytes);
+    if (*out) return TALLY_OK;
+    return context->backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, out);
+}
+
+/* From the disk, or NULL: an entry that its check or the driver refuses is dropped. Called with the lock held. */
+static void *load(tally_context *context, tally_key key) {
+    size_t bytes = 0;
+    bool damaged = false;
+    void *handle = NULL;
+    void *data = tally_cache_load(context->cache, key, &bytes, &damaged);
+    if (data && context->backend->program_create(context->device, TALLY_PROGRAM_BINARY, data, bytes, &handle)) {
+        tally_cache_drop(context->cache, key);
+        damaged = true;
+        handle = NULL;
+    }
+    free(data);
+    context->damaged += damaged;
+    context->from_disk += handle != NULL;
+    return handle;
+}
+
+static tally_status build(tally_context *context, tally_key key, const char *source, size_t bytes, void **handle) {
+    const tally_backend *backend = context->backend;
+    const tally_status status = backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, handle);
+    if (status) return status;
+    context->built++;
+    void *binary = NULL;
+    size_t binary_bytes = 0;
+    /* A driver that keeps its binaries to itself costs time, not the result. */
+    if (context->cache && !backend->program_binary(context->device, *handle, &binary, &binary_bytes)) {
+        tally_cache_store(context->cache, key, binary, binary_bytes);
+        free(binary);
+    }
+    return TALLY_OK;
+}
+
+/* In memory, or prebuilt, loaded or built and added. Called with the lock held. */
+static tally_status find(tally_context *context, const char *source, size_t bytes, void **out) {
+    const tally_key key = tally_cache_key(&context->info, source, bytes);
+    tally_program *program = context->programs;
+    while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
+    if (program) {
+        context->from_memory++;
+        return *out = program->handle, TALLY_OK;
+    }
+    program = calloc(1, sizeof(*program));
+    if (!program) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    program->key = key;
+    program->handle = find_prebuilt(context, source, bytes);
+    context->prebuilt += program->handle != NULL;
+    if (!program->handle) program->handle = load(context, key);
+    if (!program->handle) {
+        const tally_status status = build(context, key, source, bytes, &program->handle);
+        if (status) return free(program), status;
+    }
+    program->next = context->programs;
+    context->programs = program;
+    *out = program->handle;
+    return TALLY_OK;
+}
+
+/* A device that computes otherwise is refused before anything is compiled for it. Called with the lock held. */
+static tally_status probe_once(tally_context *context) {
+    if (context->probed) return TALLY_OK;
+    const tally_status status = tally_probe(context);
+    if (!status) tally_find_features(context);
+    context->probed = !status;
+    return status;
+}
+
+tally_status tally_context_probe(tally_context *context) {
+    pthread_mutex_lock(&context->lock);
+    const tally_status status = probe_once(context);
+    pthread_mutex_unlock(&context->lock);
+    return status;
+}
+
+/* The lock is held while compiling: two threads that want the same program get one compilation. */
+tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **out) {
+    char *source = NULL;
+    size_t bytes = 0;
+    pthread_mutex_lock(&context->lock);
+    tally_status status = probe_once(context);
+    if (!status) status = tally_source_create(context->backend, context->features, terms, recipe, &source, &bytes);
+    if (!status) status = find(context, source, bytes, out);
+    pthread_mutex_unlock(&context->lock);
+    free(source);
+    return status;
+}
+
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+                                   void **out) {
+    char *source;
+    tally_status status = tally_source_of_stem(context->backend, stem, group_items, defines, &source);
+    if (status) return status;
+    pthread_mutex_lock(&context->lock);
+    status = probe_once(context);
+    if (!status) status = find(context, source, strlen(source), out);
+    pthread_mutex_unlock(&context->lock);
+    free(source);
+    return status;
+}

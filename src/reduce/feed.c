@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Feeds: host items that come in pieces. Every group of the first stage owns a span of 2^k chunks, an aligned subtree of the
+ * canonical order, so a piece of whole spans just adds its partials to those of the pieces before it, and one finish over all of them
+ * gives the bits of a single reduction. The partials fill levels of FAN_IN: a full level is an aligned subtree too, and becomes one
+ * accumulator of the level above.
+ *
+ * On a device with memory of its own, two slots of staging, device memory and queue take turns: one is filled and copied while the
+ * other one's kernel runs. On a device that reads host memory in place, whole spans are reduced where they lie.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduce/reduce.h"
+
+#define FAN_IN 4096
+#define LEVELS 4
+#define SLOTS 2
+#define MAX_ITEMS (UINT64_MAX / 16)
+#define DEFAULT_STAGING_BYTES (32u << 20)
+#define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
+
+typedef struct feed_slot {
+    tally_buffer *staging[TALLY_MAX_INPUTS], *items[TALLY_MAX_INPUTS];
+    tally_queue *queue;
+} feed_slot;
+
+struct tally_feed {
+    tally_tag tag;
+    tally_reduce_plan *plan;
+    uint64_t span_items;
+    uint64_t staging_items; /* a power of two of spans, FAN_IN at most */
+    uint64_t filled;        /* items in the current slot's staging */
+    feed_slot slots[SLOTS];
+    int current;
+    tally_buffer *result;
+    tally_buffer *levels[LEVELS]; /* FAN_IN accumulators each */
+    uint64_t counts[LEVELS];
+    uint64_t added; /* items that the levels stand for */
+};
+
+static uint32_t input_count(const tally_feed *feed) {
+    return feed->plan->base.terms.inputs;
+}
+
+static size_t item_bytes(const tally_feed *feed) {
+    return tally_dtype_bytes(feed->plan->base.terms.in);
+}
+
+static tally_status open_slot(tally_feed *feed, feed_slot *slot) {
+    tally_context *context = feed->plan->base.context;
+    const uint64_t bytes = feed->staging_items * item_bytes(feed);
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++) {
+        status = tally_buffer_open(context, TALLY_MEM_STAGING, NULL, bytes, &slot->staging[k]);
+        if (status) break;
+        if (context->info.host_memory)
+            status = tally_buffer_open(context, TALLY_MEM_HOST, slot->staging[k]->host, bytes, &slot->items[k]);
+        else
+            status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &slot->items[k]);
+    }
+    return status ? status : tally_queue_open(context, 0, NULL, &slot->queue);
+}
+
+static void close_slot(feed_slot *slot) {
+    tally_queue_destroy(slot->queue);
+    for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+        tally_buffer_destroy(slot->items[k]);
+        tally_buffer_destroy(slot->staging[k]);
+    }
+    *slot = (feed_slot){0};
+}
+
+tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *given, tally_feed **out) {
+    if (out) *out = NULL;
+    tally_status status = tally_check_context(context);
+    if (!status) status = tally_check_pointer(given, "desc");
+    if (!status) status = tally_check_pointer(out, "out");
+    if (status) return TALLY_NAMED(status);
+    tally_feed *feed = calloc(1, sizeof(*feed));
+    if (!feed) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
+    feed->tag = TALLY_TAG_FEED;
+    status = tally_reduce_plan_create(context, given, &feed->plan);
+    if (status) goto done;
+    tally_reduce_plan *plan = feed->plan;
+    if (!plan->launch.variant->info.canonical) {
+        status = tally_fail(TALLY_E_UNSUPPORTED, "variant %s does not combine in the canonical order",
+                            plan->launch.variant->info.name);
+        goto done;
+    }
+    if (!plan->run) plan->run = CPU_SPAN_CHUNKS;
+    feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
+    const bool sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
+    const uint64_t wanted = sized ? given->max_n : DEFAULT_STAGING_BYTES / item_bytes(feed);
+    /* Where host memory is used in place, staging holds only what is less than a span. */
+    uint64_t spans = 1;
+    while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
+    feed->staging_items = spans * feed->span_items;
+
+    for (int i = 0; i < LEVELS && !status; i++)
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * plan->base.terms.acc.bytes, &feed->levels[i]);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.terms.result.bytes, &feed->result);
+    if (!status) status = open_slot(feed, &feed->slots[0]);
+done:
+    if (status)
+        tally_feed_destroy(feed);
+    else
+        *out = feed;
+    return TALLY_NAMED(status);
+}
+
+static tally_status wait_all(tally_feed *feed) {
+    tally_status status = TALLY_OK;
+    for (int i = 0; i < SLOTS; i++) {
+        const tally_status waited = feed->slots[i].queue ? tally_queue_wait(feed->slots[i].queue) : TALLY_OK;
+        if (!status) status = waited;
+    }
+    return status;
+}
+
+/* Empties the feed, after a result or a failure; waits first, for the caller's items may be in use. */
+static void reset(tally_feed *feed) {
+    wait_all(feed);
+    feed->filled = 0;
+    feed->added = 0;
+    memset(feed->counts, 0, sizeof(feed->counts));
+}
+
+void tally_feed_destroy(tally_feed *feed) {
+    if (!feed || feed->tag != TALLY_TAG_FEED) return;
+    wait_all(feed);
+    for (int i = 0; i < SLOTS; i++) close_slot(&feed->slots[i]);
+    tally_buffer_destroy(feed->result);
+    for (int i = 0; i < LEVELS; i++) tally_buffer_destroy(feed->levels[i]);
+    if (feed->plan) tally_plan_destroy(&feed->plan->base);
+    feed->tag = 0;
+    free(feed);
+}
+
+/* What level i holds becomes one accumulator of level i + 1. Every partial must be in place, and none of it overwritten before. */
+static tally_status raise_level(tally_feed *feed, int i) {
+    tally_status status = wait_all(feed);
+    if (!status)
+        status =
+            tally_reduce_finish(feed->plan, feed->slots[0].queue->handle, feed->levels[i]->mem, feed->counts[i], feed->added,
+                                (tally_target){.mem = feed->levels[i + 1]->mem, .offset = feed->counts[i + 1]});
+    if (!status) status = wait_all(feed);
+    feed->counts[i + 1]++;
+    feed->counts[i] = 0;
+    return status;
+}
+
+/* Reduces `n` items that lie in `items` to partials of level 0. Only the last items of all may end within a span. */
+static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *const *items, uint64_t n) {
+    const uint64_t spans = n / feed->span_items + (n % feed->span_items != 0);
+    tally_source source = {.base = feed->added};
+    for (uint32_t k = 0; k < input_count(feed); k++) source.mem[k] = items[k]->mem;
+    tally_status status =
+        tally_reduce_partials(feed->plan, queue->handle, &source, n, (tally_geometry){.groups = spans, .run = feed->plan->run},
+                              (tally_target){.mem = feed->levels[0]->mem, .offset = feed->counts[0]}, NULL);
+    feed->counts[0] += spans;
+    feed->added += n;
+    for (int i = 0; i < LEVELS && feed->counts[i] == FAN_IN && !status; i++) {
+        if (i + 1 == LEVELS) return tally_fail(TALLY_E_UNSUPPORTED, "more items than a feed can count");
+        status = raise_level(feed, i);
+    }
+    return status;
+}
+
+/* Items, one array for each input, of which the first `done` are taken. */
+typedef struct piece {
+    const void *const *items;
+    uint64_t done;
+} piece;
+
+static const void *piece_at(const tally_feed *feed, const piece *from, uint32_t k) {
+    return (const char *)from->items[k] + from->done * item_bytes(feed);
+}
+
+/* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
+static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
+    uint64_t spans = FAN_IN - feed->counts[0];
+    const uint64_t largest = feed->plan->base.context->info.max_buffer_bytes / (feed->span_items * item_bytes(feed));
+    if (spans > largest) spans = largest ? largest : 1;
+    *taken = n < spans * feed->span_items ? n : spans * feed->span_items;
+    tally_buffer *buffers[TALLY_MAX_INPUTS] = {NULL};
+    tally_queue *queue = feed->slots[0].queue;
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+        status = tally_buffer_open(feed->plan->base.context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
+                                   *taken * item_bytes(feed), &buffers[k]);
+    if (!status) status = add(feed, queue, buffers, *taken);
+    if (!status) status = tally_queue_wait(queue);
+    for (uint32_t k = 0; k < input_count(feed); k++) tally_buffer_destroy(buffers[k]);
+    return status;
+}
+
+/* Sends the current slot's staging on its way and turns to the other slot. */
+static tally_status flush(tally_feed *feed) {
+    feed_slot *slot = &feed->slots[feed->current];
+    tally_status status = TALLY_OK;
+    if (!feed->plan->base.context->info.host_memory)
+        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+            status =
+                tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, feed->filled * item_bytes(feed));
+    if (!status) status = add(feed, slot->queue, slot->items, feed->filled);
+    feed->filled = 0;
+    feed->current = (feed->current + 1) % SLOTS;
+    slot = &feed->slots[feed->current];
+    if (!status && slot->queue) status = tally_queue_wait(slot->queue);
+    return status;
+}
+
+/* Copies what fits into the current slot's staging; a full one is flushed. */
+static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
+    feed_slot *slot = &feed->slots[feed->current];
+    if (!slot->queue) {
+        const tally_status status = open_slot(feed, slot);
+        if (status) return close_slot(slot), status;
+    }
+    const uint64_t room = feed->staging_items - feed->filled;
+    const size_t bytes = item_bytes(feed);
+    *taken = n < room ? n : room;
+    for (uint32_t k = 0; k < input_count(feed); k++)
+        memcpy((char *)slot->staging[k]->host + feed->filled * bytes, piece_at(feed, from, k), *taken * bytes);
+    feed->filled += *taken;
+    return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
+}
+
+/* Whether the device may read all inputs where they lie: at addresses that suit their parts. */
+static bool fit_in_place(const tally_feed *feed, const void *const *items) {
+    const tally_dtype_row *row = tally_dtype_find(feed->plan->base.terms.in);
+    const uintptr_t align = row->kind == TALLY_KIND_COMPLEX ? row->bytes / 2 : row->bytes;
+    bool fit = feed->plan->base.context->info.host_memory;
+    for (uint32_t k = 0; k < input_count(feed); k++) fit = fit && (uintptr_t)items[k] % align == 0;
+    return fit;
+}
+
+static tally_status push(tally_feed *feed, const void *const *items, uint64_t n, bool last) {
+    const bool in_place = n && fit_in_place(feed, items);
+    piece from = {.items = items};
+    while (from.done < n) {
+        const uint64_t left = n - from.done, whole = last ? left : left - left % feed->span_items;
+        uint64_t taken = 0;
+        const tally_status status = in_place && !feed->filled && whole ? add_in_place(feed, &from, whole, &taken)
+                                                                       : add_by_copy(feed, &from, left, &taken);
+        if (status) return reset(feed), status;
+        from.done += taken;
+    }
+    return TALLY_OK;
+}
+
+static tally_status check(const tally_feed *feed, const void *const *items, uint64_t n) {
+    if (!feed) return tally_fail(TALLY_E_ARGUMENT, "feed is NULL");
+    if (feed->tag != TALLY_TAG_FEED) return tally_fail(TALLY_E_ARGUMENT, "feed is no feed");
+    if (n > MAX_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
+    tally_status status = n ? tally_check_pointer(items, "items") : TALLY_OK;
+    for (uint32_t k = 0; n && k < input_count(feed) && !status; k++) status = tally_check_pointer(items[k], "items");
+    return status;
+}
+
+/* `form`: the call that takes several inputs. */
+static tally_status check_single(const tally_feed *feed, const char *form) {
+    if (!feed || feed->tag != TALLY_TAG_FEED || input_count(feed) == 1) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: %s takes them", feed->plan->base.terms.list[0].name,
+                      input_count(feed), form);
+}
+
+tally_status tally_feed_push_inputs(tally_feed *feed, const void *const *items, uint64_t n) {
+    const tally_status status = check(feed, items, n);
+    return TALLY_NAMED(status ? status : push(feed, items, n, false));
+}
+
+tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n) {
+    const tally_status status = check_single(feed, "tally_feed_push_inputs");
+    return TALLY_NAMED(status ? status : tally_feed_push_inputs(feed, &items, n));
+}
+
+/* Folds the levels from below, each into one more accumulator of the next, and finishes the highest. */
+static tally_status fold(tally_feed *feed, void *result) {
+    int top = LEVELS - 1;
+    while (top > 0 && !feed->counts[top]) top--;
+    tally_status status = TALLY_OK;
+    for (int i = 0; i < top && !status; i++)
+        if (feed->counts[i]) status = raise_level(feed, i);
+    if (!status) status = wait_all(feed);
+    tally_queue *queue = feed->slots[0].queue;
+    if (!status)
+        status = tally_reduce_finish(feed->plan, queue->handle, feed->levels[top]->mem, feed->counts[top], feed->added,
+                                     (tally_target){.mem = feed->result->mem, .result = true});
+    if (!status) status = tally_buffer_read(queue, feed->result, 0, result, feed->result->bytes);
+    return status ? status : tally_queue_wait(queue);
+}
+
+tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
+    tally_status status = check(feed, items, n);
+    if (!status) status = tally_check_pointer(result, "result");
+    if (status) return TALLY_NAMED(status);
+    status = push(feed, items, n, true);
+    if (!status && feed->filled) status = flush(feed);
+    if (!status) status = fold(feed, result);
+    reset(feed);
+    return TALLY_NAMED(status);
+}
+
+tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result) {
+    const tally_status status = check_single(feed, "tally_feed_finish_inputs");
+    return TALLY_NAMED(status ? status : tally_feed_finish_inputs(feed, &items, n, result));
+}
+
+tally_plan *tally_feed_plan(tally_feed *feed) {
+    return feed && feed->tag == TALLY_TAG_FEED ? &feed->plan->base : NULL;
+}
+
+/* ---- host arrays ---------------------------------------------------------------------------------------------------- */
+
+static tally_status reduce_host(tally_context *context, const tally_reduce_desc *given, const void *const *items, uint64_t n,
+                                void *result) {
+    tally_status status = TALLY_OK;
+    if (n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
+    if (!status) status = tally_check_pointer(result, "result");
+    if (status) return status;
+    tally_reduce_desc desc = {0};
+    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
+    if (tally_host_reduce(context, &desc, items, n, result)) return TALLY_OK;
+    const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
+    desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
+    tally_feed *feed = NULL;
+    status = tally_feed_create(context, &desc, &feed);
+    if (!status) status = tally_feed_finish_inputs(feed, items, n, result);
+    tally_feed_destroy(feed);
+    return status;
+}
+
+tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
+                               void *result) {
+    tally_status status = tally_check_context(context);
+    if (!status && n && n <= MAX_ITEMS) status = tally_check_pointer(items, "items");
+    if (!status && tally_op_inputs(op) > 1)
+        status = tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_host_inputs takes them", tally_op_name(op),
+                            tally_op_inputs(op));
+    if (status) return TALLY_NAMED(status);
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = dtype};
+    return TALLY_NAMED(reduce_host(context, &desc, &items, n, result));
+}
+
+tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
+                                      uint64_t n, void *result) {
+    tally_status status = tally_check_context(context);
+    if (!status) status = tally_check_pointer(desc, "desc");
+    return TALLY_NAMED(status ? status : reduce_host(context, desc, items, n, result));
+}

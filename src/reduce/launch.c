@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* How a reduction is launched: its variant, the threads of its groups, its tuning, and the recipe of its program. */
+#include <string.h>
+
+#include "reduce/reduce.h"
+
+#define MAX_FACTOR 65536
+/* Most bytes of lane accumulators that a thread may hold in groups above 256 threads; more would spill. i8 nrm2 (384 bytes),
+ * 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms of 512. */
+#define MAX_LANES_BYTES 192
+#define DEFAULT_LOADS 8
+
+/* ---- the group ------------------------------------------------------------------------------------------------------ */
+
+/* Local memory of a group. group_tree exchanges one lane of each item at a time, or four small ones (kernels_cl/group_tree.cl). */
+static uint64_t local_bytes(const tally_terms *terms, const tally_launch *launch) {
+    if (launch->variant->shape != TALLY_SHAPE_CHUNKS)
+        return (uint64_t)(launch->group_items / 32) * launch->variant->local_accumulators * terms->acc.bytes;
+    const bool small = (uint64_t)terms->acc.bytes * launch->group_items <= 8192 && tally_dtype_bytes(terms->in) <= 4;
+    return (uint64_t)launch->group_items * (small ? 4 : 1) * terms->acc.bytes;
+}
+
+tally_status tally_launch_check(const tally_device_info *device, const tally_terms *terms, const tally_launch *launch) {
+    const tally_variant *variant = launch->variant;
+    const char *name = variant->info.name;
+    const uint32_t group_items = launch->group_items, acc_bytes = terms->acc.bytes;
+    if (group_items < variant->min_group_items || group_items > variant->max_group_items || (group_items & (group_items - 1)))
+        return tally_fail(TALLY_E_ARGUMENT, "variant %s: group_items %u: a power of two from %u to %u", name, group_items,
+                          variant->min_group_items, variant->max_group_items);
+    if (!(variant->classes & (1u << device->device_class)))
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s is not for devices of class %s", name,
+                          tally_device_class_name(device->device_class));
+    const tally_status status = tally_terms_check(terms, device);
+    if (status) return status;
+    if (variant->stage == TALLY_STAGE_ATOMIC) {
+        if (acc_bytes != 4 && acc_bytes != 8)
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: no atomic is as wide as an accumulator of %u bytes", name,
+                              acc_bytes);
+        if (acc_bytes == 8 && !device->has_atomic64)
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s has no 64-bit atomics", name, device->name);
+    }
+    if (variant->stage == TALLY_STAGE_HOST && terms->custom)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: a custom op is not compiled for the host", name);
+    if (group_items > device->max_group_items)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, group_items,
+                          device->name, device->max_group_items);
+    const uint64_t local = local_bytes(terms, launch);
+    if (local > device->local_bytes)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items need %llu bytes of local memory: %s has %llu",
+                          name, group_items, (unsigned long long)local, device->name, (unsigned long long)device->local_bytes);
+    return TALLY_OK;
+}
+
+uint32_t tally_chunk_team(size_t item_bytes) {
+    const size_t team = TALLY_LANES * item_bytes / 16;
+    return team < 32 ? (uint32_t)team : 32;
+}
+
+static bool is_group(const tally_variant *variant, uint32_t items) {
+    return items >= variant->min_group_items && items <= variant->max_group_items && !(items & (items - 1));
+}
+
+/* The items of a group where the descriptor does not say: the tuning's, as far as an item's lanes fit the registers that it leaves them
+ * (backends/cuda/kernels/group_tree.cu), else the variant's. */
+static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch) {
+    const tally_variant *variant = launch->variant;
+    const uint32_t lanes_bytes = TALLY_LANES / tally_chunk_team(tally_dtype_bytes(terms->in)) * terms->acc.bytes;
+    uint32_t tuned = variant->shape == TALLY_SHAPE_CHUNKS ? launch->tuning.group_items : 0;
+    if (tuned > 256 && lanes_bytes > MAX_LANES_BYTES) tuned = 256;
+    return tuned && is_group(variant, tuned) ? tuned : variant->info.group_items;
+}
+
+/* That group, or, where its accumulators do not fit the local memory, the largest that does. */
+static tally_status choose_group(const tally_device_info *device, const tally_reduce_desc *desc, const tally_terms *terms,
+                                 tally_launch *launch) {
+    const uint32_t own = tuned_group(terms, launch);
+    launch->group_items = desc->group_items ? desc->group_items : own;
+    tally_status status = tally_launch_check(device, terms, launch);
+    while (status == TALLY_E_UNSUPPORTED && !desc->group_items && launch->group_items / 2 >= launch->variant->min_group_items) {
+        launch->group_items /= 2;
+        status = tally_launch_check(device, terms, launch);
+    }
+    if (!status || desc->group_items) return status;
+    launch->group_items = own;
+    return tally_launch_check(device, terms, launch);
+}
+
+/* ---- the descriptor ------------------------------------------------------------------------------------------------- */
+
+tally_status tally_reduce_desc_copy(const tally_reduce_desc *given, tally_reduce_desc *desc) {
+    if (!given) return tally_fail(TALLY_E_ARGUMENT, "desc is NULL");
+    if (given->size < offsetof(tally_reduce_desc, out) || given->size > sizeof(*given))
+        return tally_fail(TALLY_E_ARGUMENT, "desc.size is %zu: sizeof(tally_reduce_desc) is %zu", given->size, sizeof(*given));
+    *desc = (tally_reduce_desc){0};
+    memcpy(desc, given, given->size);
+    return TALLY_OK;
+}
+
+static tally_status resolve_variant(const tally_device_info *device, tally_reduce_desc *desc, tally_launch *launch) {
+    const tally_status status = tally_variant_find(desc->variant, device, &launch->variant);
+    if (status) return status;
+    const tally_variant_info *info = &launch->variant->info;
+    if (desc->factor && !info->factor)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.factor is %u: variant %s has no factor", desc->factor, info->name);
+    if (desc->factor > MAX_FACTOR)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.factor is %u: at most %d", desc->factor, MAX_FACTOR);
+    launch->factor = desc->factor ? desc->factor : info->factor;
+    if (!desc->max_n) desc->max_n = device->memory_bytes / tally_dtype_bytes(desc->in);
+    if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
+    return TALLY_OK;
+}
+
+static const char *tuning_ops(const tally_terms *terms) {
+    return terms->inputs > 1 ? "pair" : terms->acc.bytes > 8 ? "struct" : "sum";
+}
+
+tally_status tally_reduce_resolve(const tally_device_info *device, const tally_tunings *tunings, tally_reduce_desc *desc,
+                                  tally_terms *terms, tally_launch *launch) {
+    const tally_terms_desc what = {.op = desc->op,
+                                   .in = desc->in,
+                                   .out = desc->out,
+                                   .acc = desc->acc,
+                                   .accuracy = desc->accuracy,
+                                   .ops = desc->ops,
+                                   .op_count = desc->op_count,
+                                   .custom = desc->custom};
+    *launch = (tally_launch){0};
+    tally_status status = tally_terms_resolve(&what, terms);
+    if (status) return status;
+    status = resolve_variant(device, desc, launch);
+    if (!status) {
+        const uint64_t item_bytes = tally_dtype_bytes(terms->in);
+        const tally_tuning_query query = {.ops = tuning_ops(terms),
+                                          .item_bytes = item_bytes,
+                                          .bytes = desc->max_n * item_bytes,
+                                          .runs = launch->variant->shape == TALLY_SHAPE_RUN};
+        const bool tuned = query.runs || launch->variant->shape == TALLY_SHAPE_CHUNKS;
+        if (tuned) launch->tuning = tally_tuning_find(tunings, device, &query);
+        if (!launch->tuning.loads) launch->tuning.loads = DEFAULT_LOADS;
+        status = choose_group(device, desc, terms, launch);
+    }
+    if (status) tally_terms_close(terms);
+    return status;
+}
+
+/* ---- the program ---------------------------------------------------------------------------------------------------- */
+
+tally_recipe tally_launch_recipe(const tally_launch *launch) {
+    const tally_variant *variant = launch->variant;
+    tally_recipe recipe = {.variant = variant->info.name, .group_items = launch->group_items, .features = variant->features};
+    tally_recipe_define(&recipe, "FACTOR", launch->factor);
+    if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
+    if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);
+    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
+    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
+    tally_recipe_add(&recipe, "finish", false);
+    if (variant->ladder) tally_recipe_add(&recipe, "ladder", false);
+    tally_recipe_add(&recipe, variant->info.stem, false);
+    return recipe;
+}

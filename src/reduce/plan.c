@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The planner of reductions: what is launched, with which geometry and how much workspace. The launches are in reduce.c. */
+#include <stdlib.h>
+
+#include "reduce/reduce.h"
+
+/* Items of a fixed grid for each unit: what the largest multiprocessors (of an H200, say) can hold at once; smaller ones take them in
+ * turns. */
+#define GRID_ITEMS_PER_UNIT 2048
+
+static uint64_t grid_groups(const tally_reduce_plan *plan) {
+    return tally_ceil_div((uint64_t)GRID_ITEMS_PER_UNIT * plan->base.context->info.compute_units, plan->launch.group_items);
+}
+
+/* Items that a group of a fixed segment owns. */
+static uint64_t segment_items(const tally_reduce_plan *plan) {
+    const uint64_t factor = plan->launch.factor ? plan->launch.factor : 1;
+    return factor * plan->launch.variant->items_per_item * plan->launch.group_items;
+}
+
+/* Upper limit on the bytes of partials that a canonical variant holds at once. */
+#define MOST_PARTIALS_BYTES (UINT64_C(2) << 20)
+
+/* The most groups that take runs. */
+static uint64_t run_groups(const tally_reduce_plan *plan) {
+    const uint64_t tuned = plan->launch.tuning.unit_groups, most = MOST_PARTIALS_BYTES / plan->base.terms.acc.bytes;
+    const uint64_t groups = (tuned ? tuned : 1) * plan->base.context->info.compute_units;
+    return groups < most ? groups : most;
+}
+
+/* Items of a slice, where the partials of wide accumulators would take more than 4 MiB + max_n / 512 bytes; else 0. */
+static uint64_t slice_items(const tally_reduce_plan *plan) {
+    const uint64_t acc_bytes = plan->base.terms.acc.bytes, groups = tally_reduce_geometry(plan, plan->base.max_n).groups;
+    uint64_t most = 1;
+    if (plan->launch.variant->shape != TALLY_SHAPE_CHUNKS || groups * acc_bytes <= MOST_PARTIALS_BYTES + plan->base.max_n / 512)
+        return 0;
+    while (2 * most * acc_bytes <= MOST_PARTIALS_BYTES) most *= 2;
+    return most * plan->run * TALLY_CHUNK_ITEMS;
+}
+
+tally_geometry tally_reduce_geometry(const tally_reduce_plan *plan, uint64_t n) {
+    const uint64_t chunks = tally_ceil_div(n, TALLY_CHUNK_ITEMS);
+    uint64_t groups = 0, run = plan->run;
+    switch (plan->launch.variant->shape) {
+    case TALLY_SHAPE_SEGMENT:
+        groups = tally_ceil_div(n, segment_items(plan));
+        break;
+    case TALLY_SHAPE_GRID: {
+        const uint64_t most = grid_groups(plan), wanted = tally_ceil_div(n, plan->launch.group_items);
+        groups = wanted < most ? wanted : most;
+        break;
+    }
+    case TALLY_SHAPE_CHUNKS:
+        groups = tally_ceil_div(chunks, run);
+        break;
+    case TALLY_SHAPE_RUN:
+        for (run = 1; run < plan->launch.tuning.least_run || tally_ceil_div(chunks, run) > run_groups(plan);) run *= 2;
+        groups = tally_ceil_div(chunks, run);
+        break;
+    }
+    return (tally_geometry){.groups = groups ? groups : 1, .run = run};
+}
+
+/* Accumulators of workspace for any n up to max_n. */
+static uint64_t workspace_items(const tally_reduce_plan *plan) {
+    const uint64_t groups = tally_reduce_geometry(plan, plan->slice ? plan->slice : plan->base.max_n).groups;
+    switch (plan->launch.variant->stage) {
+    case TALLY_STAGE_ATOMIC:
+        return 1;
+    case TALLY_STAGE_SCRATCH:
+        return groups + groups * segment_items(plan);
+    default:
+        break;
+    }
+    /* The groups of runs do not grow evenly with n. */
+    return (plan->launch.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->together;
+}
+
+static uint64_t log2_ceil(uint64_t n) {
+    uint64_t k = 0;
+    while (k < 64 && (UINT64_C(1) << k) < n) k++;
+    return k;
+}
+
+static uint64_t depth(const tally_plan *base, uint64_t n) {
+    const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
+    const tally_variant *variant = plan->launch.variant;
+    if (variant->info.canonical) return TALLY_ROWS + log2_ceil(TALLY_LANES) + log2_ceil(tally_ceil_div(n, TALLY_CHUNK_ITEMS));
+    const uint64_t groups = tally_reduce_geometry(plan, n).groups;
+    /* Without local memory every item is an atomic on the one word. Else, within a group: as many atomics as it has items, or in
+     * sequence before the tree and then the tree. */
+    if (variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators) return n;
+    const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? tally_ceil_div(n, groups) : segment_items(plan);
+    const bool tree = variant->local_accumulators == 32 || variant->stage == TALLY_STAGE_SCRATCH;
+    /* Items that an item combines in sequence; of a grid, also what vectors and the ends of a misaligned input add. */
+    const uint64_t ends = variant->shape == TALLY_SHAPE_GRID ? 16 / tally_dtype_bytes(plan->base.terms.in) + 2 : 0;
+    const uint64_t sequence = tally_ceil_div(items, plan->launch.group_items) + ends;
+    const uint64_t within = tree ? sequence + log2_ceil(plan->launch.group_items) : items;
+    const uint64_t across =
+        variant->stage == TALLY_STAGE_ATOMIC || variant->stage == TALLY_STAGE_HOST ? groups : log2_ceil(groups);
+    return within + across;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------------------------------- */
+
+static const char *variant_name(const tally_plan *base) {
+    return ((const tally_reduce_plan *)base)->launch.variant->info.name;
+}
+
+static uint64_t workspace_bytes(const tally_plan *base) {
+    const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
+    return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices);
+}
+
+static void close_plan(tally_plan *base) {
+    tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    tally_buffer_destroy(plan->workspace);
+    tally_buffer_destroy(plan->slices);
+    free(plan->host);
+    tally_kernel_close(base, plan->init_kernel);
+    tally_kernel_close(base, plan->finish_kernel);
+    tally_kernel_close(base, plan->partials_kernel);
+}
+
+const tally_plan_kind tally_reduce_kind = {"a reduction", variant_name, depth, workspace_bytes, close_plan};
+
+static tally_status open_kernels(tally_reduce_plan *plan) {
+    const tally_recipe recipe = tally_launch_recipe(&plan->launch);
+    const bool by_atomics = plan->launch.variant->stage == TALLY_STAGE_ATOMIC;
+    void *program = NULL;
+    tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
+    if (!status) status = tally_kernel_open(&plan->base, program, "tally_partials", &plan->partials_kernel);
+    if (!status) status = tally_kernel_open(&plan->base, program, "tally_finish", &plan->finish_kernel);
+    if (!status && by_atomics) status = tally_kernel_open(&plan->base, program, "tally_init", &plan->init_kernel);
+    return status;
+}
+
+static tally_status open_memory(tally_reduce_plan *plan) {
+    tally_context *context = plan->base.context;
+    const tally_variant *variant = plan->launch.variant;
+    plan->slice = slice_items(plan);
+    /* The last group finishes where memory is ordered between groups. Not with one group, which writes the result itself; not with
+     * slices, which would overwrite the counter in slot 0. */
+    plan->together = (variant->together & 1u << context->info.device_class) &&
+                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
+                     tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
+    const uint64_t acc_bytes = plan->base.terms.acc.bytes, bytes = workspace_items(plan) * acc_bytes;
+    const uint64_t slices_bytes = plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * acc_bytes : 0;
+    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &plan->workspace);
+    if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
+    /* The counter of groups that are done, which the last of them clears again. */
+    if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
+    if (!status && variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
+        status = tally_fail(TALLY_E_MEMORY, "out of memory");
+    return status;
+}
+
+tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_reduce_plan **out) {
+    tally_reduce_desc desc;
+    tally_terms terms;
+    tally_launch launch;
+    tally_plan *base = NULL;
+    *out = NULL;
+    tally_status status = tally_reduce_desc_copy(given, &desc);
+    if (status) return status;
+    pthread_mutex_lock(&context->lock);
+    status = tally_reduce_resolve(&context->info, &context->tunings, &desc, &terms, &launch);
+    pthread_mutex_unlock(&context->lock);
+    if (status) return status;
+    status = tally_plan_open(context, &tally_reduce_kind, sizeof(tally_reduce_plan), &terms, desc.max_n, &base);
+    if (status) return status;
+    tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    plan->launch = launch;
+    if (launch.variant->shape == TALLY_SHAPE_CHUNKS)
+        plan->run = launch.group_items / tally_chunk_team(tally_dtype_bytes(desc.in));
+    status = open_kernels(plan);
+    if (!status) status = open_memory(plan);
+    if (status)
+        tally_plan_destroy(base);
+    else
+        *out = plan;
+    return status;
+}
+
+tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out) {
+    tally_reduce_plan *plan = NULL;
+    if (out) *out = NULL;
+    tally_status status = tally_check_context(context);
+    if (!status) status = tally_check_pointer(out, "out");
+    if (!status) status = tally_reduce_plan_create(context, desc, &plan);
+    if (!status) *out = &plan->base;
+    return TALLY_NAMED(status);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions of device memory: the stages of a plan, enqueued. */
+#include "reduce/reduce.h"
+
+/* ---- launches ----------------------------------------------------------------------------------------------------- */
+
+/* Both kernels take an accumulator slot and a result; the one that `last` rules out is never touched, so any memory will do. */
+
+/* Inputs with their offsets, parameters, and what follows them in tally_partials. */
+#define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
+
+tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                   tally_geometry geometry, tally_target to, const tally_target *together) {
+    const tally_terms *terms = &plan->base.terms;
+    const tally_target *result = together ? together : &to;
+    const uint64_t first = to.result ? 0 : to.offset, out_offset = result->result ? result->offset : 0;
+    const uint32_t last = together ? TALLY_LAST_TOGETHER : to.result ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
+    tally_arg args[MAX_ARGS];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < terms->inputs; k++) {
+        args[count++] = TALLY_MEM(in->mem[k]);
+        args[count++] = TALLY_VALUE(in->offset[k]);
+    }
+    args[count++] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};
+    const tally_arg rest[] = {TALLY_VALUE(in->base), TALLY_VALUE(n),         TALLY_VALUE(geometry.run), TALLY_MEM(to.mem),
+                              TALLY_VALUE(first),    TALLY_MEM(result->mem), TALLY_VALUE(out_offset),   TALLY_VALUE(last)};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rest); i++) args[count++] = rest[i];
+    return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_items, count,
+                                               args);
+}
+
+tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
+                                 tally_target to) {
+    const uint64_t slot = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
+    const uint32_t last = to.result;
+    const tally_arg args[] = {
+        TALLY_MEM(partials), TALLY_VALUE(count), TALLY_MEM(to.mem),
+        TALLY_VALUE(slot),   TALLY_MEM(to.mem),  TALLY_VALUE(out_offset),
+        TALLY_VALUE(last),   TALLY_VALUE(n),     {.value = plan->base.params, .bytes = plan->base.terms.param.bytes}};
+    return plan->base.context->backend->launch(queue, plan->finish_kernel, 1, plan->launch.group_items,
+                                               TALLY_ARRAY_LENGTH(args), args);
+}
+
+/* ---- the ways to finish -------------------------------------------------------------------------------------------- */
+
+static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                      tally_target result) {
+    void *sum = plan->workspace->mem;
+    const tally_arg args[] = {TALLY_MEM(sum)};
+    tally_status status = plan->base.context->backend->launch(queue, plan->init_kernel, 1, 1, TALLY_ARRAY_LENGTH(args), args);
+    if (!status)
+        status = tally_reduce_partials(plan, queue, in, n, tally_reduce_geometry(plan, n), (tally_target){.mem = sum}, NULL);
+    return status ? status : tally_reduce_finish(plan, queue, sum, n ? 1 : 0, n, result);
+}
+
+/* A value for each slice, then their tree: slices are aligned subtrees of the canonical order. */
+static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                     tally_target result) {
+    void *partials = plan->workspace->mem, *slices = plan->slices->mem;
+    uint64_t count = 0;
+    tally_status status = TALLY_OK;
+    for (uint64_t done = 0; done < n && !status; done += plan->slice, count++) {
+        const uint64_t items = n - done < plan->slice ? n - done : plan->slice;
+        const tally_geometry geometry = tally_reduce_geometry(plan, items);
+        tally_source slice = *in;
+        slice.base += done;
+        for (uint32_t k = 0; k < plan->base.terms.inputs; k++) slice.offset[k] += done;
+        status = tally_reduce_partials(plan, queue, &slice, items, geometry, (tally_target){.mem = partials}, NULL);
+        const tally_target slot = {.mem = slices, .offset = count};
+        if (!status) status = tally_reduce_finish(plan, queue, partials, geometry.groups, n, slot);
+    }
+    return status ? status : tally_reduce_finish(plan, queue, slices, count, n, result);
+}
+
+static tally_status finish_by_launch(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                     tally_target result) {
+    const tally_geometry geometry = tally_reduce_geometry(plan, n);
+    /* A single group writes the result itself. */
+    if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
+        return tally_reduce_partials(plan, queue, in, n, geometry, result, NULL);
+    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, result);
+    void *partials = plan->workspace->mem;
+    /* The first slot counts the groups that are done. */
+    if (plan->together)
+        return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
+    const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
+    return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, result);
+}
+
+/* The partials come to the host and go back as one, which the device turns into the result. Blocks. */
+static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                   tally_target result) {
+    const tally_backend *backend = plan->base.context->backend;
+    const tally_geometry geometry = tally_reduce_geometry(plan, n);
+    void *partials = plan->workspace->mem;
+    const uint64_t acc_bytes = plan->base.terms.acc.bytes;
+    tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
+    if (!status) status = backend->copy_out(queue, partials, 0, plan->host, geometry.groups * acc_bytes);
+    if (!status) status = backend->queue_wait(queue);
+    if (status) return status;
+    tally_host_combine(&plan->base.terms, plan->host, geometry.groups);
+    status = backend->copy_in(queue, partials, 0, plan->host, acc_bytes);
+    if (!status) status = tally_reduce_finish(plan, queue, partials, n ? 1 : 0, n, result);
+    return status ? status : backend->queue_wait(queue);
+}
+
+/* ---- tally_reduce ------------------------------------------------------------------------------------------------- */
+
+/* The name of input `k` in error texts. */
+static const char *input_name(const tally_plan *plan, uint32_t k) {
+    static const char *const names[TALLY_MAX_INPUTS] = {"in[0]", "in[1]", "in[2]", "in[3]"};
+    return plan->terms.inputs == 1 ? "in" : names[k];
+}
+
+static tally_status check_input(const tally_plan *plan, const tally_buffer *in, uint64_t offset, uint64_t n,
+                                const tally_buffer *out, uint64_t out_offset, const char *name) {
+    const uint64_t bytes = tally_dtype_bytes(plan->terms.in), result_bytes = plan->terms.result.bytes;
+    tally_status status = tally_check_buffer(in, plan->context, name);
+    if (!status) status = tally_check_items(in, offset, n, bytes, name);
+    if (!status) status = tally_check_apart(in, offset * bytes, n * bytes, out, out_offset * result_bytes, result_bytes, name);
+    return status;
+}
+
+/* `in_offsets`: NULL: all 0. */
+static tally_status reduce(tally_plan *base, tally_queue *queue, const tally_buffer *const *in, const uint64_t *in_offsets,
+                           uint64_t n, tally_buffer *out, uint64_t out_offset) {
+    tally_source source = {.base = 0};
+    tally_status status = tally_check_plan(base, &tally_reduce_kind);
+    if (!status) status = tally_check_queue(queue, base->context);
+    if (!status) status = tally_check_pointer(in, "in");
+    if (!status) status = tally_check_buffer(out, base->context, "out");
+    if (!status) status = tally_check_items(out, out_offset, 1, base->terms.result.bytes, "out");
+    for (uint32_t k = 0; !status && k < base->terms.inputs; k++) {
+        source.offset[k] = in_offsets ? in_offsets[k] : 0;
+        status = check_input(base, in[k], source.offset[k], n, out, out_offset, input_name(base, k));
+        if (!status) source.mem[k] = in[k]->mem;
+    }
+    if (!status) status = tally_check_n(base, n);
+    if (status) return status;
+
+    tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    const tally_target result = {.mem = out->mem, .offset = out_offset, .result = true};
+    switch (plan->launch.variant->stage) {
+    case TALLY_STAGE_ATOMIC:
+        return finish_by_atomics(plan, queue->handle, &source, n, result);
+    case TALLY_STAGE_HOST:
+        return finish_on_host(plan, queue->handle, &source, n, result);
+    default:
+        return finish_by_launch(plan, queue->handle, &source, n, result);
+    }
+}
+
+static tally_status check_single(const tally_plan *plan) {
+    const tally_status status = tally_check_plan(plan, &tally_reduce_kind);
+    if (status || plan->terms.inputs == 1) return status;
+    return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_inputs takes them", plan->terms.list[0].name,
+                      plan->terms.inputs);
+}
+
+tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
+                                 const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset) {
+    return TALLY_NAMED(reduce(plan, queue, in, in_offsets, n, out, out_offset));
+}
+
+tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset, uint64_t n,
+                             tally_buffer *out, uint64_t out_offset) {
+    const tally_status status = check_single(plan);
+    return TALLY_NAMED(status ? status : reduce(plan, queue, &in, &in_offset, n, out, out_offset));
+}
+
+tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out) {
+    return TALLY_NAMED(tally_reduce_at(plan, queue, in, 0, n, out, 0));
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans of device memory: the launches of a plan. */
+#include "scan/scan.h"
+
+/* What one call scans. */
+typedef struct request {
+    const tally_buffer *in;
+    uint64_t in_offset;
+    const tally_buffer *segments; /* flags or offsets; NULL: none */
+    uint64_t segments_offset, count;
+    uint64_t n;
+    tally_buffer *out;
+    uint64_t out_offset;
+    bool continues;
+} request;
+
+/* ---- launches ------------------------------------------------------------------------------------------------------- */
+
+#define CLEARED_BYTES 64 /* by an item of a GPU */
+/* Turns offsets into flags. */
+static tally_status mark_heads(tally_scan_plan *plan, void *queue, const request *r) {
+    const tally_backend *backend = plan->base.context->backend;
+    const uint32_t items = plan->launch.group_items;
+    const uint64_t cpu_run = r->n / (4 * (uint64_t)plan->base.context->info.compute_units) + 1,
+                   run = items > 1 ? CLEARED_BYTES : cpu_run;
+    const uint64_t groups = (r->n + run * items - 1) / (run * items);
+    const tally_arg clear[] = {TALLY_MEM(plan->heads->mem), TALLY_VALUE(r->n), TALLY_VALUE(run)};
+    tally_status status = backend->launch(queue, plan->clear_kernel, groups, items, TALLY_ARRAY_LENGTH(clear), clear);
+    if (status || !r->count) return status;
+    const tally_arg set[] = {TALLY_MEM(plan->heads->mem), TALLY_VALUE(r->n), TALLY_MEM(r->segments->mem),
+                             TALLY_VALUE(r->segments_offset), TALLY_VALUE(r->count)};
+    return backend->launch(queue, plan->set_kernel, (r->count + items - 1) / items, items, TALLY_ARRAY_LENGTH(set), set);
+}
+
+static tally_status launch_all(tally_scan_plan *plan, void *queue, const request *r) {
+    const tally_backend *backend = plan->base.context->backend;
+    const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
+    tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
+    if (status) return status;
+    const uint64_t base = r->continues ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
+    const uint32_t flow = plan->turn | (r->continues ? 2u : 0u);
+    const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
+    /* Without segments nothing is read there. */
+    void *heads = by_offsets ? plan->heads->mem : r->segments ? r->segments->mem : plan->words->mem;
+    const tally_arg args[] = {TALLY_MEM(r->in->mem),
+                              TALLY_VALUE(r->in_offset),
+                              {.value = plan->base.params, .bytes = plan->base.terms.param.bytes},
+                              TALLY_MEM(heads),
+                              TALLY_VALUE(heads_offset),
+                              TALLY_VALUE(base),
+                              TALLY_VALUE(r->n),
+                              TALLY_VALUE(geometry.run),
+                              TALLY_VALUE(plan->capacity),
+                              TALLY_MEM(plan->words->mem),
+                              TALLY_MEM(plan->values->mem),
+                              TALLY_VALUE(flow),
+                              TALLY_MEM(r->out->mem),
+                              TALLY_VALUE(r->out_offset),
+                              {.value = plan->initial, .bytes = tally_dtype_bytes(plan->base.terms.in)}};
+    const uint32_t count = TALLY_ARRAY_LENGTH(args), items = plan->launch.group_items;
+    if (plan->totals_kernel) status = backend->launch(queue, plan->totals_kernel, geometry.groups, items, count, args);
+    if (!status && plan->tiles_kernel) status = backend->launch(queue, plan->tiles_kernel, 1, items, count, args);
+    if (!status) status = backend->launch(queue, plan->items_kernel, geometry.groups, items, count, args);
+    if (status) return status;
+    plan->turn ^= 1;
+    plan->done = base + r->n;
+    return TALLY_OK;
+}
+
+/* ---- checks --------------------------------------------------------------------------------------------------------- */
+
+static tally_status check_buffer(const tally_scan_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t n,
+                                 uint64_t bytes, const char *argument) {
+    tally_status status = tally_check_buffer(buffer, plan->base.context, argument);
+    return status ? status : tally_check_items(buffer, offset, n, bytes, argument);
+}
+
+static tally_status check_out(const tally_scan_plan *plan, const request *r) {
+    const uint64_t in_bytes = tally_dtype_bytes(plan->base.terms.in), out_bytes = plan->base.terms.result.bytes;
+    const uint64_t in_begin = r->in_offset * in_bytes, out_begin = r->out_offset * out_bytes;
+    const bool in_place = in_bytes == out_bytes && tally_is_same_place(r->in, in_begin, r->out, out_begin);
+    tally_status status =
+        in_place ? TALLY_OK : tally_check_apart(r->in, in_begin, r->n * in_bytes, r->out, out_begin, r->n * out_bytes, "in");
+    if (status || !r->segments) return status;
+    const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
+    const uint64_t bytes = by_offsets ? 8 : 1, count = by_offsets ? r->count : r->n;
+    return tally_check_apart(r->segments, r->segments_offset * bytes, count * bytes, r->out, out_begin, r->n * out_bytes,
+                             "segments");
+}
+
+static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const request *r) {
+    const tally_plan *base = &plan->base;
+    if (!r->segments && plan->segments)
+        return tally_fail(TALLY_E_ARGUMENT, "the plan has segments: tally_scan_segments takes them");
+    if (r->segments && !plan->segments) return tally_fail(TALLY_E_ARGUMENT, "the plan has no segments");
+    const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
+    tally_status status = tally_check_queue(queue, base->context);
+    if (!status) status = tally_check_n(base, r->n);
+    if (!status) status = check_buffer(plan, r->in, r->in_offset, r->n, tally_dtype_bytes(base->terms.in), "in");
+    if (!status) status = check_buffer(plan, r->out, r->out_offset, r->n, base->terms.result.bytes, "out");
+    if (!status && r->segments)
+        status =
+            check_buffer(plan, r->segments, r->segments_offset, by_offsets ? r->count : r->n, by_offsets ? 8 : 1, "segments");
+    return status ? status : check_out(plan, r);
+}
+
+static tally_status run(tally_plan *base, tally_queue *queue, const request *r) {
+    tally_scan_plan *plan = (tally_scan_plan *)base;
+    tally_status status = tally_check_plan(base, &tally_scan_kind);
+    if (!status) status = check(plan, queue, r);
+    if (status) return status;
+    if (r->n) return launch_all(plan, queue->handle, r);
+    if (!r->continues) plan->done = 0;
+    return TALLY_OK;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+
+tally_status tally_scan_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset, uint64_t n,
+                           tally_buffer *out, uint64_t out_offset) {
+    const request r = {.in = in, .in_offset = in_offset, .n = n, .out = out, .out_offset = out_offset};
+    return TALLY_NAMED(run(plan, queue, &r));
+}
+
+tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out) {
+    return TALLY_NAMED(tally_scan_at(plan, queue, in, 0, n, out, 0));
+}
+
+tally_status tally_scan_segments(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
+                                 const tally_buffer *segments, uint64_t segments_offset, uint64_t count, uint64_t n,
+                                 tally_buffer *out, uint64_t out_offset) {
+    const tally_status status = tally_check_pointer(segments, "segments");
+    const request r = {.in = in,
+                       .in_offset = in_offset,
+                       .segments = segments,
+                       .segments_offset = segments_offset,
+                       .count = count,
+                       .n = n,
+                       .out = out,
+                       .out_offset = out_offset};
+    return TALLY_NAMED(status ? status : run(plan, queue, &r));
+}
+
+/* Tells whether the plan's scan can go on after what it has scanned so far. */
+static tally_status check_next(const tally_plan *base) {
+    const tally_scan_plan *plan = (const tally_scan_plan *)base;
+    const tally_status status = tally_check_plan(base, &tally_scan_kind);
+    if (status) return status;
+    if (plan->launch.flags & TALLY_SCAN_IS_REVERSE)
+        return tally_fail(TALLY_E_UNSUPPORTED, "a reverse scan begins with the last item");
+    if (plan->segments == TALLY_SEGMENTS_OFFSETS)
+        return tally_fail(TALLY_E_UNSUPPORTED, "segments by offsets: flags can be given in pieces");
+    if (plan->done % TALLY_SCAN_BLOCK)
+        return tally_fail(TALLY_E_ARGUMENT, "there were %llu items so far: no multiple of %d", (unsigned long long)plan->done,
+                          TALLY_SCAN_BLOCK);
+    return TALLY_OK;
+}
+
+tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
+                             const tally_buffer *segments, uint64_t segments_offset, uint64_t n, tally_buffer *out,
+                             uint64_t out_offset) {
+    const tally_status status = check_next(plan);
+    if (status) return TALLY_NAMED(status);
+    const request r = {.in = in,
+                       .in_offset = in_offset,
+                       .segments = segments,
+                       .segments_offset = segments_offset,
+                       .n = n,
+                       .out = out,
+                       .out_offset = out_offset,
+                       .continues = ((const tally_scan_plan *)plan)->done > 0};
+    return TALLY_NAMED(run(plan, queue, &r));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h: scans: their variants, how they are launched, their plans. */
+#ifndef TALLY_SCAN_H
+#define TALLY_SCAN_H
+
+#include "program/program.h"
+
+typedef struct tally_scan_variant {
+    tally_variant_info info;
+    unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
+    unsigned needs;   /* bit i: feature i */
+    unsigned uses;    /* bit i: feature i, where the device has it */
+    bool one_launch;  /* else three: totals, tiles, items */
+    bool intervals;   /* each warp owns one: its order is not the canonical one */
+} tally_scan_variant;
+
+/* The row of that name; NULL and "auto" give the default. Errors: E_UNSUPPORTED where the context's device, which has been probed,
+ * cannot run it. */
+tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
+
+/* tally_scan_launch.flags: what the kernels are specialised for. */
+enum {
+    TALLY_SCAN_IS_EXCLUSIVE = 1,
+    TALLY_SCAN_IS_REVERSE = 2,
+    TALLY_SCAN_IS_SEGMENTED = 4,
+    TALLY_SCAN_HAS_INITIAL = 8,
+    TALLY_SCAN_IS_STAGED = 16,
+    TALLY_SCAN_HOLDS_BACK = 32 /* for tests: every fifth group is held back */
+};
+
+/* How a scan is launched. */
+typedef struct tally_scan_launch {
+    const tally_scan_variant *variant;
+    unsigned flags;
+    uint32_t group_items, tiles; /* of a group */
+} tally_scan_launch;
+
+/* Sets group_items and tiles of a launch whose variant and flags are set, for up to max_n items. Errors: E_UNSUPPORTED, with the
+ * reason, when the device has no such groups or too little local memory. */
+tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device,
+                              unsigned features, uint64_t max_n);
+/* Bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes behind it. */
+uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
+tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch);
+
+extern const tally_plan_kind tally_scan_kind;
+
+typedef struct tally_scan_plan {
+    tally_plan base;
+    tally_scan_launch launch;
+    tally_segments segments;
+    unsigned char initial[16]; /* an item */
+    uint64_t capacity;         /* tiles, or intervals, that the workspace is for */
+    uint64_t done;             /* items since the last tally_scan: where tally_scan_next goes on */
+    uint32_t turn;             /* which of two carries the next call writes */
+    void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
+    tally_buffer *words, *values; /* kernels: scanning.h */
+    tally_buffer *heads;          /* flags made of offsets */
+} tally_scan_plan;
+
+/* `extra`: flags beyond the descriptor's, for tests. */
+tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out);
+
+typedef struct tally_scan_geometry {
+    uint64_t groups, run; /* run: items of a warp's interval; else 1 */
+} tally_scan_geometry;
+tally_scan_geometry tally_scan_plan_geometry(const tally_scan_plan *plan, uint64_t n);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* How a scan is launched: the threads and tiles of its groups, and the recipe of its program. */
+#include "scan/scan.h"
+
+uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
+    return flags & TALLY_SCAN_IS_SEGMENTED ? (terms->acc.bytes + 7) / 8 * 8 + 8 : terms->acc.bytes;
+}
+
+/*
+ * Groups that look back. With many items a group of 256 has as many tiles as fit 32 KiB of shared memory, where the device copies
+ * them by itself: the more tiles a group has, the fewer groups look back. Else each group has a tile; where a thread's cells are
+ * small, a thread has eight of them and the group half the threads. 2^28 items, H200, CUDA, November 2026, from shared memory: f32,
+ * one tile 642 us, two 617; f16, two 419, four 342. 2^20 f32: 6.4 us, the other way 5.5; 2^24 46.1 and 52.4.
+ */
+#define MANY_TILES 16 /* for each unit */
+#define MOST_TILES 4
+#define STAGED_BYTES (UINT32_C(32) << 10)
+#define ROWS_BYTES (UINT32_C(12) << 10) /* the rows' aggregates, beside those */
+#define SMALL_CELL_BYTES 40
+
+/* On a CPU: the aggregates of cells and rows of the tiles that a group looks at twice, so that its core's caches hold them and the
+ * items. 2^26 f32, POCL 3.1, 2 cores, November 2026: one tile 38 ms, two 38, four 35, eight 35. */
+#define KEPT_BYTES (UINT32_C(64) << 10)
+
+/* Accumulators of local memory that a group needs: for each tile with shuffles or one launch, else for all its threads. */
+#define TILE_ACCUMULATORS (TALLY_SCAN_WIDTH + 3)
+#define GROUP_ACCUMULATORS 291
+
+static bool fits(const tally_scan_launch *launch, const tally_terms *terms, uint32_t tiles) {
+    const uint32_t width = TALLY_SCAN_WIDTH, scan_bytes = tally_scan_bytes(terms, launch->flags);
+    if (launch->group_items == 1) return tiles * (width + 1) * width * scan_bytes <= KEPT_BYTES;
+    return tiles * TALLY_TILE_ITEMS * tally_dtype_bytes(terms->in) <= STAGED_BYTES &&
+           tiles * (width + 2) * scan_bytes <= ROWS_BYTES;
+}
+
+static uint64_t local_bytes(const tally_scan_launch *launch, const tally_terms *terms) {
+    const uint64_t scan_bytes = tally_scan_bytes(terms, launch->flags);
+    if (launch->group_items == 1) return 0;
+    if (!launch->variant->one_launch) return GROUP_ACCUMULATORS * scan_bytes;
+    const uint64_t staged =
+        launch->flags & TALLY_SCAN_IS_STAGED ? TALLY_TILE_ITEMS * (uint64_t)tally_dtype_bytes(terms->in) : 0;
+    return launch->tiles * (TILE_ACCUMULATORS * scan_bytes + staged);
+}
+
+static tally_status check(const tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device) {
+    const char *name = launch->variant->info.name;
+    const uint64_t local = local_bytes(launch, terms);
+    if (launch->group_items > device->max_group_items)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, launch->group_items,
+                          device->name, device->max_group_items);
+    if (local > device->local_bytes)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items need %llu bytes of local memory: %s has %llu",
+                          name, launch->group_items, (unsigned long long)local, device->name,
+                          (unsigned long long)device->local_bytes);
+    return tally_terms_check(terms, device);
+}
+
+tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device,
+                              unsigned features, uint64_t max_n) {
+    const tally_scan_variant *variant = launch->variant;
+    const bool many = tally_ceil_div(max_n, TALLY_TILE_ITEMS) >= MANY_TILES * (uint64_t)device->compute_units;
+    const bool on_cpu = variant->info.group_items == 1, bulk = features & 1u << TALLY_FEATURE_BULK;
+    launch->group_items = variant->info.group_items;
+    uint32_t tiles = variant->one_launch && many && (on_cpu || bulk) ? MOST_TILES : 0;
+    while (tiles && !fits(launch, terms, tiles)) tiles /= 2;
+    launch->tiles = tiles ? tiles : 1;
+    if (tiles && !on_cpu) launch->flags |= TALLY_SCAN_IS_STAGED;
+    const uint32_t cell_bytes = TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(terms->in);
+    const bool small = cell_bytes + tally_scan_bytes(terms, launch->flags) <= SMALL_CELL_BYTES;
+    if (variant->one_launch && !on_cpu && !tiles && small) launch->group_items /= 2;
+    return check(launch, terms, device);
+}
+
+tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch) {
+    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED", "HOLD_BACK"};
+    const tally_scan_variant *variant = launch->variant;
+    const char *stem = variant->info.stem;
+    const bool is_segmented = launch->flags & TALLY_SCAN_IS_SEGMENTED;
+    tally_recipe recipe = {.variant = variant->info.name, .group_items = launch->group_items, .features = variant->uses};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
+        if (launch->flags & 1u << i) tally_recipe_define(&recipe, names[i], 1);
+    if (launch->flags & TALLY_SCAN_HOLDS_BACK) tally_recipe_define(&recipe, "SPINS", 32);
+    if (variant->one_launch) tally_recipe_define(&recipe, "TILES_EACH", launch->tiles);
+    if (terms->count == 1 && !terms->list[0].field_count && !is_segmented) tally_recipe_define(&recipe, "SCALAR_SCAN", 1);
+    tally_recipe_add(&recipe, "scanning", true);
+    if (launch->group_items > 1) {
+        tally_recipe_add(&recipe, "scan", false);
+        tally_recipe_add(&recipe, "scan_groups", true);
+    }
+    if (variant->one_launch) tally_recipe_add(&recipe, "published", true);
+    tally_recipe_add(&recipe, stem, false);
+    if (tally_kernel_source_core(stem)) tally_recipe_add(&recipe, stem, true); /* the kernel: one for both languages */
+    return recipe;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The ways to scan: one row each. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scan/scan.h"
+
+#define ON(id) (1u << TALLY_CLASS_##id)
+#define GROUP 256 /* four rows of a tile for each warp: kernels/scan_groups.h is written for it where there are no shuffles */
+
+static const tally_scan_variant variants[] = {
+    {
+        .info = {.name = "warp_carry",
+                 .stem = "warp_carry",
+                 .step = "an interval for each warp, 32 items at a time, then the carries",
+                 .source = "001 inclusive scan",
+                 .finish = "three launches",
+                 .why = "the lecture's scan: in place, no group waits for another",
+                 .group_items = GROUP},
+        .classes = ON(GPU) | ON(OTHER) | ON(CPU),
+        .intervals = true,
+    },
+    {
+        .info = {.name = "reduce_then_scan",
+                 .stem = "reduce_then_scan",
+                 .step = "tiles of 4,096 items: totals, what is before each, values",
+                 .source = "",
+                 .finish = "three launches",
+                 .why = "the fallback where groups cannot see each other's words in order",
+                 .group_items = GROUP,
+                 .canonical = 1},
+        .classes = ON(GPU) | ON(OTHER) | ON(CPU),
+    },
+    {
+        .info = {.name = "look_back",
+                 .stem = "look_back",
+                 .step = "one launch: each group looks back at what others have published",
+                 .source = "",
+                 .finish = "look-back",
+                 .why = "memory speed on GPUs: every item is read once",
+                 .group_items = GROUP,
+                 .canonical = 1},
+        .classes = ON(GPU),
+        .needs = 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_PTX,
+        .uses = 1u << TALLY_FEATURE_BULK,
+        .one_launch = true,
+    },
+    {
+        .info = {.name = "cpu_scan",
+                 .stem = "cpu_scan",
+                 .step = "one launch: one item per group, whose tiles stay in its core's cache",
+                 .source = "",
+                 .finish = "look-back",
+                 .why = "memory speed on CPUs: every item is read from memory once",
+                 .group_items = 1,
+                 .canonical = 1},
+        .classes = ON(CPU),
+        .needs = 1u << TALLY_FEATURE_ORDER,
+        .one_launch = true,
+    },
+};
+#define COUNT TALLY_ARRAY_LENGTH(variants)
+
+/* Why the context's device cannot run it, a feature's name; NULL: it can. A backend without a trial of a feature does without (CUDA's kernels have
+ * inline assembly of their own). */
+static const char *lacks(const tally_context *context, const tally_scan_variant *variant) {
+    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
+        if (variant->needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem))
+            return tally_features[i].name;
+    return context->backend->kernel_source(variant->info.stem) ? NULL : "its kernels";
+}
+
+size_t tally_scan_variant_count(void) {
+    return COUNT;
+}
+
+tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
+    if (!out) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "out is NULL"));
+    if (index >= COUNT) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "index %zu: there are %zu variants", index, COUNT));
+    *out = variants[index].info;
+    return TALLY_OK;
+}
+
+/* The last row that can be had. */
+static tally_status find_default(const tally_context *context, const tally_scan_variant **out) {
+    for (size_t i = COUNT; i-- > 0;)
+        if (variants[i].classes & 1u << context->info.device_class && !lacks(context, &variants[i]))
+            return *out = &variants[i], TALLY_OK;
+    return tally_fail(TALLY_E_UNSUPPORTED, "%s has no scan", context->info.name);
+}
+
+tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out) {
+    if (!name || !strcmp(name, "auto")) return find_default(context, out);
+    char names[256] = "auto";
+    for (size_t i = 0; i < COUNT; i++) {
+        const tally_scan_variant *variant = &variants[i];
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, ", %s", variant->info.name);
+        if (strcmp(name, variant->info.name)) continue;
+        if (!(variant->classes & 1u << context->info.device_class))
+            return tally_fail(TALLY_E_UNSUPPORTED, "variant %s is not for devices of class %s", name,
+                              tally_device_class_name(context->info.device_class));
+        const char *missing = lacks(context, variant);
+        if (missing) return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s lacks %s", name, context->info.name, missing);
+        return *out = variant, TALLY_OK;
+    }
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+}
