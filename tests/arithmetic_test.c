@@ -113,7 +113,8 @@ static void run_probe(const place *at, const char *type, const void *x, uint64_t
     MUST(b->queue_open(m.device, 0, NULL, &m.queue));
     MUST(b->mem_open(m.device, TALLY_MEM_DEVICE, NULL, &x_bytes, &m.in));
     MUST(b->mem_open(m.device, TALLY_MEM_DEVICE, NULL, &y_bytes, &m.out));
-    MUST(b->program_create(m.device, TALLY_PROGRAM_SOURCE, text, bytes, &m.program));
+    MUST(b->program_create(m.device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = bytes},
+                           &m.program));
     free(text);
     MUST(b->kernel_create(m.device, m.program, "tally_probe", &m.kernel));
     const tally_arg args[] = {{.mem = m.in}, {.mem = m.out}, {.value = &n, .bytes = sizeof n}};
@@ -161,7 +162,8 @@ static void test_build_error(void **state) {
     tally_device_info info;
     void *device, *program = NULL;
     MUST(b->device_open(at->info.index, NULL, NULL, &info, &device));
-    const tally_status status = b->program_create(device, TALLY_PROGRAM_SOURCE, text, sizeof text - 1, &program);
+    const tally_status status = b->program_create(
+        device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = sizeof text - 1}, &program);
     b->device_close(device);
     assert_int_equal(status, TALLY_E_BUILD);
     assert_null(program);

@@ -115,8 +115,7 @@ static void refuse_args(int scatter) {
     BAD(scatter ? tally_gather(p.plan, p.queue, &p.args) : tally_scatter(p.plan, p.queue, &p.args), "plan is one of",
         scatter ? "one of a scatter" : "one of a gather");
     tally_plan *none = (tally_plan *)(void *)p.queue;
-    BAD(scatter ? tally_scatter(none, p.queue, &p.args) : tally_gather(none, p.queue, &p.args),
-        "no plan of a gather or scatter");
+    BAD(scatter ? tally_scatter(none, p.queue, &p.args) : tally_gather(none, p.queue, &p.args), "plan is no plan");
     other.args.stencil = other.stencil;
     BAD(scatter ? tally_scatter(other.plan, other.queue, &other.args) : tally_gather(other.plan, other.queue, &other.args),
         "a stencil for a plan without TALLY_STENCIL");

@@ -350,7 +350,10 @@ static const char *kernel_source(const char *stem) {
 
 static const char magic[] = "stub binary:";
 
-static tally_status program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program) {
+static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
+    const tally_program_form form = desc->form;
+    const void *data = desc->data;
+    const size_t bytes = desc->bytes;
     static const char *const names[] = {[TALLY_PROGRAM_SOURCE] = "program_create",
                                         [TALLY_PROGRAM_BINARY] = "program_create from a binary",
                                         [TALLY_PROGRAM_PREBUILT] = "program_create of a prebuilt"};

@@ -36,13 +36,17 @@ static tally_backend fake; /* the stub, with CUDA's kernels */
 static const tally_cuda_archive_head *archive;
 static int from_archive, from_source;
 
-static tally_status program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program) {
+static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
+    const tally_program_form form = desc->form;
+    const void *data = desc->data;
+    const size_t bytes = desc->bytes;
     static const char text[] = "none";
     size_t image_bytes;
     if (form == TALLY_PROGRAM_PREBUILT && !tally_cuda_archive_find(archive, data, bytes, &image_bytes))
         return TALLY_E_UNSUPPORTED;
     *(form == TALLY_PROGRAM_PREBUILT ? &from_archive : &from_source) += 1;
-    return stub_backend.program_create(device, TALLY_PROGRAM_SOURCE, text, strlen(text), program);
+    return stub_backend.program_create(
+        device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = strlen(text)}, program);
 }
 
 static const char *fake_name; /* of the device */

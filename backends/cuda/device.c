@@ -58,9 +58,7 @@ tally_status tally_cuda_device_info(int index, tally_device_info *info) {
 /* The caller's context: its device is its own. */
 static tally_status adopt(tally_cuda_device *device, CUcontext context) {
     CUresult error = tally_cuda.cuCtxPushCurrent(context);
-    if (error)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_context_create_cuda: cuCtxPushCurrent: %s (%d)",
-                          tally_cuda_error_name(error), (int)error);
+    if (error) return tally_fail(TALLY_E_ARGUMENT, "cuCtxPushCurrent: %s (%d)", tally_cuda_error_name(error), (int)error);
     error = tally_cuda.cuCtxGetDevice(&device->id);
     tally_cuda_leave(true);
     device->context = context;
@@ -80,7 +78,7 @@ static tally_status retain(tally_cuda_device *device, int index) {
 tally_status tally_cuda_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **out) {
     (void)native_device;
     tally_cuda_device *device = calloc(1, sizeof(*device));
-    if (!device) return tally_fail(TALLY_E_MEMORY, "tally_context_create: out of memory");
+    if (!device) return tally_fail(TALLY_E_MEMORY, "out of memory");
     CUresult error = CUDA_SUCCESS;
     tally_status status = native_context ? adopt(device, native_context) : retain(device, index);
     if (!status) {

@@ -49,12 +49,9 @@
     X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
     X(cuEventElapsedTime, "cuEventElapsedTime")
 
-/* X(name, parameters): what overlapping launches take, of drivers of CUDA 12.4 and later; the headers may be older. */
-#define TALLY_CUDA_NEWER_CALLS(X)                                                                                              \
-    X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))                                                \
-    X(cuModuleGetFunctionCount, (unsigned *, CUmodule))                                                                        \
-    X(cuModuleEnumerateFunctions, (CUfunction *, unsigned, CUmodule))                                                          \
-    X(cuFuncGetName, (const char **, CUfunction))
+/* X(name, parameters): the call that overlapping launches take. Drivers before CUDA 11.8 lack it,
+ * and so may the headers. */
+#define TALLY_CUDA_NEWER_CALLS(X) X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))
 
 /* The driver, once tally_cuda_device_count has found one. */
 typedef struct tally_cuda_driver {
@@ -147,7 +144,7 @@ tally_status tally_cuda_event_record(void *queue, void *event);
 tally_status tally_cuda_event_seconds(void *from, void *to, double *seconds);
 
 const char *tally_kernel_source_cuda(const char *stem); /* embedded by the build */
-tally_status tally_cuda_program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
+tally_status tally_cuda_program_create(void *device, const tally_program_desc *desc, void **program);
 tally_status tally_cuda_program_binary(void *device, void *program, void **data, size_t *bytes);
 void tally_cuda_program_close(void *device, void *program);
 tally_status tally_cuda_kernel_create(void *device, void *program, const char *entry, void **kernel);

@@ -23,26 +23,25 @@ static CUresult ask(CUdeviceptr address, pointer_facts *facts) {
 
 /* Checks that the address is memory of our device. */
 static tally_status wrap(const tally_cuda_device *device, CUdeviceptr address, uint64_t *bytes) {
-    static const char call[] = "tally_buffer_wrap_cuda";
     pointer_facts facts = {.ordinal = -1};
     const CUresult error = ask(address, &facts);
     if (error)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: cuPointerGetAttributes(0x%llx): %s (%d)", call, (unsigned long long)address,
+        return tally_fail(TALLY_E_ARGUMENT, "cuPointerGetAttributes(0x%llx): %s (%d)", (unsigned long long)address,
                           tally_cuda_error_name(error), (int)error);
     if (facts.type != CU_MEMORYTYPE_DEVICE)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is no device memory", call, (unsigned long long)address);
+        return tally_fail(TALLY_E_ARGUMENT, "0x%llx is no device memory", (unsigned long long)address);
     if (facts.ordinal != (int)device->id)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is memory of device %d, not of the context's", call,
-                          (unsigned long long)address, facts.ordinal);
+        return tally_fail(TALLY_E_ARGUMENT, "0x%llx is memory of device %d, not of the context's", (unsigned long long)address,
+                          facts.ordinal);
     /* Memory of a pool or of a mapped range belongs to no context. */
     if (facts.context && facts.context != device->context)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: 0x%llx is memory of another CUcontext", call, (unsigned long long)address);
+        return tally_fail(TALLY_E_ARGUMENT, "0x%llx is memory of another CUcontext", (unsigned long long)address);
     const uint64_t rest = facts.bytes - (uint64_t)(address - facts.start);
     if (!facts.bytes && !*bytes)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: the driver does not know how long the memory at 0x%llx is", call,
+        return tally_fail(TALLY_E_ARGUMENT, "the driver does not know how long the memory at 0x%llx is",
                           (unsigned long long)address);
     if (facts.bytes && *bytes > rest)
-        return tally_fail(TALLY_E_ARGUMENT, "%s: %llu bytes from 0x%llx: the allocation ends after %llu", call,
+        return tally_fail(TALLY_E_ARGUMENT, "%llu bytes from 0x%llx: the allocation ends after %llu",
                           (unsigned long long)*bytes, (unsigned long long)address, (unsigned long long)rest);
     if (!*bytes) *bytes = rest;
     return TALLY_OK;
@@ -79,7 +78,7 @@ tally_status tally_cuda_mem_open(void *opaque, tally_mem_kind kind, void *handle
         mem->kind = kind;
         status = take(device, mem, handle, bytes);
     } else {
-        status = tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
+        status = tally_fail(TALLY_E_MEMORY, "out of memory");
     }
     tally_cuda_leave(pushed);
     if (status)

@@ -8,8 +8,6 @@
 #include "driver.h"
 #include "prebuilt.h"
 
-#define MAX_KERNELS 8 /* of a program */
-
 /*
  * cuModuleLoadData takes an address alone and finds the end by what it reads there: a cut or foreign image would lead it
  * beyond. So an image must be an ELF file whose tables lie within it, or text that ends with its 0.
@@ -36,20 +34,10 @@ static tally_status load(tally_cuda_program *program) {
                       (int)error, log[0] ? ": " : "", log);
 }
 
-/* The name is looked for in a list: to ask for it would be an error to report, under compute-sanitizer, of every other program. */
-static bool says_overlaps(CUmodule module) {
-    CUfunction functions[MAX_KERNELS];
-    const char *name;
-    unsigned count;
-    if (!tally_cuda.can_overlap || tally_cuda.cuModuleGetFunctionCount(&count, module) || count > MAX_KERNELS) return false;
-    if (tally_cuda.cuModuleEnumerateFunctions(functions, count, module)) return false;
-    for (unsigned i = 0; i < count; i++)
-        if (!tally_cuda.cuFuncGetName(&name, functions[i]) && !strcmp(name, "tally_overlaps")) return true;
-    return false;
-}
-
-static tally_status make_image(const tally_cuda_device *device, tally_program_form form, const void *data, size_t bytes,
-                               tally_cuda_program *program) {
+static tally_status make_image(const tally_cuda_device *device, const tally_program_desc *desc, tally_cuda_program *program) {
+    const tally_program_form form = desc->form;
+    const void *data = desc->data;
+    const size_t bytes = desc->bytes;
     if (form == TALLY_PROGRAM_PREBUILT) {
         program->image = tally_cuda_archive_find(&tally_cuda_archive, data, bytes, &program->bytes);
         return program->image ? TALLY_OK : TALLY_E_UNSUPPORTED;
@@ -77,15 +65,18 @@ static tally_status make_image(const tally_cuda_device *device, tally_program_fo
     return TALLY_OK;
 }
 
-tally_status tally_cuda_program_create(void *opaque, tally_program_form form, const void *data, size_t bytes, void **out) {
+/* Launches overlap from compute capability 9.0 on. */
+#define OVERLAP_ARCH 90
+
+tally_status tally_cuda_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const tally_cuda_device *device = opaque;
     tally_cuda_program *program = calloc(1, sizeof(*program));
     if (!program) return tally_fail(TALLY_E_MEMORY, "cuda: out of memory");
-    tally_status status = make_image(device, form, data, bytes, program);
+    tally_status status = make_image(device, desc, program);
     bool pushed = false;
     if (!status) status = tally_cuda_enter(device, &pushed);
     if (!status) status = load(program);
-    if (!status) program->overlaps = says_overlaps(program->module);
+    program->overlaps = desc->overlaps && tally_cuda.can_overlap && device->arch >= OVERLAP_ARCH;
     tally_cuda_leave(pushed);
     if (status) {
         free(program->own);

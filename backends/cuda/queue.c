@@ -12,11 +12,8 @@ static tally_status check_native(const tally_cuda_device *device, CUstream strea
     CUcontext context = NULL;
     if (!stream) return TALLY_OK;
     const CUresult error = tally_cuda.cuStreamGetCtx(stream, &context);
-    if (error)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_cuda: cuStreamGetCtx: %s (%d)", tally_cuda_error_name(error),
-                          (int)error);
-    if (context != device->context)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_cuda: the stream is of another CUcontext");
+    if (error) return tally_fail(TALLY_E_ARGUMENT, "cuStreamGetCtx: %s (%d)", tally_cuda_error_name(error), (int)error);
+    if (context != device->context) return tally_fail(TALLY_E_ARGUMENT, "the stream is of another CUcontext");
     return TALLY_OK;
 }
 
@@ -27,7 +24,7 @@ tally_status tally_cuda_queue_open(void *opaque, int wrap, void *native, void **
     if (status) return status;
     tally_cuda_queue *queue = calloc(1, sizeof(*queue));
     if (!queue) {
-        status = tally_fail(TALLY_E_MEMORY, "tally_queue_create: out of memory");
+        status = tally_fail(TALLY_E_MEMORY, "out of memory");
     } else if (wrap) {
         *queue = (tally_cuda_queue){.device = device, .stream = native};
         status = check_native(device, native);

@@ -149,12 +149,12 @@ static tally_status adopt(ocl_device *device, cl_context context, cl_device_id i
         clRetainContext(context);
         return TALLY_OK;
     }
-    return tally_fail(TALLY_E_ARGUMENT, "tally_context_create_opencl: the device is not one of the context's");
+    return tally_fail(TALLY_E_ARGUMENT, "the device is not one of the context's");
 }
 
 tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **out) {
     ocl_device *device = calloc(1, sizeof(*device));
-    if (!device) return tally_fail(TALLY_E_MEMORY, "tally_context_create: out of memory");
+    if (!device) return tally_fail(TALLY_E_MEMORY, "out of memory");
     cl_int error = CL_SUCCESS;
     tally_status status = TALLY_OK;
     if (native_context) {

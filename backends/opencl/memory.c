@@ -18,9 +18,8 @@ static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, 
     cl_int error = clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
     if (!error) error = clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof(size), &size, NULL);
     if (error) return ocl_fail(error, "clGetMemObjectInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
-    if (context != device->context)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_buffer_wrap_opencl: the cl_mem is of another cl_context");
-    if (*bytes > size) return tally_fail(TALLY_E_ARGUMENT, "tally_buffer_wrap_opencl: the cl_mem has %zu bytes", size);
+    if (context != device->context) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem is of another cl_context");
+    if (*bytes > size) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem has %zu bytes", size);
     error = clRetainMemObject(native);
     if (error) return ocl_fail(error, "clRetainMemObject");
     mem->handle = native;
@@ -50,7 +49,7 @@ tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint6
     const ocl_device *device = opaque;
     static atomic_uint_fast64_t last_number;
     ocl_mem *mem = calloc(1, sizeof(*mem));
-    if (!mem) return tally_fail(TALLY_E_MEMORY, "tally_buffer_create: out of memory");
+    if (!mem) return tally_fail(TALLY_E_MEMORY, "out of memory");
     mem->kind = kind;
     mem->number = atomic_fetch_add(&last_number, 1) + 1;
     cl_int error = CL_SUCCESS;

@@ -68,7 +68,7 @@ tally_status ocl_event_seconds(void *from, void *to, double *seconds);
 
 const char *tally_kernel_source_opencl(const char *stem); /* embedded by the build */
 const char *ocl_kernel_source(const char *stem);
-tally_status ocl_program_create(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
+tally_status ocl_program_create(void *device, const tally_program_desc *desc, void **program);
 tally_status ocl_program_binary(void *device, void *program, void **data, size_t *bytes);
 void ocl_program_close(void *device, void *program);
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);

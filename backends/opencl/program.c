@@ -70,34 +70,34 @@ const char *ocl_kernel_source(const char *stem) {
 }
 
 /* NULL: as the binary was built. */
-static const char *build_options(const ocl_device *device, tally_program_form form, const void *data, size_t bytes) {
-    static const char subgroups[] = "#define SUBGROUPS 1\n";
+static const char *build_options(const ocl_device *device, const tally_program_desc *desc) {
     static const char *const options[2][2] = {{OCL_STANDARD, OCL_STANDARD OCL_ROUNDED},
                                               {OCL_SUBGROUPS_STANDARD, OCL_SUBGROUPS_STANDARD OCL_ROUNDED}};
-    if (form != TALLY_PROGRAM_SOURCE) return NULL;
-    return options[device->has_c3 && memmem(data, bytes, subgroups, strlen(subgroups))][device->is_rounded];
+    if (desc->form != TALLY_PROGRAM_SOURCE) return NULL;
+    return options[device->has_c3 && desc->sub_groups][device->is_rounded];
 }
 
-tally_status ocl_program_create(void *opaque, tally_program_form form, const void *data, size_t bytes, void **out) {
+tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const ocl_device *device = opaque;
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
-    if (form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
-    if (form == TALLY_PROGRAM_SOURCE) {
-        const char *text = data;
-        program = clCreateProgramWithSource(device->context, 1, &text, &bytes, &error);
+    if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
+    if (desc->form == TALLY_PROGRAM_SOURCE) {
+        const char *text = desc->data;
+        program = clCreateProgramWithSource(device->context, 1, &text, &desc->bytes, &error);
         if (error) return ocl_fail(error, "clCreateProgramWithSource");
     } else {
-        const unsigned char *binary = data;
-        program = clCreateProgramWithBinary(device->context, 1, &device->id, &bytes, &binary, &loaded, &error);
+        const unsigned char *binary = desc->data;
+        program = clCreateProgramWithBinary(device->context, 1, &device->id, &desc->bytes, &binary, &loaded, &error);
         if (error || loaded) {
             if (program) clReleaseProgram(program);
             return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
-    error = clBuildProgram(program, 1, &device->id, build_options(device, form, data, bytes), NULL, NULL);
+    error = clBuildProgram(program, 1, &device->id, build_options(device, desc), NULL, NULL);
     if (error) {
-        const tally_status status = build_failed(program, device->id, error, data, form == TALLY_PROGRAM_SOURCE ? bytes : 0);
+        const tally_status status =
+            build_failed(program, device->id, error, desc->data, desc->form == TALLY_PROGRAM_SOURCE ? desc->bytes : 0);
         clReleaseProgram(program);
         return status;
     }

@@ -15,16 +15,16 @@ static tally_status check_native(const ocl_device *device, cl_command_queue nati
     if (!error) error = clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
     if (error) return ocl_fail(error, "clGetCommandQueueInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
     if (context != device->context || id != device->id)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_opencl: the queue is of another cl_context or device");
+        return tally_fail(TALLY_E_ARGUMENT, "the queue is of another cl_context or device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_queue_wrap_opencl: the queue is out of order; tally needs one in order");
+        return tally_fail(TALLY_E_ARGUMENT, "the queue is out of order; tally needs one in order");
     return TALLY_OK;
 }
 
 tally_status ocl_queue_open(void *opaque, int wrap, void *native, void **out) {
     const ocl_device *device = opaque;
     ocl_queue *queue = calloc(1, sizeof(*queue));
-    if (!queue) return tally_fail(TALLY_E_MEMORY, "tally_queue_create: out of memory");
+    if (!queue) return tally_fail(TALLY_E_MEMORY, "out of memory");
     queue->context = device->context;
     tally_status status = TALLY_OK;
     cl_int error = CL_SUCCESS;

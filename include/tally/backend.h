@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define TALLY_BACKEND_ABI 2
+#define TALLY_BACKEND_ABI 3
 
 #if defined(__GNUC__)
 #define TALLY_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
@@ -43,6 +43,15 @@ typedef enum tally_program_form {
     TALLY_PROGRAM_BINARY = 2,  /* data: what program_binary gave */
     TALLY_PROGRAM_PREBUILT = 3 /* data: source, whose machine code the backend may have from its own build */
 } tally_program_form;
+
+/* A program to make, and what it needs of the backend beyond the language. */
+typedef struct tally_program_desc {
+    tally_program_form form;
+    const void *data;
+    size_t bytes;
+    int sub_groups; /* 1: its kernels exchange values within OpenCL sub-groups */
+    int overlaps;   /* 1: its kernels wait by themselves for what is before them: launches may begin before that has ended */
+} tally_program_desc;
 
 /* A kernel's argument: memory, or a value of `bytes` bytes. */
 typedef struct tally_arg {
@@ -83,7 +92,7 @@ typedef struct tally_backend {
 	 * where nothing is prebuilt it returns E_UNSUPPORTED without a text: that is an answer, no failure. program_binary is not called for
 	 * such programs; its memory is freed by the caller with free(). */
     const char *(*kernel_source)(const char *stem);
-    tally_status (*program_create)(void *device, tally_program_form form, const void *data, size_t bytes, void **program);
+    tally_status (*program_create)(void *device, const tally_program_desc *desc, void **program);
     tally_status (*program_binary)(void *device, void *program, void **data, size_t *bytes);
     void (*program_close)(void *device, void *program);
 

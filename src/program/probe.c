@@ -23,12 +23,12 @@ typedef struct probe_run {
     void *program, *kernel, *queue, *in, *state, *out;
 } probe_run;
 
-static tally_status execute(tally_context *context, const char *source, size_t bytes, probe_run *run, float out[3],
+static tally_status execute(tally_context *context, const tally_program_desc *source, probe_run *run, float out[3],
                             uint32_t state[3]) {
     const tally_backend *backend = context->backend;
     uint64_t in_bytes = sizeof(inputs), state_bytes = 3 * sizeof(uint32_t), out_bytes = sizeof(expected);
     void *device = context->device;
-    tally_status status = tally_program_make(context, source, bytes, &run->program);
+    tally_status status = tally_program_make(context, source, &run->program);
     if (!status) status = backend->kernel_create(device, run->program, "tally_probe", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &in_bytes, &run->in);
@@ -83,7 +83,8 @@ tally_status tally_probe(tally_context *context) {
         probe_run run = {0};
         float out[3] = {-1, -1, -1};
         uint32_t state[3] = {1, STEPS, 0};
-        status = execute(context, source, bytes, &run, out, state);
+        const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = bytes};
+        status = execute(context, &desc, &run, out, state);
         close_run(context, &run);
         if (!status) status = judge(context, out, state);
         if (!status) tally_cache_store(context->cache, key, "passed", sizeof("passed"));
@@ -97,11 +98,12 @@ tally_status tally_probe(tally_context *context) {
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
 /* Builds the trial and runs it in one group. */
-static tally_status run_trial(tally_context *context, const char *source, probe_run *run, float verdicts[TALLY_TRIAL_ITEMS]) {
+static tally_status run_trial(tally_context *context, const tally_program_desc *source, probe_run *run,
+                              float verdicts[TALLY_TRIAL_ITEMS]) {
     const tally_backend *backend = context->backend;
     void *device = context->device;
     uint64_t bytes = TALLY_TRIAL_ITEMS * sizeof(verdicts[0]);
-    tally_status status = tally_program_make(context, source, strlen(source), &run->program);
+    tally_status status = tally_program_make(context, source, &run->program);
     if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
@@ -117,9 +119,9 @@ static tally_status run_trial(tally_context *context, const char *source, probe_
 
 /* Whether every item of the stem's trial found it right. The cache keeps the verdict, unless the trial failed for a reason that may
  * pass: then the device goes without, for this context. */
-static bool has_feature(tally_context *context, const char *stem) {
+static bool has_feature(tally_context *context, size_t feature) {
     char *source;
-    if (tally_source_of_stem(context->backend, stem, TALLY_TRIAL_ITEMS, "", &source)) return false;
+    if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_ITEMS, "", &source)) return false;
     const tally_key key = tally_cache_key(&context->info, source, strlen(source));
     bool damaged = false, has = false;
     size_t bytes = 0;
@@ -129,7 +131,11 @@ static bool has_feature(tally_context *context, const char *stem) {
     } else {
         probe_run run = {0};
         float verdicts[TALLY_TRIAL_ITEMS] = {0};
-        const tally_status status = run_trial(context, source, &run, verdicts);
+        const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
+                                         .data = source,
+                                         .bytes = strlen(source),
+                                         .sub_groups = feature == TALLY_FEATURE_SUBGROUPS};
+        const tally_status status = run_trial(context, &desc, &run, verdicts);
         close_run(context, &run);
         has = !status;
         for (size_t i = 0; i < TALLY_TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
@@ -144,5 +150,5 @@ static bool has_feature(tally_context *context, const char *stem) {
 void tally_find_features(tally_context *context) {
     const unsigned class = 1u << context->info.device_class;
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
-        if ((tally_features[i].classes & class) && has_feature(context, tally_features[i].stem)) context->features |= 1u << i;
+        if ((tally_features[i].classes & class) && has_feature(context, i)) context->features |= 1u << i;
 }

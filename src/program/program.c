@@ -5,27 +5,37 @@
 
 #include "program/program.h"
 
-/* From what was compiled with the library, or NULL: there is nothing, or the driver is too old for it. */
-static void *find_prebuilt(const tally_context *context, const char *source, size_t bytes) {
+/* The same program in another form. */
+static tally_status create(const tally_context *context, tally_program_form form, const tally_program_desc *source, void *data,
+                           size_t bytes, void **handle) {
+    tally_program_desc desc = *source;
+    desc.form = form;
+    if (data) {
+        desc.data = data;
+        desc.bytes = bytes;
+    }
+    return context->backend->program_create(context->device, &desc, handle);
+}
+
+/* Finds a program that was compiled with the library; NULL: there is none, or the driver is too old for it. */
+static void *find_prebuilt(const tally_context *context, const tally_program_desc *source) {
     void *handle = NULL;
-    const tally_status status =
-        context->backend->program_create(context->device, TALLY_PROGRAM_PREBUILT, source, bytes, &handle);
-    return status ? NULL : handle;
+    return create(context, TALLY_PROGRAM_PREBUILT, source, NULL, 0, &handle) ? NULL : handle;
 }
 
-tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **out) {
-    *out = find_prebuilt(context, source, bytes);
-    if (*out) return TALLY_OK;
-    return context->backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, out);
+tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **out) {
+    *out = find_prebuilt(context, source);
+    return *out ? TALLY_OK : create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, out);
 }
 
-/* From the disk, or NULL: an entry that its check or the driver refuses is dropped. Called with the lock held. */
-static void *load(tally_context *context, tally_key key) {
+/* Loads a program from the disk; NULL: there is none. An entry that its check or the driver refuses is dropped. Called with the
+ * lock held. */
+static void *load(tally_context *context, tally_key key, const tally_program_desc *source) {
     size_t bytes = 0;
     bool damaged = false;
     void *handle = NULL;
     void *data = tally_cache_load(context->cache, key, &bytes, &damaged);
-    if (data && context->backend->program_create(context->device, TALLY_PROGRAM_BINARY, data, bytes, &handle)) {
+    if (data && create(context, TALLY_PROGRAM_BINARY, source, data, bytes, &handle)) {
         tally_cache_drop(context->cache, key);
         damaged = true;
         handle = NULL;
@@ -36,9 +46,9 @@ static void *load(tally_context *context, tally_key key) {
     return handle;
 }
 
-static tally_status build(tally_context *context, tally_key key, const char *source, size_t bytes, void **handle) {
+static tally_status build(tally_context *context, tally_key key, const tally_program_desc *source, void **handle) {
     const tally_backend *backend = context->backend;
-    const tally_status status = backend->program_create(context->device, TALLY_PROGRAM_SOURCE, source, bytes, handle);
+    const tally_status status = create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, handle);
     if (status) return status;
     context->built++;
     void *binary = NULL;
@@ -51,9 +61,9 @@ static tally_status build(tally_context *context, tally_key key, const char *sou
     return TALLY_OK;
 }
 
-/* In memory, or prebuilt, loaded or built and added. Called with the lock held. */
-static tally_status find(tally_context *context, const char *source, size_t bytes, void **out) {
-    const tally_key key = tally_cache_key(&context->info, source, bytes);
+/* Finds a program in memory, or takes a prebuilt one, loads or builds it and adds it. Called with the lock held. */
+static tally_status find(tally_context *context, const tally_program_desc *source, void **out) {
+    const tally_key key = tally_cache_key(&context->info, source->data, source->bytes);
     tally_program *program = context->programs;
     while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
     if (program) {
@@ -63,11 +73,11 @@ static tally_status find(tally_context *context, const char *source, size_t byte
     program = calloc(1, sizeof(*program));
     if (!program) return tally_fail(TALLY_E_MEMORY, "out of memory");
     program->key = key;
-    program->handle = find_prebuilt(context, source, bytes);
+    program->handle = find_prebuilt(context, source);
     context->prebuilt += program->handle != NULL;
-    if (!program->handle) program->handle = load(context, key);
+    if (!program->handle) program->handle = load(context, key, source);
     if (!program->handle) {
-        const tally_status status = build(context, key, source, bytes, &program->handle);
+        const tally_status status = build(context, key, source, &program->handle);
         if (status) return free(program), status;
     }
     program->next = context->programs;
@@ -99,7 +109,13 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
     pthread_mutex_lock(&context->lock);
     tally_status status = probe_once(context);
     if (!status) status = tally_source_create(context->backend, context->features, terms, recipe, &source, &bytes);
-    if (!status) status = find(context, source, bytes, out);
+    const unsigned used = context->features & recipe->features;
+    const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
+                                     .data = source,
+                                     .bytes = bytes,
+                                     .sub_groups = (used >> TALLY_FEATURE_SUBGROUPS) & 1,
+                                     .overlaps = recipe->overlaps};
+    if (!status) status = find(context, &desc, out);
     pthread_mutex_unlock(&context->lock);
     free(source);
     return status;
@@ -112,7 +128,9 @@ tally_status tally_program_of_stem(tally_context *context, const char *stem, uin
     if (status) return status;
     pthread_mutex_lock(&context->lock);
     status = probe_once(context);
-    if (!status) status = find(context, source, strlen(source), out);
+    if (!status)
+        status =
+            find(context, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = strlen(source)}, out);
     pthread_mutex_unlock(&context->lock);
     free(source);
     return status;

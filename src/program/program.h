@@ -21,6 +21,7 @@ typedef struct tally_recipe {
     const char *variant; /* for error texts */
     uint32_t group_items;
     unsigned features; /* bit i: the program uses feature i, where the device has it */
+    bool overlaps;     /* on CUDA: its kernels wait by themselves for what is before them */
     char defines[512]; /* lines before the specialised part */
     tally_stem stems[TALLY_MAX_STEMS];
     size_t stem_count;
@@ -54,8 +55,8 @@ void tally_find_features(tally_context *context);
 
 /* Runs the self-test and the features' trials once for a context, before anything is compiled for it. */
 tally_status tally_context_probe(tally_context *context);
-/* Makes a program that the caller closes: prebuilt, or compiled. */
-tally_status tally_program_make(const tally_context *context, const char *source, size_t bytes, void **program);
+/* Makes a program of a source that the caller closes: prebuilt, or compiled. */
+tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **program);
 /* Finds the program of a plan: in memory, prebuilt, on disk, or compiled. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **program);
 tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,

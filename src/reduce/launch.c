@@ -147,7 +147,10 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
 
 tally_recipe tally_launch_recipe(const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
-    tally_recipe recipe = {.variant = variant->info.name, .group_items = launch->group_items, .features = variant->features};
+    tally_recipe recipe = {.variant = variant->info.name,
+                           .group_items = launch->group_items,
+                           .features = variant->features,
+                           .overlaps = variant->overlaps};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);

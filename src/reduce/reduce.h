@@ -33,6 +33,7 @@ typedef struct tally_variant {
     unsigned features; /* bit i: its kernels use feature i, where the device has it */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
     uint32_t local_accumulators; /* local memory: this many accumulators for each 32 threads */
+    bool overlaps;               /* tally_program_desc.overlaps */
     bool ladder;                 /* its kernels build on the stem "ladder" */
 } tally_variant;
 

@@ -69,6 +69,7 @@ static const tally_variant variants[] = {
         .min_group_items = 32,
         .max_group_items = 1024,
         .together = ON(GPU) | ON(OTHER),
+        .overlaps = true,
         .features = USES(ORDER),
     },
     {

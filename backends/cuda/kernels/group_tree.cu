@@ -210,11 +210,6 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, 
     }
 }
 
-#if __CUDA_ARCH__ >= 900
-KERNEL void tally_overlaps(void) {
-}
-#endif
-
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
     SOURCE_OPEN(in)

@@ -187,7 +187,7 @@ INLINE f64 f64_canonical(f64 v) {
 /* ---- launches that overlap ---------------------------------------------------------------------------------------------- */
 
 /* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
- * begin. A program whose kernels all do so says so by having a kernel tally_overlaps, and its launches by the backend ask for it. */
+ * begin. The row of a variant whose kernels all do so says `overlaps`. */
 #if __CUDA_ARCH__ >= 900
 #define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
 #define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
