@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-# Writes a C file with the kernel sources as byte arrays and a function that finds one by its stem.
+# Writes a C file with the kernel sources as byte arrays and a function that finds one by its stem. Comments are left out: a text is
+# the key of the caches and of what is prebuilt, and a typo mended in a comment changes no program.
 # cmake -DOUTPUT=FILE -DFUNCTION=NAME -DSOURCES=a.cl;b.cl -P embed.cmake
 set(text "/* Made by cmake/embed.cmake. */\n#include <string.h>\n\n")
 set(rows "")
 foreach(source IN LISTS SOURCES)
   get_filename_component(stem "${source}" NAME_WE)
-  file(READ "${source}" hex HEX)
+  file(READ "${source}" kernel)
+  string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" " " kernel "${kernel}")
+  string(REGEX REPLACE "[ \t]+\n" "\n" kernel "${kernel}")
+  string(REGEX REPLACE "\n\n+" "\n" kernel "${kernel}")
+  string(HEX "${kernel}" hex)
   string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   string(APPEND text "static const char text_${stem}[] = {\n${bytes}0};\n")

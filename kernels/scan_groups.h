@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Scans by groups, the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after kernels/scanning.h and the stem "scan", which
- * says what the languages differ in: GROUP_ID, ITEM_ID, LOCAL, SHARED, BARRIER, and shuffles, where there are any (SHUFFLES).
+ * says what the languages differ in: GROUP_ID, THREAD_ID, LOCAL, SHARED, BARRIER, and shuffles, where there are any (SHUFFLES).
  *
  * A group has TILES_EACH neighbouring tiles. Of their rows a warp has ROWS_EACH neighbours: in each an item has one cell.
  */
@@ -70,7 +70,7 @@ typedef struct {
 #define EACH_ROW ROWS_AT_ONCE for (int w = 0; w < ROWS_EACH; w++)
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
 #define SCAN_TILE(MEANWHILE)                                                                                                   \
-    const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
+    const u32 item = THREAD_ID, t = item % WIDTH;                                                                                \
     SHARED SHARED_TILES staged;                                                                                                \
     const u32 at_once = begin_copy(&c, begin, &staged, item);                                                                  \
     MEANWHILE                                                                                                                  \
@@ -110,7 +110,7 @@ typedef struct {
     SCAN_CELLS(part[w], w)                                                                                                     \
     if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part[w];
 #define SCAN_TILE(MEANWHILE)                                                                                                   \
-    const u32 item = ITEM_ID, t = item % WIDTH;                                                                                \
+    const u32 item = THREAD_ID, t = item % WIDTH;                                                                                \
     WIDE_ITEMS raw[ROWS_EACH];                                                                                                 \
     SCAN part[ROWS_EACH];                                                                                                      \
     EACH_ROW(LOAD_ROW)                                                                                                         \

@@ -14,9 +14,20 @@
 #pragma OPENCL FP_CONTRACT OFF
 
 #define KERNEL __kernel
+#define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #define GLOBAL __global
+#define ATOMIC volatile __global /* memory that atomics work on */
+#define LOCAL __local            /* what a pointer to memory of the group points to */
+#define SHARED __local           /* a variable that the group shares */
 #define INLINE static inline
 #define ALIGN(n) __attribute__((aligned(n)))
+#define KEEP_ROLLED /* before a loop that must not be unrolled: CUDA's compiler would */
+
+#define GROUP_ID ((u64)get_group_id(0))
+#define GROUP_COUNT ((u64)get_num_groups(0))
+#define THREAD_ID ((u32)get_local_id(0))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+
 /* Whether the sign bit is set, of a float of either type. Not signbit: POCL links its functions in after the first run of the optimiser. */
 #ifdef cl_khr_fp64
 #define SIGN(a) (sizeof(a) == 4 ? as_int((float)(a)) < 0 : as_long((double)(a)) < 0)

@@ -3,14 +3,6 @@
  * scan: what the groups of OpenCL's scans exchange by: NVIDIA's shuffles where the device has them (PTX), else local memory and barriers, which all
  * items of the group reach. Between kernels/scan_groups.h, which uses it, and the variant's stem.
  */
-#define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-#define GROUP_ID ((u64)get_group_id(0))
-#define GROUP_COUNT ((u64)get_num_groups(0))
-#define ITEM_ID ((u32)get_local_id(0))
-#define LOCAL __local
-#define SHARED __local
-#define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-
 #ifdef PTX
 #define SHUFFLES
 #define FENCE asm volatile("fence.acq_rel.gpu;" ::: "memory");

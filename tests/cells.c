@@ -283,7 +283,7 @@ static int is_owed(const cell *c) {
     if (tally_variant_find(c->variant, info, &row) != TALLY_OK) abort();
     const size_t bytes = accumulator_bytes(&c->what);
     if (row->stage == TALLY_STAGE_ATOMIC && (bytes > 8 || (bytes == 8 && !info->has_atomic64))) return 0;
-    return c->at->backend->kernel_source(row->info.stem) && row->classes & 1u << info->device_class;
+    return tally_kernel_text(c->at->backend, row->info.stem) && row->classes & 1u << info->device_class;
 }
 
 static int report_floors(const cell *cells, size_t count, const place *places, int place_count) {

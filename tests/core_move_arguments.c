@@ -66,7 +66,7 @@ static void test_no_program(void **unused) {
     tally_plan *plan;
     const tally_move_desc desc = move_desc(0);
     MUST(tally_context_create("stub", &context));
-    stub.missing = "move";
+    stub.missing = "prelude";
     REFUSED(tally_gather_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "no kernels 'move'");
     stub.missing = NULL;
     stub.defect = STUB_ENDS_LOOPS;

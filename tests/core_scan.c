@@ -97,10 +97,10 @@ static void test_descriptors(void **unused) {
     BAD(tally_scan_plan_create(context, &desc, &plan), CREATE, "desc.size");
     desc.size = 0;
     BAD(tally_scan_plan_create(context, &desc, &plan), CREATE, "desc.size");
-    stub.missing = "reduce_then_scan";
+    stub.missing = "look_back";
     desc = sum_i32;
-    desc.variant = "reduce_then_scan";
-    REFUSED(tally_scan_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "reduce_then_scan", "kernels");
+    desc.variant = "look_back";
+    REFUSED(tally_scan_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "look_back", "kernels");
     tally_context_destroy(context);
     SOUND();
 }

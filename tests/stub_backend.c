@@ -328,6 +328,7 @@ static const char *kernel_source(const char *stem) {
     static char texts[64][64];
     static size_t made;
     size_t known = 0;
+    if (stub.missing && strcmp(stem, stub.missing) == 0) return NULL;
     if (strcmp(stem, "prelude") == 0) return stub_prelude;
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) known += strcmp(stem, shared[i]) == 0;
     known += stub.verdicts && (strcmp(stem, "feature_subgroups") == 0 || strcmp(stem, "feature_order") == 0);
@@ -339,7 +340,7 @@ static const char *kernel_source(const char *stem) {
         tally_variant_info info;
         known += tally_scan_variant_get(v, &info) == TALLY_OK && strcmp(stem, info.stem) == 0;
     }
-    if (!known || (stub.missing && strcmp(stem, stub.missing) == 0)) return NULL;
+    if (!known) return NULL;
     char text[64];
     snprintf(text, sizeof text, "/* stub: %s */\n", stem);
     for (size_t i = 0; i < made; i++)

@@ -73,7 +73,7 @@ static bool compiler_knows(int arch) {
 }
 
 static bool has_kernels(const tally_variant *variant) {
-    return tally_backend_cuda.kernel_source(variant->info.stem) != NULL;
+    return tally_kernel_text(&tally_backend_cuda, variant->info.stem) != NULL;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ static void test_cell(void **state) {
 /* The prelude and the self-test that each device must pass, as the core puts them together. */
 static char *probe_source(void) {
     const char *texts[] = {"#define GROUP 1\n", tally_backend_cuda.kernel_source("prelude"),
-                           tally_backend_cuda.kernel_source("probe")};
+                           tally_kernel_text(&tally_backend_cuda, "probe")};
     size_t bytes = 1;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(texts); i++) {
         assert_non_null(texts[i]);

@@ -8,27 +8,21 @@
 
 /* ---- source.c ------------------------------------------------------------------------------------------------------ */
 
-/* One kernel text after the specialised part: the core's own, which both languages compile, or the backend's. */
-typedef struct tally_stem {
-    const char *name;
-    bool core;
-} tally_stem;
-
 #define TALLY_MAX_STEMS 6
 
 /* How the program of a plan is made, apart from what it computes. */
 typedef struct tally_recipe {
     const char *variant; /* for error texts */
     uint32_t group_items;
-    unsigned features; /* bit i: the program uses feature i, where the device has it */
-    bool overlaps;     /* on CUDA: its kernels wait by themselves for what is before them */
-    char defines[512]; /* lines before the specialised part */
-    tally_stem stems[TALLY_MAX_STEMS];
+    unsigned features;                  /* bit i: the program uses feature i, where the device has it */
+    bool overlaps;                      /* on CUDA: its kernels wait by themselves for what is before them */
+    char defines[512];                  /* lines before the specialised part */
+    const char *stems[TALLY_MAX_STEMS]; /* the kernel texts after the specialised part */
     size_t stem_count;
 } tally_recipe;
 
 void tally_recipe_define(tally_recipe *recipe, const char *name, unsigned value);
-void tally_recipe_add(tally_recipe *recipe, const char *stem, bool core);
+void tally_recipe_add(tally_recipe *recipe, const char *stem);
 
 /* Makes the whole source text, to be freed with free(). `features`: of the device. Errors: E_MEMORY; E_UNSUPPORTED for a stem that
  * the backend lacks. */
@@ -38,7 +32,9 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
  * none. Errors: E_UNSUPPORTED where the backend lacks the stem. */
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
                                   char **text);
-/* The text of a stem of the core's own; NULL if there is none. Made by the build. */
+/* The text of a stem: the backend's, or the one of kernels/, which all languages compile. NULL where there is neither. */
+const char *tally_kernel_text(const tally_backend *backend, const char *stem);
+/* A text of kernels/; NULL if there is none. Made by the build. */
 const char *tally_kernel_source_core(const char *stem);
 
 /* ---- probe.c ------------------------------------------------------------------------------------------------------- */

@@ -410,16 +410,20 @@ void tally_recipe_define(tally_recipe *recipe, const char *name, unsigned value)
     snprintf(recipe->defines + used, sizeof(recipe->defines) - used, "#define %s %u\n", name, value);
 }
 
-void tally_recipe_add(tally_recipe *recipe, const char *stem, bool core) {
-    recipe->stems[recipe->stem_count++] = (tally_stem){stem, core};
+void tally_recipe_add(tally_recipe *recipe, const char *stem) {
+    recipe->stems[recipe->stem_count++] = stem;
 }
 
-/* Writes a text of the core's or of the backend's. Errors: E_UNSUPPORTED where it is missing. */
-static tally_status write_stem(FILE *file, const tally_backend *backend, const char *variant, const tally_stem *stem) {
-    const char *text = stem->core ? tally_kernel_source_core(stem->name) : backend->kernel_source(stem->name);
+const char *tally_kernel_text(const tally_backend *backend, const char *stem) {
+    const char *own = backend->kernel_source(stem);
+    return own ? own : tally_kernel_source_core(stem);
+}
+
+/* Errors: E_UNSUPPORTED where the text is missing. */
+static tally_status write_stem(FILE *file, const tally_backend *backend, const char *variant, const char *stem) {
+    const char *text = tally_kernel_text(backend, stem);
     if (!text)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", variant, backend->name,
-                          stem->name);
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", variant, backend->name, stem);
     fputs(text, file);
     return TALLY_OK;
 }
@@ -428,10 +432,10 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
                                  const tally_recipe *recipe, char **text, size_t *bytes) {
     FILE *file = open_memstream(text, bytes);
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    tally_status status = write_stem(file, backend, recipe->variant, &(tally_stem){"prelude", false});
+    tally_status status = write_stem(file, backend, recipe->variant, "prelude");
     if (!status) write_specialised(file, features, terms, recipe);
     for (size_t i = 0; i < recipe->stem_count && !status; i++)
-        status = write_stem(file, backend, recipe->variant, &recipe->stems[i]);
+        status = write_stem(file, backend, recipe->variant, recipe->stems[i]);
     const bool failed = ferror(file);
     if ((fclose(file) || failed) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     if (!status) return TALLY_OK;
@@ -442,7 +446,7 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
 
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
                                   char **text) {
-    const char *prelude = backend->kernel_source("prelude"), *source = backend->kernel_source(stem);
+    const char *prelude = backend->kernel_source("prelude"), *source = tally_kernel_text(backend, stem);
     if (!prelude || !source) return tally_fail(TALLY_E_UNSUPPORTED, "backend %s has no kernels '%s'", backend->name, stem);
     if (asprintf(text, "#define GROUP %u\n%s%s%s", group_items, defines, prelude, source) >= 0) return TALLY_OK;
     return tally_fail(TALLY_E_MEMORY, "out of memory");

@@ -7,11 +7,12 @@
 
 typedef struct tally_scan_variant {
     tally_variant_info info;
-    unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
-    unsigned needs;   /* bit i: feature i */
-    unsigned uses;    /* bit i: feature i, where the device has it */
-    bool one_launch;  /* else three: totals, tiles, items */
-    bool intervals;   /* each warp owns one: its order is not the canonical one */
+    unsigned classes;  /* bit 1 << tally_device_class: where it makes sense */
+    const char *tiles; /* the stem after the variant's own that has its kernel; NULL: none */
+    unsigned needs;    /* bit i: feature i */
+    unsigned uses;     /* bit i: feature i, where the device has it */
+    bool one_launch;   /* else three: totals, tiles, items */
+    bool intervals;    /* each warp owns one: its order is not the canonical one */
 } tally_scan_variant;
 
 /* The row of that name; NULL and "auto" give the default. Errors: E_UNSUPPORTED where the context's device, which has been probed,

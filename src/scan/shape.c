@@ -82,13 +82,13 @@ tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch
     if (launch->flags & TALLY_SCAN_HOLDS_BACK) tally_recipe_define(&recipe, "SPINS", 32);
     if (variant->one_launch) tally_recipe_define(&recipe, "TILES_EACH", launch->tiles);
     if (terms->count == 1 && !terms->list[0].field_count && !is_segmented) tally_recipe_define(&recipe, "SCALAR_SCAN", 1);
-    tally_recipe_add(&recipe, "scanning", true);
+    tally_recipe_add(&recipe, "scanning");
     if (launch->group_items > 1) {
-        tally_recipe_add(&recipe, "scan", false);
-        tally_recipe_add(&recipe, "scan_groups", true);
+        tally_recipe_add(&recipe, "scan");
+        tally_recipe_add(&recipe, "scan_groups");
     }
-    if (variant->one_launch) tally_recipe_add(&recipe, "published", true);
-    tally_recipe_add(&recipe, stem, false);
-    if (tally_kernel_source_core(stem)) tally_recipe_add(&recipe, stem, true); /* the kernel: one for both languages */
+    if (variant->one_launch) tally_recipe_add(&recipe, "published");
+    tally_recipe_add(&recipe, stem);
+    if (variant->tiles) tally_recipe_add(&recipe, variant->tiles);
     return recipe;
 }

@@ -43,6 +43,7 @@ static const tally_scan_variant variants[] = {
         .classes = ON(GPU),
         .needs = 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_PTX,
         .uses = 1u << TALLY_FEATURE_BULK,
+        .tiles = "look_back_tiles",
         .one_launch = true,
     },
     {
@@ -67,7 +68,7 @@ static const char *lacks(const tally_context *context, const tally_scan_variant 
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
         if (variant->needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem))
             return tally_features[i].name;
-    return context->backend->kernel_source(variant->info.stem) ? NULL : "its kernels";
+    return tally_kernel_text(context->backend, variant->info.stem) ? NULL : "its kernels";
 }
 
 size_t tally_scan_variant_count(void) {

@@ -14,8 +14,17 @@
  * registers for sm_80 to sm_120 (32 instead of 48, CUDA 13.0) by having 4 of group_tree's 8 loads in flight. */
 #define BOUNDS __launch_bounds__(GROUP, 1)
 #define GLOBAL
+#define ATOMIC
+#define LOCAL
+#define SHARED __shared__
 #define INLINE static __device__ __forceinline__
 #define ALIGN(n) __align__(n)
+#define KEEP_ROLLED _Pragma("unroll 1")
+
+#define GROUP_ID ((u64)blockIdx.x)
+#define GROUP_COUNT ((u64)gridDim.x)
+#define THREAD_ID threadIdx.x
+#define BARRIER __syncthreads();
 
 typedef signed char i8;
 typedef unsigned char u8;

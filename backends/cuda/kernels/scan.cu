@@ -4,12 +4,6 @@
  * the variant's stem.
  */
 #define SHUFFLES
-#define GROUP_ID ((u64)blockIdx.x)
-#define GROUP_COUNT ((u64)gridDim.x)
-#define ITEM_ID threadIdx.x
-#define LOCAL
-#define SHARED __shared__
-#define BARRIER __syncthreads();
 #define FENCE __threadfence();
 #define LEADING_ZEROS(x) ((u32)__clz((int)(x)))
 

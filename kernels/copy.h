@@ -7,9 +7,10 @@
  */
 #define FLIGHT 8
 
-KERNEL void tally_copy(GLOBAL const u32_VECTOR *in, u64 run, GLOBAL u32_VECTOR *out) {
-    const u64 begin = get_group_id(0) * run;
-    for (u64 i = begin + get_local_id(0); i < begin + run; i += FLIGHT * GROUP) {
+KERNEL BOUNDS void tally_copy(GLOBAL const u32_VECTOR *in, u64 run, GLOBAL u32_VECTOR *out) {
+    const u64 begin = GROUP_ID * run;
+    KEEP_ROLLED
+    for (u64 i = begin + THREAD_ID; i < begin + run; i += FLIGHT * GROUP) {
         u32_VECTOR v[FLIGHT];
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) v[f] = in[i + f * GROUP];

@@ -29,7 +29,7 @@ INLINE SCAN item_value(const CALL *c, u64 k) {
 KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
-    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u32 item = THREAD_ID, t = item % WIDTH;
     const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, other = begin < n ? begin : 0;
     SCAN carry = item_value(&c, other);
     u32 has = 0;
@@ -45,7 +45,7 @@ KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
 /* By one warp: the scan of the totals, in the same way. */
 KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u32 item = THREAD_ID, t = item % WIDTH;
     const u64 warps = (n + run - 1) / run;
     SCAN carry = values[CONTINUES(flow) ? CARRY_FROM(flow) : TILE_TOTAL(0)]; /* what was written, though it be of no use */
     u32 has = CONTINUES(flow);
@@ -62,7 +62,7 @@ KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
 KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
     SCAN_OPEN(c)
-    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u32 item = THREAD_ID, t = item % WIDTH;
     const u64 warp = GROUP_ID * (GROUP / WIDTH) + item / WIDTH, begin = warp * run, end = begin + run < n ? begin + run : n;
     const u32 has_before = begin < n && (warp > 0 || CONTINUES(flow));
     const SCAN other = values[TILE_TOTAL(0)], before = has_before ? values[TILE_PREFIX(warp)] : other;

@@ -8,16 +8,22 @@
  */
 #define FLIGHT 8
 
-KERNEL BOUNDS void tally_read(const u32_VECTOR *in, u64 run, u32 *out) {
-    const u64 begin = blockIdx.x * run;
-    u32 word = 0;
-#pragma unroll 1
-    for (u64 i = begin + threadIdx.x; i < begin + run; i += FLIGHT * GROUP) {
+KERNEL BOUNDS void tally_read(GLOBAL const u32_VECTOR *in, u64 run, GLOBAL u32 *out) {
+    const u64 begin = GROUP_ID * run;
+    u32 x = 0, y = 0, z = 0, w = 0;
+    KEEP_ROLLED
+    for (u64 i = begin + THREAD_ID; i < begin + run; i += FLIGHT * GROUP) {
         u32_VECTOR v[FLIGHT];
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) v[f] = in[i + f * GROUP];
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++) word ^= v[f].x ^ v[f].y ^ v[f].z ^ v[f].w;
+        for (int f = 0; f < FLIGHT; f++) {
+            x ^= v[f].x;
+            y ^= v[f].y;
+            z ^= v[f].z;
+            w ^= v[f].w;
+        }
     }
+    const u32 word = x ^ y ^ z ^ w;
     if (word == 0x9e3779b9U) *out = word;
 }

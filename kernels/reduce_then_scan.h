@@ -19,7 +19,7 @@ KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
 /* By one group: each warp scans a block's tiles, item 0 goes along the blocks, 32 at a time, then all put together what is before each tile. */
 KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    const u32 item = ITEM_ID, t = item % WIDTH;
+    const u32 item = THREAD_ID, t = item % WIDTH;
     const u64 tiles = TILES, blocks = (tiles + WIDTH - 1) / WIDTH;
     for (u64 first = 0; first < blocks; first += GROUP / WIDTH) {
         const u64 block = first + item / WIDTH, tile = block * WIDTH + t;
