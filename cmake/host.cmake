@@ -6,26 +6,27 @@ set(host_dtypes f32 f64 i32 i64)
 set(host_folder ${PROJECT_BINARY_DIR}/host)
 file(MAKE_DIRECTORY ${host_folder})
 
-set(host_sources ${host_folder}/table.c)
+set(host_sources ${host_folder}/table.c ${host_folder}/combine.c)
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   file(CONFIGURE OUTPUT ${host_folder}/table.c @ONLY CONTENT "/* Made by cmake/host.cmake. */
 #include \"host/host.h\"
 
 const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
+const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{0}}};
 ")
+  list(REMOVE_ITEM host_sources ${host_folder}/combine.c)
 else()
   # A file for each op and dtype, so that they compile in parallel; the table of ops names them.
-  set(table ${PROJECT_SOURCE_DIR}/include/tally/tables.h)
+  set(table ${PROJECT_SOURCE_DIR}/src/ops/rows.c)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
   file(READ ${table} rows)
-  string(REGEX MATCHALL "X\\(extra, [A-Z0-9_]+, [0-9]+, \"[a-z0-9_]+" rows "${rows}")
+  string(REGEX MATCHALL "\\.name = \"[a-z0-9_]+" rows "${rows}")
   foreach(row IN LISTS rows)
     string(REGEX REPLACE ".*\"" "" op "${row}")
     foreach(dtype IN LISTS host_dtypes)
       list(APPEND host_sources ${host_folder}/${op}_${dtype}.c)
     endforeach()
   endforeach()
-  list(REMOVE_DUPLICATES host_sources) # complex rows have the same names
 
   set(stems ${PROJECT_SOURCE_DIR}/src/host/prelude.h ${PROJECT_SOURCE_DIR}/src/host/entry.h ${PROJECT_SOURCE_DIR}/kernels_cl/finish.cl
             ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_chunks.cl)

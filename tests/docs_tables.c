@@ -78,7 +78,7 @@ static void print_ops(FILE *out) {
         fprintf(out, "| `%s` | ", row->name);
         print_cell(out, row->summary);
         fprintf(out, " | %s%s | %u | ", row->takes == TALLY_TAKES_INTEGER ? "integers, bool" : "real",
-                tally_result_dtype(op, TALLY_C64) ? ", complex" : "", row->inputs);
+                tally_result_dtype(op, TALLY_C64) ? ", complex" : "", tally_op_inputs(op));
         print_params(out, op);
         fputs(" | ", out);
         print_result_types(out, op);
@@ -111,15 +111,14 @@ static void print_ops_of(FILE *out, tally_accuracy accuracy) {
 
 static void print_accuracies(FILE *out) {
     fputs("| level | what it is | ops |\n|---|---|---|\n", out);
-#define TALLY_ROW(id, value, name, summary)                                                                                    \
-    fprintf(out, "| `%s` | %s | ", name, summary);                                                                             \
-    if (TALLY_ACCURACY_##id == TALLY_ACCURACY_DEFAULT)                                                                         \
-        fputs("all", out);                                                                                                     \
-    else                                                                                                                       \
-        print_ops_of(out, TALLY_ACCURACY_##id);                                                                                \
-    fputs(" |\n", out);
-    TALLY_ACCURACY_TABLE(TALLY_ROW)
-#undef TALLY_ROW
+    for (tally_accuracy level = 0; level < TALLY_ACCURACY_END; level++) {
+        fprintf(out, "| `%s` | %s | ", tally_accuracy_name(level), tally_accuracy_summary(level));
+        if (level == TALLY_ACCURACY_DEFAULT)
+            fputs("all", out);
+        else
+            print_ops_of(out, level);
+        fputs(" |\n", out);
+    }
 }
 
 /* A device of a class that lacks nothing. */
@@ -178,10 +177,8 @@ static void print_status(FILE *out) {
 
 static void print_device_classes(FILE *out) {
     fputs("| class | what it is | `auto` |\n|---|---|---|\n", out);
-#define TALLY_ROW(id, value, name, summary)                                                                                    \
-    fprintf(out, "| `%s` | %s | `%s` |\n", name, summary, default_variant(TALLY_CLASS_##id));
-    TALLY_DEVICE_CLASS_TABLE(TALLY_ROW)
-#undef TALLY_ROW
+    for (tally_device_class c = 1; c < TALLY_CLASS_END; c++)
+        fprintf(out, "| `%s` | %s | `%s` |\n", tally_device_class_name(c), tally_device_class_summary(c), default_variant(c));
 }
 
 static const struct {

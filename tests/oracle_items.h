@@ -15,16 +15,32 @@
 typedef enum item_kind { ITEM_FLOAT, ITEM_SIGNED, ITEM_UNSIGNED, ITEM_BOOL, ITEM_COMPLEX } item_kind;
 
 static inline item_kind item_kind_of(tally_dtype dtype) {
-#define ITEM_ROW(id, value, name, bytes, kind, compute, summary) [TALLY_##id] = ITEM_##kind,
-    static const item_kind kinds[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(ITEM_ROW)};
-#undef ITEM_ROW
-    return kinds[dtype];
+    switch ((int)dtype) {
+    case TALLY_F16:
+    case TALLY_BF16:
+    case TALLY_F32:
+    case TALLY_F64:
+        return ITEM_FLOAT;
+    case TALLY_C64:
+    case TALLY_C128:
+        return ITEM_COMPLEX;
+    case TALLY_BOOL:
+        return ITEM_BOOL;
+    case TALLY_U8:
+    case TALLY_U16:
+    case TALLY_U32:
+    case TALLY_U64:
+        return ITEM_UNSIGNED;
+    default:
+        return ITEM_SIGNED;
+    }
 }
 
 static inline size_t item_bytes_of(tally_dtype dtype) {
-#define ITEM_ROW(id, value, name, bytes, kind, compute, summary) [TALLY_##id] = bytes,
-    static const size_t sizes[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(ITEM_ROW)};
-#undef ITEM_ROW
+    static const size_t sizes[TALLY_DTYPE_END] = {
+        [TALLY_I8] = 1,  [TALLY_U8] = 1,   [TALLY_BOOL] = 1, [TALLY_I16] = 2, [TALLY_U16] = 2,
+        [TALLY_F16] = 2, [TALLY_BF16] = 2, [TALLY_I32] = 4,  [TALLY_U32] = 4, [TALLY_F32] = 4,
+        [TALLY_I64] = 8, [TALLY_U64] = 8,  [TALLY_F64] = 8,  [TALLY_C64] = 8, [TALLY_C128] = 16};
     return sizes[dtype];
 }
 

@@ -409,19 +409,14 @@ static void make_cells(matrix *m, tally_custom_op *const custom[2]) {
     }
 }
 
-/* The dtypes that a row takes, by the tables alone. */
-#define FLOAT_KIND 1
-#define SIGNED_KIND 2
-#define UNSIGNED_KIND 4
-#define BOOL_KIND 8
-#define COMPLEX_KIND 16
-#define OF_FLOAT FLOAT_KIND
-#define OF_INTEGER (SIGNED_KIND | UNSIGNED_KIND | BOOL_KIND)
-#define OF_ANY (OF_FLOAT | OF_INTEGER)
-#define OF_COMPLEX COMPLEX_KIND
-#define COUNT_DTYPE(id, value, name, bytes, kind, compute, summary) +((taken & kind##_KIND) != 0)
-static size_t dtypes_of(unsigned taken) {
-    return 0 TALLY_DTYPE_TABLE(COUNT_DTYPE);
+/* Pairs of a row and a dtype that it takes, at every level; (rows 0) dtypes. */
+static size_t count_rows(bool rows) {
+    size_t count = 0;
+    for (tally_dtype in = 1; in < TALLY_DTYPE_END; in++)
+        for (tally_op op = 1; rows ? op < TALLY_OP_END : op == 1; op++)
+            for (int level = 0; level < TALLY_ACCURACY_END; level++)
+                count += rows ? tally_op_row_for(op, in, (tally_accuracy)level) != NULL : level == 0;
+    return count;
 }
 
 /* The fewest programs that an architecture must have compiled. */
@@ -431,11 +426,7 @@ static size_t floor_of(int arch) {
         const tally_variant *variant = tally_variant_row(v);
         if (has_kernels(variant)) *(variant->info.canonical ? &canonical : &steps) += 1;
     }
-#define COUNT_ROW(extra, id, value, name, takes, ...) +dtypes_of(OF_##takes)
-    const size_t rows =
-        0 TALLY_OP_TABLE(COUNT_ROW, ) TALLY_COMPLEX_OP_TABLE(COUNT_ROW, ) TALLY_COMPENSATED_OP_TABLE(COUNT_ROW, );
-#undef COUNT_ROW
-    return canonical * (arch == FULL_ARCH || full ? rows : dtypes_of(OF_ANY | OF_COMPLEX)) + steps * 2;
+    return canonical * count_rows(arch == FULL_ARCH || full) + steps * 2;
 }
 
 /* Prints the table; returns whether every known architecture compiled what it must. */

@@ -45,30 +45,23 @@ void cli_add_name(cli_names *names, const char *name) {
     snprintf(names->text + used, sizeof(names->text) - used, "%s%s", used ? ", " : "", name);
 }
 
-#define ROW(extra, id, ...) TALLY_##id,
-const tally_op cli_ops[] = {TALLY_OP_TABLE(ROW, ) TALLY_OP_NONE};
-#undef ROW
-#define ROW(id, ...) TALLY_##id,
-const tally_dtype cli_dtypes[] = {TALLY_DTYPE_TABLE(ROW) TALLY_DTYPE_DEFAULT};
-#undef ROW
-
 cli_names cli_op_names(void) {
     cli_names names = {""};
-    for (const tally_op *op = cli_ops; *op; op++) cli_add_name(&names, tally_op_name(*op));
+    for (tally_op op = 1; op < TALLY_OP_END; op++) cli_add_name(&names, tally_op_name(op));
     return names;
 }
 
 cli_names cli_dtype_names(void) {
     cli_names names = {""};
-    for (const tally_dtype *dtype = cli_dtypes; *dtype; dtype++) cli_add_name(&names, tally_dtype_name(*dtype));
+    for (tally_dtype dtype = 1; dtype < TALLY_DTYPE_END; dtype++) cli_add_name(&names, tally_dtype_name(dtype));
     return names;
 }
 
+const tally_dtype cli_accs[CLI_ACCS] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
+
 cli_names cli_acc_names(void) {
     cli_names names = {""};
-#define ROW(id, name, kind, c_type) cli_add_name(&names, name);
-    TALLY_VALUE_TABLE(ROW)
-#undef ROW
+    for (size_t i = 0; i < CLI_ACCS; i++) cli_add_name(&names, tally_dtype_name(cli_accs[i]));
     return names;
 }
 

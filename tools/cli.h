@@ -50,8 +50,9 @@ void cli_report(const char *format, ...) TALLY_PRINTF(1, 2);
 cli_exit cli_usage(const char *format, ...) TALLY_PRINTF(1, 2);
 
 /* The tables' rows in their order, and 0 at the end. */
-extern const tally_op cli_ops[];
-extern const tally_dtype cli_dtypes[];
+/* The types that accumulators may have. */
+#define CLI_ACCS 6
+extern const tally_dtype cli_accs[CLI_ACCS];
 
 /* The names of a table's rows, "a, b, c". */
 typedef struct cli_names {

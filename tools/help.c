@@ -93,8 +93,8 @@ static void print_ops(void) {
     puts("\nOP, the operator; several, with commas between them, share one pass:");
     for (int f = OF_ANY; f <= OF_SEVERAL; f++) {
         printf(" %s\n", families[f]);
-        for (const tally_op *op = cli_ops; *op; op++)
-            if (family_of(*op) == (family)f) print_op(*op);
+        for (tally_op op = 1; op < TALLY_OP_END; op++)
+            if (family_of(op) == (family)f) print_op(op);
     }
 }
 

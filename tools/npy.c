@@ -82,23 +82,29 @@ static bool equals(text t, const char *word) {
     return t.bytes == strlen(word) && memcmp(t.start, word, t.bytes) == 0;
 }
 
-/* The row of the dtype table that a kind letter and a size in bytes mean. NumPy has no bf16. */
+/* The letter of a type in a .npy header; 0: NumPy has no bf16. */
+static char letter_of(tally_dtype dtype) {
+    static const char letters[] = {[TALLY_KIND_FLOAT] = 'f',
+                                   [TALLY_KIND_SIGNED] = 'i',
+                                   [TALLY_KIND_UNSIGNED] = 'u',
+                                   [TALLY_KIND_BOOL] = 'b',
+                                   [TALLY_KIND_COMPLEX] = 'c'};
+    return dtype == TALLY_BF16 ? 0 : letters[tally_dtype_kind(dtype)];
+}
+
+/* The type that a letter and a size in bytes mean. */
 static tally_dtype find_dtype(char kind, uint64_t item_bytes) {
-    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u', BOOL = 'b', COMPLEX = 'c' };
-#define ROW(id, value, name, bytes, row_kind, compute, summary)                                                                \
-    if (kind == row_kind && item_bytes == (bytes) && TALLY_##id != TALLY_BF16) return TALLY_##id;
-    TALLY_DTYPE_TABLE(ROW)
-#undef ROW
+    for (tally_dtype dtype = 1; dtype < TALLY_DTYPE_END; dtype++)
+        if (kind == letter_of(dtype) && item_bytes == tally_dtype_bytes(dtype)) return dtype;
     return TALLY_DTYPE_DEFAULT;
 }
 
 static bool unsupported(parser *p, text descr) {
     char names[128] = "";
     size_t used = 0;
-#define ROW(id, value, name, bytes, kind, compute, summary)                                                                    \
-    if (TALLY_##id != TALLY_BF16) used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
-    TALLY_DTYPE_TABLE(ROW)
-#undef ROW
+    for (tally_dtype dtype = 1; dtype < TALLY_DTYPE_END; dtype++)
+        if (letter_of(dtype))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", tally_dtype_name(dtype));
     return bad(p, "unsupported .npy item type '%s'; there are %s", quote(descr).text, names);
 }
 
@@ -238,15 +244,6 @@ npy_status npy_parse(const void *start, size_t bytes, npy_header *header, size_t
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
-
-static char letter_of(tally_dtype dtype) {
-    enum { FLOAT = 'f', SIGNED = 'i', UNSIGNED = 'u', BOOL = 'b', COMPLEX = 'c' };
-#define ROW(id, value, name, bytes, row_kind, compute, summary)                                                                \
-    if (dtype == TALLY_##id && dtype != TALLY_BF16) return row_kind;
-    TALLY_DTYPE_TABLE(ROW)
-#undef ROW
-    return 0;
-}
 
 size_t npy_room(uint32_t dimensions) {
     const size_t longest = 10 + sizeof("{'descr': '<c16', 'fortran_order': False, 'shape': (,), }\n") + 22 * (size_t)dimensions;

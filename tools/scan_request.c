@@ -11,8 +11,8 @@
 
 static cli_names op_names(void) {
     cli_names names = {""};
-    for (const tally_op *op = cli_ops; *op; op++)
-        if (tally_op_inputs(*op) == 1) cli_add_name(&names, tally_op_name(*op));
+    for (tally_op op = 1; op < TALLY_OP_END; op++)
+        if (tally_op_inputs(op) == 1) cli_add_name(&names, tally_op_name(op));
     return names;
 }
 

@@ -6,10 +6,8 @@
 #include "cli.h"
 
 static bool accumulator_exists(const char *name, tally_dtype *out) {
-#define ROW(id, row_name, kind, c_type)                                                                                        \
-    if (strcmp(name, row_name) == 0) return *out = TALLY_##id, true;
-    TALLY_VALUE_TABLE(ROW)
-#undef ROW
+    for (size_t i = 0; i < CLI_ACCS; i++)
+        if (strcmp(name, tally_dtype_name(cli_accs[i])) == 0) return *out = cli_accs[i], true;
     return false;
 }
 

@@ -8,21 +8,8 @@
 
 #include "cli.h"
 
-typedef enum kind { FLOAT = 1, SIGNED, UNSIGNED, BOOL, COMPLEX } kind;
-
-typedef struct type {
-    kind kind;
-    size_t bytes;
-    tally_dtype part;
-} type;
-
-#define ROW(id, value, name, row_bytes, row_kind, compute, summary)                                                            \
-    [TALLY_##id] = {row_kind, row_bytes, row_kind == COMPLEX ? TALLY_##compute : TALLY_##id},
-static const type types[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(ROW)};
-#undef ROW
-
 tally_dtype cli_part_dtype(tally_dtype dtype) {
-    return types[dtype].part;
+    return dtype == TALLY_C64 ? TALLY_F32 : dtype == TALLY_C128 ? TALLY_F64 : dtype;
 }
 
 /* ---- floats ---------------------------------------------------------------------------------------------------------- */
@@ -118,21 +105,22 @@ static void write_float(tally_dtype dtype, double x, void *to) {
 
 /* A real value of any type in the widest one of its kind. */
 typedef struct wide {
-    kind kind;
+    tally_kind kind;
     double number;
     int64_t integer;
     uint64_t natural;
 } wide;
 
 static wide widen(tally_dtype dtype, const void *value) {
-    const type *t = &types[dtype];
-    wide w = {.kind = t->kind};
-    if (t->kind == FLOAT) return w.number = read_float(dtype, value), w;
+    const tally_kind kind = tally_dtype_kind(dtype);
+    const size_t bytes = tally_dtype_bytes(dtype);
+    wide w = {.kind = kind};
+    if (kind == TALLY_KIND_FLOAT) return w.number = read_float(dtype, value), w;
     /* Little-endian machines only: the low bytes come first. */
-    memcpy(&w.natural, value, t->bytes);
-    const unsigned unused = 64 - 8 * (unsigned)t->bytes;
+    memcpy(&w.natural, value, bytes);
+    const unsigned unused = 64 - 8 * (unsigned)bytes;
     w.integer = (int64_t)(w.natural << unused) >> unused;
-    w.number = t->kind == SIGNED ? (double)w.integer : (double)w.natural;
+    w.number = kind == TALLY_KIND_SIGNED ? (double)w.integer : (double)w.natural;
     return w;
 }
 
@@ -141,13 +129,14 @@ double cli_part_number(tally_dtype part, const void *value) {
 }
 
 void cli_part_store(tally_dtype part, double number, void *to) {
-    const type *t = &types[part];
-    if (t->kind == FLOAT) {
+    const tally_kind kind = tally_dtype_kind(part);
+    const size_t bytes = tally_dtype_bytes(part);
+    if (kind == TALLY_KIND_FLOAT) {
         write_float(part, number, to);
         return;
     }
-    const uint64_t bits = t->kind == BOOL ? number != 0 : number < 0 ? (uint64_t)(int64_t)number : (uint64_t)number;
-    memcpy(to, &bits, t->bytes);
+    const uint64_t bits = kind == TALLY_KIND_BOOL ? number != 0 : number < 0 ? (uint64_t)(int64_t)number : (uint64_t)number;
+    memcpy(to, &bits, bytes);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
@@ -174,11 +163,11 @@ static const char *non_finite(double x) {
 static cli_value part_text(tally_dtype dtype, const void *value) {
     cli_value out;
     const wide w = widen(dtype, value);
-    if (w.kind == BOOL)
+    if (w.kind == TALLY_KIND_BOOL)
         snprintf(out.text, sizeof(out.text), "%s", w.natural ? "true" : "false");
-    else if (w.kind == SIGNED)
+    else if (w.kind == TALLY_KIND_SIGNED)
         snprintf(out.text, sizeof(out.text), "%" PRId64, w.integer);
-    else if (w.kind == UNSIGNED)
+    else if (w.kind == TALLY_KIND_UNSIGNED)
         snprintf(out.text, sizeof(out.text), "%" PRIu64, w.natural);
     else if (!isfinite(w.number))
         snprintf(out.text, sizeof(out.text), "%s", non_finite(w.number));
@@ -188,20 +177,22 @@ static cli_value part_text(tally_dtype dtype, const void *value) {
 }
 
 cli_value cli_value_text(tally_dtype dtype, const void *value) {
-    const type *t = &types[dtype];
-    if (t->kind != COMPLEX) return part_text(dtype, value);
+    const tally_kind kind = tally_dtype_kind(dtype);
+    const size_t bytes = tally_dtype_bytes(dtype);
+    if (kind != TALLY_KIND_COMPLEX) return part_text(dtype, value);
     /* 1.5+2j, 0-infj: what Python and NumPy write, and read. */
     cli_value out;
-    const cli_value re = part_text(t->part, value), im = part_text(t->part, (const char *)value + t->bytes / 2);
+    const cli_value re = part_text(cli_part_dtype(dtype), value),
+                    im = part_text(cli_part_dtype(dtype), (const char *)value + bytes / 2);
     snprintf(out.text, sizeof(out.text), "%.30s%s%.30sj", re.text, *im.text == '-' ? "" : "+", im.text);
     return out;
 }
 
 static json_object *part_json(tally_dtype dtype, const void *value) {
     const wide w = widen(dtype, value);
-    if (w.kind == BOOL) return json_object_new_boolean(w.natural != 0);
-    if (w.kind == SIGNED) return json_object_new_int64(w.integer);
-    if (w.kind == UNSIGNED) return json_object_new_uint64(w.natural);
+    if (w.kind == TALLY_KIND_BOOL) return json_object_new_boolean(w.natural != 0);
+    if (w.kind == TALLY_KIND_SIGNED) return json_object_new_int64(w.integer);
+    if (w.kind == TALLY_KIND_UNSIGNED) return json_object_new_uint64(w.natural);
     if (!isfinite(w.number)) return json_object_new_string(non_finite(w.number));
     char text[48];
     /* Readers have no narrower float than f32. */
@@ -212,10 +203,11 @@ static json_object *part_json(tally_dtype dtype, const void *value) {
 }
 
 json_object *cli_value_json(tally_dtype dtype, const void *value) {
-    const type *t = &types[dtype];
-    if (t->kind != COMPLEX) return part_json(dtype, value);
+    const tally_kind kind = tally_dtype_kind(dtype);
+    const size_t bytes = tally_dtype_bytes(dtype);
+    if (kind != TALLY_KIND_COMPLEX) return part_json(dtype, value);
     json_object *pair = json_object_new_array();
-    json_object_array_add(pair, part_json(t->part, value));
-    json_object_array_add(pair, part_json(t->part, (const char *)value + t->bytes / 2));
+    json_object_array_add(pair, part_json(cli_part_dtype(dtype), value));
+    json_object_array_add(pair, part_json(cli_part_dtype(dtype), (const char *)value + bytes / 2));
     return pair;
 }

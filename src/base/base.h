@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* base.h: what every room of the core uses: error texts, checks of pointers, the tables of types. */
-#ifndef TALLY_BASE_H
-#define TALLY_BASE_H
+#ifndef TALLY_SRC_BASE_H
+#define TALLY_SRC_BASE_H
 
 #include <stdbool.h>
 
@@ -28,14 +28,6 @@ static inline uint64_t tally_ceil_div(uint64_t a, uint64_t b) {
 
 /* ---- tables.c ------------------------------------------------------------------------------------------------------ */
 
-typedef enum tally_kind {
-    TALLY_KIND_FLOAT,
-    TALLY_KIND_SIGNED,
-    TALLY_KIND_UNSIGNED,
-    TALLY_KIND_BOOL,
-    TALLY_KIND_COMPLEX
-} tally_kind;
-
 typedef struct tally_dtype_row {
     const char *name;
     uint32_t bytes;
@@ -46,6 +38,9 @@ typedef struct tally_dtype_row {
 
 /* The row; NULL for a value that is none. */
 const tally_dtype_row *tally_dtype_find(tally_dtype dtype);
+/* Texts for docs; NULL for a value that is none. */
+const char *tally_accuracy_summary(tally_accuracy accuracy);
+const char *tally_device_class_summary(tally_device_class device_class);
 /* Tells whether the type can be an accumulator's, a field's or a parameter's. */
 bool tally_dtype_is_value(tally_dtype dtype);
 bool tally_dtype_is_integer(tally_dtype dtype);

@@ -5,21 +5,51 @@
 
 #include "base/base.h"
 
-#define DTYPE_ROW(id, value, name, bytes, kind, compute, summary)                                                              \
-    [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, TALLY_##compute, summary},
-static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {TALLY_DTYPE_TABLE(DTYPE_ROW)};
+static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {
+    [TALLY_F32] = {"f32", 4, TALLY_KIND_FLOAT, TALLY_F32, "IEEE 754 binary32"},
+    [TALLY_F64] = {"f64", 8, TALLY_KIND_FLOAT, TALLY_F64, "IEEE 754 binary64"},
+    [TALLY_I32] = {"i32", 4, TALLY_KIND_SIGNED, TALLY_I32, "signed 32-bit integer"},
+    [TALLY_U32] = {"u32", 4, TALLY_KIND_UNSIGNED, TALLY_U32, "unsigned 32-bit integer"},
+    [TALLY_I64] = {"i64", 8, TALLY_KIND_SIGNED, TALLY_I64, "signed 64-bit integer"},
+    [TALLY_U64] = {"u64", 8, TALLY_KIND_UNSIGNED, TALLY_U64, "unsigned 64-bit integer"},
+    [TALLY_F16] = {"f16", 2, TALLY_KIND_FLOAT, TALLY_F32, "IEEE 754 binary16"},
+    [TALLY_BF16] = {"bf16", 2, TALLY_KIND_FLOAT, TALLY_F32, "bfloat16: the upper half of an f32"},
+    [TALLY_I8] = {"i8", 1, TALLY_KIND_SIGNED, TALLY_I32, "signed 8-bit integer"},
+    [TALLY_I16] = {"i16", 2, TALLY_KIND_SIGNED, TALLY_I32, "signed 16-bit integer"},
+    [TALLY_U8] = {"u8", 1, TALLY_KIND_UNSIGNED, TALLY_U32, "unsigned 8-bit integer"},
+    [TALLY_U16] = {"u16", 2, TALLY_KIND_UNSIGNED, TALLY_U32, "unsigned 16-bit integer"},
+    [TALLY_BOOL] = {"bool", 1, TALLY_KIND_BOOL, TALLY_U32, "a byte: 0 is false, everything else true"},
+    [TALLY_C64] = {"c64", 8, TALLY_KIND_COMPLEX, TALLY_F32, "complex: two f32, real part first"},
+    [TALLY_C128] = {"c128", 16, TALLY_KIND_COMPLEX, TALLY_F64, "complex: two f64, real part first"},
+};
 
-#define ACCURACY_NAME(id, value, name, summary) [TALLY_ACCURACY_##id] = name,
-static const char *const accuracy_names[TALLY_ACCURACY_END] = {TALLY_ACCURACY_TABLE(ACCURACY_NAME)};
+/* A value of another enum: its name and what it is. */
+typedef struct word {
+    const char *name, *text;
+} word;
 
-#define STATUS_NAME(id, value, text) [TALLY_##id] = "TALLY_" #id,
-static const char *const status_names[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_NAME)};
+static const word accuracies[TALLY_ACCURACY_END] = {
+    [TALLY_ACCURACY_DEFAULT] = {"default", "the canonical order: an error that grows with log n"},
+    [TALLY_ACCURACY_COMPENSATED] = {"compensated",
+                                    "twofold accumulators: the rounding error of each addition is kept; independent of n"},
+};
 
-#define STATUS_TEXT(id, value, text) [TALLY_##id] = text,
-static const char *const status_texts[TALLY_STATUS_END] = {TALLY_STATUS_TABLE(STATUS_TEXT)};
+static const word statuses[TALLY_STATUS_END] = {
+    [TALLY_OK] = {"TALLY_OK", "done"},
+    [TALLY_E_ARGUMENT] = {"TALLY_E_ARGUMENT", "an argument is wrong: NULL, out of range, of another context, of no known name"},
+    [TALLY_E_NO_DEVICE] = {"TALLY_E_NO_DEVICE", "the backend or device asked for is not here"},
+    [TALLY_E_UNSUPPORTED] = {"TALLY_E_UNSUPPORTED", "a sound request that this device or this build cannot serve"},
+    [TALLY_E_MEMORY] = {"TALLY_E_MEMORY", "host or device memory ran out"},
+    [TALLY_E_BUILD] = {"TALLY_E_BUILD", "a kernel did not compile"},
+    [TALLY_E_DEVICE] = {"TALLY_E_DEVICE", "a driver call failed"},
+    [TALLY_E_INTERNAL] = {"TALLY_E_INTERNAL", "a defect of tally"},
+};
 
-#define CLASS_NAME(id, value, name, summary) [TALLY_CLASS_##id] = name,
-static const char *const class_names[TALLY_CLASS_END] = {TALLY_DEVICE_CLASS_TABLE(CLASS_NAME)};
+static const word classes[TALLY_CLASS_END] = {
+    [TALLY_CLASS_GPU] = {"gpu", "many groups of many threads; local memory"},
+    [TALLY_CLASS_CPU] = {"cpu", "few groups of one thread; wide vectors; host memory used in place"},
+    [TALLY_CLASS_OTHER] = {"other", "accelerators; served with the GPU's kernels"},
+};
 
 /* Values come from callers, who can put any number into an enum: compare as unsigned. */
 #define IN_TABLE(value, end) ((unsigned)(value) < (unsigned)(end))
@@ -39,13 +69,8 @@ bool tally_dtype_is_float(tally_dtype dtype) {
 }
 
 bool tally_dtype_is_value(tally_dtype dtype) {
-#define CASE(id, name, kind, c_type) case TALLY_##id:
-    switch ((int)dtype) {
-        TALLY_VALUE_TABLE(CASE)
-        return true;
-    }
-#undef CASE
-    return false;
+    const tally_dtype_row *row = tally_dtype_find(dtype);
+    return row && row->compute == dtype && row->kind != TALLY_KIND_COMPLEX;
 }
 
 const char *tally_version(void) {
@@ -53,15 +78,15 @@ const char *tally_version(void) {
 }
 
 const char *tally_status_name(tally_status status) {
-    return IN_TABLE(status, TALLY_STATUS_END) ? status_names[status] : NULL;
+    return IN_TABLE(status, TALLY_STATUS_END) ? statuses[status].name : NULL;
 }
 
 const char *tally_status_text(tally_status status) {
-    return IN_TABLE(status, TALLY_STATUS_END) ? status_texts[status] : NULL;
+    return IN_TABLE(status, TALLY_STATUS_END) ? statuses[status].text : NULL;
 }
 
 const char *tally_device_class_name(tally_device_class device_class) {
-    return IN_TABLE(device_class, TALLY_CLASS_END) ? class_names[device_class] : NULL;
+    return IN_TABLE(device_class, TALLY_CLASS_END) ? classes[device_class].name : NULL;
 }
 
 const char *tally_dtype_name(tally_dtype dtype) {
@@ -75,7 +100,7 @@ size_t tally_dtype_bytes(tally_dtype dtype) {
 }
 
 const char *tally_accuracy_name(tally_accuracy accuracy) {
-    return IN_TABLE(accuracy, TALLY_ACCURACY_END) ? accuracy_names[accuracy] : NULL;
+    return IN_TABLE(accuracy, TALLY_ACCURACY_END) ? accuracies[accuracy].name : NULL;
 }
 
 /* The names of a table's rows (any struct whose first member is its name), "sum, min, max", for error texts. */
@@ -87,6 +112,19 @@ void tally_list_names(const void *rows, size_t row_bytes, size_t count, char *te
         memcpy(&name, (const char *)rows + i * row_bytes, sizeof(name));
         if (name) used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
     }
+}
+
+const char *tally_accuracy_summary(tally_accuracy accuracy) {
+    return IN_TABLE(accuracy, TALLY_ACCURACY_END) ? accuracies[accuracy].text : NULL;
+}
+
+const char *tally_device_class_summary(tally_device_class device_class) {
+    return IN_TABLE(device_class, TALLY_CLASS_END) ? classes[device_class].text : NULL;
+}
+
+tally_kind tally_dtype_kind(tally_dtype dtype) {
+    const tally_dtype_row *row = tally_dtype_find(dtype);
+    return row ? row->kind : TALLY_KIND_FLOAT;
 }
 
 tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {

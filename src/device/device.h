@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* device.h: backends, contexts, memory and queues, and what is kept for a device: the cache on disk and the tunings. */
-#ifndef TALLY_DEVICE_H
-#define TALLY_DEVICE_H
+#ifndef TALLY_SRC_DEVICE_H
+#define TALLY_SRC_DEVICE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

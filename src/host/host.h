@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* host.h: the built-in ops, compiled for the host when the library is built. */
-#ifndef TALLY_HOST_H
-#define TALLY_HOST_H
+#ifndef TALLY_SRC_HOST_H
+#define TALLY_SRC_HOST_H
 
 #include "reduce/reduce.h"
 

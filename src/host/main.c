@@ -18,6 +18,7 @@
 const tally_cuda_archive_head tally_cuda_archive = {.count = 0};
 #endif
 const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {{NULL}};
+const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{NULL}}};
 
 const char *tally_kernel_source_host(const char *stem); /* embedded by the build */
 
@@ -84,6 +85,69 @@ static void write_table(FILE *file, const tally_dtype *dtypes, int count) {
     fprintf(file, "};\n");
 }
 
+/* ---- combiners ------------------------------------------------------------------------------------------------------ */
+
+static const char *c_type(tally_dtype value) {
+    static const char *const names[TALLY_DTYPE_END] = {
+        [TALLY_F32] = "float",    [TALLY_F64] = "double",  [TALLY_I32] = "int32_t",
+        [TALLY_U32] = "uint32_t", [TALLY_I64] = "int64_t", [TALLY_U64] = "uint64_t"};
+    return names[value];
+}
+
+/* Resolves the level's row of an op for items of a type; false: there is none. The caller closes the terms. */
+static bool resolve(tally_row_level level, tally_op op, tally_dtype in, tally_dtype acc, tally_terms *terms) {
+    const bool is_complex = tally_dtype_kind(in) == TALLY_KIND_COMPLEX, is_compensated = level == TALLY_ROW_COMPENSATED;
+    const tally_terms_desc desc = {
+        .op = op, .in = in, .acc = acc, .accuracy = is_compensated ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT};
+    if (is_complex != (level == TALLY_ROW_COMPLEX)) return false;
+    return tally_op_row_for(op, in, desc.accuracy) && tally_terms_resolve(&desc, terms) == TALLY_OK;
+}
+
+static void write_combiner(FILE *file, tally_row_level level, const tally_term *term) {
+    fprintf(file, "static void combine_%d_%d_%d(void *left, const void *right) {\n    typedef %s V;\n", (int)level,
+            (int)term->op, (int)term->value, c_type(term->value));
+    if (!term->field_count) fprintf(file, "    typedef V SELF;\n");
+    if (term->field_count) fprintf(file, "    typedef struct {");
+    for (uint32_t i = 0; i < term->field_count; i++)
+        fprintf(file, " %s %s;", c_type(term->fields[i].type), term->fields[i].name);
+    if (term->field_count) fprintf(file, " } SELF;\n");
+    fprintf(file, "    const SELF a = *(const SELF *)left, b = *(const SELF *)right;\n    *(SELF *)left = (%s);\n}\n\n",
+            term->combine);
+}
+
+/* Functions for each row and V, or (rows) the table of them. */
+static void write_combiners(FILE *file, bool rows) {
+    static const tally_dtype accs[] = {TALLY_DTYPE_DEFAULT, TALLY_F64};
+    bool written[TALLY_DTYPE_END];
+    for (int level = 0; level < TALLY_ROW_LEVELS; level++)
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
+            memset(written, 0, sizeof(written));
+            for (int i = 0; i < 2 * TALLY_DTYPE_END; i++) {
+                tally_terms terms;
+                const tally_dtype in = (tally_dtype)(i / 2);
+                if (!resolve((tally_row_level)level, op, in, accs[i % 2], &terms)) continue;
+                const tally_term *term = &terms.list[0];
+                const int value = (int)term->value;
+                if (!written[value] && !rows) write_combiner(file, (tally_row_level)level, term);
+                if (!written[value] && rows)
+                    fprintf(file, "    [%d][%d][%d] = combine_%d_%d_%d,\n", level, (int)op, value, level, (int)op, value);
+                written[value] = true;
+                tally_terms_close(&terms);
+            }
+        }
+}
+
+static tally_status write_combine_file(FILE *file) {
+    fprintf(file, "#include \"host/combine.h\"\n\n");
+    write_combiners(file, false);
+    fprintf(file, "const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {\n");
+    write_combiners(file, true);
+    fprintf(file, "};\n");
+    return TALLY_OK;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------------- */
+
 /* Leaves a file as it is that has the text already, so that what is made of it need not be made again. */
 static tally_status keep(const char *folder, const char *name, const char *text, size_t bytes) {
     char path[4096];
@@ -100,7 +164,7 @@ static tally_status keep(const char *folder, const char *name, const char *text,
     return TALLY_OK;
 }
 
-/* The table (op: TALLY_OP_NONE), or a program. */
+/* A program; op TALLY_OP_NONE: the table, TALLY_OP_END: the combiners. */
 static tally_status make_file(const char *folder, tally_op op, const tally_dtype *dtypes, int count) {
     char *text, name[64] = "table";
     size_t bytes;
@@ -108,7 +172,10 @@ static tally_status make_file(const char *folder, tally_op op, const tally_dtype
     FILE *file = open_memstream(&text, &bytes);
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
     fprintf(file, "/* Made by tally_host_programs. */\n");
-    if (op) {
+    if (op == TALLY_OP_END) {
+        snprintf(name, sizeof(name), "combine");
+        status = write_combine_file(file);
+    } else if (op) {
         snprintf(name, sizeof(name), "%s_%s", tally_op_name(op), tally_dtype_name(dtypes[0]));
         status = write_file(file, op, dtypes[0]);
     } else {
@@ -127,6 +194,7 @@ static tally_status make(int count, char **arguments) {
     if (used < 1 || used > TALLY_DTYPE_END) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER DTYPE...");
     for (int d = 0; d < used && !status; d++) status = tally_dtype_from_name(arguments[2 + d], &dtypes[d]);
     if (!status) status = make_file(arguments[1], TALLY_OP_NONE, dtypes, used);
+    if (!status) status = make_file(arguments[1], TALLY_OP_END, dtypes, used);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (int d = 0; d < used && !status; d++) status = make_file(arguments[1], op, &dtypes[d], 1);
     return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* move.h: gather and scatter. */
-#ifndef TALLY_MOVE_H
-#define TALLY_MOVE_H
+#ifndef TALLY_SRC_MOVE_H
+#define TALLY_SRC_MOVE_H
 
 #include "program/program.h"
 

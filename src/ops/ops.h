@@ -3,8 +3,8 @@
  * ops.h: what is computed. A row describes a built-in op, tally_custom_op one of the user's own.
  * A term is an op resolved for items of one type; terms are all ops of one pass and their layouts.
  */
-#ifndef TALLY_OPS_H
-#define TALLY_OPS_H
+#ifndef TALLY_SRC_OPS_H
+#define TALLY_SRC_OPS_H
 
 #include <stdatomic.h>
 
@@ -20,29 +20,32 @@ enum {
     TALLY_TAKES_COMPLEX = 1 << TALLY_KIND_COMPLEX
 };
 
-/* The words of the tables' columns: tables.h says what they mean. */
+/* V, the type that a row computes in. Floats compute in f32 or f64 in the first four. */
 typedef enum tally_accumulate {
-    TALLY_ACCUMULATE_SAME,
-    TALLY_ACCUMULATE_WIDE,
-    TALLY_ACCUMULATE_REAL,
-    TALLY_ACCUMULATE_MAGNITUDE,
-    TALLY_ACCUMULATE_COUNT,
-    TALLY_ACCUMULATE_TRUTH
+    TALLY_ACCUMULATE_SAME,      /* the type that the item is loaded as */
+    TALLY_ACCUMULATE_WIDE,      /* u64 for integers: a sum wraps modulo 2^64 without undefined behaviour */
+    TALLY_ACCUMULATE_REAL,      /* f64 for integers */
+    TALLY_ACCUMULATE_MAGNITUDE, /* unsigned for integers */
+    TALLY_ACCUMULATE_COUNT,     /* u64 */
+    TALLY_ACCUMULATE_TRUTH      /* u32 */
 } tally_accumulate;
 
+/* The type of a row's result. */
 typedef enum tally_gives {
-    TALLY_GIVES_ITEM,
-    TALLY_GIVES_WIDE,
-    TALLY_GIVES_UNSIGNED,
-    TALLY_GIVES_REAL,
-    TALLY_GIVES_MAGNITUDE,
-    TALLY_GIVES_INDEX,
-    TALLY_GIVES_COUNT,
-    TALLY_GIVES_TRUTH
+    TALLY_GIVES_ITEM,      /* the item's */
+    TALLY_GIVES_WIDE,      /* i64 or u64 for integers, V for floats */
+    TALLY_GIVES_UNSIGNED,  /* u64 for integers, V for floats */
+    TALLY_GIVES_REAL,      /* V */
+    TALLY_GIVES_MAGNITUDE, /* the item's, unsigned for integers */
+    TALLY_GIVES_INDEX,     /* u64 */
+    TALLY_GIVES_COUNT,     /* u64 */
+    TALLY_GIVES_TRUTH      /* bool */
 } tally_gives;
 
+/* The terms that a combine of a + b adds up, as powers of the items: they bound what a chunk of narrow integers comes to. Devices
+ * have such a combine as an atomic. */
 typedef enum tally_additive {
-    TALLY_ADDITIVE_NO,
+    TALLY_ADDITIVE_NO, /* combine is not a + b */
     TALLY_ADDITIVE_UNIT,
     TALLY_ADDITIVE_LINEAR,
     TALLY_ADDITIVE_QUADRATIC
@@ -51,25 +54,32 @@ typedef enum tally_additive {
 #define TALLY_ROW_FIELDS 5 /* with the end */
 #define TALLY_ROW_PARAMS 3
 
+/* A built-in op: C expressions and how they are typed. */
 typedef struct tally_op_row {
-    const char *name;
+    const char *name, *summary;
     unsigned takes;
-    uint32_t inputs;
+    uint32_t inputs; /* 0: 1 */
     tally_accumulate accumulate;
     tally_gives gives;
     struct {
         tally_dtype type; /* TALLY_DTYPE_DEFAULT: V */
         const char *name;
-    } fields[TALLY_ROW_FIELDS]; /* none: the accumulator is a V */
-    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
-    bool exact;
+    } fields[TALLY_ROW_FIELDS];       /* of the accumulator; none: it is a V */
+    const char *identity;             /* the accumulator that changes nothing */
+    const char *load;                 /* the accumulator of the items x (and y), whose index is i */
+    const char *combine;              /* of the accumulators a and b. IN_LANE(next, any): a lane's step may be cheaper */
+    const char *first, *second;       /* the values of the result of the accumulator a of n items; NULL: a, and none */
+    const char *empty, *second_empty; /* the same for n = 0 */
+    bool exact;                       /* the result does not depend on the order of combination */
     tally_additive additive;
     struct {
         const char *name;
-        double value;
+        double value; /* the default */
     } params[TALLY_ROW_PARAMS];
-    const char *summary;
 } tally_op_row;
+
+/* Rows that take the place of an op's own for complex items, and at the level `compensated` (special_rows.c). */
+extern const tally_op_row tally_complex_rows[TALLY_OP_END], tally_compensated_rows[TALLY_OP_END];
 
 /* The row; NULL for a value that is none. */
 const tally_op_row *tally_op_find(tally_op op);

@@ -21,13 +21,20 @@ tally_status tally_check_param(const char *op, const tally_op_param *param, doub
 }
 
 static void pack_value(tally_dtype type, double value, unsigned char *to) {
-#define CASE(id, name, kind, c_type)                                                                                           \
+#define CASE(id, c_type)                                                                                                       \
     case TALLY_##id: {                                                                                                         \
         const c_type v = (c_type)value;                                                                                        \
         memcpy(to, &v, sizeof(v));                                                                                             \
         break;                                                                                                                 \
     }
-    switch ((int)type) { TALLY_VALUE_TABLE(CASE) }
+    switch ((int)type) {
+        CASE(F32, float)
+        CASE(F64, double)
+        CASE(I32, int32_t)
+        CASE(U32, uint32_t)
+        CASE(I64, int64_t)
+        CASE(U64, uint64_t)
+    }
 #undef CASE
 }
 

@@ -4,35 +4,312 @@
 
 #include "ops/ops.h"
 
-/* The columns that are lists: fields and parameters, each with an end. */
-#define SCALAR
-#define NONE
-#define F(type, name) {FIELD_##type, #name},
-#define P(name, value) {#name, value},
-#define FIELD_V TALLY_DTYPE_DEFAULT
-#define FIELD_u64 TALLY_U64
-#define OP_ROW(extra, id, value, name, takes, inputs, accumulate, gives, acc, identity, load, combine, first, second, empty,   \
-               second_empty, exact, additive, params, summary)                                                                 \
-    [TALLY_##id] = {name,                                                                                                      \
-                    TALLY_TAKES_##takes,                                                                                       \
-                    inputs,                                                                                                    \
-                    TALLY_ACCUMULATE_##accumulate,                                                                             \
-                    TALLY_GIVES_##gives,                                                                                       \
-                    {acc{TALLY_DTYPE_DEFAULT, NULL}},                                                                          \
-                    #identity,                                                                                                 \
-                    #load,                                                                                                     \
-                    #combine,                                                                                                  \
-                    #first,                                                                                                    \
-                    #second,                                                                                                   \
-                    #empty,                                                                                                    \
-                    #second_empty,                                                                                             \
-                    exact,                                                                                                     \
-                    TALLY_ADDITIVE_##additive,                                                                                 \
-                    {params{NULL, 0}},                                                                                         \
-                    summary},
-static const tally_op_row ops[TALLY_OP_END] = {TALLY_OP_TABLE(OP_ROW, )};
-static const tally_op_row complex_ops[TALLY_OP_END] = {TALLY_COMPLEX_OP_TABLE(OP_ROW, )};
-static const tally_op_row compensated_ops[TALLY_OP_END] = {TALLY_COMPENSATED_OP_TABLE(OP_ROW, )};
+/*
+ * The expressions are C that means the same in CUDA C, OpenCL C and C; kernels/arithmetic.h defines the functions that they use.
+ * Kernels are compiled from them at run time. Members of a row that are not set:
+ *
+ *   inputs      1: items x. Rows of 2 inputs read items x and y of the same index.
+ *   accumulate  SAME: V is the type that the item is loaded as.
+ *   gives       ITEM: the result has the item's type.
+ *   fields      none: the accumulator is a V. MAKE(...) makes a struct from its fields' values.
+ *   first       "a": the result is the accumulator.
+ *   second      the result is one value.
+ *   exact       the result depends on the order of combination, unless the accumulator is one integer.
+ *   additive    combine is not a + b.
+ *   params      none. Expressions read a parameter, of type R, as p.name.
+ *
+ * ZERO, ONE, NEG_ZERO (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of integers) are of type V. MIN and MAX
+ * are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0. combine(identity, x) is x for every x, to the bit: absent items are
+ * padded with the identity.
+ */
+#define V TALLY_DTYPE_DEFAULT
+
+static const tally_op_row ops[TALLY_OP_END] = {
+    [TALLY_SUM] = {.name = "sum",
+                   .summary = "sum of all items",
+                   .takes = TALLY_TAKES_ANY,
+                   .accumulate = TALLY_ACCUMULATE_WIDE,
+                   .gives = TALLY_GIVES_WIDE,
+                   .identity = "NEG_ZERO",
+                   .load = "(V)(x)",
+                   .combine = "a + b",
+                   .empty = "ZERO",
+                   .additive = TALLY_ADDITIVE_LINEAR},
+    [TALLY_PROD] = {.name = "prod",
+                    .summary = "product of all items",
+                    .takes = TALLY_TAKES_ANY,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_WIDE,
+                    .identity = "ONE",
+                    .load = "(V)(x)",
+                    .combine = "a * b",
+                    .empty = "ONE"},
+    [TALLY_MIN] = {.name = "min",
+                   .summary = "smallest item; NaN wins; -0 < +0",
+                   .takes = TALLY_TAKES_ANY,
+                   .identity = "HIGHEST",
+                   .load = "(V)(x)",
+                   .combine = "MIN(a, b)",
+                   .empty = "HIGHEST",
+                   .exact = true},
+    [TALLY_MAX] = {.name = "max",
+                   .summary = "largest item; NaN wins; -0 < +0",
+                   .takes = TALLY_TAKES_ANY,
+                   .identity = "LOWEST",
+                   .load = "(V)(x)",
+                   .combine = "MAX(a, b)",
+                   .empty = "LOWEST",
+                   .exact = true},
+    [TALLY_NANMIN] = {.name = "nanmin",
+                      .summary = "smallest item that is no NaN; NaN if there is none",
+                      .takes = TALLY_TAKES_ANY,
+                      .identity = "NAN_ELSE(HIGHEST)",
+                      .load = "(V)(x)",
+                      .combine = "NUMBER_OF(a, b, MIN(a, b))",
+                      .empty = "HIGHEST",
+                      .exact = true},
+    [TALLY_NANMAX] = {.name = "nanmax",
+                      .summary = "largest item that is no NaN; NaN if there is none",
+                      .takes = TALLY_TAKES_ANY,
+                      .identity = "NAN_ELSE(LOWEST)",
+                      .load = "(V)(x)",
+                      .combine = "NUMBER_OF(a, b, MAX(a, b))",
+                      .empty = "LOWEST",
+                      .exact = true},
+    [TALLY_ARGMIN] = {.name = "argmin",
+                      .summary = "index of the first smallest item; of the first NaN",
+                      .takes = TALLY_TAKES_ANY,
+                      .gives = TALLY_GIVES_INDEX,
+                      .fields = {{V, "value"}, {TALLY_U64, "index"}},
+                      .identity = "MAKE(HIGHEST, NO_INDEX)",
+                      .load = "MAKE((V)(x), i)",
+                      .combine = "TAKE(a, b, LESS(b, a))",
+                      .first = "a.index",
+                      .empty = "NO_INDEX",
+                      .exact = true},
+    [TALLY_ARGMAX] = {.name = "argmax",
+                      .summary = "index of the first largest item; of the first NaN",
+                      .takes = TALLY_TAKES_ANY,
+                      .gives = TALLY_GIVES_INDEX,
+                      .fields = {{V, "value"}, {TALLY_U64, "index"}},
+                      .identity = "MAKE(LOWEST, NO_INDEX)",
+                      .load = "MAKE((V)(x), i)",
+                      .combine = "TAKE(a, b, GREATER(b, a))",
+                      .first = "a.index",
+                      .empty = "NO_INDEX",
+                      .exact = true},
+    [TALLY_MINMAX] = {.name = "minmax",
+                      .summary = "smallest and largest item, two values; NaN wins",
+                      .takes = TALLY_TAKES_ANY,
+                      .fields = {{V, "low"}, {V, "high"}},
+                      .identity = "MAKE(HIGHEST, LOWEST)",
+                      .load = "MAKE((V)(x), (V)(x))",
+                      .combine = "MAKE(MIN(a.low, b.low), MAX(a.high, b.high))",
+                      .first = "a.low",
+                      .second = "a.high",
+                      .empty = "HIGHEST",
+                      .second_empty = "LOWEST",
+                      .exact = true},
+    [TALLY_ANY] = {.name = "any",
+                   .summary = "whether any item is nonzero; NaN is",
+                   .takes = TALLY_TAKES_ANY,
+                   .accumulate = TALLY_ACCUMULATE_TRUTH,
+                   .gives = TALLY_GIVES_TRUTH,
+                   .identity = "ZERO",
+                   .load = "x != 0",
+                   .combine = "a | b",
+                   .empty = "ZERO",
+                   .exact = true},
+    [TALLY_ALL] = {.name = "all",
+                   .summary = "whether all items are nonzero; NaN is",
+                   .takes = TALLY_TAKES_ANY,
+                   .accumulate = TALLY_ACCUMULATE_TRUTH,
+                   .gives = TALLY_GIVES_TRUTH,
+                   .identity = "ONE",
+                   .load = "x != 0",
+                   .combine = "a & b",
+                   .empty = "ONE",
+                   .exact = true},
+    [TALLY_COUNT_NONZERO] = {.name = "count_nonzero",
+                             .summary = "how many items are nonzero; NaN is",
+                             .takes = TALLY_TAKES_ANY,
+                             .accumulate = TALLY_ACCUMULATE_COUNT,
+                             .gives = TALLY_GIVES_COUNT,
+                             .identity = "ZERO",
+                             .load = "x != 0",
+                             .combine = "a + b",
+                             .empty = "ZERO",
+                             .exact = true,
+                             .additive = TALLY_ADDITIVE_UNIT},
+    [TALLY_BAND] = {.name = "band",
+                    .summary = "bitwise and",
+                    .takes = TALLY_TAKES_INTEGER,
+                    .identity = "~ZERO",
+                    .load = "(V)(x)",
+                    .combine = "a & b",
+                    .empty = "~ZERO",
+                    .exact = true},
+    [TALLY_BOR] = {.name = "bor",
+                   .summary = "bitwise or",
+                   .takes = TALLY_TAKES_INTEGER,
+                   .identity = "ZERO",
+                   .load = "(V)(x)",
+                   .combine = "a | b",
+                   .empty = "ZERO",
+                   .exact = true},
+    [TALLY_BXOR] = {.name = "bxor",
+                    .summary = "bitwise exclusive or",
+                    .takes = TALLY_TAKES_INTEGER,
+                    .identity = "ZERO",
+                    .load = "(V)(x)",
+                    .combine = "a ^ b",
+                    .empty = "ZERO",
+                    .exact = true},
+    [TALLY_ASUM] = {.name = "asum",
+                    .summary = "sum of magnitudes (L1 norm)",
+                    .takes = TALLY_TAKES_ANY,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_UNSIGNED,
+                    .identity = "NEG_ZERO",
+                    .load = "MAGNITUDE(x)",
+                    .combine = "a + b",
+                    .empty = "ZERO",
+                    .additive = TALLY_ADDITIVE_LINEAR},
+    [TALLY_SUMSQ] = {.name = "sumsq",
+                     .summary = "sum of squares",
+                     .takes = TALLY_TAKES_ANY,
+                     .accumulate = TALLY_ACCUMULATE_WIDE,
+                     .gives = TALLY_GIVES_UNSIGNED,
+                     .identity = "NEG_ZERO",
+                     .load = "SQUARE((V)(x))",
+                     .combine = "a + b",
+                     .empty = "ZERO",
+                     .additive = TALLY_ADDITIVE_QUADRATIC},
+    [TALLY_NRM2] = {.name = "nrm2",
+                    .summary = "square root of the sum of squares (L2 norm), scaled: no overflow, no underflow",
+                    .takes = TALLY_TAKES_ANY,
+                    .accumulate = TALLY_ACCUMULATE_REAL,
+                    .gives = TALLY_GIVES_REAL,
+                    .fields = {{V, "small"}, {V, "medium"}, {V, "big"}},
+                    .identity = "MAKE(ZERO, ZERO, ZERO)",
+                    .load = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
+                    .combine = "MAKE(a.small + b.small, a.medium + b.medium, a.big + b.big)",
+                    .first = "SCALED_ROOT(a)",
+                    .empty = "ZERO"},
+    [TALLY_AMAX] = {.name = "amax",
+                    .summary = "largest magnitude; NaN wins",
+                    .takes = TALLY_TAKES_ANY,
+                    .accumulate = TALLY_ACCUMULATE_MAGNITUDE,
+                    .gives = TALLY_GIVES_MAGNITUDE,
+                    .identity = "ZERO",
+                    .load = "MAGNITUDE(x)",
+                    .combine = "MAX(a, b)",
+                    .empty = "ZERO",
+                    .exact = true},
+    [TALLY_IAMAX] = {.name = "iamax",
+                     .summary = "index of the first largest magnitude; of the first NaN",
+                     .takes = TALLY_TAKES_ANY,
+                     .accumulate = TALLY_ACCUMULATE_MAGNITUDE,
+                     .gives = TALLY_GIVES_INDEX,
+                     .fields = {{V, "value"}, {TALLY_U64, "index"}},
+                     .identity = "MAKE(ZERO, NO_INDEX)",
+                     .load = "MAKE(MAGNITUDE(x), i)",
+                     .combine = "TAKE(a, b, GREATER(b, a))",
+                     .first = "a.index",
+                     .empty = "NO_INDEX",
+                     .exact = true},
+    [TALLY_MEAN] = {.name = "mean",
+                    .summary = "arithmetic mean",
+                    .takes = TALLY_TAKES_ANY,
+                    .accumulate = TALLY_ACCUMULATE_REAL,
+                    .gives = TALLY_GIVES_REAL,
+                    .identity = "NEG_ZERO",
+                    .load = "(V)(x)",
+                    .combine = "a + b",
+                    .first = "a / (V)(n)",
+                    .empty = "NOT_A_NUMBER",
+                    .additive = TALLY_ADDITIVE_LINEAR},
+    [TALLY_VAR] = {.name = "var",
+                   .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",
+                   .takes = TALLY_TAKES_ANY,
+                   .accumulate = TALLY_ACCUMULATE_REAL,
+                   .gives = TALLY_GIVES_REAL,
+                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
+                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
+                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
+                   .combine = "MOMENTS(a, b)",
+                   .first = "VARIANCE(a, n, p)",
+                   .empty = "NOT_A_NUMBER",
+                   .params = {{"ddof", 0}}},
+    [TALLY_STD] = {.name = "std",
+                   .summary = "standard deviation: the root of the variance",
+                   .takes = TALLY_TAKES_ANY,
+                   .accumulate = TALLY_ACCUMULATE_REAL,
+                   .gives = TALLY_GIVES_REAL,
+                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
+                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
+                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
+                   .combine = "MOMENTS(a, b)",
+                   .first = "sqrt(VARIANCE(a, n, p))",
+                   .empty = "NOT_A_NUMBER",
+                   .params = {{"ddof", 0}}},
+    [TALLY_LOGSUMEXP] = {.name = "logsumexp",
+                         .summary = "logarithm of the sum of exponentials, without overflow",
+                         .takes = TALLY_TAKES_ANY,
+                         .accumulate = TALLY_ACCUMULATE_REAL,
+                         .gives = TALLY_GIVES_REAL,
+                         .fields = {{V, "top"}, {V, "sum"}},
+                         .identity = "MAKE(LOWEST, ZERO)",
+                         .load = "MAKE((V)(x), ONE)",
+                         .combine = "MERGE_EXPONENTIALS(a, b)",
+                         .first = "a.top + log(a.sum)",
+                         .empty = "LOWEST"},
+    [TALLY_DOT] = {.name = "dot",
+                   .summary = "sum of products of two inputs",
+                   .takes = TALLY_TAKES_ANY,
+                   .inputs = 2,
+                   .accumulate = TALLY_ACCUMULATE_WIDE,
+                   .gives = TALLY_GIVES_WIDE,
+                   .identity = "NEG_ZERO",
+                   .load = "(V)(x) * (V)(y)",
+                   .combine = "a + b",
+                   .empty = "ZERO",
+                   .additive = TALLY_ADDITIVE_QUADRATIC},
+    [TALLY_DOTC] = {.name = "dotc",
+                    .summary = "dot with the first input conjugated",
+                    .takes = TALLY_TAKES_ANY,
+                    .inputs = 2,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_WIDE,
+                    .identity = "NEG_ZERO",
+                    .load = "(V)(x) * (V)(y)",
+                    .combine = "a + b",
+                    .empty = "ZERO",
+                    .additive = TALLY_ADDITIVE_QUADRATIC},
+    [TALLY_DIST2] = {.name = "dist2",
+                     .summary = "sum of squared differences of two inputs",
+                     .takes = TALLY_TAKES_ANY,
+                     .inputs = 2,
+                     .accumulate = TALLY_ACCUMULATE_WIDE,
+                     .gives = TALLY_GIVES_UNSIGNED,
+                     .identity = "NEG_ZERO",
+                     .load = "SQUARE((V)(x) - (V)(y))",
+                     .combine = "a + b",
+                     .empty = "ZERO",
+                     .additive = TALLY_ADDITIVE_QUADRATIC},
+    [TALLY_ALLCLOSE] = {.name = "allclose",
+                        .summary = "whether |x - y| <= atol + rtol |y| for all items of two inputs",
+                        .takes = TALLY_TAKES_ANY,
+                        .inputs = 2,
+                        .accumulate = TALLY_ACCUMULATE_TRUTH,
+                        .gives = TALLY_GIVES_TRUTH,
+                        .identity = "ONE",
+                        .load = "CLOSE((R)(x), (R)(y), p)",
+                        .combine = "a & b",
+                        .empty = "ONE",
+                        .exact = true,
+                        .params = {{"rtol", 1e-5}, {"atol", 1e-8}}},
+};
 
 /* Values come from callers, who can put any number into an enum: compare as unsigned. */
 #define IN_TABLE(value, end) ((unsigned)(value) < (unsigned)(end))
@@ -44,8 +321,8 @@ const tally_op_row *tally_op_find(tally_op op) {
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy) {
     const tally_dtype_row *type = tally_dtype_find(in);
     if (!tally_op_find(op) || !type) return NULL;
-    const tally_op_row *row = accuracy == TALLY_ACCURACY_COMPENSATED ? &compensated_ops[op]
-                              : type->kind == TALLY_KIND_COMPLEX     ? &complex_ops[op]
+    const tally_op_row *row = accuracy == TALLY_ACCURACY_COMPENSATED ? &tally_compensated_rows[op]
+                              : type->kind == TALLY_KIND_COMPLEX     ? &tally_complex_rows[op]
                                                                      : &ops[op];
     return row->name && row->takes & 1u << type->kind ? row : NULL;
 }
@@ -71,7 +348,7 @@ tally_status tally_op_from_name(const char *name, tally_op *out) {
 
 uint32_t tally_op_inputs(tally_op op) {
     const tally_op_row *row = tally_op_find(op);
-    return row ? row->inputs : 0;
+    return !row ? 0 : row->inputs ? row->inputs : 1;
 }
 
 const char *tally_op_param_name(tally_op op, uint32_t index, double *value) {

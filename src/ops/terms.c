@@ -89,7 +89,7 @@ tally_dtype tally_result_dtype(tally_op op, tally_dtype in) {
 }
 
 static bool has_second(const tally_op_row *row) {
-    return strcmp(row->second, "NONE") != 0;
+    return row->second != NULL;
 }
 
 uint32_t tally_result_count(tally_op op, tally_dtype in) {
@@ -225,7 +225,7 @@ static tally_status resolve_row(tally_op op, const tally_terms_desc *desc, tally
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,
-                         .first = row->first,
+                         .first = row->first ? row->first : "a",
                          .second = row->second,
                          .empty = row->empty,
                          .second_empty = row->second_empty,
@@ -266,9 +266,7 @@ static tally_status resolve_custom(const tally_custom_op *op, const tally_terms_
                          .load = own->load,
                          .combine = own->combine,
                          .first = own->finish ? own->finish : "a",
-                         .second = "NONE",
                          .empty = own->empty,
-                         .second_empty = "NONE",
                          .is_custom = true,
                          .param_count = own->param_count,
                          .exact = own->exact != 0};

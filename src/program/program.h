@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* program.h: texts for the backends' compilers, programs made of them and kept, and the part that all plans have in common. */
-#ifndef TALLY_PROGRAM_H
-#define TALLY_PROGRAM_H
+#ifndef TALLY_SRC_PROGRAM_H
+#define TALLY_SRC_PROGRAM_H
 
 #include "device/device.h"
 #include "ops/ops.h"

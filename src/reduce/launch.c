@@ -39,8 +39,9 @@ tally_status tally_launch_check(const tally_device_info *device, const tally_ter
         if (acc_bytes == 8 && !device->has_atomic64)
             return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s has no 64-bit atomics", name, device->name);
     }
-    if (variant->stage == TALLY_STAGE_HOST && terms->custom)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: a custom op is not compiled for the host", name);
+    if (variant->stage == TALLY_STAGE_HOST && !tally_host_can_combine(terms))
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s op is not compiled for the host", name,
+                          terms->custom ? "a custom" : "the");
     if (group_items > device->max_group_items)
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, group_items,
                           device->name, device->max_group_items);

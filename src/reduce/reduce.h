@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reduce.h: reductions: their variants, how they are launched, their plans. */
-#ifndef TALLY_REDUCE_H
-#define TALLY_REDUCE_H
+#ifndef TALLY_SRC_REDUCE_H
+#define TALLY_SRC_REDUCE_H
 
 #include "program/program.h"
 
@@ -115,7 +115,15 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
 
 /* ---- host functions: made by the build and by src/host ------------------------------------------------------------- */
 
-/* Combines `count` accumulators of rows in sequence, into the first. Custom ops are not compiled for the host. */
+/* Which of an op's rows. */
+typedef enum tally_row_level { TALLY_ROW_PLAIN, TALLY_ROW_COMPLEX, TALLY_ROW_COMPENSATED, TALLY_ROW_LEVELS } tally_row_level;
+/* Combines two accumulators of a row into the left one. */
+typedef void (*tally_host_combiner)(void *left, const void *right);
+/* By level, op and V; NULL: there is none. */
+extern const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END];
+/* Tells whether there are functions for all terms: not for custom ops. */
+bool tally_host_can_combine(const tally_terms *terms);
+/* Combines `count` accumulators in sequence, into the first. */
 void tally_host_combine(const tally_terms *terms, void *accumulators, uint64_t count);
 /* Reduces few items on the calling thread; false: this is not such a reduction, and nothing was done. */
 bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,

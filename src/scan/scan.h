@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* scan.h: scans: their variants, how they are launched, their plans. */
-#ifndef TALLY_SCAN_H
-#define TALLY_SCAN_H
+#ifndef TALLY_SRC_SCAN_H
+#define TALLY_SRC_SCAN_H
 
 #include "program/program.h"
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally/ops.h: the ops that are built in, and operators of one's own.
+ */
+#ifndef TALLY_API_OPS_H
+#define TALLY_API_OPS_H
+
+#include <tally/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The ops that are built in. docs/semantics.md has what they do with NaN, signed zeros, overflow and empty input. */
+typedef enum tally_op {
+    TALLY_OP_NONE = 0,
+    TALLY_SUM = 1,            /* sum of all items */
+    TALLY_MIN = 2,            /* smallest item; NaN wins; -0 < +0 */
+    TALLY_MAX = 3,            /* largest item; NaN wins; -0 < +0 */
+    TALLY_PROD = 4,           /* product of all items */
+    TALLY_NANMIN = 5,         /* smallest item that is no NaN; NaN if there is none */
+    TALLY_NANMAX = 6,         /* largest item that is no NaN; NaN if there is none */
+    TALLY_ARGMIN = 7,         /* index of the first smallest item; of the first NaN */
+    TALLY_ARGMAX = 8,         /* index of the first largest item; of the first NaN */
+    TALLY_MINMAX = 9,         /* smallest and largest item, two values; NaN wins */
+    TALLY_ANY = 10,           /* whether any item is nonzero; NaN is */
+    TALLY_ALL = 11,           /* whether all items are nonzero; NaN is */
+    TALLY_COUNT_NONZERO = 12, /* how many items are nonzero; NaN is */
+    TALLY_BAND = 13,          /* bitwise and */
+    TALLY_BOR = 14,           /* bitwise or */
+    TALLY_BXOR = 15,          /* bitwise exclusive or */
+    TALLY_ASUM = 16,          /* sum of magnitudes (L1 norm) */
+    TALLY_SUMSQ = 17,         /* sum of squares */
+    TALLY_NRM2 = 18,          /* square root of the sum of squares (L2 norm), scaled: no overflow, no underflow */
+    TALLY_AMAX = 19,          /* largest magnitude; NaN wins */
+    TALLY_IAMAX = 20,         /* index of the first largest magnitude; of the first NaN */
+    TALLY_MEAN = 21,          /* arithmetic mean */
+    TALLY_VAR = 22,           /* variance: of squared deviations, divided by n - ddof (a parameter, 0) */
+    TALLY_STD = 23,           /* standard deviation: the root of the variance */
+    TALLY_LOGSUMEXP = 24,     /* logarithm of the sum of exponentials, without overflow */
+    TALLY_DOT = 25,           /* sum of products of two inputs */
+    TALLY_DOTC = 26,          /* dot with the first input conjugated */
+    TALLY_DIST2 = 27,         /* sum of squared differences of two inputs */
+    TALLY_ALLCLOSE = 28,      /* whether |x - y| <= atol + rtol |y| for all items of two inputs */
+    TALLY_OP_END
+} tally_op;
+
+/* How accurately sum, asum, sumsq, mean and dot of floats are summed. */
+typedef enum tally_accuracy {
+    TALLY_ACCURACY_DEFAULT = 0,     /* the canonical order: an error that grows with log n */
+    TALLY_ACCURACY_COMPENSATED = 1, /* twofold accumulators keep each addition's rounding error; independent of n */
+    TALLY_ACCURACY_END
+} tally_accuracy;
+
+typedef struct tally_custom_op tally_custom_op;
+
+/* The index that argmin, argmax and iamax of no items give. */
+#define TALLY_NO_INDEX UINT64_MAX
+/* The most inputs of a custom op, and the most ops of one plan. */
+#define TALLY_MAX_INPUTS 4
+#define TALLY_MAX_OPS 16
+
+/* Static names and summaries; NULL for a value that is no op, no level. */
+TALLY_API const char *tally_op_name(tally_op op);
+TALLY_API const char *tally_op_summary(tally_op op);
+TALLY_API const char *tally_accuracy_name(tally_accuracy accuracy);
+
+/* Looks a name up. Errors: E_ARGUMENT, whose text lists the names there are. */
+TALLY_API tally_status tally_op_from_name(const char *name, tally_op *out);
+
+/* The result's type when the caller names none (docs/semantics.md has the table). TALLY_DTYPE_DEFAULT for an op or dtype that is no
+ * row, or an op that does not take the dtype: min of c64, say, or band of f32. */
+TALLY_API tally_dtype tally_result_dtype(tally_op op, tally_dtype in);
+
+/* How many values of that type the result is, one after the other: 2 for minmax (smallest, largest), else 1; 0 where there is none. */
+TALLY_API uint32_t tally_result_count(tally_op op, tally_dtype in);
+
+/* How many inputs the op reads: 1, or 2 (dot, dotc, dist2, allclose); 0 for a value that is no row. */
+TALLY_API uint32_t tally_op_inputs(tally_op op);
+
+/* The op's parameter `index` (of var and std: ddof; of allclose: rtol, atol): its name (static text) and, if `value` is not NULL, its
+ * default. NULL beyond the last. */
+TALLY_API const char *tally_op_param_name(tally_op op, uint32_t index, double *value);
+
+/* ---- an operator of one's own ------------------------------------------------------------------------------------- */
+
+/* One field of an accumulator that is a struct. */
+typedef struct tally_op_field {
+    const char *name;     /* a C identifier */
+    tally_dtype type;     /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
+    const char *identity; /* the field's value that changes nothing when combined */
+    const char *load;     /* its value for one item */
+    const char *combine;  /* of the accumulators a and b, whose fields are a.name and b.name */
+} tally_op_field;
+
+/* A constant that the expressions read as p.name; its value is an argument of the kernel, so that a change compiles nothing. */
+typedef struct tally_op_param {
+    const char *name;
+    tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
+    double value;     /* unless tally_plan_set_param says otherwise; converted to the type, which must hold it */
+} tally_op_param;
+
+/*
+ * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts to f32, f64, i32, u32, i64, u64, and
+ * the functions that both have (fabs sqrt exp log fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons.
+ *
+ * Either identity, load and combine are given: the accumulator is one value; or fields: it is a struct. In `load`, x is the item (of
+ * further inputs y, z, w) as f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (u8, u16, bool), i64, u64, or a complex with x.re
+ * and x.im; i is its index (u64). In `combine`, a and b are accumulators, a of the items with the lower indices where the order is
+ * canonical. In `finish` and `empty`, a is the accumulator and n the number of items (u64). All of them see p, but combine and identity.
+ * combine must be associative, or as good as; combine(identity, a) must be a to the bit, or bits may depend on the device.
+ */
+typedef struct tally_op_desc {
+    size_t size;      /* sizeof(tally_op_desc) */
+    const char *name; /* for error texts; NULL: "custom" */
+    uint32_t inputs;  /* 1 to TALLY_MAX_INPUTS; 0: 1. All are of the plan's item type */
+    tally_dtype acc;  /* the accumulator's type; 0: f32 or f64 for floats, i64 or u64 for integers */
+    const char *identity, *load, *combine;
+    const tally_op_field *fields; /* NULL: a scalar accumulator */
+    uint32_t field_count;         /* 16 at most */
+    const tally_op_param *params;
+    uint32_t param_count; /* 16 at most */
+    const char *finish;   /* the result; NULL: a, of a scalar accumulator */
+    const char *empty;    /* the result for n = 0; NULL: finish of the identity */
+    tally_dtype out;      /* the result's type; 0: acc */
+    int exact;            /* 1: the result does not depend on the order of combination */
+} tally_op_desc;
+
+/* Makes an operator; every text is copied. What a text lacks or has too much is told here, what does not compile by tally_plan_create,
+ * with E_BUILD and the compiler's words about the expression. Errors: E_ARGUMENT; E_MEMORY. */
+TALLY_API tally_status tally_op_create(const tally_op_desc *desc, tally_custom_op **out);
+/* Plans made of it keep working. */
+TALLY_API void tally_op_destroy(tally_custom_op *op);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
