@@ -172,7 +172,7 @@ static const char *const bad[][2] = {
     {"{'descr': [('x', '<f8'), ('y', '<i4')]" REST, "structured"},
     {"{'descr': '|V16'" REST, "records"},
     {"{'descr': '<f3'" REST, "'<f3'"},
-    {"{'descr': '<f3'" REST, "there are f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, c64, c128"},
+    {"{'descr': '<f3'" REST, "there are f32, f64, i32, u32, i64, u64, f16, i8, i16, u8, u16, bool, c64, c128"},
     {"{'descr': '<f1'" REST, "'<f1'"},
     {"{'descr': '<f16'" REST, "'<f16'"},
     {"{'descr': '<f08'" REST, "'<f08'"},
