@@ -6,7 +6,7 @@
  *
  * Where they are used, V is the type computed in, R the real type of the op's parameters, MAKE(...) makes an accumulator's struct from its
  * fields' values, SIGN(a) is whether a float's sign bit is set. ZERO, ONE, ..., MIN, MAX, MAGNITUDE, NAN_ELSE, NO_INDEX and the limits
- * below without their type's name depend on the types: the specialised text defines them (src/source.c). IN_LANE(next, any) is `next` where a
+ * below without their type's name depend on the types: the specialised text defines them (src/program/source.c). IN_LANE(next, any) is `next` where a
  * lane of a chunk takes up its next item, b, to the `row` items that it has, and `any` where two accumulators of whatever are combined.
  */
 

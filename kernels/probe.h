@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe: whether a device computes as the canonical order needs (src/probe.c says what must come out).
+ * probe: whether a device computes as the canonical order needs (src/program/probe.c says what must come out).
  *
  * Computes a few words from inputs that the compiler cannot see: whether a product and a sum round twice, whether sums are taken in the
  * order written, whether subnormals survive, and whether a long loop runs to its end.

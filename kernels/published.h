@@ -15,7 +15,7 @@
 #if GROUP > 1
 #define PUT_WORD(at, word) asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
 #define SEE_WORD(word, at) asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
-#else /* on a CPU, where clang's atomics for C are (src/probe.c, ORDER) */
+#else /* on a CPU, where clang's atomics for C are (src/program/probe.c, ORDER) */
 #define PUT_WORD(at, word) __atomic_store_n(at, word, __ATOMIC_RELAXED);
 #define SEE_WORD(word, at) word = __atomic_load_n(at, __ATOMIC_RELAXED);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loads of 16 bytes of each input, the same in CUDA C and OpenCL C: part of every program's text, for the stems that load so. ITEM,
- * ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT stand before it (src/source.c).
+ * ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT stand before it (src/program/source.c).
  */
 
 #define VECTOR (16 / ITEM_BYTES) /* items of one */

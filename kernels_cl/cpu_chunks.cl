@@ -9,7 +9,7 @@
  * Needs: nothing; no local memory, no barrier.
  * Why: a work-group of many items becomes a loop between barriers on a CPU. On 2 cores, POCL 3.1, a local-memory tree is 15 to 60
  * times slower.
- * HOST: it is compiled as C, into the library, for few items (src/host.c). There are a hundred such programs, so they are to be small.
+ * HOST: it is compiled as C, into the library, for few items (src/host/host.c). There are a hundred such programs, so they are to be small.
  */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Few items of the host's on a CPU device: the calling thread reduces them (src/host.c), and the backend sees no call. */
+/* Few items of the host's on a CPU device: the calling thread reduces them (src/host/host.c), and the backend sees no call. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>

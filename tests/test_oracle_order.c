@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The oracle's order against a second formulation of it, written as src/order.h says it and without a thought for speed. */
+/* The oracle's order against a second formulation of it, written as src/base/order.h says it and without a thought for speed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

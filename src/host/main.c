@@ -2,7 +2,7 @@
 /*
  * tally_host_programs FOLDER DTYPE...: writes the programs of the built-in ops of these dtypes in C, which become part of the library
  * (cmake/host.cmake): a CPU's kernel, cpu_chunks, of each op, and the table tally_host_functions. It is made of the library's own objects,
- * so that the specialiser (src/source.c) is the one that every device's programs come from.
+ * so that the specialiser (src/program/source.c) is the one that every device's programs come from.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
