@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds the tree to its form: rooms that know only those below them, files and functions of a length that can be read.
+
+structure.py SOURCE. The exit status is 1 if anything is found, and each finding is a line: FILE:LINE: what.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 60
+MAX_COMMENT_COLUMNS = 100
+
+# The rooms of src/, from the ground up: a file includes headers of its own room and of those below it.
+FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], ["host"]]
+KERNELS = ("kernels/", "kernels_cl/", "backends/cuda/kernels/")
+findings = []
+
+
+def find(path, line, text):
+    findings.append(f"{path}:{line}: {text}")
+
+
+def tracked(source):
+    listing = subprocess.run(["git", "-C", source, "ls-files"], capture_output=True, text=True, check=True).stdout
+    return [path for path in listing.splitlines() if (source / path).exists()]
+
+
+def check_includes(path, lines):
+    floor_of = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+    parts = path.split("/")
+    if parts[0] != "src" or len(parts) < 3:
+        return
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'#include "(\w+)/', line)
+        if not match:
+            continue
+        own, other = parts[1], match.group(1)
+        if own not in floor_of or other not in floor_of:
+            find(path, number, f"a room that is not on a floor of tests/structure.py: {own} or {other}")
+        elif other != own and floor_of[other] >= floor_of[own]:
+            find(path, number, f"{own} includes {other}, which is not below it")
+
+
+def check_functions(path, lines):
+    """A function begins with a line that ends in '{' at the left edge's statement and ends with a line '}'."""
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if re.match(r"[A-Za-z_]", line) and not re.match(r"(typedef|struct|enum|union|static const|const|extern)\b.*[={]$", line):
+            begin = number
+        if line == "}" and begin:
+            if number - begin + 1 > MAX_FUNCTION_LINES:
+                find(path, begin, f"a function of {number - begin + 1} lines: at most {MAX_FUNCTION_LINES}")
+            begin = None
+        elif line.startswith("}"):
+            begin = None
+
+
+def check_comments(path, lines):
+    inside = False
+    for number, line in enumerate(lines, 1):
+        begins = line.lstrip().startswith("/*")
+        if (inside or begins) and len(line) > MAX_COMMENT_COLUMNS:
+            find(path, number, f"a comment of {len(line)} columns: at most {MAX_COMMENT_COLUMNS}")
+        if "/*" in line and "*/" not in line[line.rindex("/*"):]:
+            inside = True
+        elif "*/" in line:
+            inside = False
+
+
+def main():
+    source = pathlib.Path(sys.argv[1]).resolve()
+    counted = 0
+    for path in tracked(source):
+        if not path.endswith((".c", ".h", ".cl", ".cu", ".cpp")):
+            continue
+        lines = (source / path).read_text().splitlines()
+        counted += 1
+        if len(lines) > MAX_FILE_LINES:
+            find(path, 1, f"{len(lines)} lines: at most {MAX_FILE_LINES}")
+        check_includes(path, lines)
+        check_comments(path, lines)
+        if path.endswith(".c"):
+            check_functions(path, lines)
+    print(*findings, sep="\n")
+    print(f"{counted} files, {len(findings)} findings")
+    if counted < 100:
+        sys.exit("too few files were read")
+    sys.exit(len(findings) > 0)
+
+
+main()
