@@ -56,9 +56,8 @@ static void write_bad_files(void) {
     write_file("header.npy", "\x93NUMPY\x01\x00\xf6\x00{'descr': '<f8'", 25);
     write_file("long.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr': '<f8'", 27);
     write_file("text.npy", "1 2 3 4 5 6 7 8\n", 16);
-    write_file("text.csv", "1,2,3,4,5,6,7,8\n", 16);
+    write_file("items.bin", x, sizeof(x));
     write_file("three.bin", "abc", 3);
-    write_file("archive.npz", "PK\3\4rest of it", 14);
     write_npy("good.npy", 1, "<f8", "(4,)", x, 32);
     write_npy("short.npy", 1, "<f8", "(4,)", x, 31);
     write_npy("none.npy", 1, "<f8", "(4,)", x, 0);
@@ -92,8 +91,7 @@ void test_bad_files(void **unused) {
         {"reduce sum long.npy", {"long.npy", "4294967295 bytes"}, NULL, NULL},
         {"reduce sum text.npy", {"text.npy", "not a .npy file"}, NULL, NULL},
         {"reduce sum --dtype f64 text.npy", {"text.npy", "not a .npy file"}, NULL, NULL},
-        {"reduce sum text.csv", {"text.csv", "--dtype", "f32, f64, i8"}, NULL, NULL},
-        {"reduce sum archive.npz", {"archive.npz", "zip"}, NULL, NULL},
+        {"reduce sum items.bin", {"items.bin", "--dtype", "f32, f64, i8"}, NULL, NULL},
         {"reduce sum --dtype f32 three.bin", {"three.bin", "3 bytes", "multiple of 4"}, NULL, NULL},
         {"reduce sum --dtype f32 good.npy", {"good.npy", "--dtype f32", "f64"}, NULL, NULL},
         {"reduce sum short.npy", {"short.npy", "truncated", "32 bytes of data, there are 31"}, NULL, NULL},
@@ -124,7 +122,7 @@ void test_bad_streams(void **unused) {
         {"reduce sum -", {"-: truncated"}, NULL, "magic.npy"},
         {"reduce sum -", {"-: truncated"}, NULL, "header.npy"},
         {"reduce sum -", {"-: ", "4294967295 bytes"}, NULL, "long.npy"},
-        {"reduce sum -", {"-: not a .npy file"}, NULL, "text.csv"},
+        {"reduce sum -", {"-: not a .npy file"}, NULL, "items.bin"},
         {"reduce sum -", {"-: truncated", "32 bytes of data, there are 31"}, NULL, "short.npy"},
         {"reduce sum -", {"-: truncated", "there are 32"}, NULL, "huge.npy"},
         {"reduce sum -", {"-: more follows"}, NULL, "more.npy"},
@@ -134,6 +132,64 @@ void test_bad_streams(void **unused) {
     };
     need_device();
     must_refuse_rows(rows, COUNT(rows), 1);
+}
+
+/* Compressed files, archives and text are answered with what to do; raw items that look like them are taken as they are. */
+void test_foreign_files(void **unused) {
+    (void)unused;
+    static const char gz[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2";
+    static const char csv[] = "1,2,3,4\n5,6,7,8\n";
+    static const float x[4] = {1, 2, 3, 4};
+    static const bad_row rows[] = {
+        {"reduce sum data.npy.gz", {"data.npy.gz: compressed by gzip: zcat data.npy.gz | tally ... -"}, NULL, NULL},
+        {"reduce sum data.bin", {"data.bin: compressed by gzip: zcat data.bin | tally ... -"}, NULL, NULL},
+        {"reduce sum -", {"-: compressed by gzip: zcat FILE | tally ... -"}, NULL, "data.npy.gz"},
+        {"reduce sum --dtype u8 data.npy.gz", {"gzip: zcat data.npy.gz | tally ... --dtype u8 -"}, NULL, NULL},
+        {"scan sum --dtype u16 data.npy.gz -o out.npy", {"zcat data.npy.gz | tally ... --dtype u16 -"}, NULL, NULL},
+        {"gather data.npy.gz --index data.npy.gz -o out.npy", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
+        {"reduce dot x.npy data.npy.gz", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
+        {"reduce sum data.xz", {"compressed by xz: xzcat data.xz | tally"}, NULL, NULL},
+        {"reduce sum --dtype f32 data.zst", {"compressed by zstd: zstdcat data.zst | tally ... --dtype f32 -"}, NULL, NULL},
+        {"reduce sum a'b.bz2", {"a'b.bz2: compressed by bzip2: bzcat FILE |"}, NULL, NULL},
+        {"reduce sum archive.npz", {"archive.npz", "zip"}, NULL, NULL},
+        {"reduce sum --dtype u8 archive.npz", {"archive.npz", "zip"}, NULL, NULL},
+        {"reduce sum data.csv",
+         {"data.csv: looks like text (CSV): convert it", "n.loadtxt('data.csv', delimiter=','))"},
+         NULL,
+         NULL},
+        {"reduce sum --dtype f64 data.csv", {"data.csv: looks like text (CSV)", "n.save('out.npy', n.loadtxt"}, NULL, NULL},
+        {"reduce sum -", {"-: looks like text (CSV)", "n.loadtxt('FILE', delimiter=',')"}, NULL, "data.csv"},
+        {"reduce sum heading.csv", {"n.loadtxt('heading.csv', delimiter=';', skiprows=1)"}, NULL, NULL},
+        {"reduce sum lines", {"lines: looks like text: convert it", "n.loadtxt('lines'))"}, NULL, NULL},
+        {"reduce sum --dtype i8 lines.txt", {"lines.txt: looks like text", "n.loadtxt('lines.txt'))"}, NULL, NULL},
+    };
+    need_device();
+    write_npy("x.npy", 1, own_descr('f', 4), "(4,)", x, sizeof(x));
+    write_file("data.npy.gz", gz, 16);
+    write_file("data.bin", gz, 16);
+    write_file("data.xz",
+               "\xfd"
+               "7zXZ\0rest",
+               10);
+    write_file("data.zst", "\x28\xb5\x2f\xfdrest", 8);
+    write_file("a'b.bz2", "BZh91AY", 7);
+    write_file("archive.npz", "PK\3\4rest of it", 14);
+    write_file("data.csv", csv, sizeof(csv) - 1);
+    write_file("heading.csv", "speed;time\r\n1;2\r\n", 17);
+    write_file("lines", "1.5\n-2e3\n", 9);
+    write_file("lines.txt", "1.5 2\t3\n", 8);
+    must_refuse_rows(rows, COUNT(rows), 1);
+    /* Raw items may begin with any bytes. */
+    must_give(NULL, "reduce count_nonzero --dtype u8 data.bin", "9");
+    must_give(&(setup){.in_file = "data.npy.gz"}, "reduce max --dtype u8 -", "194");
+    must_give(&(setup){.in_file = "data.csv"}, "reduce min --dtype u8 -", "10");
+    must_give(NULL, "reduce max --dtype i8 lines", "101");
+    write_file("raw.csv", x, sizeof(x));
+    write_file("raw.gz", x, sizeof(x));
+    must_give(NULL, "reduce sum --dtype f32 raw.csv", "10.0");
+    must_give(NULL, "reduce sum --dtype f32 raw.gz", "10.0");
+    write_file("none.csv", "", 0);
+    must_give(NULL, "reduce sum --dtype f32 none.csv", "0.0");
 }
 
 /* ---- output and machine ------------------------------------------------------------------------------------------------ */

@@ -116,12 +116,12 @@ void test_bad_pairs(void **unused) {
     (void)unused;
     const float x[5] = {1, 2, 3, 4, 5};
     static const bad_row rows[] = {
-        {"reduce dot four.npy five.npy", {"four.npy and five.npy: their lengths differ: 4 items and 5"}, NULL, NULL},
-        {"reduce dot five.npy four.npy", {"five.npy and four.npy: their lengths differ: 5 items and 4"}, NULL, NULL},
+        {"reduce dot four.npy five.npy", {"four.npy and five.npy: their shapes differ: (4,) and (5,)"}, NULL, NULL},
+        {"reduce dot five.npy four.npy", {"five.npy and four.npy: their shapes differ: (5,) and (4,)"}, NULL, NULL},
         {"reduce dot four.npy doubles.npy", {"four.npy and doubles.npy: their item types differ: f32 and f64"}, NULL, NULL},
         {"reduce dot four.npy absent.npy", {"absent.npy: No such file"}, NULL, NULL},
         {"reduce dot absent.npy four.npy", {"absent.npy: No such file"}, NULL, NULL},
-        {"reduce dot four.npy -", {"four.npy and -: their lengths differ: 4 items and 5"}, NULL, "five.npy"},
+        {"reduce dot four.npy -", {"four.npy and -: their shapes differ: (4,) and (5,)"}, NULL, "five.npy"},
         /* How long raw standard input is turns out in the end. */
         {"reduce dot --dtype f32 - four.raw", {"- and four.raw: their lengths differ: 5 items and 4"}, NULL, "five.raw"},
         {"reduce dot --dtype f32 five.raw -", {"five.raw and -: their lengths differ: 5 items and 4"}, NULL, "four.raw"},

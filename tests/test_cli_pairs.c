@@ -23,7 +23,7 @@ void test_pairs(void **unused) {
     snprintf(value[0], sizeof(value[0]), "%.1f", dot);
     snprintf(value[1], sizeof(value[1]), "%.1f", distance);
     need_device();
-    write_npy("x.npy", 1, own_descr('f', 4), "(1000,)", x, sizeof(x));
+    write_npy("x.npy", 1, own_descr('f', 4), "(10, 100)", x, sizeof(x));
     write_npy("y.npy", 1, own_descr('f', 4), "(10, 100)", y, sizeof(y));
     result r = run(NULL, "reduce dot,dist2 --json x.npy y.npy y.npy y.npy");
     assert_int_equal(r.code, 0);

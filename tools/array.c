@@ -53,6 +53,7 @@ static bool read_items(array *a, input *in) {
         a->n += n;
         progress_update(array_bytes(a));
     }
+    a->shape = in->is_npy ? in->shape : (npy_shape){.dimensions = 1, .lengths = {a->n}};
     return true;
 }
 
@@ -70,7 +71,10 @@ bool array_load(array *a, const char *path, tally_dtype raw) {
 
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {
     const size_t bytes = tally_dtype_bytes(dtype);
-    *a = (array){.dtype = dtype, .n = n, .items = n <= SIZE_MAX / bytes ? calloc(n ? n : 1, bytes) : NULL};
+    *a = (array){.dtype = dtype,
+                 .n = n,
+                 .shape = {.dimensions = 1, .lengths = {n}},
+                 .items = n <= SIZE_MAX / bytes ? calloc(n ? n : 1, bytes) : NULL};
     return a->items || wrong(path, ENOMEM);
 }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* inputs.h: files that are read in step: item i of one belongs to item i of the others. Often it is a single one. */
+/*
+ * inputs.h: files that are read in step: item i of one belongs to item i of the others. Often it is
+ * a single one. All .npy files have the same shape, but for scalars: the item of a .npy file of
+ * shape () belongs to every item of the others. Raw files have no shape.
+ */
 #ifndef TALLY_INPUTS_H
 #define TALLY_INPUTS_H
 
@@ -15,12 +19,17 @@ typedef struct inputs {
     uint64_t left[TALLY_MAX_INPUTS];
     bool last[TALLY_MAX_INPUTS];
     const void *pieces[TALLY_MAX_INPUTS]; /* what inputs_next returned */
+    /* Copies of a scalar's item, a slice that is never used up. NULL for other files, and for all if
+     * all are scalars. */
+    unsigned char *repeated[TALLY_MAX_INPUTS];
 } inputs;
 
-/* Opens the files, whose types must be the same, and their lengths as far as they are known. Reports what is wrong. */
+/* Opens the files. Their types must be the same, their shapes, and their lengths as far as they are
+ * known. Reports what is wrong. */
 bool inputs_open(inputs *set, char *const *paths, uint32_t count, tally_dtype raw);
 
-/* The next n items of each file; they stay valid until the next call. Reports a bad file, and one that is longer than another. */
+/* The next n items of each file; they stay valid until the next call. Reports a bad file, and one
+ * that is longer than another. */
 bool inputs_next(inputs *set, const void *const **items, uint64_t *n, bool *last);
 
 void inputs_close(inputs *set);

@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "cli.h"
+#include "shape.h"
 
 typedef struct mover {
     const cli_options *options;
@@ -44,8 +45,16 @@ static cli_exit understand(mover *m, int count, char **operands) {
 
 /* ---- files ------------------------------------------------------------------------------------------------------------- */
 
-static bool differ(const char *path, const char *what, const char *other, uint64_t n, uint64_t wanted) {
-    cli_report("%s: it has %" PRIu64 " items, %s %s %" PRIu64, path, n, what, other, wanted);
+/* Item i of one file belongs to item i of the other: both have as many items, and the same shape
+ * unless one is flat. Reports it if not. */
+static bool fit(const char *path, const array *a, const char *other, const array *b) {
+    if (a->n != b->n) {
+        cli_report("%s: it has %" PRIu64 " items, but %s %" PRIu64, path, a->n, other, b->n);
+        return false;
+    }
+    if (a->shape.dimensions == 1 || b->shape.dimensions == 1 || shape_equal(&a->shape, &b->shape)) return true;
+    cli_report("%s and %s: their shapes differ: %s and %s", path, other, shape_text(&a->shape).text,
+               shape_text(&b->shape).text);
     return false;
 }
 
@@ -57,8 +66,7 @@ static bool load_map(mover *m) {
         cli_report("%s: its items are %s: a map has i32, u32, i64 or u64", o->index, tally_dtype_name(t));
         return false;
     }
-    if (!m->scatter || m->map.n == m->in.n) return true;
-    return differ(o->index, "but", m->file, m->map.n, m->in.n);
+    return !m->scatter || fit(o->index, &m->map, m->file, &m->in);
 }
 
 static bool load_stencil(mover *m) {
@@ -69,7 +77,7 @@ static bool load_stencil(mover *m) {
         cli_report("%s: its items are %s: a stencil has bool, u8 or i8", path, tally_dtype_name(m->stencil.dtype));
         return false;
     }
-    return m->stencil.n == m->map.n || differ(path, "but", m->options->index, m->stencil.n, m->map.n);
+    return fit(path, &m->stencil, m->options->index, &m->map);
 }
 
 static bool make_out(mover *m) {
@@ -82,7 +90,7 @@ static bool make_out(mover *m) {
                    tally_dtype_name(m->in.dtype));
         return false;
     }
-    return m->scatter || m->out.n == n || differ(o->into, "but", o->index, m->out.n, n);
+    return m->scatter || fit(o->into, &m->out, o->index, &m->map);
 }
 
 /* ---- the device -------------------------------------------------------------------------------------------------------- */
@@ -144,7 +152,8 @@ static tally_status move(const mover *m, const buffers *b, uint64_t n) {
     return m->scatter ? tally_scatter(b->plan, b->queue, &args) : tally_gather(b->plan, b->queue, &args);
 }
 
-/* One entry first: some drivers (POCL) compile at the first launch. What is wrong with it the call for all will say. */
+/* One entry first: some drivers (POCL) compile at the first launch. What is wrong with it the call
+ * for all will say. */
 static bool move_all(mover *m) {
     buffers b = {NULL};
     tally_status status = open_buffers(m, &b);

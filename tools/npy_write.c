@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "files.h"
 #include "progress.h"
 
 #define SUFFIX ".tally-XXXXXX"
@@ -69,20 +70,8 @@ bool npy_write_open(npy_writer *w, const char *path, tally_dtype dtype, uint32_t
     return false;
 }
 
-static bool write_all(const npy_writer *w, const void *data, size_t bytes) {
-    const unsigned char *at = data;
-    while (bytes) {
-        const ssize_t n = write(w->fd, at, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return failed(w, errno);
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
 bool npy_write_items(npy_writer *w, const void *items, size_t bytes) {
-    return write_all(w, items, bytes);
+    return files_write(w->fd, items, bytes) || failed(w, errno);
 }
 
 static bool finish(npy_writer *w, const npy_shape *shape) {
@@ -90,7 +79,7 @@ static bool finish(npy_writer *w, const npy_shape *shape) {
     if (!header) return failed(w, ENOMEM);
     npy_make(w->dtype, shape, header, w->data_offset);
     bool done = lseek(w->fd, 0, SEEK_SET) == 0 || failed(w, errno);
-    done = done && write_all(w, header, w->data_offset);
+    done = done && npy_write_items(w, header, w->data_offset);
     free(header);
     const int fd = w->fd;
     w->fd = -1;

@@ -213,9 +213,7 @@ static npy_shape shape_of(const job *j) {
     if (!j->in.is_npy) shape = (npy_shape){.dimensions = 1, .lengths = {j->o.n}};
     if (values == 1) return shape;
     if (shape.dimensions == NPY_DIMENSION_LIMIT) shape = (npy_shape){.dimensions = 1, .lengths = {j->o.n}};
-    if (shape.is_fortran) memmove(shape.lengths + 1, shape.lengths, shape.dimensions * sizeof(shape.lengths[0]));
-    shape.lengths[shape.is_fortran ? 0 : shape.dimensions] = values;
-    shape.dimensions++;
+    shape.lengths[shape.dimensions++] = values;
     return shape;
 }
 
