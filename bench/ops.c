@@ -214,7 +214,8 @@ typedef struct bench {
 } bench;
 
 static int run(bench *b, trial *t) {
-    return tally_reduce_inputs(t->plan, b->queue, (const tally_buffer *const *)b->in, NULL, b->n, b->out, 0) != TALLY_OK;
+    const tally_reduce_args args = {.size = sizeof(args), .in = {b->in[0], b->in[1]}, .n = b->n, .out = b->out};
+    return tally_reduce_with(t->plan, b->queue, &args) != TALLY_OK;
 }
 
 static int check(bench *b, const request *r, trial *t) {

@@ -27,17 +27,18 @@ static int complain(void) {
 
 static tally_status reduce(ours_state *state, const bench_input *in) {
     const uint64_t at = input_next(in, &state->calls);
-    return tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer, (const uint64_t[]){at, at},
-                               in->n, state->out, 0);
+    const tally_reduce_args args = {
+        .size = sizeof(args), .in = {in->buffer[0], in->buffer[1]}, .in_offset = {at, at}, .n = in->n, .out = state->out};
+    return tally_reduce_with(state->plan, state->queue, &args);
 }
 
 static tally_status move(ours_state *state, const bench_input *in) {
     const tally_move_args args = {.size = sizeof(args),
-                                   .map = in->buffer[ARRAY_MAP],
-                                   .n = in->n,
-                                   .in = in->buffer[ARRAY_X],
-                                   .out = in->buffer[ARRAY_OUT],
-                                   .items = in->n};
+                                  .map = in->buffer[ARRAY_MAP],
+                                  .n = in->n,
+                                  .in = in->buffer[ARRAY_X],
+                                  .out = in->buffer[ARRAY_OUT],
+                                  .items = in->n};
     return (in->task->primitive == BENCH_GATHER ? tally_gather : tally_scatter)(state->move_plan, state->queue, &args);
 }
 
@@ -114,10 +115,10 @@ static tally_status open_plan(ours_state *state, const bench_input *in) {
     const tally_reduce_desc reduction = {.size = sizeof(reduction), .op = in->task->op, .in = in->in, .max_n = in->n};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = in->task->op, .in = in->in, .out = in->in, .max_n = in->n};
     const tally_move_desc index = {.size = sizeof(index),
-                                    .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
-                                    .map = TALLY_U32,
-                                    .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
-                                    .max_n = in->n};
+                                   .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
+                                   .map = TALLY_U32,
+                                   .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
+                                   .max_n = in->n};
     switch ((int)in->task->primitive) {
     case BENCH_REDUCE:
         return tally_plan_create(in->context, &reduction, &state->plan);

@@ -36,7 +36,8 @@ static tally_status run(work *w, const float *x, const double *thresholds, float
     if (!status) status = tally_buffer_write(w->queue, w->in, 0, x, N * sizeof(*x));
     for (uint64_t t = 0; t < THRESHOLDS && !status; t++) {
         status = tally_plan_set_param(w->plan, "threshold", thresholds[t]);
-        if (!status) status = tally_reduce_at(w->plan, w->queue, w->in, 0, N, w->out, t);
+        const tally_reduce_args args = {.size = sizeof(args), .in = {w->in}, .n = N, .out = w->out, .out_offset = t};
+        if (!status) status = tally_reduce_with(w->plan, w->queue, &args);
     }
     if (!status) status = tally_buffer_read(w->queue, w->out, 0, sums, THRESHOLDS * sizeof(*sums));
     return status ? status : tally_queue_wait(w->queue);

@@ -30,8 +30,15 @@ static tally_status run(work *w, int64_t *sums) {
 
     /* A queue runs in order, so nothing is waited for until the results are wanted. */
     if (!status) status = tally_buffer_write(w->queue, w->matrix, 0, matrix, sizeof(matrix));
-    for (uint64_t row = 0; row < ROWS && !status; row++)
-        status = tally_reduce_at(w->plan, w->queue, w->matrix, row * COLUMNS, COLUMNS, w->sums, row);
+    for (uint64_t row = 0; row < ROWS && !status; row++) {
+        const tally_reduce_args args = {.size = sizeof(args),
+                                        .in = {w->matrix},
+                                        .in_offset = {row * COLUMNS},
+                                        .n = COLUMNS,
+                                        .out = w->sums,
+                                        .out_offset = row};
+        status = tally_reduce_with(w->plan, w->queue, &args);
+    }
     if (!status) status = tally_buffer_read(w->queue, w->sums, 0, sums, ROWS * sizeof(*sums));
     return status ? status : tally_queue_wait(w->queue);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "conformance.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -170,8 +171,8 @@ static void test_result_types(void **state) {
         MUST(tally_buffer_create(context, CONVERTED * bytes, &in));
         MUST(tally_buffer_create(context, (CONVERTED + 1) * result_bytes, &out));
         MUST(tally_buffer_write(queue, in, 0, items, CONVERTED * bytes));
-        for (uint64_t i = 0; i < CONVERTED; i++) MUST(tally_reduce_at(plan, queue, in, i, 1, out, i));
-        MUST(tally_reduce_at(plan, queue, in, 0, CONVERTED, out, CONVERTED));
+        for (uint64_t i = 0; i < CONVERTED; i++) MUST(reduce_at(plan, queue, in, i, 1, out, i));
+        MUST(reduce_at(plan, queue, in, 0, CONVERTED, out, CONVERTED));
         MUST(tally_buffer_read(queue, out, 0, results, (CONVERTED + 1) * result_bytes));
         MUST(tally_queue_wait(queue));
         for (uint64_t i = 0; i <= CONVERTED; i++) {
@@ -236,7 +237,7 @@ static void test_enqueue_many(void **state) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
     MUST(tally_plan_create(context, &desc, &plan));
     MUST(tally_buffer_write(queue, in, 0, items, n * sizeof *items));
-    for (uint64_t r = 0; r < runs; r++) MUST(tally_reduce_at(plan, queue, in, r, n - 7001 * r, out, r));
+    for (uint64_t r = 0; r < runs; r++) MUST(reduce_at(plan, queue, in, r, n - 7001 * r, out, r));
     MUST(tally_buffer_read(queue, out, 0, results, sizeof results));
     MUST(tally_queue_wait(queue));
     for (uint64_t r = 0; r < runs; r++)
@@ -266,14 +267,14 @@ static void test_chained(void **state) {
     MUST(tally_plan_create(context, &first, &sum));
     MUST(tally_plan_create(context, &second, &max));
     MUST(tally_buffer_write(queue, in, 0, items, PARTS * PART * sizeof *items));
-    for (uint64_t p = 0; p < PARTS; p++) MUST(tally_reduce_at(sum, queue, in, p * PART, PART, between, p));
+    for (uint64_t p = 0; p < PARTS; p++) MUST(reduce_at(sum, queue, in, p * PART, PART, between, p));
     MUST(tally_reduce(max, queue, between, PARTS, out));
     MUST(tally_buffer_read(queue, out, 0, &got, sizeof got));
     MUST(tally_queue_wait(queue));
     for (uint64_t p = 0; p < PARTS; p++) oracle_reduce(TALLY_SUM, TALLY_I32, items + p * PART, PART, &sums[p]);
     expect_result(TALLY_MAX, TALLY_I64, sums, PARTS, &got, "a max of sums");
     /* The result may lie in the memory that the items are in, beside them. */
-    MUST(tally_reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
+    MUST(reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
     MUST(tally_buffer_read(queue, between, (PARTS - 1) * sizeof got, &got, sizeof got));
     MUST(tally_queue_wait(queue));
     expect_result(TALLY_MAX, TALLY_I64, sums, PARTS - 1, &got, "a result beside its items");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "bound.h"
 #include "cells.h"
 #include "oracle.h"
@@ -132,9 +133,9 @@ static int run_twice(bench *b, const trial *t, uint64_t bytes, oracle_result run
     for (uint64_t r = 0; r < 2; r++) {
         const uint64_t to = r * RESULTS + t->out_offset;
         if (b->inputs == 1)
-            MUST(tally_reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
+            MUST(reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
         else
-            MUST(tally_reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
+            MUST(reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
     }
     MUST(tally_buffer_read(b->queue, b->out, 0, got, 2 * area));
     for (uint32_t k = 0; k < b->inputs; k++) MUST(tally_buffer_read(b->queue, b->in[k], 0, b->back[k], bytes));

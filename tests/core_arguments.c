@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 
 /* ---- ranges --------------------------------------------------------------------------------------------------------- */
@@ -59,16 +60,16 @@ static void test_reduce_ranges(void **unused) {
                                          {all, 1},        {all, 0},        {wraps, 1},
                                          {wraps * 2, 1},  {wraps - 1, 1},  {all - SIDE_ITEMS + 2, SIDE_ITEMS}};
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(in_ranges); i++)
-            BAD(tally_reduce_at(plan, s.queue, s.in, in_ranges[i][0], in_ranges[i][1], s.out, 0), "tally_reduce", "in");
+            BAD(reduce_at(plan, s.queue, s.in, in_ranges[i][0], in_ranges[i][1], s.out, 0), "tally_reduce", "in");
         const uint64_t out_offsets[] = {2, 3, wraps, wraps * 2, all};
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(out_offsets); i++)
-            BAD(tally_reduce_at(plan, s.queue, s.in, 0, 1, s.out, out_offsets[i]), "tally_reduce", "out");
+            BAD(reduce_at(plan, s.queue, s.in, 0, 1, s.out, out_offsets[i]), "tally_reduce", "out");
     }
     assert_int_not_equal(tally_reduce(unlimited, s.queue, s.in, wraps, s.out), TALLY_OK);
     assert_int_not_equal(tally_reduce(unlimited, s.queue, s.in, all, s.out), TALLY_OK);
     assert_int_equal(stub.launches, launches);
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, SIDE_ITEMS, 0, s.out, 1));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.out, 1));
+    MUST(reduce_at(s.plan, s.queue, s.in, SIDE_ITEMS, 0, s.out, 1));
+    MUST(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.out, 1));
     MUST(tally_queue_wait(s.queue));
     tally_plan_destroy(unlimited);
     tally_plan_destroy(short_plan);
@@ -82,13 +83,13 @@ static void test_overlap(void **unused) {
     open_side(&s, "stub");
     const int launches = stub.launches;
     BAD(tally_reduce(s.plan, s.queue, s.in, 1, s.in), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, 50), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 10), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 19), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, 50), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 10), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 19), "tally_reduce", "overlap");
     assert_int_equal(stub.launches, launches);
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 9));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 20));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 0, s.in, 10));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 9));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 20));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 0, s.in, 10));
     MUST(tally_queue_wait(s.queue));
     close_side(&s);
     SOUND();

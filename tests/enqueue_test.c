@@ -16,6 +16,7 @@
 #include <tally/opencl.h>
 #endif
 
+#include "calls.h"
 #include "conformance.h"
 #include "patterns.h"
 #include "scan_oracle.h"
@@ -146,7 +147,7 @@ static void write_items(const setup *s, int pattern) {
 }
 
 static void enqueue_all(const setup *s) {
-    for (size_t i = 0; i < SIZES; i++) MUST(tally_reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
+    for (size_t i = 0; i < SIZES; i++) MUST(reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
     enqueue_moves(s);
     for (size_t k = 0; k < s->scan_count; k++)
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scanned); i++)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "calls.h"
 #include "oracle.h"
 #include "patterns.h"
 #include "places.h"
@@ -133,7 +134,7 @@ static void expect_last_items(const big_case *c, tally_plan *plan, tally_queue *
     memcpy(last, items + (BLOCK - 3) * bytes, (3 + TAIL) * bytes);
     oracle_result result = {{0}}, expected = {{0}};
     oracle_reduce(c->op, c->in, last, 3 + TAIL, &expected);
-    MUST(tally_reduce_at(plan, queue, in, N - TAIL - 3, 3 + TAIL, out, 0));
+    MUST(reduce_at(plan, queue, in, N - TAIL - 3, 3 + TAIL, out, 0));
     MUST(tally_buffer_read(queue, out, 0, &result, tally_buffer_bytes(out)));
     MUST(tally_queue_wait(queue));
     assert_memory_equal(&result, &expected, sizeof result);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "reduce/reduce.h" /* the class, tally_context_probe */
 
 #define GROUP 64
@@ -101,8 +102,7 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
               fails(tally_buffer_write(queue, from[k], 0, &host[k], in_bytes), name, "tally_buffer_write");
     }
     bad = bad || fails(tally_buffer_create(context, bytes, &to), name, "tally_buffer_create") ||
-          fails(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name,
-                "tally_reduce_inputs") ||
+          fails(reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name, "tally_reduce_with") ||
           fails(tally_buffer_read(queue, to, 0, &got, bytes), name, "tally_buffer_read") ||
           fails(tally_queue_wait(queue), name, "tally_queue_wait");
     if (!bad && memcmp(&got, &want, bytes) != 0) {
@@ -274,10 +274,10 @@ static tally_status scan_in_calls(tally_plan *plan, tally_queue *queue, size_t k
                                   const tally_buffer *segments, uint64_t count, tally_buffer *out) {
     const int whole = scans[k].segments == TALLY_SEGMENTS_OFFSETS;
     const uint64_t first = n < BLOCK || whole ? n : BLOCK;
-    const tally_status status = segments ? tally_scan_segments(plan, queue, in, 0, segments, 0, count, first, out, 0)
+    const tally_status status = segments ? scan_segments(plan, queue, in, 0, segments, 0, count, first, out, 0)
                                          : tally_scan(plan, queue, in, first, out);
     if (status || first == n) return status;
-    return tally_scan_next(plan, queue, in, first, segments, first, n - first, out, first);
+    return scan_next(plan, queue, in, first, segments, first, n - first, out, first);
 }
 
 static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, const char *name) {

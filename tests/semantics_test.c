@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "direct.h"
 #include "patterns.h"
 
@@ -126,7 +127,7 @@ static void test_buffers(void **state) {
         MUST(tally_buffer_write(queue, in, 0, items, ITEMS * bytes));
         for (uint64_t offset = 0; offset < 17; offset++) {
             for (int again = 0; again < 2; again++) {
-                MUST(tally_reduce_at(plan, queue, in, offset, ITEMS - 17, out, 0));
+                MUST(reduce_at(plan, queue, in, offset, ITEMS - 17, out, 0));
                 MUST(tally_buffer_read(queue, out, 0, got[again], result_bytes));
                 MUST(tally_queue_wait(queue));
             }
@@ -137,7 +138,7 @@ static void test_buffers(void **state) {
         MUST(tally_buffer_read(queue, in, 0, back, ITEMS * bytes));
         MUST(tally_queue_wait(queue));
         assert_memory_equal(items, back, ITEMS * bytes);
-        if (tally_reduce_at(plan, queue, in, 0, ITEMS, in, 0) != TALLY_E_ARGUMENT || !strstr(tally_last_error(), "overlap"))
+        if (reduce_at(plan, queue, in, 0, ITEMS, in, 0) != TALLY_E_ARGUMENT || !strstr(tally_last_error(), "overlap"))
             fail_msg("a result on its items");
         tally_plan_destroy(plan);
         tally_buffer_destroy(in);

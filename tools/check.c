@@ -94,7 +94,8 @@ static void compare(const check_subject *s, check_cell *c, uint64_t offset, uint
     const size_t bytes = tally_plan_result_bytes(c->plan);
     memset(&poison, 0xa5, sizeof(poison));
     tally_status status = tally_buffer_write(s->queue, s->out, 0, &poison, bytes);
-    if (!status) status = tally_reduce_at(c->plan, s->queue, s->in, offset, n, s->out, 0);
+    const tally_reduce_args args = {.size = sizeof(args), .in = {s->in}, .in_offset = {offset}, .n = n, .out = s->out};
+    if (!status) status = tally_reduce_with(c->plan, s->queue, &args);
     if (!status) status = tally_buffer_read(s->queue, s->out, 0, &got, bytes);
     if (!status) status = tally_queue_wait(s->queue);
     if (status) {

@@ -83,7 +83,8 @@ static void compare(const check_subject *s, check_cell *c, const scan_op *op, ui
     memset(s->got, 0xa5, n * op->value_bytes);
     tally_status status = tally_buffer_write(s->queue, s->in, offset * op->item_bytes, s->items, n * op->item_bytes);
     if (!status) status = tally_buffer_write(s->queue, s->out, 0, s->got, n * op->value_bytes);
-    if (!status) status = tally_scan_at(c->plan, s->queue, s->in, offset, n, s->out, 0);
+    const tally_scan_args args = {.size = sizeof(args), .in = s->in, .in_offset = offset, .n = n, .out = s->out};
+    if (!status) status = tally_scan_with(c->plan, s->queue, &args);
     if (!status) status = tally_buffer_read(s->queue, s->out, 0, s->got, n * op->value_bytes);
     const tally_status waited = tally_queue_wait(s->queue);
     if (status || waited) {

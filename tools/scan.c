@@ -171,9 +171,8 @@ static bool enqueue(job *j, piece *p) {
     const uint64_t before = j->o.n;
     j->o.n += p->n;
     tally_status status = tally_buffer_write(j->queue, p->in, 0, p->items, p->n * j->in.item_bytes);
-    if (!status)
-        status = before ? tally_scan_next(j->plan, j->queue, p->in, 0, NULL, 0, p->n, p->out, 0)
-                        : tally_scan(j->plan, j->queue, p->in, p->n, p->out);
+    const tally_scan_args args = {.size = sizeof(args), .in = p->in, .n = p->n, .out = p->out};
+    if (!status) status = (before ? tally_scan_next : tally_scan_with)(j->plan, j->queue, &args);
     if (!status) status = tally_buffer_read(j->queue, p->out, 0, p->values, p->n * j->value_bytes);
     return status == TALLY_OK || failed(j);
 }

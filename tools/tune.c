@@ -146,8 +146,8 @@ static tally_status set_shape(const tuner *t, const shape *s) {
 }
 
 static tally_status enqueue(const tuner *t, tally_plan *plan, uint64_t n) {
-    const tally_buffer *const in[] = {t->in, t->in};
-    return tally_reduce_inputs(plan, t->queue, in, NULL, n, t->out, 0);
+    const tally_reduce_args args = {.size = sizeof(args), .in = {t->in, t->in}, .n = n, .out = t->out};
+    return tally_reduce_with(plan, t->queue, &args);
 }
 
 static tally_status time_calls(const tuner *t, tally_plan *plan, uint64_t n, int calls, double *seconds) {

@@ -83,22 +83,28 @@ TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, 
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
+/* Where a reduction's items are, and where its result goes. Offsets are in items and in results: no
+ * alignment beyond an item's own is needed. A result of two values (minmax) is one result. */
+typedef struct tally_reduce_args {
+    size_t size;                              /* sizeof(tally_reduce_args) */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the plan has inputs; n items of each */
+    uint64_t in_offset[TALLY_MAX_INPUTS];
+    uint64_t n;
+    tally_buffer *out;
+    uint64_t out_offset;
+} tally_reduce_args;
+
 /*
- * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation (but the
- * variant host_finish waits for its partials).
- * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment beyond the item's own is needed.
- * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
- * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer, input and output that overlap.
+ * Enqueues the reduction of n items into one result: no allocation, no waiting (but the variant
+ * host_finish waits for its partials). n = 0 gives the op's value for no items. A plan must not run
+ * on two queues at once.
+ * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer,
+ * input and output that overlap.
  */
+TALLY_API tally_status tally_reduce_with(tally_plan *plan, tally_queue *queue, const tally_reduce_args *args);
+/* The same for one input, from its first item on, and the first result of `out`. */
 TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n,
                                     tally_buffer *out);
-TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                       uint64_t n, tally_buffer *out, uint64_t out_offset);
-
-/* The same for a plan of several inputs: as many buffers (and offsets; NULL: all 0) as the op has inputs.
- * Errors also: E_ARGUMENT when one of the inputs holds fewer than n items. */
-TALLY_API tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
-                                           const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset);
 
 /* ---- host arrays and feeds -------------------------------------------------------------------------------------- */
 

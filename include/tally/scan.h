@@ -50,29 +50,37 @@ typedef struct tally_scan_desc {
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 
-/*
- * Enqueues the scan of n items of `in` into n values of the result's type in `out`: out[i] is the op's result of the items up to item i (an
- * exclusive scan: of those before it; of none it is `initial`, or what the op gives for n = 0). No allocation, no synchronisation.
- * In place: `out` may be `in`, at the same byte, if a value is as wide as an item; else they must not overlap. Bits: docs/numerics.md has the
- * order of combination, a function of the items' indices (and of where segments begin); value i depends on no later item.
- * Errors: E_ARGUMENT as tally_reduce, for a plan that is no scan's, and for one with segments.
- */
-TALLY_API tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out);
-TALLY_API tally_status tally_scan_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                     uint64_t n, tally_buffer *out, uint64_t out_offset);
-/* The same for a plan with segments: `segments` holds n flags, or `count` offsets (count is ignored for flags); its offset is in u8s or u64s. It
- * must not overlap `out`. */
-TALLY_API tally_status tally_scan_segments(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                           const tally_buffer *segments, uint64_t segments_offset, uint64_t count, uint64_t n,
-                                           tally_buffer *out, uint64_t out_offset);
+/* Where a scan's items are, and where its values go. Offsets are in items and in values. */
+typedef struct tally_scan_args {
+    size_t size; /* sizeof(tally_scan_args) */
+    const tally_buffer *in;
+    uint64_t in_offset, n;
+    const tally_buffer *segments; /* n flags, or `count` offsets; NULL for a plan without segments, and only then */
+    uint64_t segments_offset;     /* in flags or offsets */
+    uint64_t count;               /* of offsets; ignored for flags */
+    tally_buffer *out;
+    uint64_t out_offset;
+} tally_scan_args;
 
-/* Continues: the items of this call come after those of the plan's calls before it, since the last tally_scan, as if all were one input; so far
- * they must be whole blocks of TALLY_SCAN_BLOCK items. For what does not fit the device's memory. Errors also: E_ARGUMENT where they are not;
- * E_UNSUPPORTED for a reverse scan. `segments`: NULL for a plan without; flags alone. */
+/*
+ * Enqueues the scan of n items into n values: out[i] is the op's result of the items up to item i (an
+ * exclusive scan: of those before it; of none it is `initial`, or the op's value for no items). No
+ * allocation, no waiting. In place: `out` may be `in`, at the same byte, if a value is as wide as an
+ * item; else they must not overlap, nor `segments` and `out`. docs/numerics.md has the order of
+ * combination, a function of the items' indices (and of where segments begin); value i depends on no
+ * later item.
+ * Errors: E_ARGUMENT as tally_reduce_with, and for a plan that is no scan's.
+ */
+TALLY_API tally_status tally_scan_with(tally_plan *plan, tally_queue *queue, const tally_scan_args *args);
+/* The same without segments and offsets. */
+TALLY_API tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out);
+
+/* Continues: the items of this call come after those of the plan's calls before it, since the last
+ * tally_scan or tally_scan_with, as if all were one input. So far they must be whole blocks of
+ * TALLY_SCAN_BLOCK items. For what does not fit the device's memory. Segments by flags alone.
+ * Errors also: E_ARGUMENT where they are not whole blocks; E_UNSUPPORTED for a reverse scan. */
 #define TALLY_SCAN_BLOCK 131072
-TALLY_API tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                       const tally_buffer *segments, uint64_t segments_offset, uint64_t n, tally_buffer *out,
-                                       uint64_t out_offset);
+TALLY_API tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_scan_args *args);
 
 /* The ways to scan, as tally_variant_get has those to reduce. Errors: E_ARGUMENT for an index that is not below the count. Static texts. */
 TALLY_API size_t tally_scan_variant_count(void);
