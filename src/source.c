@@ -229,14 +229,19 @@ static void write_lane(FILE *file, const tally_spec *spec, const tally_term *ter
     undefine_words(file);
 }
 
-/* One value of the result: the expression, in the result's natural type, stored as `out`. */
+/* One value of the result: the expression, in the result's natural type, stored as `out`. An integer
+ * narrower than V is cut to its own width first: all ones of u8 are 255, however wide `out` is. */
 static void write_value(FILE *file, const tally_term *term, const char *to, const char *part, const char *text) {
-    const char *type = tally_dtype_name(tally_dtype_find(term->natural)->compute);
+    const tally_dtype_row *natural = tally_dtype_find(term->natural);
+    const char *type = tally_dtype_name(natural->compute);
     const bool truth = term->natural == TALLY_BOOL;
+    const bool is_narrow = natural->bytes < 4 && (natural->kind == TALLY_KIND_SIGNED || natural->kind == TALLY_KIND_UNSIGNED);
+    char cut[16] = "";
+    if (is_narrow) snprintf(cut, sizeof(cut), "(%s)", natural->name);
     /* A value of its own: no macro may have #line among its arguments. */
     fprintf(file, " { const %s value = ", truth ? "i32" : type);
     write_expression(file, term, part, NULL, truth ? NULL : type, text);
-    fprintf(file, "%s; %s = %s_STORE(value); }", truth ? " != 0" : "", to, tally_dtype_name(term->out));
+    fprintf(file, "%s; %s = %s_STORE(%svalue); }", truth ? " != 0" : "", to, tally_dtype_name(term->out), cut);
 }
 
 static void write_result(FILE *file, const tally_term *term, const char *first, const char *second, const char *part) {
@@ -290,6 +295,37 @@ static void write_type(FILE *file, const tally_spec *spec, const char *type, con
     fprintf(file, " } %s;\n", type);
 }
 
+/* Bytes of padding before the result of term t, or, of the number of terms, at the end. */
+static uint32_t gap_before(const tally_spec *spec, uint32_t t) {
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < t; i++) {
+        const tally_layout result = spec->terms[i].result;
+        end = (end + result.align - 1) / result.align * result.align + result.bytes;
+    }
+    const uint32_t align = t < spec->term_count ? spec->terms[t].result.align : spec->result.align;
+    return (align - end % align) % align;
+}
+
+/* The type of all results. Padding is members gap0, gap1, ..., which op_result and op_empty set to
+ * zeros: a copy of a struct may leave bytes that are no member as they were. */
+static void write_result_type(FILE *file, const tally_spec *spec) {
+    if (spec->term_count == 1) {
+        write_type(file, spec, "RESULT", "");
+        return;
+    }
+    fprintf(file, "typedef struct {");
+    for (uint32_t t = 0; t <= spec->term_count; t++) {
+        if (gap_before(spec, t)) fprintf(file, " u8 gap%u[%u];", t, gap_before(spec, t));
+        if (t < spec->term_count) fprintf(file, " RESULT_%u t%u;", t, t);
+    }
+    fprintf(file, " } RESULT;\n");
+}
+
+static void write_zero_gaps(FILE *file, const tally_spec *spec) {
+    for (uint32_t t = 0; t <= spec->term_count; t++)
+        if (gap_before(spec, t)) fprintf(file, "    for (int i = 0; i < %u; i++) r.gap%u[i] = 0;\n", gap_before(spec, t), t);
+}
+
 /* A function of all terms: calls theirs, `arguments` with the term's number in the place of each $. */
 static void write_function(FILE *file, const tally_spec *spec, const char *type, const char *signature, const char *call,
                            const char *arguments) {
@@ -309,6 +345,7 @@ static void write_function(FILE *file, const tally_spec *spec, const char *type,
         }
         fprintf(file, ");\n");
     }
+    if (!strcmp(type, "RESULT")) write_zero_gaps(file, spec);
     fprintf(file, "    return r;\n}\n");
 }
 
@@ -403,7 +440,7 @@ static void write_spec(FILE *file, const tally_spec *spec, const char *kernels) 
     FOR_TERMS(spec, t) write_term(file, spec, t);
     fprintf(file, "\n/* all */\n");
     write_type(file, spec, "ACC", spec->acc.bytes == 8 ? "ALIGN(8) " : "");
-    write_type(file, spec, "RESULT", "");
+    write_result_type(file, spec);
     write_params(file, spec);
     write_function(file, spec, "ACC", "op_identity(void)", "t_identity", "");
     write_function(file, spec, "ACC", "op_load(ITEMS v, u64 i, PARAMS p)", "t_load", "v, i, p$");
