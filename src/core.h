@@ -489,6 +489,10 @@ tally_status tally_plan_partials(tally_plan *plan, void *queue, const tally_sour
                                  tally_target to, const tally_target *together);
 tally_status tally_plan_finish(tally_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n, tally_target to);
 
+/* Where no max_n is given: makes the plan one for as many items as fit the device, `most` at most.
+ * `set` makes it one for up to n items, `fits` tells of such a plan. */
+void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *));
+
 /* Errors: E_ARGUMENT naming `call`. */
 tally_status tally_check_plan(const tally_plan *plan, const char *call);
 
@@ -518,6 +522,15 @@ tally_index_text tally_index_defines(const tally_index_spec *spec);
 
 /* Combines `count` accumulators of rows in sequence, into the first. Custom ops are not compiled for the host. */
 void tally_host_combine(const tally_spec *spec, void *accumulators, uint64_t count);
+
+/* ---- host_plan.c ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the descriptor names a variant that does not combine in the canonical order, which no feed takes. */
+bool tally_host_needs_plan(const tally_context *context, const tally_reduce_desc *desc);
+/* Reduces host arrays, one for each input, by a plan, with the whole input in the device's memory.
+ * Blocks. Errors: E_MEMORY where it does not fit. */
+tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,
+                                void *result, const char *call);
 
 /* ---- host.c, host/ ---------------------------------------------------------------------------------------------------- */
 

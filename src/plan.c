@@ -108,11 +108,73 @@ uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n) {
     return within + across;
 }
 
+/* ---- the plan ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t workspace_bytes(const tally_plan *plan) {
+    const uint64_t items = workspace_items(plan), acc_bytes = plan->spec.acc.bytes;
+    return items > UINT64_MAX / acc_bytes ? UINT64_MAX : items * acc_bytes;
+}
+
+static uint64_t slices_bytes(const tally_plan *plan) {
+    return plan->slice ? ceil_div(plan->max_n, plan->slice) * plan->spec.acc.bytes : 0;
+}
+
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *plan, uint64_t n) {
+    const tally_context *context = plan->context;
+    plan->max_n = n;
+    plan->slice = slice_items(plan);
+    /* Not with one group, which writes the result itself; not with slices, which would overwrite the counter in slot 0. */
+    plan->together = (plan->spec.variant->together & 1u << context->info.device_class) &&
+                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice && tally_plan_geometry(plan, n).groups > 1;
+}
+
+/* Whether the device's memory holds the items of one input beside the workspace, and one buffer the workspace. */
+static bool fits_memory(const tally_plan *plan) {
+    const tally_device_info *info = &plan->context->info;
+    const uint64_t items = plan->max_n * tally_dtype_bytes(plan->spec.in), workspace = workspace_bytes(plan);
+    if (items > info->memory_bytes || workspace > info->max_buffer_bytes) return false;
+    return workspace <= info->memory_bytes - items && slices_bytes(plan) <= info->memory_bytes - items - workspace;
+}
+
+void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *)) {
+    uint64_t least = 1;
+    set(plan, most);
+    while (least < most) {
+        if (fits(plan))
+            least = plan->max_n;
+        else
+            most = plan->max_n - 1;
+        set(plan, most - (most - least) / 2);
+    }
+}
+
+static tally_status open_kernels(tally_plan *plan) {
+    const tally_backend *backend = plan->context->backend;
+    void *device = plan->context->device, *program;
+    tally_status status = tally_program_get(plan->context, &plan->spec, &program);
+    if (!status) status = backend->kernel_create(device, program, "tally_partials", &plan->partials_kernel);
+    if (!status) status = backend->kernel_create(device, program, "tally_finish", &plan->finish_kernel);
+    if (!status && plan->spec.variant->stage == TALLY_STAGE_ATOMIC)
+        status = backend->kernel_create(device, program, "tally_init", &plan->init_kernel);
+    return status;
+}
+
+static tally_status open_memory(tally_plan *plan) {
+    const uint64_t bytes = workspace_bytes(plan), of_slices = slices_bytes(plan);
+    tally_status status = tally_buffer_open(plan->context, TALLY_MEM_DEVICE, NULL, bytes, &plan->workspace);
+    if (!status && of_slices) status = tally_buffer_open(plan->context, TALLY_MEM_DEVICE, NULL, of_slices, &plan->slices);
+    /* The counter of groups that are done, which the last of them clears again. */
+    if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
+    if (!status && plan->spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
+        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    return status;
+}
+
 tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out) {
     if (out) *out = NULL;
     tally_reduce_desc desc;
     tally_spec spec;
-    void *program;
     tally_status status = tally_check_context(context, "tally_plan_create");
     if (!status) status = tally_check_pointer(out, "tally_plan_create", "out");
     if (status) return status;
@@ -127,33 +189,20 @@ tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *
     *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
                          .context = context,
                          .spec = spec,
-                         .max_n = desc.max_n,
                          .run = spec.variant->shape == TALLY_SHAPE_CHUNKS ? spec.group_items / team : 0};
     tally_context_retain(context);
-    const tally_backend *backend = context->backend;
     plan->params = malloc(spec.param.bytes);
     if (plan->params)
         tally_spec_pack_params(&spec, plan->params);
     else
         status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
-    if (!status) status = tally_program_get(context, &spec, &program);
-    if (!status) status = backend->kernel_create(context->device, program, "tally_partials", &plan->partials_kernel);
-    if (!status) status = backend->kernel_create(context->device, program, "tally_finish", &plan->finish_kernel);
-    if (!status && spec.variant->stage == TALLY_STAGE_ATOMIC)
-        status = backend->kernel_create(context->device, program, "tally_init", &plan->init_kernel);
-    plan->slice = slice_items(plan);
-    /* A single group needs none of that; and slices write where the count would be. */
-    plan->together = (spec.variant->together & 1u << context->info.device_class) &&
-                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
-                     tally_plan_geometry(plan, plan->max_n).groups > 1;
-    const uint64_t workspace_bytes = workspace_items(plan) * spec.acc.bytes;
-    const uint64_t slices_bytes = plan->slice ? ceil_div(plan->max_n, plan->slice) * spec.acc.bytes : 0;
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, workspace_bytes, &plan->workspace);
-    if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
-    /* The count of groups that are done, which the last of them clears again. */
-    if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
-    if (!status && spec.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(workspace_bytes)))
-        status = tally_fail(TALLY_E_MEMORY, "tally_plan_create: out of memory");
+    if (!status) status = open_kernels(plan);
+    const bool is_sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
+    if (is_sized)
+        set_max_n(plan, desc.max_n);
+    else
+        tally_plan_fit(plan, desc.max_n, set_max_n, fits_memory);
+    if (!status) status = open_memory(plan);
     if (status)
         tally_plan_destroy(plan);
     else

@@ -91,8 +91,6 @@ static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *des
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.segments is %d: no such way", (int)desc->segments);
     if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))
         return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.initial is for exclusive scans");
-    if (desc->segments == TALLY_SEGMENTS_OFFSETS && !desc->max_n)
-        return tally_fail(TALLY_E_ARGUMENT, CALL ": desc.max_n is 0: a scan by offsets takes a byte of memory for each item");
     return TALLY_OK;
 }
 
@@ -154,16 +152,29 @@ static uint64_t look_back_words(const tally_plan *plan) {
     return 2 * LINE + ceil_div(tiles, TALLY_SCAN_WIDTH) * (ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
 }
 
-static tally_status open_memory(tally_plan *plan) {
-    tally_context *context = plan->context;
-    tally_scan_state *scan = &plan->scan;
+/* Bytes of a plan's buffers. */
+typedef struct scan_memory {
+    uint64_t words, values, heads;
+} scan_memory;
+
+static scan_memory memory_of(const tally_plan *plan) {
+    const tally_scan_state *scan = &plan->scan;
     const uint64_t blocks = ceil_div(scan->capacity, TALLY_SCAN_WIDTH);
     const uint64_t words = scan->variant->one_launch ? look_back_words(plan) : 1;
     const uint64_t values = scan->variant->one_launch ? 2 : 3 + 2 * scan->capacity + 2 * blocks;
-    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, words * sizeof(uint64_t), &scan->words);
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes(&plan->spec), &scan->values);
+    return (scan_memory){.words = words * sizeof(uint64_t),
+                         .values = values * scan_bytes(&plan->spec),
+                         .heads = scan->segments == TALLY_SEGMENTS_OFFSETS ? plan->max_n : 0};
+}
+
+static tally_status open_memory(tally_plan *plan) {
+    tally_context *context = plan->context;
+    tally_scan_state *scan = &plan->scan;
+    const scan_memory bytes = memory_of(plan);
+    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.words, &scan->words);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.values, &scan->values);
     if (!status && scan->segments == TALLY_SEGMENTS_OFFSETS)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->max_n, &scan->heads);
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.heads, &scan->heads);
     /* Nothing is published before the first call; the carry that it does not use is read. */
     if (!status && scan->variant->one_launch) status = tally_buffer_clear(scan->words, scan->words->bytes);
     if (!status && scan->variant->one_launch) status = tally_buffer_clear(scan->values, scan->values->bytes);
@@ -177,6 +188,20 @@ static uint64_t capacity_of(const tally_plan *plan) {
         (uint64_t)UNIT_INTERVAL_GROUPS * plan->context->info.compute_units * (plan->spec.group_items / TALLY_SCAN_WIDTH);
     const uint64_t least = plan->scan.variant->intervals ? warps + plan->spec.group_items / TALLY_SCAN_WIDTH : 1;
     return tiles > least ? tiles : least;
+}
+
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *plan, uint64_t n) {
+    plan->max_n = n;
+    plan->scan.capacity = capacity_of(plan);
+}
+
+/* Whether the device's memory holds the items beside the workspace, and one buffer the flags that offsets become. */
+static bool fits_memory(const tally_plan *plan) {
+    const tally_device_info *info = &plan->context->info;
+    const scan_memory bytes = memory_of(plan);
+    const uint64_t items = plan->max_n * tally_dtype_bytes(plan->spec.in);
+    return bytes.heads <= info->max_buffer_bytes && items + bytes.words + bytes.values + bytes.heads <= info->memory_bytes;
 }
 
 tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *given, tally_plan **out) {
@@ -201,14 +226,14 @@ tally_status tally_scan_plan_create(tally_context *context, const tally_scan_des
                       (desc.flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0) | (desc.segments ? TALLY_SCAN_IS_SEGMENTED : 0) |
                       (desc.initial ? TALLY_SCAN_HAS_INITIAL : 0);
     tally_scan_shape(&spec, context->features, max_n, context->info.compute_units);
-    *plan = (tally_plan){.tag = TALLY_TAG_PLAN,
-                         .context = context,
-                         .spec = spec,
-                         .max_n = max_n,
-                         .scan = {.variant = variant, .segments = desc.segments}};
+    *plan = (tally_plan){
+        .tag = TALLY_TAG_PLAN, .context = context, .spec = spec, .scan = {.variant = variant, .segments = desc.segments}};
     tally_context_retain(context);
     if (desc.initial) memcpy(plan->scan.initial, desc.initial, tally_dtype_bytes(desc.in));
-    plan->scan.capacity = capacity_of(plan);
+    if (desc.max_n)
+        set_max_n(plan, max_n);
+    else
+        tally_plan_fit(plan, max_n, set_max_n, fits_memory);
     plan->params = malloc(spec.param.bytes);
     if (plan->params)
         tally_spec_pack_params(&spec, plan->params);
