@@ -130,13 +130,14 @@ tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tal
     if (!status) status = tally_check_queue(queue, plan->context, CALL);
     if (!status) status = tally_check_pointer(in, CALL, "in");
     if (!status) status = tally_check_buffer(out, plan->context, CALL, "out");
+    /* Before the overlap, which multiplies the offset. */
+    if (!status) status = tally_check_items(out, out_offset, 1, plan->spec.result.bytes, CALL, "out");
     tally_source source = {.base = 0};
     for (uint32_t k = 0; !status && k < plan->spec.inputs; k++) {
         source.offset[k] = in_offsets ? in_offsets[k] : 0;
         status = check_input(plan, in[k], source.offset[k], n, out, out_offset, input_name(plan, k));
         if (!status) source.mem[k] = in[k]->mem;
     }
-    if (!status) status = tally_check_items(out, out_offset, 1, plan->spec.result.bytes, CALL, "out");
     if (!status && n > plan->max_n)
         status = tally_fail(TALLY_E_ARGUMENT, CALL ": n is %llu: the plan's max_n is %llu", (unsigned long long)n,
                             (unsigned long long)plan->max_n);

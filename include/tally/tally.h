@@ -201,12 +201,13 @@ TALLY_API tally_status tally_context_set_tunings(tally_context *context, const c
 
 /* ---- buffers and queues ----------------------------------------------------------------------------------------- */
 
-/* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY; E_ARGUMENT. */
+/* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY, always for more
+ * than the info's memory_bytes, with both sizes in the text; E_ARGUMENT. */
 TALLY_API tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out);
 
 /* Host memory as a buffer, without a copy, on a device whose info says host_memory. The memory stays the caller's and must
- * outlive the buffer; tally only reads it as input, and writes it only where it is given as output.
- * Errors: E_UNSUPPORTED on another device. */
+ * outlive the buffer; tally only reads it as input, and writes it only where it is given as output. `memory` may be NULL for 0 bytes.
+ * Errors: E_UNSUPPORTED on another device; E_MEMORY for more than the info's memory_bytes. */
 TALLY_API tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out);
 
 TALLY_API void tally_buffer_destroy(tally_buffer *buffer);
@@ -288,7 +289,7 @@ typedef struct tally_reduce_desc {
     tally_dtype
         out; /* the result's type, to which it is converted; 0: tally_result_dtype(op, in). Real and complex, and floats and
                       * integers, do not mix, but that an integer may become a float */
-    uint64_t max_n;          /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    uint64_t max_n;          /* the most items of a call; 0: as many as the device holds beside the workspace */
     const char *variant;     /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
     uint32_t group_items;    /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
     uint32_t factor;         /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
@@ -301,7 +302,8 @@ typedef struct tally_reduce_desc {
 
 /*
  * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for a canonical variant at most
- * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
+ * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, most of the memory where max_n is 0;
+ * host_finish takes one for each group. Blocks.
  * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists them); E_UNSUPPORTED when the device
  * cannot run it (no f64, groups too large, too little local memory, no such atomics); E_BUILD; E_MEMORY.
  */
@@ -313,7 +315,8 @@ TALLY_API const char *tally_plan_variant(const tally_plan *plan);
 /* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
 /* The result's bytes, and where in it the value `index` is: values are laid out as the members of a C struct, in the order of the ops,
- * a result of two values as two members. result: its dtype, its offset in bytes; the op that it is of. 0 beyond the last. */
+ * a result of two values as two members. Padding is zeros. result: its dtype, its offset in bytes; the op that it is of. 0 beyond
+ * the last. */
 TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
 typedef struct tally_result_info {
     tally_dtype dtype;
@@ -331,7 +334,9 @@ TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 /*
  * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation (but the
  * variant host_finish waits for its partials).
- * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment beyond the item's own is needed.
+ * in_offset counts items; no alignment beyond the item's own is needed. out_offset counts results
+ * of tally_plan_result_bytes each: a pair of minmax is one result, and so are all values of several
+ * ops.
  * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
  * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer, input and output that overlap.
  */
@@ -368,7 +373,8 @@ TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, ta
                                          void *result);
 
 /* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as tally_plan_result says. What says more than op
- * and in (variant "auto", say) is always the device's. */
+ * and in (variant "auto", say) is always the device's. A variant that is not canonical takes no
+ * input in pieces: all of it must fit the device. Errors also: E_MEMORY where it does not. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 
@@ -409,7 +415,7 @@ typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
     tally_op op; /* of one input */
     tally_dtype in, out;
-    uint64_t max_n;
+    uint64_t max_n;      /* segments by offsets take a byte of device memory for each item of it */
     const char *variant; /* a row of tally_scan_variant_get; NULL or "auto": the default for the device */
     tally_dtype acc;
     tally_accuracy accuracy;
@@ -431,6 +437,7 @@ TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tall
 /*
  * Enqueues the scan of n items of `in` into n values of the result's type in `out`: out[i] is the op's result of the items up to item i (an
  * exclusive scan: of those before it; of none it is `initial`, or what the op gives for n = 0). No allocation, no synchronisation.
+ * out_offset of tally_scan_at counts values, of tally_plan_result_bytes each: a pair of minmax is one.
  * In place: `out` may be `in`, at the same byte, if a value is as wide as an item; else they must not overlap. Bits: docs/numerics.md has the
  * order of combination, a function of the items' indices (and of where segments begin); value i depends on no later item.
  * Errors: E_ARGUMENT as tally_reduce, for a plan that is no scan's, and for one with segments.
