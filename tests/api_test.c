@@ -287,42 +287,6 @@ static void test_chained(void **state) {
     free(items);
 }
 
-static void test_wrap_host(void **state) {
-    tally_context *context = context_of(state);
-    tally_context_info info;
-    MUST(tally_context_get_info(context, &info));
-    const uint64_t n = 50021;
-    float *items = items_of(PATTERN_WIDE, TALLY_F32, n + 1), result = 0;
-    tally_buffer *in = NULL, *out;
-    if (!info.device.host_memory) {
-        assert_int_equal(tally_buffer_wrap_host(context, items, n * sizeof *items, &in), TALLY_E_UNSUPPORTED);
-        assert_string_not_equal(tally_last_error(), "");
-        free(items);
-        return;
-    }
-    tally_queue *queue;
-    tally_plan *plan;
-    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
-    MUST(tally_queue_create(context, &queue));
-    MUST(tally_plan_create(context, &desc, &plan));
-    MUST(tally_buffer_wrap_host(context, &result, sizeof result, &out));
-    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes alone */
-        MUST(tally_buffer_wrap_host(context, items + shift, n * sizeof *items, &in));
-        assert_int_equal(tally_buffer_bytes(in), n * sizeof *items);
-        MUST(tally_reduce(plan, queue, in, n, out));
-        float read;
-        MUST(tally_buffer_read(queue, out, 0, &read, sizeof read));
-        MUST(tally_queue_wait(queue));
-        expect_result(TALLY_SUM, TALLY_F32, items + shift, n, &read, "of wrapped host memory, read");
-        tally_buffer_destroy(in);
-    }
-    tally_buffer_destroy(out);
-    tally_plan_destroy(plan);
-    tally_queue_destroy(queue);
-    expect_result(TALLY_SUM, TALLY_F32, items + 1, n, &result, "of wrapped host memory, in place");
-    free(items);
-}
-
 /* Plans, buffers and queues keep their context alive. */
 static void test_destroy_in_any_order(void **state) {
     const place *at = *state;
@@ -485,7 +449,6 @@ const device_test api_tests[] = {
     {"copies", test_copies},
     {"many enqueued", test_enqueue_many},
     {"chained", test_chained},
-    {"wrap_host", test_wrap_host},
     {"destroyed in any order", test_destroy_in_any_order},
     {"events", test_events},
     {"factors", test_factor},

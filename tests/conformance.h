@@ -12,6 +12,8 @@ typedef struct device_test {
 
 /* Lists that end with a NULL name. */
 extern const device_test api_tests[];            /* api_test.c: the public functions on a real device */
+extern const device_test memory_tests[];         /* memory_test.c: sizes of buffers, host memory in place */
+extern const device_test empty_tests[];          /* empties_test.c: none, one and two items of every op and type */
 extern const device_test host_tests[];           /* host_test.c: few items on a CPU device, without it */
 extern const device_test feed_tests[];           /* feed_test.c: items in pieces */
 extern const device_test thread_tests[];         /* thread_test.c: contexts shared by threads */

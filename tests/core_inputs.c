@@ -311,6 +311,17 @@ static void test_overlap_of_wrapped(void **unused) {
 
 /* ---- several ops over one pass ------------------------------------------------------------------------------------------ */
 
+/* Between the values and behind the last are zeros. */
+static void expect_zero_gaps(const tally_plan *plan, const unsigned char *got, const char *where) {
+    unsigned char gaps[256];
+    const uint64_t bytes = tally_plan_result_bytes(plan);
+    tally_result_info info;
+    memcpy(gaps, got, bytes);
+    for (uint32_t i = 0; tally_plan_result(plan, i, &info); i++) memset(gaps + info.offset, 0, tally_dtype_bytes(info.dtype));
+    for (uint64_t i = 0; i < bytes; i++)
+        if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", where, (unsigned long long)i, gaps[i]);
+}
+
 static void expect_values(const tally_plan *plan, const tally_op *ops, tally_dtype in, const inputs *from, uint64_t n,
                           const unsigned char *got, const char *where) {
     tally_result_info info;
@@ -331,6 +342,7 @@ static void expect_values(const tally_plan *plan, const tally_op *ops, tally_dty
     }
     assert_false(tally_plan_result(plan, values + 1, &info));
     assert_false(tally_plan_result(plan, UINT32_MAX, &info));
+    expect_zero_gaps(plan, got, where);
 }
 
 static void expect_fused(const char *select, const tally_op *ops, uint32_t count, tally_dtype in, const char *variant) {

@@ -27,6 +27,9 @@ extern const core_test handle_tests[];    /* core_handles.c: NULL, garbage and f
 extern const core_test argument_tests[];  /* core_arguments.c: ranges and descriptors */
 extern const core_test custom_tests[];    /* core_custom.c: operators of one's own */
 extern const core_test input_tests[];     /* core_inputs.c: results of every op; several inputs, several ops */
+extern const core_test empty_tests[];     /* core_empties.c: none, one and two items of every op and type */
+extern const core_test memory_tests[];    /* core_memory.c: sizes of memory, plans without max_n */
+extern const core_test host_plan_tests[]; /* core_host_plan.c: host arrays by the steps of the ladder */
 extern const core_test host_tests[];      /* core_host.c: what is finished on the host */
 extern const core_test few_tests[];       /* core_few.c: few items on a CPU device, without it */
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */

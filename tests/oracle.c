@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "calls.h"
 #include "oracle.h"
 
 #include <float.h>
@@ -254,8 +255,8 @@ static const double *default_params(tally_op op) {
     return op == TALLY_ALLCLOSE ? closeness : none;
 }
 
-static oracle_survey survey_of_none(tally_op op) {
-    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(op)};
+static oracle_survey survey_of_none(const oracle_case *what) {
+    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(what)};
 }
 
 void oracle_begin_case(oracle *state, const oracle_case *what) {
@@ -264,7 +265,7 @@ void oracle_begin_case(oracle *state, const oracle_case *what) {
     memcpy(state->params, default_params(what->op), sizeof state->params);
     if (what->params) memcpy(state->params, what->params, (size_t)count * sizeof state->params[0]);
     state->n = 0;
-    state->survey = survey_of_none(what->op);
+    state->survey = survey_of_none(what);
 }
 
 /* A whole chunk, or the last one, of which `at` is the index of the first item. */
@@ -374,7 +375,7 @@ void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, 
     const void *const inputs[2] = {item, item};
     float f32[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
     double f64[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
-    *acc = (oracle_acc){.survey = survey_of_none(what->op)};
+    *acc = (oracle_acc){.survey = survey_of_none(what)};
     switch (way_of(what)) {
     case IN_ORDER:
         for (int f = 0; f < ORACLE_FIELDS; f++) f32[f][0] = 0, f64[f][0] = 0;
@@ -409,7 +410,7 @@ void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_
 
 void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result) {
     const tally_dtype out = oracle_result_dtype(what);
-    const oracle_survey none = survey_of_none(what->op);
+    const oracle_survey none = survey_of_none(what);
     oracle_case with_params = *what;
     double parts[2];
     if (!what->params) with_params.params = default_params(what->op);

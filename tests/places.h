@@ -6,6 +6,7 @@
  *                                   (nvrtc and oclgrind, which other tests ask for, may stand there too)
  *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
  *   TALLY_TEST_SHARE=K/N            of the matrix each Nth cell, from the Kth on: to share a long run among programs
+ *   TALLY_TEST_SEED=N               which part of long lists is taken (sample.h): by default another one each day
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */

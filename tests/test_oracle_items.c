@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "calls.h"
 #include "bound.h"
 #include "oracle.h"
 #include "oracle_items.h"

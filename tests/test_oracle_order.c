@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "calls.h"
 #include "oracle.h"
 #include "oracle_items.h"
 #include "patterns.h"

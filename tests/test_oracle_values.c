@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "calls.h"
 #include "oracle.h"
 #include "oracle_items.h"
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "calls.h"
 #include "oracle_items.h"
 #include "patterns.h"
 #include "scan_oracle.h"

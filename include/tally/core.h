@@ -174,11 +174,12 @@ TALLY_API tally_status tally_context_set_tunings(tally_context *context, const c
 
 /* ---- buffers and queues ----------------------------------------------------------------------------------------- */
 
-/* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY; E_ARGUMENT. */
+/* Device memory of `bytes` bytes (0 is allowed), uninitialised. Errors: E_MEMORY, always for more
+ * than the info's memory_bytes, with both sizes in the text; E_ARGUMENT. */
 TALLY_API tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out);
 
 /* Host memory as a buffer, without a copy, on a device whose info says host_memory. The memory stays the caller's and must
- * outlive the buffer; tally only reads it as input, and writes it only where it is given as output.
+ * outlive the buffer; tally only reads it as input, and writes it only where it is given as output. `memory` may be NULL for 0 bytes.
  * Errors: E_UNSUPPORTED on another device. */
 TALLY_API tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out);
 

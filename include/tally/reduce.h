@@ -43,7 +43,7 @@ typedef struct tally_reduce_desc {
     tally_dtype
         out; /* the result's type, to which it is converted; 0: tally_result_dtype(op, in). Real and complex, and floats and
                       * integers, do not mix, but that an integer may become a float */
-    uint64_t max_n;          /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    uint64_t max_n;          /* the most items of a call; 0: as many as the device holds beside the workspace */
     const char *variant;     /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
     uint32_t group_items;    /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
     uint32_t factor;         /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
@@ -56,7 +56,8 @@ typedef struct tally_reduce_desc {
 
 /*
  * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for a canonical variant at most
- * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
+ * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, most of the memory
+ * where max_n is 0; host_finish takes one for each group. Blocks.
  * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists them); E_UNSUPPORTED when the device
  * cannot run it (no f64, groups too large, too little local memory, no such atomics); E_BUILD; E_MEMORY.
  */
@@ -68,7 +69,7 @@ TALLY_API const char *tally_plan_variant(const tally_plan *plan);
 /* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
 /* The result's bytes, and where in it the value `index` is: values are laid out as the members of a C struct, in the order of the ops,
- * a result of two values as two members. result: its dtype, its offset in bytes; the op that it is of. 0 beyond the last. */
+ * a result of two values as two members. Padding is zeros. result: its dtype, its offset in bytes; the op that it is of. 0 beyond the last. */
 TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
 typedef struct tally_result_info {
     tally_dtype dtype;
@@ -115,7 +116,8 @@ TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, ta
                                          void *result);
 
 /* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as tally_plan_result says. What says more than op
- * and in (variant "auto", say) is always the device's. */
+ * and in (variant "auto", say) is always the device's. A variant that is not canonical takes no
+ * input in pieces: all of it must fit the device. Errors also: E_MEMORY where it does not. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 

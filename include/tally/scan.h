@@ -31,7 +31,7 @@ typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
     tally_op op; /* of one input */
     tally_dtype in, out;
-    uint64_t max_n;
+    uint64_t max_n;      /* segments by offsets take a byte of device memory for each item of it */
     const char *variant; /* a row of tally_scan_variant_get; NULL or "auto": the default for the device */
     tally_dtype acc;
     tally_accuracy accuracy;

@@ -42,6 +42,10 @@ tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64
 }
 
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
+    /* Some drivers accept any size and fail where the memory is first used. A wrapped handle's size is the backend's to check. */
+    if (kind != TALLY_MEM_NATIVE && bytes > context->info.memory_bytes)
+        return tally_fail(TALLY_E_MEMORY, "%llu bytes: %s has %llu", (unsigned long long)bytes, context->info.name,
+                          (unsigned long long)context->info.memory_bytes);
     tally_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer) return tally_fail(TALLY_E_MEMORY, "out of memory");
     *buffer = (tally_buffer){.tag = TALLY_TAG_BUFFER, .context = context, .bytes = bytes};
@@ -83,7 +87,7 @@ tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_b
 tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out) {
     if (out) *out = NULL;
     tally_status status = tally_check_context(context);
-    if (!status) status = tally_check_pointer(memory, "memory");
+    if (!status && bytes) status = tally_check_pointer(memory, "memory");
     if (!status) status = tally_check_pointer(out, "out");
     if (status) return TALLY_NAMED(status);
     if (!context->info.host_memory)

@@ -53,6 +53,18 @@ tally_status tally_check_n(const tally_plan *plan, uint64_t n) {
                       (unsigned long long)plan->max_n);
 }
 
+void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *)) {
+    uint64_t least = 1;
+    set(plan, most);
+    while (least < most) {
+        if (fits(plan))
+            least = plan->max_n;
+        else
+            most = plan->max_n - 1;
+        set(plan, most - (most - least) / 2);
+    }
+}
+
 tally_status tally_kernel_open(const tally_plan *plan, void *program, const char *entry, void **kernel) {
     return plan->context->backend->kernel_create(plan->context->device, program, entry, kernel);
 }

@@ -88,6 +88,10 @@ tally_status tally_check_plan(const tally_plan *plan, const tally_plan_kind *kin
 /* Errors: E_ARGUMENT for n above the plan's max_n. */
 tally_status tally_check_n(const tally_plan *plan, uint64_t n);
 
+/* Where no max_n is given: makes the plan one for as many items as fit the device, `most` at most.
+ * `set` makes it one for up to n items, `fits` tells of such a plan. */
+void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *));
+
 /* Kernels of a plan: opened in one go, closed in one go. */
 tally_status tally_kernel_open(const tally_plan *plan, void *program, const char *entry, void **kernel);
 void tally_kernel_close(const tally_plan *plan, void *kernel);

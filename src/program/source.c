@@ -225,14 +225,19 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     undefine_words(file);
 }
 
-/* One value of the result: the expression, in the result's natural type, stored as `out`. */
+/* One value of the result: the expression, in the result's natural type, stored as `out`. An integer
+ * narrower than V is cut to its own width first: all ones of u8 are 255, however wide `out` is. */
 static void write_value(FILE *file, const tally_term *term, const char *to, const char *part, const char *text) {
-    const char *type = tally_dtype_name(tally_dtype_find(term->natural)->compute);
+    const tally_dtype_row *natural = tally_dtype_find(term->natural);
+    const char *type = tally_dtype_name(natural->compute);
     const bool truth = term->natural == TALLY_BOOL;
+    const bool is_narrow = natural->bytes < 4 && (natural->kind == TALLY_KIND_SIGNED || natural->kind == TALLY_KIND_UNSIGNED);
+    char cut[16] = "";
+    if (is_narrow) snprintf(cut, sizeof(cut), "(%s)", natural->name);
     /* A value of its own: no macro may have #line among its arguments. */
     fprintf(file, " { const %s value = ", truth ? "i32" : type);
     write_expression(file, term, part, NULL, truth ? NULL : type, text);
-    fprintf(file, "%s; %s = %s_STORE(value); }", truth ? " != 0" : "", to, tally_dtype_name(term->out));
+    fprintf(file, "%s; %s = %s_STORE(%svalue); }", truth ? " != 0" : "", to, tally_dtype_name(term->out), cut);
 }
 
 static void write_result(FILE *file, const tally_term *term, const char *first, const char *second, const char *part) {
@@ -286,6 +291,37 @@ static void write_type(FILE *file, const tally_terms *terms, const char *type, c
     fprintf(file, " } %s;\n", type);
 }
 
+/* Bytes of padding before the result of term t, or, of the number of terms, at the end. */
+static uint32_t gap_before(const tally_terms *terms, uint32_t t) {
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < t; i++) {
+        const tally_layout result = terms->list[i].result;
+        end = (end + result.align - 1) / result.align * result.align + result.bytes;
+    }
+    const uint32_t align = t < terms->count ? terms->list[t].result.align : terms->result.align;
+    return (align - end % align) % align;
+}
+
+/* The type of all results. Padding is members gap0, gap1, ..., which op_result and op_empty set to
+ * zeros: a copy of a struct may leave bytes that are no member as they were. */
+static void write_result_type(FILE *file, const tally_terms *terms) {
+    if (terms->count == 1) {
+        write_type(file, terms, "RESULT", "");
+        return;
+    }
+    fprintf(file, "typedef struct {");
+    for (uint32_t t = 0; t <= terms->count; t++) {
+        if (gap_before(terms, t)) fprintf(file, " u8 gap%u[%u];", t, gap_before(terms, t));
+        if (t < terms->count) fprintf(file, " RESULT_%u t%u;", t, t);
+    }
+    fprintf(file, " } RESULT;\n");
+}
+
+static void write_zero_gaps(FILE *file, const tally_terms *terms) {
+    for (uint32_t t = 0; t <= terms->count; t++)
+        if (gap_before(terms, t)) fprintf(file, "    for (int i = 0; i < %u; i++) r.gap%u[i] = 0;\n", gap_before(terms, t), t);
+}
+
 /* A function of all terms: calls theirs, `arguments` with the term's number in the place of each $. */
 static void write_function(FILE *file, const tally_terms *terms, const char *type, const char *signature, const char *call,
                            const char *arguments) {
@@ -305,6 +341,7 @@ static void write_function(FILE *file, const tally_terms *terms, const char *typ
         }
         fprintf(file, ");\n");
     }
+    if (!strcmp(type, "RESULT")) write_zero_gaps(file, terms);
     fprintf(file, "    return r;\n}\n");
 }
 
@@ -382,7 +419,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     FOR_TERMS(terms, t) write_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
     write_type(file, terms, "ACC", terms->acc.bytes == 8 ? "ALIGN(8) " : "");
-    write_type(file, terms, "RESULT", "");
+    write_result_type(file, terms);
     write_params(file, terms);
     write_function(file, terms, "ACC", "op_identity(void)", "t_identity", "");
     write_function(file, terms, "ACC", "op_load(ITEMS v, u64 i, PARAMS p)", "t_load", "v, i, p$");

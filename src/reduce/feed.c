@@ -323,6 +323,7 @@ static tally_status reduce_host(tally_context *context, const tally_reduce_desc 
     tally_reduce_desc desc = {0};
     memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
     if (tally_host_reduce(context, &desc, items, n, result)) return TALLY_OK;
+    if (tally_host_needs_plan(context, &desc)) return tally_host_by_plan(context, &desc, items, n, result);
     const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
     desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
     tally_feed *feed = NULL;

@@ -107,7 +107,7 @@ static const char *variant_name(const tally_plan *base) {
     return ((const tally_reduce_plan *)base)->launch.variant->info.name;
 }
 
-static uint64_t workspace_bytes(const tally_plan *base) {
+static uint64_t held_bytes(const tally_plan *base) {
     const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
     return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices);
 }
@@ -122,7 +122,7 @@ static void close_plan(tally_plan *base) {
     tally_kernel_close(base, plan->partials_kernel);
 }
 
-const tally_plan_kind tally_reduce_kind = {"a reduction", variant_name, depth, workspace_bytes, close_plan};
+const tally_plan_kind tally_reduce_kind = {"a reduction", variant_name, depth, held_bytes, close_plan};
 
 static tally_status open_kernels(tally_reduce_plan *plan) {
     const tally_recipe recipe = tally_launch_recipe(&plan->launch);
@@ -135,22 +135,45 @@ static tally_status open_kernels(tally_reduce_plan *plan) {
     return status;
 }
 
-static tally_status open_memory(tally_reduce_plan *plan) {
-    tally_context *context = plan->base.context;
-    const tally_variant *variant = plan->launch.variant;
+static uint64_t workspace_bytes(const tally_reduce_plan *plan) {
+    const uint64_t items = workspace_items(plan), acc_bytes = plan->base.terms.acc.bytes;
+    return items > UINT64_MAX / acc_bytes ? UINT64_MAX : items * acc_bytes;
+}
+
+static uint64_t slices_bytes(const tally_reduce_plan *plan) {
+    return plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * plan->base.terms.acc.bytes : 0;
+}
+
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *base, uint64_t n) {
+    tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    const tally_context *context = base->context;
+    base->max_n = n;
     plan->slice = slice_items(plan);
     /* The last group finishes where memory is ordered between groups. Not with one group, which writes the result itself; not with
      * slices, which would overwrite the counter in slot 0. */
-    plan->together = (variant->together & 1u << context->info.device_class) &&
+    plan->together = (plan->launch.variant->together & 1u << context->info.device_class) &&
                      (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
-                     tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
-    const uint64_t acc_bytes = plan->base.terms.acc.bytes, bytes = workspace_items(plan) * acc_bytes;
-    const uint64_t slices_bytes = plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * acc_bytes : 0;
+                     tally_reduce_geometry(plan, n).groups > 1;
+}
+
+/* Tells whether the device's memory holds the items of one input beside the workspace, and one buffer the workspace. */
+static bool fits_memory(const tally_plan *base) {
+    const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
+    const tally_device_info *info = &base->context->info;
+    const uint64_t items = base->max_n * tally_dtype_bytes(base->terms.in), workspace = workspace_bytes(plan);
+    if (items > info->memory_bytes || workspace > info->max_buffer_bytes) return false;
+    return workspace <= info->memory_bytes - items && slices_bytes(plan) <= info->memory_bytes - items - workspace;
+}
+
+static tally_status open_memory(tally_reduce_plan *plan) {
+    tally_context *context = plan->base.context;
+    const uint64_t bytes = workspace_bytes(plan), of_slices = slices_bytes(plan);
     tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &plan->workspace);
-    if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
+    if (!status && of_slices) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, of_slices, &plan->slices);
     /* The counter of groups that are done, which the last of them clears again. */
     if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
-    if (!status && variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
+    if (!status && plan->launch.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
         status = tally_fail(TALLY_E_MEMORY, "out of memory");
     return status;
 }
@@ -174,6 +197,10 @@ tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce
     if (launch.variant->shape == TALLY_SHAPE_CHUNKS)
         plan->run = launch.group_items / tally_chunk_team(tally_dtype_bytes(desc.in));
     status = open_kernels(plan);
+    if (given->size > offsetof(tally_reduce_desc, max_n) && given->max_n)
+        set_max_n(base, desc.max_n);
+    else
+        tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     if (!status) status = open_memory(plan);
     if (status)
         tally_plan_destroy(base);

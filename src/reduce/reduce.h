@@ -113,6 +113,15 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to);
 
+/* ---- host_plan.c --------------------------------------------------------------------------------------------------- */
+
+/* Tells whether the descriptor names a variant that does not combine in the canonical order, which no feed takes. */
+bool tally_host_needs_plan(const tally_context *context, const tally_reduce_desc *desc);
+/* Reduces host arrays, one for each input, by a plan, with the whole input in the device's memory.
+ * Blocks. Errors: E_MEMORY where it does not fit. */
+tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,
+                                void *result);
+
 /* ---- host functions: made by the build and by src/host ------------------------------------------------------------- */
 
 /* Which of an op's rows. */

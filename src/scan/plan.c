@@ -44,8 +44,6 @@ static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *des
         return tally_fail(TALLY_E_ARGUMENT, "desc.segments is %d: no such way", (int)desc->segments);
     if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))
         return tally_fail(TALLY_E_ARGUMENT, "desc.initial is for exclusive scans");
-    if (desc->segments == TALLY_SEGMENTS_OFFSETS && !desc->max_n)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is 0: a scan by offsets takes a byte of memory for each item");
     return TALLY_OK;
 }
 
@@ -127,17 +125,29 @@ static uint64_t look_back_words(const tally_scan_plan *plan) {
     return 2 * LINE + tally_ceil_div(tiles, TALLY_SCAN_WIDTH) * (tally_ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
 }
 
-static tally_status open_memory(tally_scan_plan *plan) {
-    tally_context *context = plan->base.context;
+/* Bytes of a plan's buffers. */
+typedef struct scan_memory {
+    uint64_t words, values, heads;
+} scan_memory;
+
+static scan_memory memory_of(const tally_scan_plan *plan) {
     const bool one_launch = plan->launch.variant->one_launch;
-    const uint64_t scan_bytes = tally_scan_bytes(&plan->base.terms, plan->launch.flags);
     const uint64_t blocks = tally_ceil_div(plan->capacity, TALLY_SCAN_WIDTH);
     const uint64_t words = one_launch ? look_back_words(plan) : 1;
     const uint64_t values = one_launch ? 2 : 3 + 2 * plan->capacity + 2 * blocks;
-    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, words * sizeof(uint64_t), &plan->words);
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes, &plan->values);
+    return (scan_memory){.words = words * sizeof(uint64_t),
+                         .values = values * tally_scan_bytes(&plan->base.terms, plan->launch.flags),
+                         .heads = plan->segments == TALLY_SEGMENTS_OFFSETS ? plan->base.max_n : 0};
+}
+
+static tally_status open_memory(tally_scan_plan *plan) {
+    tally_context *context = plan->base.context;
+    const bool one_launch = plan->launch.variant->one_launch;
+    const scan_memory bytes = memory_of(plan);
+    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.words, &plan->words);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.values, &plan->values);
     if (!status && plan->segments == TALLY_SEGMENTS_OFFSETS)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.max_n, &plan->heads);
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.heads, &plan->heads);
     /* Nothing is published before the first call; the carry that it does not use is read. */
     if (!status && one_launch) status = tally_buffer_clear(plan->words, plan->words->bytes);
     if (!status && one_launch) status = tally_buffer_clear(plan->values, plan->values->bytes);
@@ -154,6 +164,21 @@ static uint64_t capacity_of(const tally_scan_plan *plan) {
     return tiles > least ? tiles : least;
 }
 
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *base, uint64_t n) {
+    tally_scan_plan *plan = (tally_scan_plan *)base;
+    base->max_n = n;
+    plan->capacity = capacity_of(plan);
+}
+
+/* Tells whether the device's memory holds the items beside the workspace, and one buffer the flags that offsets become. */
+static bool fits_memory(const tally_plan *base) {
+    const tally_device_info *info = &base->context->info;
+    const scan_memory bytes = memory_of((const tally_scan_plan *)base);
+    const uint64_t items = base->max_n * tally_dtype_bytes(base->terms.in);
+    return bytes.heads <= info->max_buffer_bytes && items + bytes.words + bytes.values + bytes.heads <= info->memory_bytes;
+}
+
 tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out) {
     tally_scan_desc desc;
     tally_terms terms;
@@ -162,6 +187,7 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     tally_status status = copy_desc(given, &desc);
     if (!status) status = tally_context_probe(context);
     if (status) return status;
+    const bool is_sized = desc.max_n != 0;
     tally_scan_launch launch = {.flags = flags_of(&desc) | extra};
     status = resolve(context, &desc, &terms, &launch);
     if (!status) status = tally_plan_open(context, &tally_scan_kind, sizeof(tally_scan_plan), &terms, desc.max_n, &base);
@@ -170,7 +196,10 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     plan->launch = launch;
     plan->segments = desc.segments;
     if (desc.initial) memcpy(plan->initial, desc.initial, tally_dtype_bytes(desc.in));
-    plan->capacity = capacity_of(plan);
+    if (is_sized)
+        set_max_n(base, desc.max_n);
+    else
+        tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     status = open_kernels(plan);
     if (!status) status = open_memory(plan);
     if (status)
