@@ -3,7 +3,7 @@
  * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
  * and the tests of conformance.h, on every device of every backend. See places.h for the environment. An argument is a pattern of the
  * names of the tests to run, with * and ?. With --only-compile before it nothing runs, but TALLY_CACHE_DIR is filled for a run to come: many
- * programs can do that at a time.
+ * programs can do that at a time. --record-golden FILE records the golden bits (golden.h) on the first device.
  */
 #define _XOPEN_SOURCE 700
 #include "calls.h"
@@ -112,7 +112,8 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
     static const device_test *const lists[] = {
         api_tests,       host_tests,           feed_tests,     thread_tests, cache_tests,    arithmetic_tests,
         semantics_tests, custom_example_tests, custom_tests,   fused_tests,  accuracy_tests, enqueue_tests,
-        tuning_tests,    scan_tests,           scan_use_tests, move_tests,   memory_tests,   empty_tests};
+        tuning_tests,    scan_tests,           scan_use_tests, move_tests,   memory_tests,   empty_tests,
+        golden_tests};
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const device_test *t = lists[l]; t->name; t++) {
             char *name = names[*used];
@@ -133,6 +134,7 @@ int main(int argc, char **argv) {
     size_t used = 0, count;
     const int place_count = places_open(places);
     if (place_count < 0) return 1;
+    if (argc == 3 && strcmp(argv[1], "--record-golden") == 0) return place_count == 0 || golden_record(&places[0], argv[2]);
     cell *cells = cells_create(places, place_count, &count);
     for (size_t c = 0; c < count && only_compile; c++)
         if (!only || fnmatch(only, cells[c].name, 0) == 0) cell_compile(&cells[c]);

@@ -32,6 +32,11 @@ extern const device_test move_tests[];    /* move_test.c: gather and scatter */
 extern const device_test scan_tests[];     /* scan_test.c: scans: ops, types, variants, forms */
 extern const device_test scan_use_tests[]; /* scan_use_test.c: scans in pieces, by operators of one's own; what is refused */
 
+extern const device_test golden_tests[]; /* golden_test.c: the bits of golden/bits.txt */
+
+/* Writes golden/bits.txt anew, as FILE, by this device: 0, or 1 with the reason printed. Sections of other devices stay. */
+int golden_record(const place *at, const char *file);
+
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
 /* The same for an op of one input with everything else at its default. */

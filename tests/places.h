@@ -43,6 +43,8 @@ void places_close(place *places, int count);
 /* 1 when TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
 int quick(void);
 int full(void);
+/* TALLY_TEST_SEED, or the days since 1970: the same for programs that share a run. */
+unsigned seed_of_run(void);
 
 /* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)
