@@ -32,7 +32,10 @@ static void hold_standard_files(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(CLI_FAILED);
 }
 
-/* Beyond `ulimit -f` a write then fails, and is reported. Not ignored: a driver's compiler (Intel's) puts its own handler in place. */
+/*
+ * A write beyond `ulimit -f` then fails, and the program reports it. To ignore the signal would not last: Intel's OpenCL
+ * compiler puts a handler of its own in place.
+ */
 static void block_file_limit(void) {
     sigset_t signals;
     sigemptyset(&signals);

@@ -69,13 +69,10 @@ const char *ocl_kernel_source(const char *stem) {
     return tally_kernel_source_opencl(stem);
 }
 
-/* NULL: as the binary was built. */
-static const char *build_options(const ocl_device *device, tally_program_form form, const void *data, size_t bytes) {
+static void write_options(const ocl_device *device, const void *source, size_t bytes, char *text, size_t text_bytes) {
     static const char subgroups[] = "#define SUBGROUPS 1\n";
-    static const char *const options[2][2] = {{OCL_STANDARD, OCL_STANDARD OCL_ROUNDED},
-                                              {OCL_SUBGROUPS_STANDARD, OCL_SUBGROUPS_STANDARD OCL_ROUNDED}};
-    if (form != TALLY_PROGRAM_SOURCE) return NULL;
-    return options[device->has_c3 && memmem(data, bytes, subgroups, strlen(subgroups))][device->is_rounded];
+    const bool has_subgroups = device->has_c3 && memmem(source, bytes, subgroups, strlen(subgroups));
+    snprintf(text, text_bytes, "%s%s", has_subgroups ? OCL_SUBGROUPS_STANDARD : OCL_STANDARD, device->options);
 }
 
 tally_status ocl_program_create(void *opaque, tally_program_form form, const void *data, size_t bytes, void **out) {
@@ -83,8 +80,10 @@ tally_status ocl_program_create(void *opaque, tally_program_form form, const voi
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
     if (form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
+    char options[160];
     if (form == TALLY_PROGRAM_SOURCE) {
         const char *text = data;
+        write_options(device, data, bytes, options, sizeof(options));
         program = clCreateProgramWithSource(device->context, 1, &text, &bytes, &error);
         if (error) return ocl_fail(error, "clCreateProgramWithSource");
     } else {
@@ -95,7 +94,8 @@ tally_status ocl_program_create(void *opaque, tally_program_form form, const voi
             return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
-    error = clBuildProgram(program, 1, &device->id, build_options(device, form, data, bytes), NULL, NULL);
+    /* A binary is as it was built. */
+    error = clBuildProgram(program, 1, &device->id, form == TALLY_PROGRAM_SOURCE ? options : NULL, NULL, NULL);
     if (error) {
         const tally_status status = build_failed(program, device->id, error, data, form == TALLY_PROGRAM_SOURCE ? bytes : 0);
         clReleaseProgram(program);
