@@ -297,10 +297,25 @@ tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void
 tally_status tally_buffer_clear(tally_buffer *buffer, uint64_t bytes);
 tally_status tally_queue_open(tally_context *context, int wrap, void *native, tally_queue **out);
 
+/* ---- error.c ------------------------------------------------------------------------------------------------------ */
+
+/* Copies a text as one line that a terminal shows as it is: control characters, and bytes that are no UTF-8, as \xNN. */
+void tally_text_print(char *to, size_t bytes, const char *text);
+
 /* ---- op.c ---------------------------------------------------------------------------------------------------------- */
 
 #define TALLY_MAX_FIELDS 16
 #define TALLY_MAX_PARAMS 16
+
+/*
+ * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192 characters as `load`
+ * takes NVRTC 13.0 7 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL 2026.2 14 s; two such fields take NVRTC 26 s, four
+ * 152 s. Such chains need up to 6 MB of stack (Intel's). Nesting needs more: 8,190 '!' overflow 8 MB in POCL and Intel's,
+ * 256 casts need 2 MB. LLVM refuses more than 256 brackets, some of which are the library's.
+ */
+#define TALLY_MAX_EXPRESSION 8192   /* characters */
+#define TALLY_MAX_EXPRESSIONS 16384 /* characters of all of an operator's expressions */
+#define TALLY_MAX_NESTING 200
 
 /* A user's operator: a copy of the descriptor and its texts. Plans share it. */
 struct tally_custom_op {
@@ -311,6 +326,12 @@ struct tally_custom_op {
     tally_op_param params[TALLY_MAX_PARAMS];
     char *texts; /* what all of them point into */
 };
+
+/* op_text.c: C identifiers of at most 63 characters; those that mean something else to a compiler; E_ARGUMENT for a text that
+ * is no expression, or beyond the limits. */
+bool tally_op_is_identifier(const char *name);
+bool tally_op_is_taken(const char *name);
+tally_status tally_op_check_expression(const char *op, const char *part, const char *field, const char *text);
 
 void tally_op_retain(tally_custom_op *op);
 

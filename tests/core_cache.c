@@ -145,6 +145,25 @@ static void test_tunings(void **unused) {
     SOUND();
 }
 
+/* A folder whose name would command a terminal is used as it is, and shown escaped. */
+static void test_name(void **unused) {
+    (void)unused;
+    char dir[256], own[300], text[4096];
+    tally_context *context;
+    tally_context_info info;
+    make_cache(dir);
+    snprintf(own, sizeof own, "%s/\x1b[31m", dir);
+    setenv("TALLY_CACHE_DIR", own, 1);
+    MUST(tally_context_create("stub:alpha", &context));
+    MUST(tally_context_get_info(context, &info));
+    MUST(tally_context_describe(context, text, sizeof text));
+    tally_context_destroy(context);
+    assert_string_equal(info.cache_dir, own);
+    if (strchr(text, '\x1b') || !strstr(text, "/\\x1b[31m\n")) fail_msg("%s", text);
+    drop_cache(dir);
+    SOUND();
+}
+
 /* ---- ulimit -f ------------------------------------------------------------------------------------------------------ */
 
 /* In a process of its own, whose limit cannot be raised again: 0, and too few bytes for an entry. */
@@ -174,5 +193,6 @@ static void test_limit(void **unused) {
 
 const core_test cache_tests[] = {{"cache: no regular file in an entry's place", test_entries},
                                  {"cache: no regular file in the tunings' place", test_tunings},
+                                 {"cache: a folder of an odd name", test_name},
                                  {"cache: files that may not be written", test_limit},
                                  {NULL, NULL}};

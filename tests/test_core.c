@@ -24,10 +24,11 @@ void refused(tally_status got, tally_status expected, const char *call, const ch
             print_error("%s: the text should have \"%s\": %s\n", call, *words, tally_last_error());
             _fail(file, line);
         }
-    if (strchr(tally_last_error(), '\n')) {
-        print_error("%s: the text is no single line: %s\n", call, tally_last_error());
-        _fail(file, line);
-    }
+    for (const char *c = tally_last_error(); *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            print_error("%s: the text is no single line of printable characters: %s\n", call, tally_last_error());
+            _fail(file, line);
+        }
 }
 
 void sound(const char *file, int line) {
