@@ -180,8 +180,8 @@ void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *d
 void tally_cache_store(tally_cache *cache, tally_key key, const void *data, size_t bytes);
 void tally_cache_drop(tally_cache *cache, tally_key key);
 /*
- * Opens a regular file to read. NULL with errno on failure: ENXIO if something else is there, such as a pipe, for which
- * a read would wait.
+ * Opens a regular file to read. NULL with errno on failure: ENXIO if something else is there, such
+ * as a pipe, for which a read would wait.
  */
 FILE *tally_file_open(const char *path);
 
@@ -299,7 +299,7 @@ tally_status tally_queue_open(tally_context *context, int wrap, void *native, ta
 
 /* ---- error.c ------------------------------------------------------------------------------------------------------ */
 
-/* Copies a text as one line that a terminal shows as it is: control characters, and bytes that are no UTF-8, as \xNN. */
+/* Copies a text as one printable line: control characters, and bytes that are no UTF-8, as \xNN. */
 void tally_text_print(char *to, size_t bytes, const char *text);
 
 /* ---- op.c ---------------------------------------------------------------------------------------------------------- */
@@ -308,10 +308,11 @@ void tally_text_print(char *to, size_t bytes, const char *text);
 #define TALLY_MAX_PARAMS 16
 
 /*
- * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192 characters as `load`
- * takes NVRTC 13.0 7 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL 2026.2 14 s; two such fields take NVRTC 26 s, four
- * 152 s. Such chains need up to 6 MB of stack (Intel's). Nesting needs more: 8,190 '!' overflow 8 MB in POCL and Intel's,
- * 256 casts need 2 MB. LLVM refuses more than 256 brackets, some of which are the library's.
+ * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192
+ * characters as `load` takes NVRTC 13.0 7 to 18 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL
+ * 2026.2 14 s; two such fields take NVRTC 26 s, four 152 s. Such chains need up to 6 MB of stack
+ * (Intel's). Nesting needs more: 8,190 '!' overflow 8 MB in POCL and Intel's, 256 casts need 2 MB.
+ * LLVM refuses more than 256 brackets, some of which are the library's.
  */
 #define TALLY_MAX_EXPRESSION 8192   /* characters */
 #define TALLY_MAX_EXPRESSIONS 16384 /* characters of all of an operator's expressions */
@@ -327,8 +328,10 @@ struct tally_custom_op {
     char *texts; /* what all of them point into */
 };
 
-/* op_text.c: C identifiers of at most 63 characters; those that mean something else to a compiler; E_ARGUMENT for a text that
- * is no expression, or beyond the limits. */
+/*
+ * op_text.c: C identifiers of at most 63 characters; those that mean something else to a compiler;
+ * E_ARGUMENT for a text that is no expression, or beyond the limits.
+ */
 bool tally_op_is_identifier(const char *name);
 bool tally_op_is_taken(const char *name);
 tally_status tally_op_check_expression(const char *op, const char *part, const char *field, const char *text);
