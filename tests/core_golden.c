@@ -2,6 +2,7 @@
 /* Golden bits without a device: the file, few items on the host, and the main cases on the stub,
  * which computes by the rows' expressions. */
 #include "core_tests.h"
+#include "host/host.h"
 #include "golden.h"
 
 static golden_file *file;

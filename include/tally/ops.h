@@ -102,7 +102,8 @@ typedef struct tally_op_param {
 
 /*
  * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts to f32, f64, i32, u32, i64, u64, and
- * the functions that both have (fabs sqrt exp log fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons.
+ * the functions that both have (fabs sqrt exp log fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons. At
+ * most 8,192 characters each, 16,384 together, and nested 200 deep.
  *
  * Either identity, load and combine are given: the accumulator is one value; or fields: it is a struct. In `load`, x is the item (of
  * further inputs y, z, w) as f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (u8, u16, bool), i64, u64, or a complex with x.re

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A user's own operators: checked copies of their descriptors. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,63 +8,8 @@
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 
-static bool is_identifier(const char *name) {
-    if (!name || !(isalpha((unsigned char)name[0]) || name[0] == '_')) return false;
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_') return false;
-    return strlen(name) < 64;
-}
-
-/* Names that mean something else to a compiler: keywords of C, C++ and OpenCL C and names of types. Those of capitals alone are the library's. */
-static bool is_taken(const char *name) {
-    static const char taken[] = " alignas alignof and asm auto bitand bitor bool break case catch char class compl complex "
-                                "const constant constexpr continue "
-                                "decltype default delete do double else enum explicit export extern f32 f64 false float for "
-                                "friend generic global goto half i16 "
-                                "i32 i64 i8 if image inline int kernel local long mutable namespace new noexcept not nullptr "
-                                "operator or pipe private protected "
-                                "ptrdiff_t public quad register restrict return short signed size_t sizeof static struct "
-                                "switch template this throw true try "
-                                "typedef typeid typename typeof u16 u32 u64 u8 uchar uint ulong uniform union unsigned ushort "
-                                "using vector virtual void volatile "
-                                "while wchar_t xor ";
-    char word[72];
-    snprintf(word, sizeof(word), " %s ", name);
-    return strstr(taken, word) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")];
-}
-
-/*
- * An expression stands between parentheses of the text that is made for the compiler: it must not close them, end the statement, or turn
- * into something else than an expression.
- */
-static tally_status check_expression(const char *op, const char *part, const char *field, const char *text) {
-    const char *of = field ? " of field " : "", *name = field ? field : "";
-    if (!text[strspn(text, " \t")]) return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s is empty", op, part, of, name);
-    char open[64];
-    size_t depth = 0;
-    for (const char *c = text; *c; c++) {
-        const char *found = !strncmp(c, "//", 2) || !strncmp(c, "/*", 2) ? "a comment"
-                            : *c == 0x7f || (unsigned char)*c < ' '      ? "a line break or control character"
-                            : (unsigned char)*c > '~'                    ? "a character that is not ASCII"
-                                                                         : NULL;
-        const char character[] = {'\'', *c, '\'', 0};
-        if (!found && strchr("{};#\\\"'`$@", *c)) found = character;
-        if (found)
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s: '%.100s': %s is in no expression", op, part, of, name, text,
-                              found);
-        if (*c == '(' || *c == '[') {
-            if (depth == sizeof(open)) break;
-            open[depth++] = *c == '(' ? ')' : ']';
-        } else if ((*c == ')' || *c == ']') && (!depth || open[--depth] != *c)) {
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s: '%.100s': '%c' closes nothing", op, part, of, name, text, *c);
-        }
-    }
-    if (!depth) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s: '%.100s': '%c' is missing", op, part, of, name, text, open[depth - 1]);
-}
-
 static tally_status check_part(const char *op, const char *part, const char *field, const char *text, bool needed) {
-    if (text) return check_expression(op, part, field, text);
+    if (text) return tally_op_check_expression(op, part, field, text);
     if (!needed) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s is missing", op, part, field ? " of field " : "", field ? field : "");
 }
@@ -85,9 +29,9 @@ static tally_status check_fields(const tally_op_desc *desc, const char *op) {
     tally_status status = check_part(op, "finish", NULL, desc->finish, true);
     for (uint32_t i = 0; i < desc->field_count && !status; i++) {
         const tally_op_field *field = &desc->fields[i];
-        if (!is_identifier(field->name))
+        if (!tally_op_is_identifier(field->name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: field %u: '%.64s' is no name", op, i, field->name ? field->name : "");
-        if (is_taken(field->name))
+        if (tally_op_is_taken(field->name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: field %u: '%s' means something else to a compiler", op, i, field->name);
         for (uint32_t j = 0; j < i; j++)
             if (!strcmp(desc->fields[j].name, field->name))
@@ -106,10 +50,10 @@ static tally_status check_params(const tally_op_desc *desc, const char *op) {
         return tally_fail(TALLY_E_ARGUMENT, "op %s: %u parameters: at most %d", op, desc->param_count, TALLY_MAX_PARAMS);
     for (uint32_t i = 0; i < desc->param_count; i++) {
         const tally_op_param *param = &desc->params[i];
-        if (!is_identifier(param->name))
+        if (!tally_op_is_identifier(param->name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %u: '%.64s' is no name", op, i,
                               param->name ? param->name : "");
-        if (is_taken(param->name))
+        if (tally_op_is_taken(param->name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %u: '%s' means something else to a compiler", op, i,
                               param->name);
         for (uint32_t j = 0; j < i; j++)
@@ -120,6 +64,18 @@ static tally_status check_params(const tally_op_desc *desc, const char *op) {
         if (status) return status;
     }
     return TALLY_OK;
+}
+
+/* What all its expressions together take a compiler to read. */
+static tally_status check_length(const tally_op_desc *desc, const char *op) {
+    const char *const texts[] = {desc->identity, desc->load, desc->combine, desc->finish, desc->empty};
+    size_t length = 0;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(texts); i++) length += texts[i] ? strlen(texts[i]) : 0;
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        length += strlen(desc->fields[i].identity) + strlen(desc->fields[i].load) + strlen(desc->fields[i].combine);
+    if (length <= TALLY_MAX_EXPRESSIONS) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "op %s: its expressions have %zu characters together: at most %d", op, length,
+                      TALLY_MAX_EXPRESSIONS);
 }
 
 static tally_status check(const tally_op_desc *desc) {
@@ -142,6 +98,7 @@ static tally_status check(const tally_op_desc *desc) {
         if (!status) status = check_part(op, "finish", NULL, desc->finish, false);
     }
     if (!status) status = check_part(op, "empty", NULL, desc->empty, false);
+    if (!status) status = check_length(desc, op);
     return status ? status : check_params(desc, op);
 }
 
