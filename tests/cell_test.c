@@ -10,6 +10,7 @@
 #include "oracle.h"
 #include "oracle_items.h"
 #include "patterns.h"
+#include "test_main.h"
 
 /* Items before and after the reduced range, and results before and after the one written. */
 #define PAD 64
@@ -534,7 +535,7 @@ void cell_test(void **state) {
     if (status == TALLY_E_UNSUPPORTED) {
         c->state = CELL_SKIPPED;
         snprintf(c->cause, sizeof c->cause, "%s", tally_last_error());
-        skip();
+        test_skip("%s", c->cause);
     }
     must(status, "tally_plan_create", __FILE__, __LINE__);
     open_bench(b);

@@ -16,6 +16,7 @@
 #include "oracle.h"
 #include "stub_backend.h"
 #include "study.h"
+#include "test_main.h"
 
 static const uint64_t sizes[] = {1, 2, 7, 1000, 4097, 9001};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -209,11 +210,11 @@ static void test_moves(void **unused) {
     run_rows(&request, NULL, "scatter");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_references), cmocka_unit_test(test_rounded),
                                        cmocka_unit_test(test_ops), cmocka_unit_test(test_moves)};
     setenv("TALLY_CACHE_DIR", "off", 1);
     stub_reset();
     if (tally_backend_register(&stub_backend)) return 1;
-    return cmocka_run_group_tests_name("the study", tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "tally study on the stub backend.", tests, COUNT(tests), NULL, NULL);
 }
