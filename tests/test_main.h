@@ -20,11 +20,14 @@
 
 #include <cmocka.h>
 
-#define TEST_WRONG_USAGE 2 /* exit status */
+/* Exit statuses. */
+#define TEST_WRONG_USAGE 2
+#define TEST_SKIPPED 77 /* --last-op chooses nothing: an operator of two inputs has no scans */
 
 typedef struct test_choice {
     const char *program, *pattern; /* pattern: NULL for all tests */
     bool list;                     /* only their names */
+    bool may_be_none;
 } test_choice;
 
 /* Reads the arguments. Returns -1, or the status to exit with; `about` is printed by --help. */
