@@ -284,16 +284,8 @@ static const int *patterns_of(tally_op op) {
         return of_bits;
     case TALLY_ALLCLOSE:
         return of_closeness;
-    case TALLY_SUM:
-    case TALLY_ASUM:
-    case TALLY_SUMSQ:
-    case TALLY_MEAN:
-    case TALLY_DOT:
-    case TALLY_DOTC:
-    case TALLY_DIST2:
-        return of_sums;
     default:
-        return of_extremes;
+        return oracle_is_exact(&(oracle_case){.op = op, .in = TALLY_F32}) ? of_extremes : of_sums;
     }
 }
 
