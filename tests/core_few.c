@@ -7,6 +7,7 @@
 #include "core_tests.h"
 #include "host/host.h"
 #include "patterns.h"
+#include "test_main.h"
 
 enum { FEW = TALLY_HOST_ITEMS };
 
@@ -130,7 +131,7 @@ static void test_devices(void **unused) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32};
     float sum;
     tally_context *context = open_context("stub:beta");
-    if (!has_functions()) skip();
+    if (!has_functions()) test_skip("the library has no functions for host memory");
     tally_device_info *info = &context->info;
     const tally_device_info before = *info;
     assert_true(tally_host_reduce(context, &desc, inputs, 10, &sum));
@@ -208,7 +209,7 @@ static void test_functions(void **unused) {
     (void)unused;
     static const uint64_t sizes[] = {0, 1, 4500};
     static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
-    if (!has_functions()) skip();
+    if (!has_functions()) test_skip("the library has no functions for host memory");
     for (size_t d = 0; d < TALLY_ARRAY_LENGTH(dtypes); d++) {
         tally_context *context = open_context("stub:beta");
         pattern_fill(PATTERN_WIDE, dtypes[d], x, 4500);

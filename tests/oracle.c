@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle_items.h"
@@ -13,7 +14,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "the host evaluates floats in a wider type:
 #ifdef __FAST_MATH__
 #error "the oracle must not be compiled with -ffast-math"
 #endif
-_Static_assert(TALLY_OP_END == TALLY_ALLCLOSE + 1 && TALLY_DTYPE_END == TALLY_C128 + 1, "a new row needs its reference here");
+_Static_assert(TALLY_DTYPE_END == TALLY_C128 + 1, "a new item type needs its reference here");
 
 /* ---- what there is -------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ int oracle_takes(const oracle_case *what) {
     return !is_bitwise(what->op) || !is_real_float(what->in);
 }
 
-/* What an op of these items does; each has its part of this file. */
+/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of must have it, and so must the code of its way. */
 typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
 
 static way way_of(const oracle_case *what) {
@@ -94,9 +95,17 @@ static way way_of(const oracle_case *what) {
     case TALLY_DOTC:
     case TALLY_DIST2:
         return is_float(what->in) ? IN_ORDER : OF_BITS;
-    default: /* nrm2, mean, var, std, logsumexp: in f64 for integers */
+    case TALLY_NRM2: /* in f64 for integers, like the following */
+    case TALLY_MEAN:
+    case TALLY_VAR:
+    case TALLY_STD:
+    case TALLY_LOGSUMEXP:
         return IN_ORDER;
+    case TALLY_OP_NONE:
+    case TALLY_OP_END:
+        break;
     }
+    abort();
 }
 
 /* f32 or f64: what floats, and integers where they become floats, are computed in. */

@@ -10,6 +10,7 @@
 #include "direct.h"
 #include "patterns.h"
 #include "scan_run.h"
+#include "test_main.h"
 
 #include "scan/scan.h"
 
@@ -258,8 +259,7 @@ static void test_held_back(void **state) {
         assert_int_equal(ran, count); /* a device has one of the two, with every desc */
         return;
     }
-    printf("scan: held back: skipped: %s\n", tally_last_error());
-    skip();
+    test_skip("%s", tally_last_error());
 }
 
 /* ---- what a plan says of itself, and what is refused ------------------------------------------------------------------------------ */

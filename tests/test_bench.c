@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "bench.h"
 #include "units.h"
 
@@ -407,7 +408,7 @@ static void test_bits(void **unused) {
     fclose(nowhere);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names), cmocka_unit_test(test_names),
         cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),      cmocka_unit_test(test_copies),
@@ -415,5 +416,6 @@ int main(void) {
         cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),      cmocka_unit_test(test_bars_are_sound),
         cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The parts of tally_bench that need no device.", tests, sizeof tests / sizeof tests[0], NULL,
+                     NULL);
 }

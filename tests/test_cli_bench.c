@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the machine's. */
 #include "test_cli.h"
+#include "test_main.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void expect_engine(json_object *engine, double bytes) {
 void test_bench(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
     snprintf(words, sizeof(words),
              "bench --backend %s --sizes 12,15 --ops sum,dot --cache warm,cold --blocks 7 --json --plot bench.svg", device);
@@ -61,7 +62,7 @@ void test_bench(void **unused) {
 void test_bench_bits(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
     snprintf(words, sizeof(words),
              "bench --backend %s --sizes 3K,12 --ops sum,argmax --dtypes f32,f16,bf16,i8 --blocks 7 --peers none --bits --json",
@@ -84,7 +85,7 @@ void test_bench_bits(void **unused) {
 void test_bench_primitives(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     static const struct {
         const char *primitive, *key, *with;
         double bytes; /* of an item */
@@ -116,7 +117,7 @@ void test_bench_primitives(void **unused) {
 void test_bench_scan_bits(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
     snprintf(words, sizeof(words), "bench --backend %s --primitive scan --sizes 12 --peers none --blocks 7 --bits --json",
              device);
@@ -135,7 +136,7 @@ void test_bench_scan_bits(void **unused) {
 void test_bench_bar(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[128];
     snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 10 --json", device);
     const result r = run(NULL, words);
@@ -184,7 +185,7 @@ void test_bench_usage(void **unused) {
         {"bench sum", "usage:", 2},
         {"bench --peers none --sizes 10 --plot no/x", "no/x", 1},
     };
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (i + 1 == COUNT(rows) && !*device) continue;
         const result r = run(NULL, rows[i].words);

@@ -79,27 +79,15 @@ typedef struct study_memory {
 study_input *study_input_create(const study_request *request, tally_queue *queue, tally_buffer *buffer, const uint64_t *sizes,
                                 size_t count);
 void study_input_destroy(study_input *input);
-/* Whether `result` is right for the first n items; `depth` is tally_plan_depth. If not, `text` says what was got and expected. */
-bool study_input_check(const study_input *input, uint64_t n, uint64_t depth, const void *result, char *text, size_t bytes);
-/* The same of the n values of an inclusive scan. */
-bool study_input_check_values(study_input *input, uint64_t n, uint64_t depth, const void *values, char *text, size_t bytes);
-
-/* ---- study_sums.c: of operators whose result depends on the order ---------------------------------------------------- */
-
-/* The sums of the first n items, or what takes their place. */
-typedef struct study_sums {
-    uint64_t n;
-    long double re, im, magnitude;
-} study_sums;
-
-/* One item in 2^thinning is kept, so that n of them can be added up exactly, if that can be. */
-unsigned study_sums_thinning(tally_op op, tally_dtype in, uint64_t n);
-/* The two parts of item i; of a real type the first counts. */
-void study_sums_item(tally_op op, tally_dtype in, unsigned thinning, uint64_t i, double parts[2]);
-void study_sums_take(tally_op op, tally_dtype in, const double parts[2], study_sums *sums);
-/* As study_input_check; `text` is written only if it is wrong. */
-bool study_sums_check(tally_op op, tally_dtype in, const study_sums *sums, uint64_t depth, const void *result, char *text,
-                      size_t bytes);
+/* Bytes of host memory that it keeps for inputs of up to n items. */
+uint64_t study_input_bytes(const study_request *request, uint64_t n);
+/* Looks at the result of the first n items, of a canonical variant or by tally_plan_depth. If it is not STUDY_CHECKED, `text` says what was got and
+ * expected; STUDY_SKIPPED: no bound is known, so that it cannot be checked. */
+study_state study_input_check(const study_input *input, uint64_t n, bool canonical, uint64_t depth, const void *result,
+                              char *text, size_t bytes);
+/* The same of the n values of an inclusive scan, of any variant. */
+study_state study_input_check_values(const study_input *input, uint64_t n, uint64_t depth, const void *values, char *text,
+                                     size_t bytes);
 
 /* ---- study_moves.c: gathers and scatters, whose rows are known by their names ----------------------------------------- */
 
@@ -122,6 +110,7 @@ void study_memory_close(study_memory *m);
 typedef struct study_job {
     const study_memory *on;
     const char *row;
+    bool canonical;
     tally_plan *plan;        /* of a reduction or scan, */
     tally_plan *moves; /* or of a gather or scatter */
 } study_job;
@@ -133,8 +122,8 @@ void study_job_close(study_job *job);
 /* Whatever depends on n but the run itself: the map. */
 tally_status study_job_prepare(const study_job *job, uint64_t n);
 tally_status study_job_run(const study_job *job, uint64_t n);
-/* Whether what it gives is right: of another run, or as it is there. If not, `text` says why. */
-bool study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes);
+/* Looks at what it gives: of another run, or as it is there. If it is not STUDY_CHECKED, `text` says why. */
+study_state study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes);
 
 /* ---- study_measure.c ------------------------------------------------------------------------------------------------ */
 

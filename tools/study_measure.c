@@ -74,9 +74,8 @@ static bool failed(study_point *p) {
 }
 
 static bool check(const study_job *job, study_point *p, bool run) {
-    if (study_job_check(job, p->n, run, p->text, sizeof(p->text))) return true;
-    p->state = STUDY_FAILED;
-    return false;
+    p->state = study_job_check(job, p->n, run, p->text, sizeof(p->text));
+    return p->state == STUDY_CHECKED;
 }
 
 /* Times `runs` runs, each between two marks; the first `before` runs are not timed. */
@@ -238,8 +237,9 @@ static bool has_room(const bench *b, uint64_t n) {
     const uint64_t map = r->primitive > CLI_SCAN ? tally_dtype_bytes(study_map_dtype(r)) : 0;
     const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     const uint64_t widest = in > out ? (in > map ? in : map) : out > map ? out : map;
-    /* The output is read back; of a scan, what was right is kept beside it. */
-    const uint64_t all = in + out + map + (d->host_memory ? (r->primitive == CLI_SCAN ? 2 * out : out) : 0);
+    /* The output is read back; what it is compared with stands beside it. */
+    const uint64_t beside = r->primitive > CLI_SCAN ? 0 : study_input_bytes(r, n) / n;
+    const uint64_t all = in + out + map + (d->host_memory ? out + beside : 0);
     if (n <= most / widest && n <= d->memory_bytes / all) return true;
     cli_report(
         "study on %s: %llu items of %s are too many for %s: each takes %llu bytes in all; a buffer there holds at most %s, "

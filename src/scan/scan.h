@@ -15,6 +15,7 @@ typedef struct tally_scan_variant {
     bool intervals;    /* each warp owns one: its order is not the canonical one */
 } tally_scan_variant;
 
+const tally_scan_variant *tally_scan_variant_row(size_t index);
 /* The row of that name; NULL and "auto" give the default. Errors: E_UNSUPPORTED where the context's device, which has been probed,
  * cannot run it. */
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);

@@ -75,6 +75,10 @@ size_t tally_scan_variant_count(void) {
     return COUNT;
 }
 
+const tally_scan_variant *tally_scan_variant_row(size_t index) {
+    return index < COUNT ? &variants[index] : NULL;
+}
+
 tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
     if (!out) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "out is NULL"));
     if (index >= COUNT) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "index %zu: there are %zu variants", index, COUNT));
