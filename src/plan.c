@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "did_you_mean.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
@@ -209,8 +210,9 @@ static tally_status unknown_param(const tally_spec *spec, const char *name) {
             if (used < sizeof(names) && !is_repeated(spec, t, own))
                 used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", own);
         }
-    return tally_fail(TALLY_E_ARGUMENT, "tally_plan_set_param: unknown parameter '%s': there %s %s", name,
-                      strchr(names, ',') ? "are" : "is", used ? names : "none");
+    return tally_fail(TALLY_E_ARGUMENT, "tally_plan_set_param: unknown parameter '%s': %sthere %s %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, strchr(names, ',') ? "are" : "is",
+                      used ? names : "none");
 }
 
 tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "did_you_mean.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
 #define GROUP 256 /* four rows of a tile for each warp: src/scan_groups.h is written for it where there are no shuffles */
@@ -104,5 +105,6 @@ tally_status tally_scan_variant_find(const char *name, const tally_context *cont
         if (missing) return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s lacks %s", name, context->info.name, missing);
         return *out = variant, TALLY_OK;
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

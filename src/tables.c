@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "did_you_mean.h"
 
 #define DTYPE_ROW(id, value, name, bytes, kind, compute, summary)                                                              \
     [TALLY_##id] = {name, bytes, TALLY_KIND_##kind, TALLY_##compute, summary},
@@ -138,7 +139,8 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {
         if (dtypes[i].name && !strcmp(name, dtypes[i].name)) return *out = (tally_dtype)i, TALLY_OK;
     char names[512];
     list_names(dtypes, sizeof(dtypes[0]), TALLY_DTYPE_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }
 
 tally_status tally_op_from_name(const char *name, tally_op *out) {
@@ -147,7 +149,8 @@ tally_status tally_op_from_name(const char *name, tally_op *out) {
         if (ops[i].name && !strcmp(name, ops[i].name)) return *out = (tally_op)i, TALLY_OK;
     char names[512];
     list_names(ops, sizeof(ops[0]), TALLY_OP_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }
 
 uint32_t tally_op_inputs(tally_op op) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "did_you_mean.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
 #define ON_ALL (ON(GPU) | ON(CPU) | ON(OTHER))
@@ -125,7 +126,8 @@ tally_status tally_variant_find(const char *name, const tally_device_info *devic
         if (!strcmp(name, variants[i].info.name)) return *out = &variants[i], TALLY_OK;
         if (used < sizeof(names)) used += (size_t)snprintf(names + used, sizeof(names) - used, ", %s", variants[i].info.name);
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }
 
 /* Whether f64 takes part: what is read, computed in or given. */
