@@ -18,8 +18,9 @@ static unsigned least(unsigned a, unsigned b) {
 }
 
 /*
- * The mistakes that make one text of the other: a character too many, missing or wrong, or two neighbours in the wrong order
- * (the optimal string alignment distance). rows[i % 3][j] counts those of the first i characters of a and the first j of b.
+ * The mistakes that make one text of the other: a character too many, missing or wrong, or two
+ * neighbours in the wrong order (the optimal string alignment distance). rows[i % 3][j] counts
+ * those between the first i characters of a and the first j of b.
  */
 static unsigned count_mistakes(const char *a, size_t a_length, const char *b, size_t b_length) {
     unsigned rows[3][LONGEST + 1];
