@@ -195,7 +195,8 @@ typedef struct bench_sizes {
 
 /* Whether the list, of names with commas between them, has this one; NULL is a list of all. */
 int is_listed(const char *list, const char *name);
-/* Adds the numbers of items that the text lists and are not there yet: "20" is 2^20, "12M" 12 * 2^20, "3K" 3 * 2^10. 0 when done. */
+/* Adds the numbers of items that the text lists and are not there yet: "2^20,12M,1e6"
+ * (tools/units.h). 0 when done. */
 int sizes_add(bench_sizes *sizes, const char *text);
 int sizes_have(const bench_sizes *sizes, uint64_t n);
 
@@ -262,7 +263,8 @@ int case_bits(const bench_options *options, const bench_input *input, bench_resu
 
 /* report.c: as rows of the table, or a JSON object a line. */
 uint64_t report_bytes(const bench_input *input); /* read and written */
-void report_heading(void);
+/* Names each device once. */
+void report_heading(const tally_device_info *const *devices, int count);
 void report_rows(const bench_report *report);
 void report_json(const bench_report *report);
 void report_result(const bench_result *result, int json);

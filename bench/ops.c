@@ -13,6 +13,7 @@
 #include <tally/tally.h>
 
 #include "oracle.h"
+#include "units.h"
 
 #define PERIOD 7
 #define BLOCK_ITEMS (PERIOD << 16)
@@ -32,10 +33,10 @@ typedef struct trial {
     double seconds[MAX_RUNS], median;
 } trial;
 
-static const char usage[] = "usage: tally_ops [--backend SELECTION] [--dtype NAME] [--bytes N] [--ops LIST] [--runs N] "
-                            "[--group N] [--variant NAME] [--json]\n"
+static const char usage[] = "usage: tally_ops [--backend SELECTION] [--dtype NAME] [--bytes N] [--ops LIST] [--runs N]\n"
+                            "                 [--group N] [--variant NAME] [--json]\n"
                             "  --dtype NAME  the items' type (default: f32)\n"
-                            "  --bytes N     of each input (default: 268435456)\n"
+                            "  --bytes N     of each input (default: 256M); N: " UNITS_NOTATION "\n"
                             "  --ops LIST    sum,nrm2,... (default: all that take the type); sum is always among them\n"
                             "  --runs N      3 to 101 (default: 15)\n";
 
@@ -267,6 +268,12 @@ static void close_bench(bench *b) {
     free(b->blocks[1]);
 }
 
+/* getopt_long's argument. */
+static int read_count(const char *option, uint64_t least, uint64_t most, uint64_t *out) {
+    if (units_read_count(optarg, strlen(optarg), least, most, out)) return 0;
+    return fprintf(stderr, "tally_ops: --%s %s: %s\n", option, optarg, units_needed(least, most).text), 1;
+}
+
 int main(int argc, char **argv) {
     static const struct option options[] = {
         {"backend", required_argument, 0, 'b'}, {"dtype", required_argument, 0, 'd'},
@@ -276,6 +283,7 @@ int main(int argc, char **argv) {
         {"variant", required_argument, 0, 'v'}, {0, 0, 0, 0},
     };
     request r = {.dtype = TALLY_F32, .bytes = 1u << 28, .runs = 15};
+    uint64_t count = 0;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
         case 'b':
             r.select = optarg;
@@ -284,16 +292,18 @@ int main(int argc, char **argv) {
             if (tally_dtype_from_name(optarg, &r.dtype)) return complain("--dtype"), 2;
             break;
         case 'n':
-            r.bytes = strtoull(optarg, NULL, 10);
+            if (read_count("bytes", 64, UINT64_C(1) << 40, &r.bytes)) return 2;
             break;
         case 'o':
             r.ops = optarg;
             break;
         case 'r':
-            r.runs = atoi(optarg);
+            if (read_count("runs", 3, MAX_RUNS, &count)) return 2;
+            r.runs = (int)count;
             break;
         case 'g':
-            r.group = (uint32_t)strtoul(optarg, NULL, 10);
+            if (read_count("group", 1, 1 << 16, &count)) return 2;
+            r.group = (uint32_t)count;
             break;
         case 'v':
             r.variant = optarg;
@@ -306,8 +316,7 @@ int main(int argc, char **argv) {
         default:
             return fputs(usage, stderr), 2;
         }
-    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || r.bytes < 64 || r.dtype == TALLY_C64 || r.dtype == TALLY_C128)
-        return fputs(usage, stderr), 2;
+    if (optind < argc || r.dtype == TALLY_C64 || r.dtype == TALLY_C128) return fputs(usage, stderr), 2;
     bench b = {0};
     const int failed = bench_all(&b, &r);
     close_bench(&b);

@@ -11,8 +11,8 @@ set_tests_properties(npy fortran PROPERTIES LABELS unit)
 if(TARGET tally_cli)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(JSON_C REQUIRED IMPORTED_TARGET json-c)
-  tally_test_program(test_cli test_cli.c test_cli_bad.c test_cli_bad_ops.c test_cli_bench.c test_cli_devices.c test_cli_good.c test_cli_move.c test_cli_ops.c
-                     test_cli_order.c test_cli_pairs.c test_cli_primitives.c test_cli_run.c test_cli_scan.c test_cli_study.c test_cli_tune.c test_cli_terminal.c folders.c)
+  tally_test_program(test_cli test_cli.c test_cli_bad.c test_cli_bad_ops.c test_cli_bench.c test_cli_devices.c test_cli_good.c test_cli_lines.c test_cli_move.c test_cli_ops.c
+                     test_cli_order.c test_cli_pairs.c test_cli_primitives.c test_cli_run.c test_cli_scan.c test_cli_study.c test_cli_tune.c test_cli_terminal.c test_cli_words.c folders.c)
   target_compile_definitions(test_cli PRIVATE _GNU_SOURCE TALLY_PROGRAM="$<TARGET_FILE:tally_cli>" NILE="${PROJECT_SOURCE_DIR}/examples/nile.npy")
   add_dependencies(test_cli tally_cli)
   target_link_libraries(test_cli PRIVATE PkgConfig::JSON_C)

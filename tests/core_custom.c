@@ -638,7 +638,8 @@ static void test_set_param(void **unused) {
     assert_true(results[0] == 2 * sum + 100 && results[1] == -3 * sum + 100 && results[2] == -3 * sum + 0x1p20f);
     MUST(tally_context_get_info(context, &after));
     assert_int_equal(after.programs_built, before.programs_built);
-    BAD(tally_plan_set_param(plan, "scales", 1), "tally_plan_set_param", "'scales'", "there are scale, base");
+    BAD(tally_plan_set_param(plan, "scales", 1), "tally_plan_set_param", "'scales'",
+        "did you mean scale? there are scale, base");
     BAD(tally_plan_set_param(plan, "", 1), "there are scale, base");
     BAD(tally_plan_set_param(plan, NULL, 1), "tally_plan_set_param", "name");
     BAD(tally_plan_set_param(NULL, "scale", 1), "tally_plan_set_param", "plan");

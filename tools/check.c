@@ -216,6 +216,7 @@ static cli_exit check_device(const cli_options *options, const char *selection) 
     cli_exit code = CLI_FAILED;
     if (open_subject(&s, selection)) {
         progress_begin(selection, PROGRESS_STEPS, s.count);
+        if (!options->json) progress_wait(PROGRESS_COMPILING);
         try_all(&s);
         progress_end();
         const check_counts sum = check_count(&s, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "wrap.h"
 
 static bool is_alike(const check_cell *a, const check_cell *b) {
     return a->primitive == b->primitive && strcmp(a->variant.name, b->variant.name) == 0;
@@ -56,7 +57,7 @@ static unsigned count_alike(const check_subject *s, size_t index) {
 }
 
 void check_print_table(const check_subject *s) {
-    printf("%s:%d %s\n", s->device.backend, s->device.index, s->device.name);
+    wrap_printf(stdout, "%s:%d %s", s->device.backend, s->device.index, s->device.name);
     printf("  %-9s %-16s %6s %6s %7s\n", "primitive", "variant", "run", "failed", "skipped");
     for (size_t i = 0; i < s->count; i++) {
         const check_cell *c = &s->cells[i];
@@ -68,9 +69,9 @@ void check_print_table(const check_subject *s) {
     for (size_t i = 0; i < s->count; i++) {
         const check_cell *c = &s->cells[i];
         const unsigned alike = count_alike(s, i);
-        if (alike) printf("  skipped: %s, %u cells: %s\n", c->variant.name, alike, c->text);
+        if (alike) wrap_printf(stdout, "  skipped: %s, %u cells: %s", c->variant.name, alike, c->text);
         if (c->state != CHECK_FAILED) continue;
-        printf("  failed: %s %s: %s\n", c->variant.name, form_text(c).text, c->text);
+        wrap_printf(stdout, "  failed: %s %s: %s", c->variant.name, form_text(c).text, c->text);
     }
 }
 

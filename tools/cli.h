@@ -35,12 +35,14 @@ typedef struct cli_options {
     const char *initial;                                           /* of scan */
     const char *index, *stencil, *into, *count;                    /* of gather and scatter */
     bool exclusive, reverse;                                       /* of scan */
+    bool quiet;                                                    /* of reduce */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
 /* The commands. `operands` are the arguments after the command's name that are no options. */
 typedef cli_exit cli_command(const cli_options *options, int count, char **operands);
-cli_command cli_devices, cli_variants, cli_reduce, cli_scan, cli_check, cli_study, cli_tune, cli_gather, cli_scatter;
+cli_command cli_devices, cli_variants, cli_list_ops, cli_reduce, cli_scan, cli_check, cli_study, cli_tune, cli_gather,
+    cli_scatter, cli_help;
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -71,14 +73,23 @@ extern const char *const cli_primitive_names[CLI_PRIMITIVES];
 bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out);
 cli_names cli_variant_names(cli_primitive of); /* auto too */
 
-/* A whole number such as 12582912, 2^24 or 3*2^22; false for anything else. */
-bool cli_read_count(const char *text, uint64_t *out);
+/* The answer to a name that is none of these: "did you mean sum? there are sum, prod, ..." */
+typedef struct cli_listing {
+    char text[sizeof(cli_names) + 128];
+} cli_listing;
+cli_listing cli_there_are(const char *name, cli_names names);
+
+/* The count that an option gives; `out` keeps its default when `text` is NULL. */
+#define CLI_MOST_COUNT (UINT64_C(1) << 63)
+cli_exit cli_read_count(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *out);
 
 /* The library's last error as the user of the program is told it: without the name of the call. */
 typedef struct cli_text {
     char text[2048];
 } cli_text;
 cli_text cli_last_error(void);
+/* An operator's summary, with its parameters, for wrap_print. */
+cli_text cli_op_text(tally_op op);
 
 /* What several commands take: --dtype, --acc, --out, --accuracy; 0 where they are not given. */
 typedef struct cli_types {
@@ -99,8 +110,9 @@ json_object *cli_json_text(const char *text); /* a string; null for NULL */
 /* Members that several commands have: backend, device, device_index; seconds, bytes_per_second. */
 void cli_json_device(json_object *o, const tally_device_info *device);
 void cli_json_speed(json_object *o, double seconds, double bytes);
-/* The end of a line: " on opencl:0 (NAME), 0.001000 s, 1.00 GB/s". */
-void cli_print_speed(const tally_device_info *device, double seconds, double bytes);
+/* A line about the run: "by VARIANT on opencl:0 (NAME), 0.001000 s, 1.00 GB/s".
+ * Gathers and scatters have no variant: NULL. */
+void cli_print_run(const char *variant, const tally_device_info *device, double seconds, double bytes);
 
 /* The value of that type in memory: as text that reads back to the same bits (in JSON: the strings "nan", "inf", "-inf" too). A
  * complex one is 1.5+2j, in JSON an array of two; a truth value is true or false. */

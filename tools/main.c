@@ -15,7 +15,7 @@ static cli_exit run(const arguments *a) {
         return cli_usage("no command; there are %s", command_names().text);
     }
     const command_row *command = command_find(a->words[0]);
-    if (!command) return cli_usage("unknown command %s; there are %s", a->words[0], command_names().text);
+    if (!command) return cli_usage("unknown command %s; %s", a->words[0], cli_there_are(a->words[0], command_names()).text);
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (a->given[i] && !command_takes(command, &option_table[i]))
             return cli_usage("%s takes no option --%s; there are %s", command->name, option_table[i].name,

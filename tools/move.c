@@ -8,6 +8,7 @@
 #include "array.h"
 #include "cli.h"
 #include "shape.h"
+#include "progress.h"
 
 typedef struct mover {
     const cli_options *options;
@@ -33,9 +34,8 @@ static cli_exit understand(mover *m, int count, char **operands) {
     m->size = UINT64_MAX;
     if (strcmp(o->output, "-") == 0) return cli_usage("-o -: a file must be named: %s writes no standard output", m->name);
     if (o->dtype && tally_dtype_from_name(o->dtype, &m->raw) != TALLY_OK)
-        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
-    if (o->count && (!cli_read_count(o->count, &m->size) || m->size == UINT64_MAX))
-        return cli_usage("--size %s: no whole number such as 1000 or 2^24", o->count);
+        return cli_usage("--dtype %s: unknown item type; %s", o->dtype, cli_there_are(o->dtype, cli_dtype_names()).text);
+    if (cli_read_count("size", o->count, 0, CLI_MOST_COUNT, &m->size) != CLI_DONE) return CLI_USAGE;
     if (o->count && o->into) return cli_usage("--size %s: --into has a size of its own", o->count);
     const char *const files[] = {m->file, o->index, o->stencil, o->into};
     int streams = 0;
@@ -156,8 +156,10 @@ static tally_status move(const mover *m, const buffers *b, uint64_t n) {
  * for all will say. */
 static bool move_all(mover *m) {
     buffers b = {NULL};
+    if (!m->options->json) progress_wait(PROGRESS_COMPILING);
     tally_status status = open_buffers(m, &b);
     if (!status) move(m, &b, m->map.n ? 1 : 0);
+    progress_end();
     const double begun = units_seconds();
     if (!status) status = move(m, &b, m->map.n);
     m->seconds = units_seconds() - begun;
@@ -191,9 +193,9 @@ static void print_json(const mover *m) {
 }
 
 static void print_text(const mover *m) {
-    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items,", m->options->output, m->name, m->map.n,
+    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items\n", m->options->output, m->name, m->map.n,
            tally_dtype_name(m->in.dtype), m->file, m->out.n);
-    cli_print_speed(&m->info.device, m->seconds, bytes_of(m));
+    cli_print_run(NULL, &m->info.device, m->seconds, bytes_of(m));
 }
 
 static cli_exit run(const cli_options *options, bool scatter, int count, char **operands) {

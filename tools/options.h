@@ -25,7 +25,7 @@ typedef struct option_row {
     const char *summary;
 } option_row;
 
-#define OPTION_COUNT 34
+#define OPTION_COUNT 35
 extern const option_row option_table[OPTION_COUNT];
 
 const command_row *command_find(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h: one line on stderr while something takes long. It is shown only on a terminal and only after half a second, and is
- * erased at the end, at a message, and when the user interrupts the program.
+ * progress.h: one line on stderr while something takes long. It is shown only on a terminal and
+ * only after a while. It is erased at the end, at a message, and when the user interrupts.
  */
 #ifndef TALLY_PROGRESS_H
 #define TALLY_PROGRESS_H
@@ -13,6 +13,10 @@ typedef enum progress_unit { PROGRESS_BYTES, PROGRESS_STEPS } progress_unit;
 /* Starts the clock. total 0: not known. The label must live until progress_end. */
 void progress_begin(const char *label, progress_unit unit, uint64_t total);
 void progress_update(uint64_t done);
+/* Shows the text after a tenth of a second, unless a line is shown or progress_end called before:
+ * for calls that take long without coming back. A thread waits meanwhile. */
+void progress_wait(const char *text);
+#define PROGRESS_COMPILING "compiling ..."
 void progress_end(void);
 /* Erases the line; safe in a signal handler. */
 void progress_erase(void);

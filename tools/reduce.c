@@ -77,9 +77,11 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
                                     .variant = r->variant};
     tally_feed *feed = NULL;
     o->in = desc.in;
+    if (!r->json && !r->quiet) progress_wait(PROGRESS_COMPILING);
     if (!create_feed(r, in, &desc, &feed)) return false;
     bool done = prepare(r, in, feed, o) && warm_up(feed, in, o->result);
-    progress_begin(in->name, PROGRESS_BYTES, n == INPUT_UNKNOWN ? 0 : n * inputs_item_bytes(in) * in->count);
+    progress_end();
+    if (!r->quiet) progress_begin(in->name, PROGRESS_BYTES, n == INPUT_UNKNOWN ? 0 : n * inputs_item_bytes(in) * in->count);
     const double begun = units_seconds();
     done = done && feed_items(feed, in, o);
     o->seconds = units_seconds() - begun;
@@ -89,19 +91,25 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
 }
 
 /* CLI_FAILED for a file that is bad; the others are done all the same. */
-static cli_exit reduce_files(const reduce_request *r, char *const *files) {
+static cli_exit reduce_files(const reduce_request *r, char *const *files, reduce_total *total) {
     inputs in;
     reduce_outcome o = {0};
     if (!inputs_open(&in, files, r->inputs, r->types.raw)) return CLI_FAILED;
     const bool done = reduce_inputs(r, &in, &o);
     inputs_close(&in);
-    if (done) reduce_print(r, files, &o);
+    if (done) {
+        reduce_print(r, files, &o);
+        if (!strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
+        total->seconds += o.seconds;
+        total->bytes += o.bytes;
+    }
     free(o.result);
     return done && cli_flush() ? CLI_DONE : CLI_FAILED;
 }
 
 cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
     reduce_request r;
+    reduce_total total = {.seconds = 0};
     cli_exit code = reduce_understand(options, count, operands, &r);
     if (code == CLI_DONE) code = cli_open(options, &r.context);
     if (code == CLI_DONE && tally_context_get_info(r.context, &r.info) != TALLY_OK) {
@@ -109,7 +117,8 @@ cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
         code = CLI_FAILED;
     }
     for (int i = 0; r.context && i < r.file_count && cli_flush(); i += (int)r.inputs)
-        if (reduce_files(&r, r.files + i) != CLI_DONE) code = CLI_FAILED;
+        if (reduce_files(&r, r.files + i, &total) != CLI_DONE) code = CLI_FAILED;
+    reduce_print_total(&r, &total);
     tally_context_destroy(r.context);
     reduce_forget(&r);
     return code;

@@ -25,7 +25,7 @@ typedef struct reduce_request {
     tally_op_param params[CLI_MAX_PARAMS]; /* the names are freed by reduce_forget */
     uint32_t param_count;
     const char *variant; /* as asked for */
-    bool json;
+    bool json, quiet;
     int file_count;
     char *const *files;
 
@@ -58,7 +58,15 @@ typedef struct reduce_outcome {
     uint32_t value_count;
 } reduce_outcome;
 
-/* reduce_print.c: a line for each result that was asked for. */
+/* The sums over all passes of the run. */
+typedef struct reduce_total {
+    cli_names variants;
+    double seconds;
+    uint64_t bytes;
+} reduce_total;
+
+/* reduce_print.c: a line for each result; for people one about the run in the end. */
 void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o);
+void reduce_print_total(const reduce_request *r, const reduce_total *total);
 
 #endif

@@ -63,12 +63,9 @@ cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r)
         return cli_usage("--load: an operator of one's own needs %s%s%s too", options->combine ? "" : "--combine",
                          options->combine || options->identity ? "" : " and ", options->identity ? "" : "--identity");
     if (options->accuracy) return cli_usage("--accuracy is of the operators sum, asum, sumsq, mean and dot, not of --load");
-    desc.inputs = 1;
-    if (options->inputs) {
-        desc.inputs = (uint32_t)(options->inputs[0] - '0');
-        if (options->inputs[0] < '1' || desc.inputs > TALLY_MAX_INPUTS || options->inputs[1])
-            return cli_usage("--inputs %s: a whole number from 1 to %d is needed", options->inputs, TALLY_MAX_INPUTS);
-    }
+    uint64_t inputs = 1;
+    if (cli_read_count("inputs", options->inputs, 1, TALLY_MAX_INPUTS, &inputs) != CLI_DONE) return CLI_USAGE;
+    desc.inputs = (uint32_t)inputs;
     const tally_status status = tally_op_create(&desc, &r->custom);
     if (status == TALLY_E_ARGUMENT) return cli_usage("%s", reduce_custom_error().text);
     if (status) return cli_report("%s", reduce_custom_error().text), CLI_FAILED;

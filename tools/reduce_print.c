@@ -94,15 +94,31 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
     }
     printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
     for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
-    printf(", by %s", o->variant);
-    cli_print_speed(&r->info.device, o->seconds, (double)o->bytes);
+    printf("\n");
+}
+
+/* The value alone, or of an index that alone. */
+static void print_quiet(const reduce_outcome *o, const reduce_want *want) {
+    if (is_index(want) && !has_index(o, want))
+        printf("none");
+    else
+        print_value(o, want->term);
+    printf("\n");
 }
 
 void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o) {
     for (uint32_t i = 0; i < r->want_count; i++) {
         if (r->json)
             print_json(r, files, o, &r->wants[i]);
+        else if (r->quiet)
+            print_quiet(o, &r->wants[i]);
         else
             print_text(r, files, o, &r->wants[i]);
     }
+}
+
+/* Without a single result there is nothing to say. */
+void reduce_print_total(const reduce_request *r, const reduce_total *total) {
+    if (r->json || r->quiet || !*total->variants.text) return;
+    cli_print_run(total->variants.text, &r->info.device, total->seconds, (double)total->bytes);
 }

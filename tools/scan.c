@@ -101,7 +101,8 @@ static bool read_all(job *j) {
 static uint64_t room_of_pieces(const job *j) {
     const char *text = getenv("TALLY_TEST_SCAN_PIECE");
     uint64_t room = PIECE_BYTES / j->in.item_bytes / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK, asked;
-    if (text && cli_read_count(text, &asked) && asked >= TALLY_SCAN_BLOCK) room = asked / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK;
+    if (text && units_read_count(text, strlen(text), TALLY_SCAN_BLOCK, CLI_MOST_COUNT, &asked))
+        room = asked / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK;
     if (j->in.n != INPUT_UNKNOWN && j->in.n < room) room = j->in.n ? j->in.n : 1;
     return room;
 }
@@ -157,7 +158,9 @@ static bool warm_up(job *j) {
 static bool prepare(job *j) {
     const bool reverse = (j->r->flags & TALLY_REVERSE) != 0;
     if (!reverse) j->room = room_of_pieces(j);
-    if ((reverse && !read_all(j)) || !create_plan(j)) return false;
+    if (reverse && !read_all(j)) return false;
+    if (!j->r->json) progress_wait(PROGRESS_COMPILING);
+    if (!create_plan(j)) return false;
     if (!npy_write_open(&j->to, j->r->output, j->o.out, j->in.shape.dimensions + 2)) return false;
     if (!create_piece(j, &j->pieces[0])) return false;
     /* What fits one piece needs no second. */

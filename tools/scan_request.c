@@ -25,22 +25,25 @@ static cli_exit check_variant(const char *name) {
                    ? CLI_DONE
                    : cli_usage("--variant %s: does not combine in the canonical order, which files are scanned in", name);
     }
-    return cli_usage("--variant %s: unknown variant of scans; there are %s", name, cli_variant_names(CLI_SCAN).text);
+    return cli_usage("--variant %s: unknown variant of scans; %s", name, cli_there_are(name, cli_variant_names(CLI_SCAN)).text);
 }
 
 static cli_exit check_params(const scan_request *r) {
     for (uint32_t i = 0; i < r->param_count; i++) {
-        const char *own = NULL;
+        const char *own, *name = r->params[i].name;
+        cli_names names = {""};
         uint32_t p = 0;
-        while ((own = tally_op_param_name(r->op, p, NULL)) != NULL && strcmp(own, r->params[i].name) != 0) p++;
-        if (!own) return cli_usage("--param %s: %s has no such parameter", r->params[i].name, tally_op_name(r->op));
+        for (; (own = tally_op_param_name(r->op, p, NULL)) != NULL && strcmp(own, name) != 0; p++) cli_add_name(&names, own);
+        if (!own)
+            return cli_usage("--param %s: %s has no such parameter; %s", name, tally_op_name(r->op),
+                             cli_there_are(name, names).text);
     }
     return CLI_DONE;
 }
 
 static cli_exit read_op(const char *name, tally_op *op) {
     if (tally_op_from_name(name, op) != TALLY_OK)
-        return cli_usage("scan: unknown operator %s; there are %s", name, op_names().text);
+        return cli_usage("scan: unknown operator %s; %s", name, cli_there_are(name, op_names()).text);
     if (tally_op_inputs(*op) != 1)
         return cli_usage("scan %s: it reads %u files, and a scan reads one; there are %s", name, tally_op_inputs(*op),
                          op_names().text);

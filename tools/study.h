@@ -111,7 +111,7 @@ typedef struct study_job {
     const study_memory *on;
     const char *row;
     bool canonical;
-    tally_plan *plan;        /* of a reduction or scan, */
+    tally_plan *plan;  /* of a reduction or scan, */
     tally_plan *moves; /* or of a gather or scatter */
 } study_job;
 

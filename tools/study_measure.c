@@ -195,6 +195,7 @@ static void measure_all(bench *b) {
     uint64_t sizes[MAX_SIZES];
     const size_t swept = sweep_sizes(r, sizes);
     progress_begin(d->label, PROGRESS_STEPS, count_steps(b));
+    if (!r->json) progress_wait(PROGRESS_COMPILING);
     for (size_t i = 0; study_row_get(r, i, &v); i++)
         if (is_wanted(b, v.name)) run_row(b, &d->ladder, &v, r->group, r->factor, &r->n, 1, LADDER_SECONDS);
     if (has_small(b)) measure_small(b);
@@ -269,11 +270,13 @@ static cli_exit open_bench(bench *b) {
     if (tally_context_get_info(m->context, &info)) return give_up(b);
     d->info = info.device;
     snprintf(d->label, sizeof(d->label), "%s:%d", d->info.backend, d->info.index);
+    if (!r->json) progress_wait(PROGRESS_COMPILING);
     if (find_automatic(b)) return give_up(b);
     const size_t count = all_sizes(b, sizes);
     const uint64_t most = sizes[count - 1];
     if (!has_room(b, most)) return CLI_FAILED;
     if ((r->primitive == CLI_REDUCE ? tally_measure_read : tally_measure_copy)(m->context, 0, &d->ceiling)) return give_up(b);
+    progress_end();
     tally_status status = study_memory_open(m, most);
     b->events = calloc(r->runs + 1, sizeof(tally_event *));
     if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");

@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "wrap.h"
 
 #define FILE_NAME "tunings.txt" /* in the cache's directory */
 #define LEAST_EXPONENT 13       /* bytes of the smallest size, as a power of two */
@@ -293,6 +294,7 @@ static tally_status fill(tuner *t, tally_dtype in) {
 static cli_exit tune_type(tuner *t, size_t kind, tally_dtype in) {
     sweep s = {.op = kinds[kind].op, .in = in, .kind = kinds[kind].kind};
     cli_exit code = fill(t, in) ? complain("writing the items") : CLI_DONE;
+    if (!t->json) progress_wait(PROGRESS_COMPILING);
     for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++) {
         const uint64_t n = (UINT64_C(1) << e) / tally_dtype_bytes(in);
         if (n <= t->most_n || e == LEAST_EXPONENT) code = measure_size(t, &s, n, s.seconds[s.sizes++]);
@@ -344,9 +346,10 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
         }
     if (!steps)
         return cli_usage("tune takes --op sum, argmax or dot and --dtype f32, f64, f16 or i8, one for each kind and width");
-    if (!t->json)
-        printf("%s:%d %s\n%-7s %-5s %10s %12s %12s %9s  fastest\n", t->info.device.backend, t->info.device.index,
-               t->info.device.name, "op", "in", "input", "untuned us", "tuned us", "is");
+    if (!t->json) {
+        wrap_printf(stdout, "%s:%d %s", t->info.device.backend, t->info.device.index, t->info.device.name);
+        printf("%-7s %-5s %10s %12s %12s %9s  fastest\n", "op", "in", "input", "untuned us", "tuned us", "is");
+    }
     cli_exit code = CLI_DONE;
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (size_t d = 0; d < COUNT(dtypes) && code == CLI_DONE; d++)
@@ -362,8 +365,7 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
 cli_exit cli_tune(const cli_options *options, int count, char **operands) {
     (void)count, (void)operands;
     tuner t = {.json = options->json, .most_n = UINT64_MAX};
-    if (options->n && !cli_read_count(options->n, &t.most_n))
-        return cli_usage("--n %s: a whole number is needed, such as 2^20", options->n);
+    if (cli_read_count("n", options->n, 1, CLI_MOST_COUNT, &t.most_n) != CLI_DONE) return CLI_USAGE;
     char *rows = NULL;
     size_t bytes = 0;
     cli_exit code = cli_open(options, &t.context);

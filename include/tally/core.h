@@ -137,7 +137,7 @@ TALLY_API tally_status tally_device_get(const char *backend, int index, tally_de
 /*
  * Opens a device. What decides, in this order: `select`, if neither NULL nor ""; the environment's TALLY_BACKEND; the default
  * built in ("cuda,opencl"). A selection is a list, tried in order, of BACKEND or BACKEND:DEVICE, where DEVICE is an index or
- * a part of the device's or platform's name, in any case: "cuda:1", "opencl:pocl", "cuda,opencl".
+ * a part of the device's or platform's name: "cuda:1", "opencl:pocl", "cuda,opencl". All names may be in any case: "CUDA:1".
  * Errors: E_ARGUMENT for a selection that is not of this form or names an unknown backend; E_NO_DEVICE when nothing in the list
  * is here: the text says what is. The caller destroys the context.
  */

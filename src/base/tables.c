@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "base/base.h"
 
 static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {
@@ -133,5 +134,6 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {
         if (dtypes[i].name && !strcmp(name, dtypes[i].name)) return *out = (tally_dtype)i, TALLY_OK;
     char names[512];
     tally_list_names(dtypes, sizeof(dtypes[0]), TALLY_DTYPE_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

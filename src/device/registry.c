@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "device/device.h"
 
@@ -35,9 +36,14 @@ const tally_backend *tally_backend_at(size_t index) {
     return index < tally_backend_count() ? backends[index] : NULL;
 }
 
+/* Names of backends are taken in any case. */
+static bool is_name(const char *text, size_t length, const char *name) {
+    return strlen(name) == length && !strncasecmp(text, name, length);
+}
+
 static const tally_backend *find_backend(const char *name, size_t length) {
     for (size_t i = 0; backends[i]; i++)
-        if (strlen(backends[i]->name) == length && !strncmp(name, backends[i]->name, length)) return backends[i];
+        if (is_name(name, length, backends[i]->name)) return backends[i];
     return NULL;
 }
 
@@ -45,7 +51,7 @@ static const tally_backend *find_backend(const char *name, size_t length) {
 static bool known_name(const char *name, size_t length) {
     static const char *const known[] = {"cuda", "opencl"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
-        if (strlen(known[i]) == length && !strncmp(name, known[i], length)) return true;
+        if (is_name(name, length, known[i])) return true;
     return find_backend(name, length) != NULL;
 }
 

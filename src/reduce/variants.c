@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "reduce/reduce.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
@@ -131,5 +132,6 @@ tally_status tally_variant_find(const char *name, const tally_device_info *devic
         if (!strcmp(name, variants[i].info.name)) return *out = &variants[i], TALLY_OK;
         if (used < sizeof(names)) used += (size_t)snprintf(names + used, sizeof(names) - used, ", %s", variants[i].info.name);
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "scan/scan.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
@@ -109,5 +110,6 @@ tally_status tally_scan_variant_find(const char *name, const tally_context *cont
         if (missing) return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s lacks %s", name, context->info.name, missing);
         return *out = variant, TALLY_OK;
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }
