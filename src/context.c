@@ -35,6 +35,7 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
         return status;
     }
     pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->kept.lock, NULL);
     context->cache =
         tally_cache_open(context->cache_dir, sizeof(context->cache_dir), context->cache_note, sizeof(context->cache_note));
     tally_tunings_load(context);
@@ -73,6 +74,7 @@ tally_status tally_context_create(const char *select, tally_context **out) {
 
 static void release(tally_context *context) {
     if (atomic_fetch_sub(&context->references, 1) != 1) return;
+    tally_kept_close(context);
     for (tally_program *program = context->programs, *next; program; program = next) {
         next = program->next;
         context->backend->program_close(context->device, program->handle);
@@ -106,6 +108,12 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     out->programs_from_memory = context->from_memory;
     out->cache_entries_damaged = context->damaged;
     pthread_mutex_unlock(&context->lock);
+    pthread_mutex_lock(&context->kept.lock);
+    out->host_plans_made = context->kept.made;
+    out->host_plans_reused = context->kept.reused;
+    out->host_plans_kept = context->kept.count;
+    out->host_bytes_kept = context->kept.bytes;
+    pthread_mutex_unlock(&context->kept.lock);
     return TALLY_OK;
 }
 
@@ -155,12 +163,15 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "features: %s\n"
              "cache: %s%s%s\n"
              "tunings: %s\n"
-             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n",
+             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n"
+             "host calls: %llu plans kept, %llu reused, %.1f MiB\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
              info.cache_dir[0] ? "" : ")", tunings, (unsigned long long)info.programs_built,
              (unsigned long long)info.programs_prebuilt, (unsigned long long)info.programs_from_disk,
-             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
+             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged,
+             (unsigned long long)info.host_plans_kept, (unsigned long long)info.host_plans_reused,
+             (double)info.host_bytes_kept / (1 << 20));
     return TALLY_OK;
 }

@@ -176,6 +176,30 @@ static const void *piece_at(const tally_feed *feed, const piece *from, uint32_t 
     return (const char *)from->items[k] + from->done * item_bytes(feed);
 }
 
+static tally_status wrap(const tally_feed *feed, const piece *from, uint64_t n, tally_buffer **out) {
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+        status = tally_buffer_open(feed->plan->context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
+                                   n * item_bytes(feed), &out[k]);
+    return status;
+}
+
+/* Behind the first `filled` items of the slot's staging. */
+static void stage(const tally_feed *feed, feed_slot *slot, uint64_t filled, const piece *from, uint64_t n) {
+    const size_t bytes = item_bytes(feed);
+    for (uint32_t k = 0; k < input_count(feed); k++)
+        memcpy((char *)slot->staging[k]->host + filled * bytes, piece_at(feed, from, k), n * bytes);
+}
+
+/* Copies n items from the slot's staging to the device, unless it reads them there. */
+static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
+    tally_status status = TALLY_OK;
+    if (!feed->plan->context->info.host_memory)
+        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+            status = tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, n * item_bytes(feed));
+    return status;
+}
+
 /* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
 static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     uint64_t spans = FAN_IN - feed->counts[0];
@@ -184,10 +208,7 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
     *taken = n < spans * feed->span_items ? n : spans * feed->span_items;
     tally_buffer *buffers[TALLY_MAX_INPUTS] = {NULL};
     tally_queue *queue = feed->slots[0].queue;
-    tally_status status = TALLY_OK;
-    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-        status = tally_buffer_open(feed->plan->context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
-                                   *taken * item_bytes(feed), &buffers[k]);
+    tally_status status = wrap(feed, from, *taken, buffers);
     if (!status) status = add(feed, queue, buffers, *taken);
     if (!status) status = tally_queue_wait(queue);
     for (uint32_t k = 0; k < input_count(feed); k++) tally_buffer_destroy(buffers[k]);
@@ -197,11 +218,7 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
 /* Sends the current slot's staging on its way and turns to the other slot. */
 static tally_status flush(tally_feed *feed) {
     feed_slot *slot = &feed->slots[feed->current];
-    tally_status status = TALLY_OK;
-    if (!feed->plan->context->info.host_memory)
-        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-            status =
-                tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, feed->filled * item_bytes(feed));
+    tally_status status = send(feed, slot, feed->filled);
     if (!status) status = add(feed, slot->queue, slot->items, feed->filled);
     feed->filled = 0;
     feed->current = (feed->current + 1) % SLOTS;
@@ -218,10 +235,8 @@ static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n,
         if (status) return close_slot(slot), status;
     }
     const uint64_t room = feed->staging_items - feed->filled;
-    const size_t bytes = item_bytes(feed);
     *taken = n < room ? n : room;
-    for (uint32_t k = 0; k < input_count(feed); k++)
-        memcpy((char *)slot->staging[k]->host + feed->filled * bytes, piece_at(feed, from, k), *taken * bytes);
+    stage(feed, slot, feed->filled, from, *taken);
     feed->filled += *taken;
     return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
 }
@@ -290,10 +305,39 @@ static tally_status fold(tally_feed *feed, void *result) {
     return status ? status : tally_queue_wait(queue);
 }
 
+/* Whether a feed that has nothing yet can take the items as a plan does: all at once. */
+static bool is_whole(const tally_feed *feed, const void *const *items, uint64_t n) {
+    if (!n || feed->added || feed->filled || n > feed->plan->max_n) return false;
+    if (!fit_in_place(feed, items)) return n <= feed->staging_items;
+    return n <= feed->plan->context->info.max_buffer_bytes / item_bytes(feed);
+}
+
+/* Reduces all items by one tally_reduce: the feed stays empty. */
+static tally_status finish_whole(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
+    tally_buffer *wrapped[TALLY_MAX_INPUTS] = {NULL}, *const *in = wrapped;
+    feed_slot *slot = &feed->slots[0];
+    const piece all = {.items = items};
+    tally_status status;
+    if (fit_in_place(feed, items)) {
+        status = wrap(feed, &all, n, wrapped);
+    } else {
+        stage(feed, slot, 0, &all, n);
+        status = send(feed, slot, n);
+        in = slot->items;
+    }
+    if (!status)
+        status = tally_reduce_inputs(feed->plan, slot->queue, (const tally_buffer *const *)in, NULL, n, feed->result, 0);
+    if (!status) status = tally_buffer_read(slot->queue, feed->result, 0, result, feed->result->bytes);
+    const tally_status waited = tally_queue_wait(slot->queue);
+    for (uint32_t k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(wrapped[k]);
+    return status ? status : waited;
+}
+
 tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_status status = check(feed, items, n, "tally_feed_finish");
     if (!status) status = tally_check_pointer(result, "tally_feed_finish", "result");
     if (status) return status;
+    if (is_whole(feed, items, n)) return finish_whole(feed, items, n, result);
     status = push(feed, items, n, true);
     if (!status && feed->filled) status = flush(feed);
     if (!status) status = fold(feed, result);
@@ -310,7 +354,40 @@ tally_plan *tally_feed_plan(tally_feed *feed) {
     return feed && feed->tag == TALLY_TAG_FEED ? feed->plan : NULL;
 }
 
+static void count(const tally_buffer *buffer, uint32_t *references, uint64_t *bytes) {
+    if (!buffer) return;
+    *references += 1;
+    *bytes += buffer->bytes;
+}
+
+void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes) {
+    *references = 1; /* the plan */
+    *bytes = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        const feed_slot *slot = &feed->slots[i];
+        *references += slot->queue != NULL;
+        for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+            uint64_t same = 0;
+            count(slot->staging[k], references, bytes);
+            count(slot->items[k], references, feed->plan->context->info.host_memory ? &same : bytes);
+        }
+    }
+    for (int i = 0; i < LEVELS; i++) count(feed->levels[i], references, bytes);
+    count(feed->result, references, bytes);
+    count(feed->plan->workspace, references, bytes);
+    count(feed->plan->slices, references, bytes);
+}
+
 /* ---- host arrays ---------------------------------------------------------------------------------------------------- */
+
+/* The max_n of a plan for n items, of few sizes so that calls share it: a power of two, at most what is staged where that is needed. */
+static uint64_t size_for(const tally_context *context, tally_dtype in, uint64_t n) {
+    const uint64_t bytes = tally_dtype_bytes(in);
+    const uint64_t most = context->info.host_memory ? MAX_ITEMS : bytes ? DEFAULT_STAGING_BYTES / bytes : 1;
+    uint64_t size = TALLY_CHUNK_ITEMS;
+    while (size < n && size < most) size *= 2;
+    return size < most ? size : most;
+}
 
 static tally_status reduce_host(tally_context *context, const tally_reduce_desc *given, const void *const *items, uint64_t n,
                                 void *result, const char *call) {
@@ -321,12 +398,12 @@ static tally_status reduce_host(tally_context *context, const tally_reduce_desc 
     tally_reduce_desc desc = {0};
     memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
     if (tally_host_reduce(context, &desc, items, n, result)) return TALLY_OK;
-    const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
-    desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
-    tally_feed *feed = NULL;
-    status = tally_feed_create(context, &desc, &feed);
-    if (!status) status = tally_feed_finish_inputs(feed, items, n, result);
-    tally_feed_destroy(feed);
+    desc.max_n = size_for(context, desc.in, n);
+    tally_kept kept;
+    status = tally_kept_take(context, &desc, &kept);
+    if (status) return status;
+    status = tally_feed_finish_inputs(kept.feed, items, n, result);
+    tally_kept_give(context, &kept, status == TALLY_OK);
     return status;
 }
 

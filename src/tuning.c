@@ -139,6 +139,7 @@ tally_status tally_context_set_tunings(tally_context *context, const char *rows)
     context->tunings = parsed;
     context->tunings_note[0] = 0;
     pthread_mutex_unlock(&context->lock);
+    tally_kept_renew(context); /* their plans have the shapes of before */
     return TALLY_OK;
 }
 
