@@ -227,23 +227,23 @@ typedef struct tally_program {
     void *handle;
 } tally_program;
 
-/* A feed of calls with host arrays, and what it was made for. */
+/* A feed of calls with host arrays, and the descriptor that it was made for. */
 typedef struct tally_kept {
     tally_feed *feed;
-    tally_reduce_desc desc; /* without what it points to, but for `custom`, which the plan retains */
+    tally_reduce_desc desc; /* its pointers are NULL but `custom`, which the plan retains */
     tally_op ops[TALLY_MAX_OPS];
     char variant[32];
-    uint64_t tunings;    /* how often the context's had been changed before it was made */
-    uint32_t references; /* its objects, of which each holds the context */
+    uint64_t tunings;    /* changes of the context's tunings before it was made */
+    uint32_t references; /* its objects: each holds the context */
     uint64_t bytes;
 } tally_kept;
 
-/* Those that no call uses, the one used last at the end: so many at most, of so many bytes. A feed of two inputs that streams takes 257 MiB
- * where memory is the device's own. */
+/* The set holds the feeds that no call uses, the one used last at the end: so many at most, of so
+ * many bytes. A feed of two inputs that streams takes 257 MiB where memory is the device's own. */
 #define TALLY_KEPT_FEEDS 8
 #define TALLY_KEPT_BYTES (UINT64_C(320) << 20)
 typedef struct tally_kept_set {
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the rest */
     tally_kept idle[TALLY_KEPT_FEEDS];
     uint32_t count;
     uint64_t bytes, tunings, made, reused;
@@ -316,16 +316,17 @@ tally_status tally_queue_open(tally_context *context, int wrap, void *native, ta
 
 /* ---- feed.c, kept.c ------------------------------------------------------------------------------------------------ */
 
-/* Objects of the feed, of which each holds the context, and bytes of its memory. */
+/* *references are the feed's objects, of which each holds the context; *bytes are its memory's. */
 void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes);
 
-/* A feed for the descriptor, whose max_n is no default: a kept one, or a new one. It is to be given back. */
+/* *out is a feed for the descriptor, whose max_n is no default: a kept one, or a new one. The call
+ * gives it back. */
 tally_status tally_kept_take(tally_context *context, const tally_reduce_desc *desc, tally_kept *out);
-/* Keeps the feed, if it is sound, for calls to come, and ends those that are one too many. */
+/* The feed stays for calls to come if it is sound; the oldest ones make room for it. */
 void tally_kept_give(tally_context *context, tally_kept *kept, bool sound);
-/* Ends all; those that are in use end when they are given back. */
+/* All feeds end; those in use end when they are given back. */
 void tally_kept_renew(tally_context *context);
-/* For the last reference: ends all, and the set. */
+/* The set ends, with all in it: the last reference has gone. */
 void tally_kept_close(tally_context *context);
 
 /* ---- op.c ---------------------------------------------------------------------------------------------------------- */
@@ -563,15 +564,18 @@ typedef size_t (*tally_host_function)(const void *const *items, uint64_t n, void
 /* Of each op and dtype; NULL: there is none. */
 extern const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END];
 
-/* The most items that the calling thread reduces on a CPU device: about as many as it reduces while the device wakes, starts and is waited for. Where a
- * combination takes an exponential that is a chunk; sums of floats in their own type are so many bytes; all others so many items. us a call by
- * the thread and by a kept plan, medians, POCL 3.1, 2 cores of a Xeon, 2026-11-22: sum of f32, 65,536 items 12 and 25, 131,072 24 and 32, 262,144
- * 53 and 46; sum of f64, 65,536 17 and 56; max of f32, 32,768 18 and 30, 65,536 35 and 36, 131,072 70 and 42; max of f64, 16,384 39 and 25, 32,768
- * 80 and 26 to 80; logsumexp of f32, 4,096 26 and 14, 8,192 70 and 33, of i32, 4,096 49 and 79. */
+/* The calling thread reduces so many items at most on a CPU device: about as many as it reduces while
+ * the device wakes, starts and is waited for. A chunk is the most where a combination takes an
+ * exponential, so many bytes where floats are summed in their own type, so many items elsewhere.
+ * us a call by the thread and by a kept plan, medians, POCL 3.1, 2 cores of a Xeon, 2026-11-22:
+ * sum of f32, 65,536 items 12 and 25, 131,072 24 and 32, 262,144 53 and 46; sum of f64, 65,536 17
+ * and 56; max of f32, 32,768 18 and 30, 65,536 35 and 36, 131,072 70 and 42; max of f64, 16,384 39
+ * and 25, 32,768 80 and 26 to 80; logsumexp of f32, 4,096 26 and 14, 8,192 70 and 33; logsumexp of
+ * i32, 4,096 49 and 79. */
 #define TALLY_HOST_ITEMS (8 * TALLY_CHUNK_ITEMS)
 #define TALLY_HOST_SUM_BYTES (512 << 10)
 #define TALLY_HOST_MOST_ITEMS (TALLY_HOST_SUM_BYTES / 4)
-/* For an op and a dtype; 0: there is no function. */
+/* The most items of that op and dtype; 0: there is no function. */
 uint64_t tally_host_items(tally_op op, tally_dtype in);
 
 /* Reduces few items on the calling thread; false: this is not such a reduction, and nothing was done. */

@@ -184,14 +184,14 @@ static tally_status wrap(const tally_feed *feed, const piece *from, uint64_t n, 
     return status;
 }
 
-/* Behind the first `filled` items of the slot's staging. */
+/* The n items go behind the first `filled` of the slot's staging. */
 static void stage(const tally_feed *feed, feed_slot *slot, uint64_t filled, const piece *from, uint64_t n) {
     const size_t bytes = item_bytes(feed);
     for (uint32_t k = 0; k < input_count(feed); k++)
         memcpy((char *)slot->staging[k]->host + filled * bytes, piece_at(feed, from, k), n * bytes);
 }
 
-/* Copies n items from the slot's staging to the device, unless it reads them there. */
+/* The n items of the slot's staging go to the device, unless it reads them there. */
 static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
     tally_status status = TALLY_OK;
     if (!feed->plan->context->info.host_memory)
@@ -305,14 +305,14 @@ static tally_status fold(tally_feed *feed, void *result) {
     return status ? status : tally_queue_wait(queue);
 }
 
-/* Whether a feed that has nothing yet can take the items as a plan does: all at once. */
+/* The feed has nothing yet and can take the items as a plan does: all at once. */
 static bool is_whole(const tally_feed *feed, const void *const *items, uint64_t n) {
     if (!n || feed->added || feed->filled || n > feed->plan->max_n) return false;
     if (!fit_in_place(feed, items)) return n <= feed->staging_items;
     return n <= feed->plan->context->info.max_buffer_bytes / item_bytes(feed);
 }
 
-/* Reduces all items by one tally_reduce: the feed stays empty. */
+/* One tally_reduce takes all items; the feed stays empty. */
 static tally_status finish_whole(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_buffer *wrapped[TALLY_MAX_INPUTS] = {NULL}, *const *in = wrapped;
     feed_slot *slot = &feed->slots[0];
@@ -380,7 +380,8 @@ void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *
 
 /* ---- host arrays ---------------------------------------------------------------------------------------------------- */
 
-/* The max_n of a plan for n items, of few sizes so that calls share it: a power of two, at most what is staged where that is needed. */
+/* The max_n of a plan for n items is a power of two, so that calls share it, and where items are
+ * staged no more than the staging holds. */
 static uint64_t size_for(const tally_context *context, tally_dtype in, uint64_t n) {
     const uint64_t bytes = tally_dtype_bytes(in);
     const uint64_t most = context->info.host_memory ? MAX_ITEMS : bytes ? DEFAULT_STAGING_BYTES / bytes : 1;

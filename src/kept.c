@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What calls with host arrays leave for the next: the context keeps the last feeds (plan, queue, staging, result) that they used, so that a
- * repeated call makes nothing. A feed is one thread's while its call lasts: it is taken out of the set, and given back. A call that finds
- * none makes one; a call that failed gives none back.
+ * The context keeps the last feeds (plan, queue, staging, result) that calls with host arrays used,
+ * so that a repeated call makes nothing. A feed is one thread's while its call lasts: the call
+ * takes it out of the set and gives it back. A call that finds none makes one; a call that failed
+ * gives none back.
  *
- * The objects of a feed hold its context, as all objects do. Those in the set do not count: giving a feed back takes their references off
- * the context's count, taking it out adds them again. So the last object of the user's that goes closes the context, and the set with it.
+ * The objects of a feed hold its context, as all objects do. Those in the set do not count: a feed
+ * that is given back takes their references off the context's count, one that is taken out adds
+ * them again. So the last object of the user's that goes closes the context, and the set with it.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "core.h"
 
-/* Whether the feed was made for that descriptor; `variant`: the text of its name. */
+/* The feed was made for that descriptor, whose variant has that name. */
 static bool is_for(const tally_kept *kept, const tally_reduce_desc *desc, const char *variant) {
     const tally_reduce_desc *own = &kept->desc;
     const bool plain = own->size == desc->size && own->op == desc->op && own->in == desc->in && own->out == desc->out &&
@@ -29,7 +31,7 @@ static void remove_at(tally_kept_set *set, uint32_t i) {
     memmove(&set->idle[i], &set->idle[i + 1], (set->count - i) * sizeof(set->idle[0]));
 }
 
-/* Ends a feed that is in no set any more. */
+/* The feed has left the set for good. */
 static void end(tally_context *context, const tally_kept *kept) {
     atomic_fetch_add(&context->references, kept->references);
     tally_feed_destroy(kept->feed);
@@ -41,7 +43,7 @@ static tally_status make(tally_context *context, const tally_reduce_desc *desc, 
     const tally_status status = tally_feed_create(context, desc, &out->feed);
     if (status) return status;
     if (desc->op_count) memcpy(out->ops, desc->ops, desc->op_count * sizeof(desc->op));
-    out->desc.ops = NULL; /* the caller's, as the variant's name */
+    out->desc.ops = NULL; /* the caller's, and so is the variant's name */
     out->desc.variant = NULL;
     pthread_mutex_lock(&context->kept.lock);
     context->kept.made++;
@@ -101,7 +103,7 @@ void tally_kept_renew(tally_context *context) {
 }
 
 void tally_kept_close(tally_context *context) {
-    atomic_store(&context->references, 1); /* until all are closed, lest the last of their objects close the context too */
+    atomic_store(&context->references, 1); /* lest the last of their objects close the context too */
     for (uint32_t i = 0; i < context->kept.count; i++) end(context, &context->kept.idle[i]);
     pthread_mutex_destroy(&context->kept.lock);
 }

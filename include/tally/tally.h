@@ -183,9 +183,9 @@ typedef struct tally_context_info {
     uint64_t cache_entries_damaged; /* entries on disk that failed their checksum or the driver, and were built anew */
     uint64_t programs_prebuilt;     /* compiled when the library was built (docs/backends.md) */
     uint64_t host_plans_made;       /* by tally_reduce_host and tally_reduce_host_inputs */
-    uint64_t host_plans_reused;     /* calls of these that found the plan and memory of an earlier one */
+    uint64_t host_plans_reused;     /* calls of these that took plan and memory of an earlier one */
     uint64_t host_plans_kept;       /* for calls to come: 8 at most */
-    uint64_t host_bytes_kept;       /* memory of the host and the device that these hold: 320 MiB at most */
+    uint64_t host_bytes_kept;       /* memory that these hold, host and device: 320 MiB at most */
 } tally_context_info;
 
 /* A snapshot of the context. Errors: E_ARGUMENT for NULL. */
@@ -365,9 +365,13 @@ TALLY_API tally_status tally_event_record(tally_event *event, tally_queue *queue
 /* Blocks until both marks are reached. Errors: E_DEVICE on a wrapped OpenCL queue without profiling. */
 TALLY_API tally_status tally_event_seconds(tally_event *from, tally_event *to, double *seconds);
 
-/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of them. Blocks. Any n; what the device cannot hold is
- * streamed through it. On a device with host_memory the array is used in place; on a CPU, the calling thread itself reduces up to 32,768 items
- * of f32, f64, i32 or i64, to the same bits, without a call of the driver. */
+/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of
+ * them. Blocks. Any n; items that the device cannot hold are streamed through it. A device with
+ * host_memory uses the array in place. On a CPU the calling thread itself reduces few items of f32,
+ * f64, i32 or i64 (4,096 to 131,072 at most, by what they cost), to the same bits, without a call of
+ * the driver. The context keeps plan, queue and memory of the last calls (8 at most, of 320 MiB;
+ * tally_context_describe tells) until it goes or gets new tunings: a call of the same kind, of about
+ * as many items, makes nothing. Threads may share the context. */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
 
