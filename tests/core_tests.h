@@ -33,6 +33,7 @@ extern const core_test host_plan_tests[]; /* core_host_plan.c: host arrays by th
 extern const core_test host_tests[];      /* core_host.c: what is finished on the host */
 extern const core_test few_tests[];       /* core_few.c: few items on a CPU device, without it */
 extern const core_test golden_tests[];    /* core_golden.c: the bits of golden/bits.txt */
+extern const core_test kept_tests[];      /* core_kept.c: plans and memory that calls with host arrays leave */
 extern const core_test failure_tests[];   /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];    /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launches */

@@ -155,6 +155,10 @@ typedef struct tally_context_info {
     uint64_t programs_from_memory;  /* found in this context */
     uint64_t cache_entries_damaged; /* entries on disk that failed their checksum or the driver, and were built anew */
     uint64_t programs_prebuilt;     /* compiled when the library was built (docs/backends.md) */
+    uint64_t host_plans_made;       /* by tally_reduce_host and tally_reduce_host_inputs */
+    uint64_t host_plans_reused;     /* calls of these that took plan and memory of an earlier one */
+    uint64_t host_plans_kept;       /* for calls to come: 8 at most */
+    uint64_t host_bytes_kept;       /* memory that these hold, host and device: 320 MiB at most */
 } tally_context_info;
 
 /* A snapshot of the context. Errors: E_ARGUMENT for NULL. */

@@ -109,9 +109,13 @@ TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const 
 
 /* ---- host arrays and feeds -------------------------------------------------------------------------------------- */
 
-/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of them. Blocks. Any n; what the device cannot hold is
- * streamed through it. On a device with host_memory the array is used in place; on a CPU, the calling thread itself reduces up to 32,768 items
- * of f32, f64, i32 or i64, to the same bits, without a call of the driver. */
+/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of
+ * them. Blocks. Any n; items that the device cannot hold are streamed through it. A device with
+ * host_memory uses the array in place. On a CPU the calling thread itself reduces few items of f32,
+ * f64, i32 or i64 (4,096 to 131,072 at most, by what they cost), to the same bits, without a call of
+ * the driver. The context keeps plan, queue and memory of the last calls (8 at most, of 320 MiB;
+ * tally_context_describe tells) until it goes or gets new tunings: a call of the same kind, of about
+ * as many items, makes nothing. Threads may share the context. */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
 

@@ -69,6 +69,10 @@ tally_status tally_context_create(const char *select, tally_context **out) {
 
 static void release(tally_context *context) {
     if (atomic_fetch_sub(&context->references, 1) != 1) return;
+    if (context->keeper) {
+        atomic_store(&context->references, 1); /* lest the last of the kept objects close the context too */
+        context->keeper->close(context);
+    }
     for (tally_program *program = context->programs, *next; program; program = next) {
         next = program->next;
         context->backend->program_close(context->device, program->handle);
@@ -101,7 +105,9 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     out->programs_from_disk = context->from_disk;
     out->programs_from_memory = context->from_memory;
     out->cache_entries_damaged = context->damaged;
+    const tally_keeper *keeper = context->keeper;
     pthread_mutex_unlock(&context->lock);
+    if (keeper) keeper->count(context, out);
     return TALLY_OK;
 }
 
@@ -154,12 +160,14 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "features: %s\n"
              "cache: %s%s%s\n"
              "tunings: %s\n"
-             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n",
+             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n"
+             "host calls: %llu plans kept, %llu reused, %.1f MiB\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, bracket[0], cache, bracket[1], tunings,
              (unsigned long long)info.programs_built, (unsigned long long)info.programs_prebuilt,
              (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
-             (unsigned long long)info.cache_entries_damaged);
+             (unsigned long long)info.cache_entries_damaged, (unsigned long long)info.host_plans_kept,
+             (unsigned long long)info.host_plans_reused, (double)info.host_bytes_kept / (1 << 20));
     return TALLY_OK;
 }

@@ -102,16 +102,25 @@ typedef struct tally_program {
     void *handle;
 } tally_program;
 
+/* What a room above keeps in a context between calls. It sets the context's keeper when it first keeps something. */
+typedef struct tally_keeper {
+    void (*renew)(tally_context *context); /* the context has other tunings: nothing of before may be used */
+    void (*count)(tally_context *context, tally_context_info *info); /* fills in the members on host calls */
+    void (*close)(tally_context *context);                           /* the last reference has gone */
+} tally_keeper;
+
 struct tally_context {
     tally_tag tag;
-    atomic_uint references;
+    atomic_uint references; /* the user's handle and every object, but those that the keeper keeps */
     const tally_backend *backend;
     void *device;
     tally_device_info info;
     char chosen_by[64], selection[128];
     pthread_mutex_t lock; /* guards what follows */
     tally_tunings tunings;
-    char tunings_note[128]; /* what is wrong with the file of tunings; "" otherwise */
+    char tunings_note[128];     /* what is wrong with the file of tunings; "" otherwise */
+    const tally_keeper *keeper; /* NULL: nothing is kept */
+    void *kept;                 /* the keeper's own */
     tally_program *programs;
     tally_cache *cache;
     char cache_dir[512], cache_note[256];

@@ -131,7 +131,9 @@ tally_status tally_context_set_tunings(tally_context *context, const char *rows)
     tally_tunings_free(&context->tunings);
     context->tunings = parsed;
     context->tunings_note[0] = 0;
+    const tally_keeper *keeper = context->keeper;
     pthread_mutex_unlock(&context->lock);
+    if (keeper) keeper->renew(context);
     return TALLY_OK;
 }
 

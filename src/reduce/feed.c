@@ -16,8 +16,6 @@
 #define FAN_IN 4096
 #define LEVELS 4
 #define SLOTS 2
-#define MAX_ITEMS (UINT64_MAX / 16)
-#define DEFAULT_STAGING_BYTES (32u << 20)
 #define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
 
 typedef struct feed_slot {
@@ -91,7 +89,7 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     if (!plan->run) plan->run = CPU_SPAN_CHUNKS;
     feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
     const bool sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
-    const uint64_t wanted = sized ? given->max_n : DEFAULT_STAGING_BYTES / item_bytes(feed);
+    const uint64_t wanted = sized ? given->max_n : TALLY_FEED_STAGING_BYTES / item_bytes(feed);
     /* Where host memory is used in place, staging holds only what is less than a span. */
     uint64_t spans = 1;
     while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
@@ -177,6 +175,30 @@ static const void *piece_at(const tally_feed *feed, const piece *from, uint32_t 
     return (const char *)from->items[k] + from->done * item_bytes(feed);
 }
 
+static tally_status wrap(const tally_feed *feed, const piece *from, uint64_t n, tally_buffer **out) {
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+        status = tally_buffer_open(feed->plan->base.context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
+                                   n * item_bytes(feed), &out[k]);
+    return status;
+}
+
+/* The n items go behind the first `filled` of the slot's staging. */
+static void stage(const tally_feed *feed, feed_slot *slot, uint64_t filled, const piece *from, uint64_t n) {
+    const size_t bytes = item_bytes(feed);
+    for (uint32_t k = 0; k < input_count(feed); k++)
+        memcpy((char *)slot->staging[k]->host + filled * bytes, piece_at(feed, from, k), n * bytes);
+}
+
+/* The n items of the slot's staging go to the device, unless it reads them there. */
+static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
+    tally_status status = TALLY_OK;
+    if (!feed->plan->base.context->info.host_memory)
+        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+            status = tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, n * item_bytes(feed));
+    return status;
+}
+
 /* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
 static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     uint64_t spans = FAN_IN - feed->counts[0];
@@ -185,10 +207,7 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
     *taken = n < spans * feed->span_items ? n : spans * feed->span_items;
     tally_buffer *buffers[TALLY_MAX_INPUTS] = {NULL};
     tally_queue *queue = feed->slots[0].queue;
-    tally_status status = TALLY_OK;
-    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-        status = tally_buffer_open(feed->plan->base.context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
-                                   *taken * item_bytes(feed), &buffers[k]);
+    tally_status status = wrap(feed, from, *taken, buffers);
     if (!status) status = add(feed, queue, buffers, *taken);
     if (!status) status = tally_queue_wait(queue);
     for (uint32_t k = 0; k < input_count(feed); k++) tally_buffer_destroy(buffers[k]);
@@ -198,11 +217,7 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
 /* Sends the current slot's staging on its way and turns to the other slot. */
 static tally_status flush(tally_feed *feed) {
     feed_slot *slot = &feed->slots[feed->current];
-    tally_status status = TALLY_OK;
-    if (!feed->plan->base.context->info.host_memory)
-        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-            status =
-                tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, feed->filled * item_bytes(feed));
+    tally_status status = send(feed, slot, feed->filled);
     if (!status) status = add(feed, slot->queue, slot->items, feed->filled);
     feed->filled = 0;
     feed->current = (feed->current + 1) % SLOTS;
@@ -219,10 +234,8 @@ static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n,
         if (status) return close_slot(slot), status;
     }
     const uint64_t room = feed->staging_items - feed->filled;
-    const size_t bytes = item_bytes(feed);
     *taken = n < room ? n : room;
-    for (uint32_t k = 0; k < input_count(feed); k++)
-        memcpy((char *)slot->staging[k]->host + feed->filled * bytes, piece_at(feed, from, k), *taken * bytes);
+    stage(feed, slot, feed->filled, from, *taken);
     feed->filled += *taken;
     return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
 }
@@ -253,7 +266,7 @@ static tally_status push(tally_feed *feed, const void *const *items, uint64_t n,
 static tally_status check(const tally_feed *feed, const void *const *items, uint64_t n) {
     if (!feed) return tally_fail(TALLY_E_ARGUMENT, "feed is NULL");
     if (feed->tag != TALLY_TAG_FEED) return tally_fail(TALLY_E_ARGUMENT, "feed is no feed");
-    if (n > MAX_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
+    if (n > TALLY_FEED_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
     tally_status status = n ? tally_check_pointer(items, "items") : TALLY_OK;
     for (uint32_t k = 0; n && k < input_count(feed) && !status; k++) status = tally_check_pointer(items[k], "items");
     return status;
@@ -292,10 +305,40 @@ static tally_status fold(tally_feed *feed, void *result) {
     return status ? status : tally_queue_wait(queue);
 }
 
+/* The feed has nothing yet and can take the items as a plan does: all at once. */
+static bool is_whole(const tally_feed *feed, const void *const *items, uint64_t n) {
+    if (!n || feed->added || feed->filled || n > feed->plan->base.max_n) return false;
+    if (!fit_in_place(feed, items)) return n <= feed->staging_items;
+    return n <= feed->plan->base.context->info.max_buffer_bytes / item_bytes(feed);
+}
+
+/* One tally_reduce takes all items; the feed stays empty. */
+static tally_status finish_whole(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
+    tally_buffer *wrapped[TALLY_MAX_INPUTS] = {NULL}, *const *in = wrapped;
+    feed_slot *slot = &feed->slots[0];
+    const piece all = {.items = items};
+    tally_status status;
+    if (fit_in_place(feed, items)) {
+        status = wrap(feed, &all, n, wrapped);
+    } else {
+        stage(feed, slot, 0, &all, n);
+        status = send(feed, slot, n);
+        in = slot->items;
+    }
+    tally_reduce_args args = {.size = sizeof(args), .n = n, .out = feed->result};
+    for (uint32_t k = 0; k < input_count(feed); k++) args.in[k] = in[k];
+    if (!status) status = tally_reduce_with(&feed->plan->base, slot->queue, &args);
+    if (!status) status = tally_buffer_read(slot->queue, feed->result, 0, result, feed->result->bytes);
+    const tally_status waited = tally_queue_wait(slot->queue);
+    for (uint32_t k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(wrapped[k]);
+    return status ? status : waited;
+}
+
 tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_status status = check(feed, items, n);
     if (!status) status = tally_check_pointer(result, "result");
     if (status) return TALLY_NAMED(status);
+    if (is_whole(feed, items, n)) return TALLY_NAMED(finish_whole(feed, items, n, result));
     status = push(feed, items, n, true);
     if (!status && feed->filled) status = flush(feed);
     if (!status) status = fold(feed, result);
@@ -312,42 +355,26 @@ tally_plan *tally_feed_plan(tally_feed *feed) {
     return feed && feed->tag == TALLY_TAG_FEED ? &feed->plan->base : NULL;
 }
 
-/* ---- host arrays ---------------------------------------------------------------------------------------------------- */
-
-static tally_status reduce_host(tally_context *context, const tally_reduce_desc *given, const void *const *items, uint64_t n,
-                                void *result) {
-    tally_status status = TALLY_OK;
-    if (n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
-    if (!status) status = tally_check_pointer(result, "result");
-    if (status) return status;
-    tally_reduce_desc desc = {0};
-    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
-    if (tally_host_reduce(context, &desc, items, n, result)) return TALLY_OK;
-    if (tally_host_needs_plan(context, &desc)) return tally_host_by_plan(context, &desc, items, n, result);
-    const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
-    desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
-    tally_feed *feed = NULL;
-    status = tally_feed_create(context, &desc, &feed);
-    if (!status) status = tally_feed_finish_inputs(feed, items, n, result);
-    tally_feed_destroy(feed);
-    return status;
+static void count(const tally_buffer *buffer, uint32_t *references, uint64_t *bytes) {
+    if (!buffer) return;
+    *references += 1;
+    *bytes += buffer->bytes;
 }
 
-tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
-                               void *result) {
-    tally_status status = tally_check_context(context);
-    if (!status && n && n <= MAX_ITEMS) status = tally_check_pointer(items, "items");
-    if (!status && tally_op_inputs(op) > 1)
-        status = tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_host_inputs takes them", tally_op_name(op),
-                            tally_op_inputs(op));
-    if (status) return TALLY_NAMED(status);
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = dtype};
-    return TALLY_NAMED(reduce_host(context, &desc, &items, n, result));
-}
-
-tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
-                                      uint64_t n, void *result) {
-    tally_status status = tally_check_context(context);
-    if (!status) status = tally_check_pointer(desc, "desc");
-    return TALLY_NAMED(status ? status : reduce_host(context, desc, items, n, result));
+void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes) {
+    *references = 1; /* the plan */
+    *bytes = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        const feed_slot *slot = &feed->slots[i];
+        *references += slot->queue != NULL;
+        for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+            uint64_t same = 0;
+            count(slot->staging[k], references, bytes);
+            count(slot->items[k], references, feed->plan->base.context->info.host_memory ? &same : bytes);
+        }
+    }
+    for (int i = 0; i < LEVELS; i++) count(feed->levels[i], references, bytes);
+    count(feed->result, references, bytes);
+    count(feed->plan->workspace, references, bytes);
+    count(feed->plan->slices, references, bytes);
 }

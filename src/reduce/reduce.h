@@ -113,6 +113,41 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to);
 
+/* ---- feed.c, kept.c ------------------------------------------------------------------------------------------------- */
+
+#define TALLY_FEED_ITEMS (UINT64_MAX / 16)   /* that a call takes at most */
+#define TALLY_FEED_STAGING_BYTES (32u << 20) /* of each input, where the descriptor does not say */
+
+/* Counts the feed's objects, each of which holds the context, and their bytes. */
+void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes);
+
+/* A feed of calls with host arrays, and the descriptor that it was made for. */
+typedef struct tally_kept {
+    tally_feed *feed;
+    tally_reduce_desc desc; /* its pointers are NULL but `custom`, which the plan retains */
+    tally_op ops[TALLY_MAX_OPS];
+    char variant[32];
+    uint64_t tunings;    /* changes of the context's tunings before it was made */
+    uint32_t references; /* its objects: each holds the context */
+    uint64_t bytes;
+} tally_kept;
+
+/* The set holds the feeds that no call uses, the one used last at the end: so many at most, of so
+ * many bytes. A feed of two inputs that streams takes 257 MiB where memory is the device's own. */
+#define TALLY_KEPT_FEEDS 8
+#define TALLY_KEPT_BYTES (UINT64_C(320) << 20)
+typedef struct tally_kept_set {
+    pthread_mutex_t lock; /* guards the rest */
+    tally_kept idle[TALLY_KEPT_FEEDS];
+    uint32_t count;
+    uint64_t bytes, tunings, made, reused;
+} tally_kept_set;
+
+/* Takes a feed for the descriptor, whose max_n is no default: a kept one, or a new one. The call gives it back. */
+tally_status tally_kept_take(tally_context *context, const tally_reduce_desc *desc, tally_kept *out);
+/* Keeps the feed for calls to come if it is sound; the oldest ones make room for it. */
+void tally_kept_give(tally_context *context, tally_kept *kept, bool sound);
+
 /* ---- host_plan.c --------------------------------------------------------------------------------------------------- */
 
 /* Tells whether the descriptor names a variant that does not combine in the canonical order, which no feed takes. */
