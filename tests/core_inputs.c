@@ -252,7 +252,7 @@ static void test_refused(void **unused) {
     BAD(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 29), "in[1] and out overlap");
     /* Calls of one input. */
     BAD(tally_reduce(plan, p.queue, p.in[0], 10, out), "dot has 2 inputs", "tally_reduce_with");
-    BAD(reduce_at(plan, p.queue, p.in[0], 0, 10, out, 0), "dot has 2 inputs", "tally_reduce_with");
+    BAD(reduce_at(plan, p.queue, p.in[0], 0, 10, out, 0), "tally_reduce_with", "in[1] is NULL");
     float x[10] = {0}, result;
     BAD(tally_reduce_host(p.context, TALLY_DOT, TALLY_F32, x, 10, &result), "tally_reduce_host", "dot has 2 inputs",
         "tally_reduce_host_inputs");

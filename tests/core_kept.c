@@ -397,7 +397,7 @@ static void test_failures(void **unused) {
             }
             failures++;
             assert_int_equal(status, TALLY_E_DEVICE);
-            assert_string_equal(tally_last_error(), stub.text);
+            assert_non_null(strstr(tally_last_error(), stub.text));
             assert_true(info_of(context).host_plans_kept <= kept);
         }
         assert_int_equal(atomic_load(&context->references), 1);

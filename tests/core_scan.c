@@ -155,7 +155,8 @@ static void test_ranges(void **unused) {
     BAD(scan_at(s.plan, s.queue, s.in, 0, 1, s.out, (uint64_t)1 << 61), "tally_scan", "out"); /* times 8: 0 */
     BAD(tally_scan(s.plan, s.queue, s.out, 1, s.out), "tally_scan", "overlap");               /* i64 over i32 */
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "tally_scan_with", "no segments");
-    BAD(scan_segments(s.plan, s.queue, s.in, 0, NULL, 0, 0, 1, s.out, 0), "tally_scan_with", "segments");
+    BAD(tally_scan_with(s.plan, s.queue, NULL), "tally_scan_with", "args is NULL");
+    BAD(tally_scan_with(s.plan, s.queue, &(tally_scan_args){.size = 8}), "args.size is 8");
     assert_int_equal(stub.launches, launches);
     MUST(scan_at(s.plan, s.queue, s.in, MAX_N, 0, s.out, MAX_N));
     assert_int_equal(stub.launches, launches);
