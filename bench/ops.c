@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_ops: the speed of every op beside that of sum, in one run: each result is checked first, then all of them take turns, and
- * medians by the device's clock are reported. The items are small whole numbers in a period of 7. The tests' oracle says what must come out.
+ * tally_ops: the speed of every op beside that of sum, in one run: each result is checked first,
+ * then all of them take turns, and medians by the device's clock are reported. The items are small
+ * whole numbers in a period of 7. The tests' oracle says what must come out.
  */
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The arguments of test programs: what test_main.h says, of each of PROGRAMS; and what a run gives, of SAMPLE.
+# The arguments of test programs: what test_main.h says, of each of PROGRAMS; and what a run gives,
+# of SAMPLE.
 
 # expect(STATUS TEXT PROGRAM ARGUMENT...): the program's status, and a part of what it prints.
 function(expect status text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
- * and the tests of conformance.h, on every device of every backend. See places.h for the environment and
- * test_main.h for the arguments.
+ * conformance: every device must pass the same tests. The test array is built when the program
+ * runs: the matrix of cells (cells.h) and the tests of conformance.h, on every device of every
+ * backend. See places.h for the environment and test_main.h for the arguments.
  */
 #define _XOPEN_SOURCE 700
 #include "calls.h"

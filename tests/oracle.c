@@ -62,7 +62,8 @@ int oracle_takes(const oracle_case *what) {
     return !is_bitwise(what->op) || !is_real_float(what->in);
 }
 
-/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of must have it, and so must the code of its way. */
+/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of
+ * must have it, and so must the code of its way. */
 typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
 
 static way way_of(const oracle_case *what) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * races: every variant, gather and scatter, and every variant of scans, on a few items, for a tool that watches memory: oclgrind on OpenCL,
- * compute-sanitizer on CUDA. The tool says what is wrong; this program says that everything ran, and checks the results, which are whole numbers so
- * that every order is exact.
- * Usage: races SELECTION [as-cpu], and the arguments of test_main.h
- * as-cpu: takes the device for a CPU, whatever it is, and runs what has one item to a group: oclgrind says it is a GPU.
- * Prints the device, a line for each plan, and last "races: R ran, S not for this device, of T". Exit status 1 if a result is wrong, a
- * call fails, or a plan is refused that the tables of variants promise to this device.
+ * races: every variant, gather and scatter, and every variant of scans, on a few items, for a tool
+ * that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool says what is wrong;
+ * this program says that everything ran, and checks the results, which are whole numbers so that
+ * every order is exact. Usage: races SELECTION [as-cpu], and the arguments of test_main.h as-cpu:
+ * takes the device for a CPU, whatever it is, and runs what has one item to a group: oclgrind says
+ * it is a GPU. Prints the device, a line for each plan, and last "races: R ran, S not for this
+ * device, of T". Exit status 1 if a result is wrong, a call fails, or a plan is refused that the
+ * tables of variants promise to this device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -332,7 +333,8 @@ static int is_wanted(running *r, const char *name) {
     return !r->choice.list;
 }
 
-/* Whether a plan was made, or why there is none, which is counted; *bad if the device was promised one. */
+/* Whether a plan was made, or why there is none, which is counted; *bad if the device was promised
+ * one. */
 static int has_plan(running *r, tally_status status, int is_promised, const char *name, int *bad) {
     r->all++;
     if (status == TALLY_E_UNSUPPORTED && !is_promised) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Runs races.c under oclgrind; fails if races.c does, or if anything is printed but what races.c prints. Without oclgrind:
-# skipped, unless TALLY_TEST_REQUIRE names it.
+# Runs races.c under oclgrind; fails if races.c does, or if anything is printed but what races.c
+# prints. Without oclgrind: skipped, unless TALLY_TEST_REQUIRE names it.
 if(NOT OCLGRIND)
   if("$ENV{TALLY_TEST_REQUIRE}" MATCHES "oclgrind")
     message(FATAL_ERROR "TALLY_TEST_REQUIRE=$ENV{TALLY_TEST_REQUIRE}: oclgrind is not installed (Debian: oclgrind)")
@@ -35,7 +35,9 @@ function(watch)
   endif()
 endfunction()
 
-# oclgrind says that it is a GPU: what is for CPUs alone is skipped, and look_back, which needs NVIDIA's assembly.
+# oclgrind says that it is a GPU: what is for CPUs alone is skipped, and look_back, which needs
+# NVIDIA's assembly.
 watch()
-# What has one item to a group. Skipped is cpu_scan, which needs atomics that oclgrind has not: the tests scan-threads watch it (scan_threads.c).
+# What has one item to a group. Skipped is cpu_scan, which needs atomics that oclgrind has not: the
+# tests scan-threads watch it (scan_threads.c).
 watch(as-cpu)

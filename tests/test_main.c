@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmocka 1.1.5 takes a filter but finds nothing wrong if it matches no test, and skips tests without a word. So tests are chosen here, and a test
- * that is skipped gets its cause as a part of its name, which cmocka prints.
+ * cmocka 1.1.5 takes a filter but finds nothing wrong if it matches no test, and skips tests
+ * without a word. So tests are chosen here, and a test that is skipped gets its cause as a part of
+ * its name, which cmocka prints.
  */
 #define _XOPEN_SOURCE 700
 #include "test_main.h"
@@ -22,7 +23,7 @@ typedef struct entry {
 
 static entry *running;
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static const char *name_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -77,7 +78,7 @@ int test_none_chosen(const test_choice *choice) {
     return TEST_WRONG_USAGE;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int begin_entry(void **state) {
     running = *state;

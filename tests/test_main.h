@@ -2,12 +2,13 @@
 /*
  * test_main.h: the command line of every test program, and how its tests run.
  *   PROGRAM            all tests
- *   PROGRAM PATTERN    the tests whose whole names match; * and ? stand for other characters. A pattern without these chooses the
- *                      tests whose names contain it.
- *   PROGRAM --last-op  the tests whose names have the operator that is the last of the ops' rows: the newest
+ *   PROGRAM PATTERN    the tests whose whole names match; * and ? stand for other characters. A
+ *                      pattern without these chooses the tests whose names contain it.
+ *   PROGRAM --last-op  the tests whose names have the operator with the highest value: the newest
  *   PROGRAM --list     the names of the tests, with a pattern of those that it chooses
  *   PROGRAM --help
- * The exit status is 0, 1 when a test failed, or 2 when an argument is wrong or the pattern chooses nothing.
+ * The exit status is 0, 1 when a test failed, or 2 when an argument is wrong or the pattern chooses
+ * nothing.
  */
 #ifndef TALLY_TESTS_TEST_MAIN_H
 #define TALLY_TESTS_TEST_MAIN_H
@@ -35,7 +36,8 @@ int test_choose(int argc, char **argv, const char *about, test_choice *out);
 bool test_is_chosen(const test_choice *choice, const char *name);
 /* Reports that the pattern chooses nothing; returns the status to exit with. */
 int test_none_chosen(const test_choice *choice);
-/* Runs or lists what is chosen; returns the status to exit with. `begin` and `end` run before and after all tests, or are NULL. */
+/* Runs or lists what is chosen; returns the status to exit with. `begin` and `end` run before and
+ * after all tests, or are NULL. */
 int test_run(const test_choice *choice, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
              CMFixtureFunction end);
 /* The three together, for programs whose tests are known before they run. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_study: `tally study` on the stub. Its reference is the oracle, for every operator: what the oracle says of its items is right in every
- * order, anything else is wrong. And the study itself finds every operator right.
+ * test_study: `tally study` on the stub. Its reference is the oracle, for every operator: what the
+ * oracle says of its items is right in every order, anything else is wrong. And the study itself
+ * finds every operator right.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -155,7 +156,7 @@ static void test_rounded(void **unused) {
     assert_int_equal(study_input_bytes(&moments, 1000), 4000);
 }
 
-/* ---- the study's runs ----------------------------------------------------------------------------------------------------- */
+/* ---- the study's runs ------------------------------------------------------------------------ */
 
 /* Each row that is listed or, without a list, every one: its plan, a run, and the check of that. */
 static void run_rows(const study_request *request, const char *const rows[], const char *name) {

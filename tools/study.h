@@ -81,8 +81,9 @@ study_input *study_input_create(const study_request *request, tally_queue *queue
 void study_input_destroy(study_input *input);
 /* Bytes of host memory that it keeps for inputs of up to n items. */
 uint64_t study_input_bytes(const study_request *request, uint64_t n);
-/* Looks at the result of the first n items, of a canonical variant or by tally_plan_depth. If it is not STUDY_CHECKED, `text` says what was got and
- * expected; STUDY_SKIPPED: no bound is known, so that it cannot be checked. */
+/* Looks at the result of the first n items, of a canonical variant or by tally_plan_depth. If it is
+ * not STUDY_CHECKED, `text` says what was got and expected; STUDY_SKIPPED: no bound is known, so
+ * that it cannot be checked. */
 study_state study_input_check(const study_input *input, uint64_t n, bool canonical, uint64_t depth, const void *result,
                               char *text, size_t bytes);
 /* The same of the n values of an inclusive scan, of any variant. */
@@ -122,7 +123,8 @@ void study_job_close(study_job *job);
 /* Whatever depends on n but the run itself: the map. */
 tally_status study_job_prepare(const study_job *job, uint64_t n);
 tally_status study_job_run(const study_job *job, uint64_t n);
-/* Looks at what it gives: of another run, or as it is there. If it is not STUDY_CHECKED, `text` says why. */
+/* Looks at what it gives: of another run, or as it is there. If it is not STUDY_CHECKED, `text`
+ * says why. */
 study_state study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes);
 
 /* ---- study_measure.c ------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_input.c: the input of the study of reductions and scans, and what it must give: the oracle's value, of any operator. Where some order rounds
- * its items, the order v1 decides in canonical variants and the bound (bound.h) in the others.
+ * study_input.c: the input of the study of reductions and scans, and what it must give: the
+ * oracle's value, of any operator. Where some order rounds its items, the order v1 decides in
+ * canonical variants and the bound (bound.h) in the others.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -34,9 +35,10 @@ uint64_t study_input_bytes(const study_request *request, uint64_t n) {
     return request->primitive == CLI_SCAN ? study_out_bytes(request, n) : 0;
 }
 
-/* ---- what must come out -------------------------------------------------------------------------------------------------- */
+/* ---- what must come out ---------------------------------------------------------------------- */
 
-/* Values of a scan from item `first` on. *acc: of the items before. In sequence, because every order gives the same. */
+/* Values of a scan from item `first` on. *acc: of the items before. In sequence, because every
+ * order gives the same. */
 static void scan_items(const study_input *input, uint64_t first, uint64_t count, const unsigned char *items, oracle_acc *acc) {
     const oracle_case *what = &input->recipe.what;
     const size_t bytes = tally_dtype_bytes(what->in);
@@ -56,7 +58,8 @@ static tally_status write_items(tally_queue *queue, tally_buffer *buffer, uint64
     return status ? status : waited;
 }
 
-/* The sizes rise; the items are made and written in pieces that end where a size ends. `room` is for a piece. */
+/* The sizes rise; the items are made and written in pieces that end where a size ends. `room` is
+ * for a piece. */
 static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *buffer, unsigned char *room) {
     const study_recipe *r = &input->recipe;
     const size_t bytes = tally_dtype_bytes(r->what.in);
@@ -117,9 +120,10 @@ void study_input_destroy(study_input *input) {
     free(input);
 }
 
-/* ---- what came out ------------------------------------------------------------------------------------------------------- */
+/* ---- what came out --------------------------------------------------------------------------- */
 
-/* Whether two values are the same: the same bits, or of floats the same numbers; the sign of a zero may depend on the order. */
+/* Whether two values are the same: the same bits, or of floats the same numbers; the sign of a zero
+ * may depend on the order. */
 static bool is_same(const study_input *input, const void *got, const void *wanted) {
     const tally_dtype out = oracle_result_dtype(&input->recipe.what), part = cli_part_dtype(out);
     if (memcmp(got, wanted, input->result_bytes) == 0) return true;
@@ -173,7 +177,8 @@ study_state study_input_check(const study_input *input, uint64_t n, bool canonic
     return STUDY_FAILED;
 }
 
-/* A bound takes as long as its items are many: the first values, the last, and ever fewer between. */
+/* A bound takes as long as its items are many: the first values, the last, and ever fewer between.
+ * */
 static uint64_t next_place(const study_input *input, uint64_t i, uint64_t n) {
     if (!input->recipe.rounds || i < 5 || i + 1 == n) return i + 1;
     return 2 * i - 1 < n ? 2 * i - 1 : n - 1;
