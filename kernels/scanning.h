@@ -211,7 +211,7 @@ INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- items combined, and results ------------------------------------------------------------- */
 
 /* Item j of the cell that begins with item k, as a SCAN. */
 INLINE SCAN cell_item(const CALL *c, const ITEM_CELL *cell, u64 k, int j) {

@@ -158,7 +158,7 @@ INLINE SCAN prefix_of_block(const CALL *c, const STATE *state, u64 block, u32 *h
     return all;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /*
  * Turns kept->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
@@ -178,8 +178,8 @@ INLINE void join_tile(const CALL *c, u64 begin, KEPT *kept, u32 has, SCAN exclus
     }
 }
 
-/* Computes and stores the results of any row. ends[l] is the exclusive prefix of cell l and ends[l
- * + 1] its inclusive prefix. */
+/* Computes and stores the results of any row. Cell l has the exclusive prefix ends[l] and the
+ * inclusive prefix ends[l + 1]. */
 INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
@@ -248,8 +248,8 @@ INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
     store_row(c, k, &r);
 }
 
-/* An exclusive scan has another result where a segment begins, which scan_whole_row does not
- * know. */
+/* In an exclusive scan an item that begins a segment has another result. scan_whole_row does not
+ * know it. */
 #if defined(SEGMENTED) && defined(EXCLUSIVE)
 #define WHOLE_ROWS 0
 #else
@@ -310,7 +310,8 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     scan_parts(parts, scanned, q + count);
     for (u32 l = 0; l < q + count; l++) scanned[l] = scan_join(has, exclusive, scanned[l]);
     if (q + count == WIDTH) publish(words_of_block(&state, block), scanned[WIDTH - 1], state.tag, PREFIX);
-    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE /* in place the results are stored after the aggregates are published */
+    /* In place the results are stored after the aggregates are published. */
+    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE
     for (u32 j = 0; j < count; j++) {
         const u64 begin = (first + j) * TILE_ITEMS;
         const u32 has_tile = has || q + j;

@@ -53,7 +53,7 @@ typedef union {
         do {                                                                                                                   \
             now.word = seen;                                                                                                   \
             next.acc = op_combine(now.acc, a);                                                                                 \
-            if (next.word == now.word) break; /* nothing changes: the usual case of a minimum */                                \
+            if (next.word == now.word) break; /* nothing changes: the usual case of a minimum */                               \
             seen = COMPARE_AND_SWAP(at, now.word, next.word);                                                                  \
         } while (seen != now.word);                                                                                            \
     }
@@ -151,8 +151,8 @@ INLINE ACC shuffle_down(ACC a, u32 s) {
 }
 #define WARP_STEP(data, thread, a, s) a = op_combine(a, shuffle_down(a, s));
 #elif defined(SUBGROUPS)
-/* Returns the value of a thread of the sub-group, exchanged in words, so that any type of
- * accumulator will do. */
+/* Returns the accumulator of the thread at `place` in the sub-group. It is exchanged in words, so
+ * that it may have any type. */
 INLINE ACC sub_group_value_of(ACC a, u32 place) {
     union {
         ACC acc;
