@@ -119,7 +119,7 @@ static tally_status open_kernels(tally_scan_plan *plan) {
 
 #define LINE 16 /* words: 128 bytes */
 
-/* The words of a look-back (kernels: look_back.h). */
+/* The words of a look-back (kernels: published.h). */
 static uint64_t look_back_words(const tally_scan_plan *plan) {
     const uint64_t parts = tally_ceil_div(tally_scan_bytes(&plan->base.terms, plan->launch.flags), 4), tiles = plan->capacity;
     return 2 * LINE + tally_ceil_div(tiles, TALLY_SCAN_WIDTH) * (tally_ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
