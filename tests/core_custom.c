@@ -210,7 +210,7 @@ static void test_refused_names_and_types(void **unused) {
     }
     fields[1].type = params[2].type = 0;
     d.field_count = TALLY_MAX_FIELDS + 1;
-    REFUSE(d, "17 fields", "16");
+    REFUSE(d, "field_count is 17", "16");
     d.field_count = TALLY_MAX_FIELDS;
     d.finish = "a.f0";
     MUST(tally_op_create(&d, &op));
@@ -223,7 +223,7 @@ static void test_refused_names_and_types(void **unused) {
     d = sum_of_squares;
     d.params = params;
     d.param_count = TALLY_MAX_PARAMS + 1;
-    REFUSE(d, "17 parameters", "16");
+    REFUSE(d, "param_count is 17", "16");
     d.params = NULL;
     d.param_count = 1;
     REFUSE(d, "params is NULL");
@@ -234,7 +234,7 @@ static void test_refused_names_and_types(void **unused) {
     REFUSE(d, "4294967295 inputs");
     d = sum_of_squares;
     d.out = TALLY_C64;
-    REFUSE(d, "out is c64", "one real value");
+    REFUSE(d, "out is c64", "real values");
     d.out = (tally_dtype)77;
     REFUSE(d, "out is 77", "no such dtype");
     d = mean_by_fields;

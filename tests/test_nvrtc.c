@@ -370,11 +370,12 @@ static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t 
 
 /* Several ops over one pass, and ops of one's own. */
 static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_custom_op *const custom[2]) {
-    static const tally_op summary[] = {TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD}, pairs[] = {TALLY_DOT, TALLY_DIST2};
+    static const tally_term_desc summary[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
+    static const tally_term_desc pairs[] = {{.op = TALLY_DOT}, {.op = TALLY_DIST2}};
     static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_I8};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(dtypes); i++)
-        add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = summary, .op_count = 4, .in = dtypes[i]});
-    add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = pairs, .op_count = 2, .in = TALLY_F32});
+        add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = summary, .term_count = 4, .in = dtypes[i]});
+    add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = pairs, .term_count = 2, .in = TALLY_F32});
     for (int i = 0; i < 2; i++) add_cell(m, arch, variant, group, (tally_reduce_desc){.custom = custom[i], .in = TALLY_F32});
 }
 

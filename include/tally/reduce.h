@@ -35,23 +35,23 @@ TALLY_API tally_status tally_variant_get(size_t index, tally_variant_info *out);
 
 /* ---- plans --------------------------------------------------------------------------------------------------------- */
 
-/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller ones filled with defaults. */
+/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller ones filled
+ * with defaults. One op is said by op (or custom), out, acc and accuracy, which mean what tally_term_desc
+ * says; several that share a pass over the items, built-in ones and one's own, by terms. */
 typedef struct tally_reduce_desc {
     size_t size; /* sizeof(tally_reduce_desc) */
     tally_op op;
     tally_dtype in; /* the items' type */
-    tally_dtype
-        out; /* the result's type, to which it is converted; 0: tally_result_dtype(op, in). Real and complex, and floats and
-                      * integers, do not mix, but that an integer may become a float */
-    uint64_t max_n;          /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
-    const char *variant;     /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
-    uint32_t group_items;    /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
-    uint32_t factor;         /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
-    tally_dtype acc;         /* what floats accumulate in; 0: f32, or f64 for f64 and (mean, var, ...) integers; TALLY_F64 */
-    tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
-    const tally_op *ops;     /* several ops over one pass, in place of `op`: op must be 0, out too */
-    uint32_t op_count;       /* TALLY_MAX_OPS at most */
-    tally_custom_op *custom; /* an operator of one's own, in place of `op` */
+    tally_dtype out;
+    uint64_t max_n;       /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
+    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
+    uint32_t factor;      /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
+    tally_dtype acc;
+    tally_accuracy accuracy;
+    tally_custom_op *custom;
+    const tally_term_desc *terms; /* of as many inputs each; op, custom, out, acc and accuracy must then be 0 */
+    uint32_t term_count;          /* TALLY_MAX_TERMS at most */
 } tally_reduce_desc;
 
 /*
@@ -67,18 +67,19 @@ TALLY_API void tally_plan_destroy(tally_plan *plan);
 TALLY_API const char *tally_plan_variant(const tally_plan *plan);
 /* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
-/* The result's bytes, and where in it the value `index` is: values are laid out as the members of a C struct, in the order of the ops,
- * a result of two values as two members. result: its dtype, its offset in bytes; the op that it is of. 0 beyond the last. */
+/* The result's bytes, and where in it the value `index` is. Values are laid out as the members of a C struct,
+ * in the order of the terms; a result of several values is a struct itself, in the order of its values.
+ * 0 beyond the last value. */
 TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
 typedef struct tally_result_info {
     tally_dtype dtype;
     uint32_t offset; /* bytes */
-    uint32_t op;     /* the index of its op in desc.ops; 0 for a single op */
+    uint32_t term;   /* the index of its term in desc.terms; 0 for a single op */
 } tally_result_info;
 TALLY_API int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result);
-/* Sets a parameter of the plan's op (or of all its ops that have it) for the calls that follow; nothing is compiled.
- * Errors: E_ARGUMENT for a name that none of them has: the text lists those there are; for a value that the parameter's integer
- * type cannot hold. */
+/* Sets a parameter of all the plan's ops that have one of this name, for the calls that follow; nothing is
+ * compiled. Errors: E_ARGUMENT for a name that none of them has (the text lists those there are), and for a
+ * value that one of the parameters cannot hold, being an integer: none is changed then. */
 TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value);
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);

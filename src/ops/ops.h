@@ -92,17 +92,24 @@ tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 
 #define TALLY_MAX_FIELDS 16
 #define TALLY_MAX_PARAMS 16
+#define TALLY_MAX_RESULTS 16
+#define TALLY_MAX_LETS 64
 
 /* A user's operator: a copy of the descriptor and its texts. Plans share it. */
 struct tally_custom_op {
     uint32_t tag;
     atomic_int references;
-    tally_op_desc desc;
+    tally_op_desc desc; /* its finish, empty and out are in results[0] */
     tally_op_field fields[TALLY_MAX_FIELDS];
     tally_op_param params[TALLY_MAX_PARAMS];
+    tally_op_result results[TALLY_MAX_RESULTS]; /* one at least; a name of NULL: the only one */
+    tally_op_let lets[TALLY_MAX_LETS];
     char *texts; /* what all of them point into */
 };
 #define TALLY_TAG_OP 0x544f5043u
+
+/* Of TALLY_PART_NONE: identity, which has no temporaries. */
+extern const char *const tally_op_part_names[TALLY_PART_END];
 
 void tally_op_retain(tally_custom_op *op);
 
@@ -121,21 +128,30 @@ tally_layout tally_layout_of(tally_dtype dtype);
 
 /* ---- terms.c ------------------------------------------------------------------------------------------------------- */
 
+/* One value of a term's result. */
+typedef struct tally_term_result {
+    const char *name;    /* of the member of RESULT; NULL: it is the only one */
+    tally_dtype natural; /* its type before it is converted; of a complex result that of its parts */
+    tally_dtype out;
+    const char *finish;
+    const char *empty; /* for n = 0; NULL: finish of the identity */
+} tally_term_result;
+
 /* One op of a plan, resolved for its items: what a row or a custom op says, with every type decided. */
 typedef struct tally_term {
     const char *name;
-    tally_op op;                             /* TALLY_OP_NONE: a custom one */
+    tally_op op;             /* TALLY_OP_NONE: a custom one */
+    tally_custom_op *custom; /* retained; its texts are the user's: of fields, those of each field. NULL: a row's */
+    tally_accuracy accuracy;
     tally_dtype value;                       /* V */
     tally_dtype real;                        /* R */
-    tally_dtype natural;                     /* the result's type before it is converted; its parts' of a complex one */
-    tally_dtype out;                         /* each value of the result */
     tally_dtype lane;                        /* a lane's accumulator within a chunk; TALLY_DTYPE_DEFAULT: as the rest */
-    uint32_t out_count;                      /* values of the result: 1 or 2 */
     uint32_t field_count;                    /* 0: the accumulator is a V */
     tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
-    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
-    bool is_custom; /* its texts are the user's: of fields, those of each field */
-    bool is_index;  /* the result is an index */
+    const char *identity, *load, *combine;
+    uint32_t result_count;
+    tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
+    bool is_index;                                /* the result is an index */
     uint32_t param_count;
     tally_op_param params[TALLY_MAX_PARAMS];
     bool exact;
@@ -150,18 +166,14 @@ typedef struct tally_terms {
     uint32_t inputs, count;
     tally_term *list;                /* `count`; freed by tally_terms_close */
     tally_layout acc, result, param; /* of all terms together */
-    tally_custom_op *custom;         /* retained; NULL: the ops are rows */
-    tally_accuracy accuracy;
 } tally_terms;
 
-/* The members of a descriptor that say what is computed. Either op, or ops and op_count, or custom. */
+/* The members of a descriptor that say what is computed: one term by itself, or a list of terms. */
 typedef struct tally_terms_desc {
-    tally_op op;
-    tally_dtype in, out, acc;
-    tally_accuracy accuracy;
-    const tally_op *ops;
-    uint32_t op_count;
-    tally_custom_op *custom;
+    tally_dtype in;
+    tally_term_desc single; /* zeros where there is a list */
+    const tally_term_desc *list;
+    uint32_t count; /* of the list; 0: the single one */
 } tally_terms_desc;
 
 /* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is nothing to close. */
@@ -169,6 +181,8 @@ tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *term
 void tally_terms_close(tally_terms *terms);
 /* Tells where the result's value `index` is; false beyond the last. */
 bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_info *info);
+/* Tells whether an op is the user's. */
+bool tally_terms_are_custom(const tally_terms *terms);
 /* Tells whether the ops combine to the same bits in any order. */
 bool tally_terms_exact(const tally_terms *terms);
 /* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */
@@ -180,7 +194,8 @@ tally_status tally_terms_check(const tally_terms *terms, const tally_device_info
 tally_status tally_check_param(const char *op, const tally_op_param *param, double value);
 /* Writes the parameters, which their types hold, as the kernels' PARAMS, of terms->param.bytes. */
 void tally_terms_pack_params(const tally_terms *terms, void *to);
-/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT for a name that none has, whose text lists those there are. */
+/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT, and none is set, for a name that none has (the text lists those
+ * there are) and for a value that one of them cannot hold. */
 tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value);
 
 #endif

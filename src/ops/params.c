@@ -75,14 +75,15 @@ static tally_status unknown_param(const tally_terms *terms, const char *name) {
 
 tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value) {
     bool found = false;
-    for (uint32_t t = 0; t < terms->count; t++)
-        for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
-            tally_op_param *param = &terms->list[t].params[i];
-            if (strcmp(param->name, name)) continue;
-            const tally_status status = tally_check_param(terms->list[t].name, param, value);
-            if (status) return status; /* and nothing is set: what several ops share is of rows, whose parameters are floats */
-            param->value = value;
-            found = true;
-        }
+    for (int set = 0; set < 2; set++) /* first all of them are asked whether they hold it */
+        for (uint32_t t = 0; t < terms->count; t++)
+            for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
+                tally_op_param *param = &terms->list[t].params[i];
+                if (strcmp(param->name, name)) continue;
+                const tally_status status = tally_check_param(terms->list[t].name, param, value);
+                if (status) return status;
+                if (set) param->value = value;
+                found = true;
+            }
     return found ? TALLY_OK : unknown_param(terms, name);
 }
