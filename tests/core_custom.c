@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators of one's own: what tally_op_create refuses and how, and what plans of sound ones compute, on the stub, which compiles them. */
+#define _XOPEN_SOURCE 700 /* stpcpy */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const tally_op_desc mean_by_fields = {
     .size = sizeof(tally_op_desc), .name = "mean", .fields = two_fields, .field_count = 2, .finish = "a.s / a.w"};
 
 /* Texts must differ: each reason has its own. */
-static char seen[128][256];
+static char seen[160][256];
 static size_t seen_count;
 
 #define REFUSE(desc_, ...) refuse(&(desc_), __LINE__, (const char *[]){__VA_ARGS__, NULL})
@@ -119,17 +120,131 @@ static void test_refused_expressions(void **unused) {
     fields[1].identity = "0";
     fields[0].load = NULL;
     REFUSE(d, "load of field s", "is missing");
-    /* Nested deeper than the check follows. */
-    char deep[400];
-    memset(deep, '(', 100);
-    snprintf(deep + 100, sizeof deep - 100, "x");
-    memset(deep + 101, ')', 100);
-    deep[201] = 0;
-    d = sum_of_squares;
-    d.load = deep;
+}
+
+/* `count` times `repeated`, between what begins and ends the text; NULL-terminated, to be freed. */
+static char *repeat(const char *begin, const char *repeated, size_t count, const char *end) {
+    const size_t bytes = strlen(begin) + strlen(repeated) * count + strlen(end) + 1;
+    char *text = malloc(bytes), *to = text;
+    assert_non_null(text);
+    to = stpcpy(to, begin);
+    for (size_t i = 0; i < count; i++) to = stpcpy(to, repeated);
+    stpcpy(to, end);
+    return text;
+}
+
+static tally_status try_load(const char *text) {
+    tally_op_desc d = sum_of_squares;
     tally_custom_op *op = NULL;
-    assert_int_equal(tally_op_create(&d, &op), TALLY_E_ARGUMENT);
-    assert_null(op);
+    d.load = text;
+    const tally_status status = tally_op_create(&d, &op);
+    assert_int_equal(status == TALLY_OK, op != NULL);
+    tally_op_destroy(op);
+    return status;
+}
+
+static void expect_length(size_t length, size_t limit, tally_status status) {
+    if (status != (length > limit ? TALLY_E_ARGUMENT : TALLY_OK))
+        fail_msg("%zu characters: %s: %s", length, tally_status_name(status), tally_last_error());
+    char words[2][64];
+    snprintf(words[0], sizeof words[0], "%zu characters", length);
+    snprintf(words[1], sizeof words[1], "at most %zu", limit);
+    if (status)
+        refused(status, TALLY_E_ARGUMENT, "tally_op_create", __FILE__, __LINE__, (const char *[]){words[0], words[1], NULL});
+}
+
+/* 8,192 characters an expression, 16,384 an operator. */
+static void test_length(void **unused) {
+    (void)unused;
+    for (size_t more = 0; more < 3; more++) {
+        char *text = repeat("x", "+x", 4095, more == 0 ? "" : more == 1 ? " " : "  ");
+        expect_length(8191 + more, 8192, try_load(text));
+        free(text);
+    }
+    char *huge = repeat("", "x", 1 << 20, "");
+    expect_length(1 << 20, 8192, try_load(huge));
+    free(huge);
+    char *half = repeat("x", "+x", 4094, ""); /* 8189: with the identities and combines 16,384 are reached */
+    tally_op_field fields[2] = {{"s", 0, "0", half, "a"}, {"w", 0, "0", half, "b"}};
+    tally_op_desc d = mean_by_fields;
+    d.fields = fields;
+    for (size_t length = 1; length < 4; length++) {
+        tally_custom_op *op = NULL;
+        d.finish = "n+n" + 3 - length;
+        expect_length(2 * 8189 + 4 + length, 16384, tally_op_create(&d, &op));
+        tally_op_destroy(op);
+    }
+    free(half);
+}
+
+/* What nests a compiler's parser: 200 deep are taken, 201 not. Nothing else is refused for its nesting. */
+static void test_nesting(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *open, *close; /* once for each level, around an x */
+    } nests[] = {{"(", ")"},        {"!", ""},      {"- ", ""},   {"~-", ""},     {"(f32)", ""},  {"(u64) ", ""},
+                 {"x?x:", ""},      {"x ?: ", ""},  {"x=", ""},   {"x+=", ""},    {"x<<=", ""},   {"sizeof ", ""},
+                 {"sizeof-", ""},   {"fabs(", ")"}, {"x[", "]"},  {"x*(", ")"},   {"(f32)-", ""}, {"(unsigned long*)", ""},
+                 {"(float4)-", ""}, {"f(x,", ")"},  {"x?", ":x"}, {"(x?x:", ")"}, {"1+!", ""},    {"-x*(", ")"}};
+    static const char *const chains[] = {"+x",   "&&x",   "<x",     "-1.5e-3*x", "+fabs(x)",    "+(x)",      "*(x+1)",
+                                         "*-x",  "+(-x)", "||x==1", ">>1",       "+(f32)x",     "+(f32)(x)", "+p.k*a.b",
+                                         "==!x", ",!x",   "<=x",    "+-x",       "+(x>0?x:-x)", "-(-(-x))",  "+f(-x,~x)"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(nests); i++) {
+        size_t deepest = 0;
+        for (size_t depth = 1; depth <= 1000; depth++) {
+            char *open = repeat("", nests[i].open, depth, "x"), *text = repeat(open, nests[i].close, depth, "");
+            const tally_status status = strlen(text) > 8192 ? TALLY_E_ARGUMENT : try_load(text);
+            if (status == TALLY_OK) deepest = depth;
+            if (status && deepest + 1 == depth && strlen(text) <= 8192)
+                REFUSED(try_load(text), TALLY_E_ARGUMENT, "op squares: load: '", "nested more than 200 deep");
+            free(open);
+            free(text);
+        }
+        const size_t expected = strcmp(nests[i].open, "1+!") == 0 ? 1000 : 200;
+        if (deepest > expected || deepest < expected / 3) fail_msg("%s: %zu deep", nests[i].open, deepest);
+    }
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(chains); i++) {
+        char *text = repeat("x", chains[i], 8191 / strlen(chains[i]), "");
+        if (try_load(text)) fail_msg("x%s%s...: %s", chains[i], chains[i], tally_last_error());
+        free(text);
+    }
+    assert_int_equal(try_load("((x) + (x)"), TALLY_E_ARGUMENT);
+    assert_non_null(strstr(tally_last_error(), "')' is missing"));
+    char *closed = repeat("(", "x+(", 98, "x"), *all = repeat(closed, ")", 99, "");
+    MUST(try_load(all));
+    free(closed);
+    free(all);
+}
+
+/* What cannot be printed is escaped, wherever a text of the user's is shown. */
+static void test_control_characters(void **unused) {
+    (void)unused;
+    tally_context *context = NULL;
+    tally_custom_op *op = NULL;
+    tally_op_field fields[2] = {two_fields[0], two_fields[1]};
+    tally_op_desc d = mean_by_fields;
+    tally_op value;
+    tally_plan *plan;
+    BAD(try_load("x\x1b[31m"), "'x\\x1b[31m'", "a control character is in no expression");
+    BAD(try_load("x\n+1"), "'x +1'", "a line break is in no expression");
+    BAD(try_load("x\xc2\x9b"), "'x\\xc2\\x9b'", "not ASCII"); /* an escape sequence's begin in one character */
+    BAD(try_load("\xff\xc3"), "'\\xff\\xc3'", "not ASCII");
+    d.fields = fields;
+    fields[1].name = "w\a\b";
+    BAD(tally_op_create(&d, &op), "'w\\x07\\x08' is no name");
+    BAD(tally_op_from_name("su\x7fm", &value), "'su\\x7fm'");
+    BAD(tally_context_create("st\x1b]ub", &context), "'st\\x1b]ub'");
+    MUST(tally_context_create("stub:alpha", &context));
+    BAD(tally_plan_create(
+            context,
+            &(tally_reduce_desc){.size = sizeof(tally_reduce_desc), .op = TALLY_SUM, .in = TALLY_F32, .variant = "\r\x01"},
+            &plan),
+        "' \\x01'");
+    MUST(tally_plan_create(context, &side_desc, &plan));
+    BAD(tally_plan_set_param(plan, "\x1bP", 1), "'\\x1bP'");
+    tally_plan_destroy(plan);
+    tally_context_destroy(context);
+    SOUND();
 }
 
 static void test_refused_names_and_types(void **unused) {
@@ -157,7 +272,13 @@ static void test_refused_names_and_types(void **unused) {
         REFUSE(d, "parameter 2", bad[i], "is no name");
     }
     /* Names that are words of the languages, or of ours: nothing but capitals. */
-    static const char *const taken[] = {"int", "class", "kernel", "half", "f32", "u64", "V", "ONE", "R_2"};
+    static const char *const taken[] = {
+        "int",           "class",     "kernel",          "half",       "f32",          "u64",           "V",
+        "ONE",           "R_2",       "__global",        "__x",        "a__b",         "_Bool",         "_Thread_local",
+        "_Xx",           "read_only", "write_only",      "read_write", "thread_local", "static_assert", "const_cast",
+        "and_eq",        "not_eq",    "char16_t",        "co_await",   "concept",      "requires",      "consteval",
+        "typeof_unqual", "image2d_t", "image1d_array_t", "sampler_t",  "event_t",      "uintptr_t",     "vec_step",
+        "float4",        "half16",    "ulong2",          "uchar3",     "longlong2"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(taken); i++) {
         fields[1].name = taken[i];
         d = mean_by_fields;
@@ -169,7 +290,20 @@ static void test_refused_names_and_types(void **unused) {
         d.param_count = 3;
         REFUSE(d, "parameter 2", taken[i], "means something else");
     }
+    static const char *const free_names[] = {"x",   "_x",    "int5", "new1", "local0", "image2d", "float5",
+                                             "a_b", "int_t", "min",  "Max",  "value",  "in",      "w16"};
     tally_custom_op *op = NULL;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(free_names); i++) {
+        fields[1].name = params[2].name = free_names[i];
+        d = mean_by_fields;
+        d.fields = fields;
+        d.params = params;
+        d.param_count = 3;
+        d.finish = "0";
+        MUST(tally_op_create(&d, &op));
+        tally_op_destroy(op);
+        op = NULL;
+    }
     char long_name[80];
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;
@@ -583,6 +717,9 @@ static void test_programs(void **unused) {
 const core_test custom_tests[] = {
     {"custom: parts refused", test_refused_parts},
     {"custom: expressions refused", test_refused_expressions},
+    {"custom: length", test_length},
+    {"custom: nesting", test_nesting},
+    {"custom: control characters", test_control_characters},
     {"custom: names and types refused", test_refused_names_and_types},
     {"custom: garbage and old descriptors", test_garbage},
     {"custom: squares above a threshold", test_sum_above},

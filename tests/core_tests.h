@@ -35,6 +35,7 @@ extern const core_test tuning_tests[];    /* core_tuning.c: the shapes of launch
 extern const core_test scan_tests[];      /* core_scan.c: scans */
 extern const core_test move_tests[];      /* core_move.c: gather and scatter */
 extern const core_test move_argument_tests[]; /* core_move_arguments.c: those that are refused */
+extern const core_test cache_tests[];     /* core_cache.c: odd files in the cache's folder, and files that may not be written */
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

@@ -261,6 +261,35 @@ static void test_wrong_expressions(void **state) {
     }
 }
 
+/* ---- limits ----------------------------------------------------------------------------------------------------------------- */
+
+/* What tally_op_create takes a compiler takes too: the longest expression, and the deepest of each kind; all are 4,096 or 1 for x = 1. */
+static void test_limits(void **state) {
+    static const struct {
+        const char *open, *close;
+        int count;
+        float value;
+    } rows[] = {{"x+", "", 4095, 4096}, {"(", ")", 200, 1},     {"- ", "", 200, 1},     {"fabs(", ")", 200, 1},
+                {"x>1?x:", "", 200, 1}, {"x>0?", ":x", 200, 1}, {"(f32)-", "", 100, 1}, {"(f32)", "", 199, 1}};
+    tally_context *context = direct_context(state);
+    const float x[3] = {1, 1, 1};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rows); i++) {
+        char load[8193] = "";
+        size_t used = 0;
+        float got;
+        for (int k = 0; k < rows[i].count; k++) used += (size_t)snprintf(load + used, sizeof load - used, "%s", rows[i].open);
+        used += (size_t)snprintf(load + used, sizeof load - used, "x");
+        for (int k = 0; k < rows[i].count; k++) used += (size_t)snprintf(load + used, sizeof load - used, "%s", rows[i].close);
+        assert_true(used < sizeof load);
+        tally_custom_op *op =
+            direct_op(&(tally_op_desc){.name = "limit", .acc = TALLY_F32, .identity = "0", .load = load, .combine = "a + b"});
+        const tally_reduce_desc desc = direct_desc(op, TALLY_F32);
+        direct_reduce(context, &desc, NULL, (const void *const[]){x}, 3, &got);
+        if (got != 3 * rows[i].value) fail_msg("%.40s...: %g", load, (double)got);
+        tally_op_destroy(op);
+    }
+}
+
 /* What a custom op cannot be asked for. */
 static void test_refused(void **state) {
     tally_context *context = direct_context(state);
@@ -296,6 +325,7 @@ const device_test custom_tests[] = {
     {"custom: four inputs", test_four_inputs},
     {"custom: destroyed first", test_op_destroyed_first},
     {"custom: wrong expressions", test_wrong_expressions},
+    {"custom: limits", test_limits},
     {"custom: refused", test_refused},
     {NULL, NULL},
 };

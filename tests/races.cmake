@@ -8,14 +8,14 @@ if(NOT OCLGRIND)
   message("skipped: no oclgrind")
   return()
 endif()
-# Without the compiler's optimisation: oclgrind 21.10 has no constants of 128 bits, into which LLVM merges vectors; and the kernels
-# are watched as they are written. oclgrind is the OpenCL library for its child: no loader is asked for platforms.
+# oclgrind is the OpenCL library for its child: no loader is asked for platforms. The backend turns the compiler's
+# optimisation off there, so the kernels are watched as they are written.
 set(ENV{TALLY_CACHE_DIR} off)
 
 # watch(RAN SKIPPED ARGUMENT...): under oclgrind, with so many plans at least and at most.
 function(watch least most)
   execute_process(
-    COMMAND ${OCLGRIND} --build-options -cl-opt-disable --data-races --uninitialized --max-errors 50 ${RACES} opencl:oclgrind
+    COMMAND ${OCLGRIND} --data-races --uninitialized --max-errors 50 ${RACES} opencl:oclgrind
             ${ARGN}
     OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
   message("${output}${errors}")

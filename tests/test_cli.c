@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_bad_pairs),
         cmocka_unit_test(test_bad_output),
         cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_file_limit),
         cmocka_unit_test(test_shrinking_file),
         cmocka_unit_test(test_nile),
         cmocka_unit_test(test_formats),

@@ -97,6 +97,7 @@ void test_bad_streams(void **unused);
 void test_foreign_files(void **unused);
 void test_bad_output(void **unused);
 void test_no_device(void **unused);
+void test_file_limit(void **unused);
 void test_shrinking_file(void **unused);
 
 void test_bad_operators(void **unused);

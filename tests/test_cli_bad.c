@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -244,6 +245,39 @@ static bool has_mapped(pid_t pid, const char *name) {
     while (maps && !found && fgets(line, sizeof(line), maps)) found = strstr(line, name) != NULL;
     if (maps) fclose(maps);
     return found;
+}
+
+/* ulimit -f: the program says that the file is too large, and leaves none. */
+void test_file_limit(void **unused) {
+    (void)unused;
+    enum { N = 1 << 21 }; /* so that the limit leaves room for what a device compiles */
+    static const char *const out[] = {"standard output", "File too large"};
+    static const char *const npy[] = {"large.npy", "File too large"};
+    static uint64_t items[N];
+    static uint32_t map[N];
+    struct rlimit before, limit;
+    char path[512];
+    result r;
+    for (uint32_t i = 0; i < N; i++) map[i] = i;
+    write_npy("words.npy", 1, own_descr('u', 8), "(2097152,)", items, sizeof(items));
+    write_npy("map.npy", 1, own_descr('u', 4), "(2097152,)", map, sizeof(map));
+    write_file("text", "", 0);
+    snprintf(path, sizeof(path), "%s/text", folder_path());
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 1024; /* stderr is a file here too */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    must_refuse(&(setup){.out = path}, "variants", 1, out, COUNT(out));
+    limit.rlim_cur = sizeof(items) / 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    r = run(NULL, "gather words.npy --index map.npy -o large.npy");
+    setrlimit(RLIMIT_FSIZE, &before);
+    need_device();
+    assert_int_equal(r.code, 1);
+    for (size_t i = 0; i < COUNT(npy); i++)
+        if (!strstr(r.err, npy[i])) fail_msg("%s is not said: %s", npy[i], r.err);
+    snprintf(path, sizeof(path), "%s/large.npy", folder_path());
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 /* A mapped file that is cut short ends the program with a message. The file is cut while the kernels are compiled: no cache. */

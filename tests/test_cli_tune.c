@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char kept[] = "other chip * * * 64 8 - -\n", spoilt[] = "no row\nother chip * * * 64 8 - -\n";
 
@@ -60,6 +61,13 @@ void test_tune(void **unused) {
     json_object *o = parse_line(&r, 0);
     assert_true(json_object_get_double(member(o, "microseconds")) > 0);
     json_object_put(o);
+    /* A pipe there is not waited for, and makes room for the file. */
+    remove(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    get_text(path, again, sizeof(again));
+    assert_non_null(strstr(again, " sum 4 *"));
     remove(path);
 }
 

@@ -24,10 +24,11 @@ void refused(tally_status got, tally_status expected, const char *call, const ch
             print_error("%s: the text should have \"%s\": %s\n", call, *words, tally_last_error());
             _fail(file, line);
         }
-    if (strchr(tally_last_error(), '\n')) {
-        print_error("%s: the text is no single line: %s\n", call, tally_last_error());
-        _fail(file, line);
-    }
+    for (const char *c = tally_last_error(); *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            print_error("%s: the text is no single line of printable characters: %s\n", call, tally_last_error());
+            _fail(file, line);
+        }
 }
 
 void sound(const char *file, int line) {
@@ -120,10 +121,10 @@ static int end(void **state) {
 }
 
 int main(int argc, char **argv) {
-    static const core_test *const lists[] = {table_tests,  type_tests,     spec_tests,    selection_tests,
-                                             handle_tests, argument_tests, custom_tests,  input_tests,
-                                             host_tests,   few_tests,      failure_tests, ladder_tests,
-                                             tuning_tests, scan_tests,     move_tests,    move_argument_tests};
+    static const core_test *const lists[] = {table_tests,         type_tests,   spec_tests,   selection_tests, handle_tests,
+                                             argument_tests,      custom_tests, input_tests,  host_tests,      few_tests,
+                                             failure_tests,       ladder_tests, tuning_tests, scan_tests,      move_tests,
+                                             move_argument_tests, cache_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

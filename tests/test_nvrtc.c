@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../backends/cuda/compiler.h"
@@ -240,6 +241,32 @@ static void test_broken_source(void **state) {
     assert_non_null(strstr(text, "tally.cu(2): error: identifier \"no_such_name\" is undefined"));
     assert_null(strstr(text, "warned"));
     assert_true(strlen(text) < 800);
+}
+
+/* The longest and the deepest expressions that tally_op_create takes; compiling them is done in seconds, not in minutes. */
+static void test_limits(void **state) {
+    (void)state;
+    static const char *const repeated[] = {"x+", "x>1?x:", "- "};
+    static const int counts[] = {4095, 200, 200};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(counts); i++) {
+        char load[8193] = "", *source;
+        size_t used = 0;
+        for (int k = 0; k < counts[i]; k++) used += (size_t)snprintf(load + used, sizeof(load) - used, "%s", repeated[i]);
+        snprintf(load + used, sizeof(load) - used, "x");
+        const tally_op_desc desc = {.size = sizeof(desc), .acc = TALLY_F32, .identity = "0", .load = load, .combine = "a + b"};
+        tally_custom_op *op;
+        tally_cuda_image image;
+        if (tally_op_create(&desc, &op)) fail_msg("%s...: %s", repeated[i], tally_last_error());
+        const cell c = {.arch = FULL_ARCH, .desc = {.size = sizeof(c.desc), .in = TALLY_F32, .custom = op}};
+        if (!compiler_knows(c.arch)) skip();
+        if (source_of(&c, &source)) fail_msg("%s...: %s", repeated[i], tally_last_error());
+        const time_t begin = time(NULL);
+        if (tally_cuda_compile(source, c.arch, NULL, &image)) fail_msg("%s...: %s", repeated[i], tally_last_error());
+        if (time(NULL) - begin > 120) fail_msg("%s... took %d s", repeated[i], (int)(time(NULL) - begin));
+        tally_cuda_image_free(&image);
+        free(source);
+        tally_op_destroy(op);
+    }
 }
 
 static void test_build_options(void **state) {
@@ -502,9 +529,9 @@ static int run_cells(const cell *cells, size_t count) {
 }
 
 static int run(void) {
-    const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe), cmocka_unit_test(test_newer_device),
-                                           cmocka_unit_test(test_older_device), cmocka_unit_test(test_broken_source),
-                                           cmocka_unit_test(test_build_options)};
+    const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe),         cmocka_unit_test(test_newer_device),
+                                           cmocka_unit_test(test_older_device),  cmocka_unit_test(test_broken_source),
+                                           cmocka_unit_test(test_build_options), cmocka_unit_test(test_limits)};
     tally_custom_op *custom[2];
     matrix m = {0};
     make_custom(custom);

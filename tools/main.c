@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the program `tally`. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,8 +32,20 @@ static void hold_standard_files(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(CLI_FAILED);
 }
 
+/*
+ * A write beyond `ulimit -f` then fails, and the program reports it. To ignore the signal would not last: Intel's OpenCL
+ * compiler puts a handler of its own in place.
+ */
+static void block_file_limit(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
 int main(int argc, char **argv) {
     hold_standard_files();
+    block_file_limit();
     const command_row *command = argc > 1 ? command_find(argv[1]) : NULL;
     if (command && !command->run) return (int)program_run(command->name, argv + 1);
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};

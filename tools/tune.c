@@ -4,6 +4,7 @@
  * the file of tunings that contexts read. Every shape must give the same bits. The file is written at the end, whole.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -111,13 +112,23 @@ static bool is_replaced(const char *line, const char *rows) {
     return false;
 }
 
+/* A regular file, to read: at a pipe the program would wait. */
+static FILE *open_old(const char *path) {
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *file = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !file) close(fd);
+    return file;
+}
+
 /* The new rows, then those of the old file that are about something else; by a new file, so that a reader sees one or the other. A line that is
  * no row goes: for its sake the whole file would be ignored. */
 static cli_exit write_file(tally_context *context, const char *dir, const char *rows) {
     char path[600], made[640], line[1024];
     snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
-    snprintf(made, sizeof(made), "%s.%ld", path, (long)getpid());
-    FILE *old = fopen(path, "r"), *file = fopen(made, "w");
+    snprintf(made, sizeof(made), "%s.XXXXXX", path);
+    const int fd = mkostemp(made, O_CLOEXEC);
+    FILE *old = open_old(path), *file = fd < 0 ? NULL : fdopen(fd, "w");
     bool good = file != NULL;
     if (good) fputs("# backend device ops item up_to group loads groups run; by tally tune, which keeps other rows\n", file);
     if (good) fputs(rows, file);

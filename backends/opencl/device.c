@@ -97,7 +97,6 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     *info = (tally_device_info){.backend = "opencl", .index = index, .device_class = class_of(device)};
     text_info(device, CL_DEVICE_NAME, info->name, sizeof(info->name));
     text_info(device, CL_DRIVER_VERSION, info->driver, sizeof(info->driver));
-    snprintf(info->build_options, sizeof(info->build_options), "%s%s", OCL_STANDARD, is_rounded(device) ? OCL_ROUNDED : "");
 
     cl_platform_id platform = NULL;
     char name[64] = "", version[128] = "";
@@ -106,6 +105,8 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
     /* The version is the platform's identity too: POCL's tells its LLVM. Name first: selections look for a part of it. */
     snprintf(info->platform, sizeof(info->platform), "%s, %.*s", name, 60, version);
+    snprintf(info->build_options, sizeof(info->build_options), "%s%s%s", OCL_STANDARD, is_rounded(device) ? OCL_ROUNDED : "",
+             strstr(name, "Oclgrind") ? OCL_AS_WRITTEN : "");
 
     cl_uint units = 0;
     cl_ulong memory = 0, buffer = 0, local = 0;
@@ -173,8 +174,8 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
         text_info(device->id, CL_DEVICE_VERSION, version, sizeof(version));
         /* "OpenCL MAJOR.MINOR ..."; every device of version 3 compiles OpenCL C 3.0. */
         device->has_c3 = atoi(version + strcspn(version, "0123456789")) >= 3;
-        device->is_rounded = is_rounded(device->id);
         status = describe(device->id, index, info);
+        snprintf(device->options, sizeof(device->options), "%s", info->build_options + strlen(OCL_STANDARD));
     }
     if (status)
         ocl_device_close(device);

@@ -13,7 +13,7 @@ typedef struct ocl_device {
     cl_device_id id;
     cl_command_queue maps; /* maps staging memory */
     int has_c3;            /* it compiles OpenCL C 3.0 */
-    int is_rounded;        /* it takes OCL_ROUNDED */
+    char options[96];      /* of its programs, behind the standard: OCL_ROUNDED, OCL_AS_WRITTEN */
 } ocl_device;
 
 typedef struct ocl_mem {
@@ -79,5 +79,7 @@ void ocl_kernel_close(void *device, void *kernel);
 #define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
 /* Where the device can: elsewhere a division or root in f32 may be off in its last bits. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
+/* On Oclgrind: LLVM's optimiser makes vectors and constants of 128 bits there that the simulator does not know (21.10). */
+#define OCL_AS_WRITTEN " -cl-opt-disable"
 
 #endif

@@ -69,21 +69,20 @@ const char *ocl_kernel_source(const char *stem) {
     return tally_kernel_source_opencl(stem);
 }
 
-/* NULL: as the binary was built. */
-static const char *build_options(const ocl_device *device, const tally_program_desc *desc) {
-    static const char *const options[2][2] = {{OCL_STANDARD, OCL_STANDARD OCL_ROUNDED},
-                                              {OCL_SUBGROUPS_STANDARD, OCL_SUBGROUPS_STANDARD OCL_ROUNDED}};
-    if (desc->form != TALLY_PROGRAM_SOURCE) return NULL;
-    return options[device->has_c3 && desc->sub_groups][device->is_rounded];
+static void write_options(const ocl_device *device, const tally_program_desc *desc, char *text, size_t bytes) {
+    const char *standard = device->has_c3 && desc->sub_groups ? OCL_SUBGROUPS_STANDARD : OCL_STANDARD;
+    snprintf(text, bytes, "%s%s", standard, device->options);
 }
 
 tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const ocl_device *device = opaque;
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
+    char options[160];
     if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;
+        write_options(device, desc, options, sizeof(options));
         program = clCreateProgramWithSource(device->context, 1, &text, &desc->bytes, &error);
         if (error) return ocl_fail(error, "clCreateProgramWithSource");
     } else {
@@ -94,7 +93,8 @@ tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, vo
             return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
-    error = clBuildProgram(program, 1, &device->id, build_options(device, desc), NULL, NULL);
+    /* A binary is as it was built. */
+    error = clBuildProgram(program, 1, &device->id, desc->form == TALLY_PROGRAM_SOURCE ? options : NULL, NULL, NULL);
     if (error) {
         const tally_status status =
             build_failed(program, device->id, error, desc->data, desc->form == TALLY_PROGRAM_SOURCE ? desc->bytes : 0);

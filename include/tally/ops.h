@@ -140,7 +140,8 @@ typedef struct tally_op_result {
 /*
  * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts to
  * f32, f64, i32, u32, i64, u64, and the functions that both languages have (fabs sqrt exp log fma fmin
- * fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons.
+ * fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons. At most 8,192 characters
+ * each, 16,384 together, and nested 200 deep.
  *
  * The accumulator is one value: identity, load and combine are given. Or it is a struct: fields are.
  * The result is one value: finish, empty and out say which. Or it is several: results say which.

@@ -18,6 +18,9 @@
  * failure; returns `status`. A public function that calls another one puts its own name there. */
 tally_status tally_named(const char *call, tally_status status);
 #define TALLY_NAMED(status) tally_named(__func__, status)
+/* Copies a text as one line that a terminal shows as it is: control characters, and bytes that are
+ * no UTF-8, as \xNN. */
+void tally_text_print(char *to, size_t bytes, const char *text);
 
 /* Errors: E_ARGUMENT naming the argument. */
 tally_status tally_check_pointer(const void *pointer, const char *argument);

@@ -2,6 +2,7 @@
 /* The thread's last error text. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -12,14 +13,42 @@ static _Thread_local struct {
     char whole[2048 + 64];
 } last;
 
+/* Bytes of the character: 0 for a control character and for what is no UTF-8. */
+static size_t printable_bytes(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    if (c[0] < 0x80) return c[0] >= ' ' && c[0] != 0x7f;
+    const size_t bytes = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+    if (c[0] < 0xc2 || c[0] > 0xf4 || (c[0] == 0xc2 && c[1] < 0xa0)) return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    return bytes;
+}
+
+void tally_text_print(char *to, size_t bytes, const char *text) {
+    static const char breaks[] = "\n\r\t"; /* compilers' logs have them; the text is one line */
+    size_t used = 0;
+    for (size_t n; *text; text += n) {
+        char escaped[5];
+        const char *from = text;
+        size_t length = n = printable_bytes(text);
+        if (!n) {
+            snprintf(escaped, sizeof(escaped), strchr(breaks, *text) ? " " : "\\x%02x", (unsigned char)*text);
+            from = escaped, length = strlen(escaped), n = 1;
+        }
+        if (used + length >= bytes) break;
+        memcpy(to + used, from, length);
+        used += length;
+    }
+    to[used] = 0;
+}
+
 tally_status tally_fail(tally_status status, const char *format, ...) {
+    char text[sizeof(last.text)];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last.text, sizeof(last.text), format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    /* Compilers' logs have many lines; the text is one. */
-    for (char *c = last.text; *c; c++)
-        if (*c == '\n' || *c == '\r') *c = ' ';
+    tally_text_print(last.text, sizeof(last.text), text);
     last.call = NULL;
     return status;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,33 +102,54 @@ static void entry_path(const tally_cache *cache, tally_key key, char path[600]) 
     snprintf(path, 600, "%s/%016llx%016llx.bin", cache->dir, (unsigned long long)key.high, (unsigned long long)key.low);
 }
 
+FILE *tally_file_open(const char *path) {
+    const int handle = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (handle < 0) return NULL;
+    struct stat stat;
+    FILE *file = NULL;
+    if (fstat(handle, &stat) == 0 && S_ISREG(stat.st_mode))
+        file = fdopen(handle, "rb");
+    else
+        errno = ENXIO;
+    if (file) return file;
+    const int kept = errno;
+    close(handle);
+    return errno = kept, NULL;
+}
+
+/* A file larger than the process may write (ulimit -f) would end the process by SIGXFSZ. */
+static bool may_write(uint64_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
 void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *damaged) {
     *damaged = false;
     if (!cache) return NULL;
     char path[600];
     entry_path(cache, key, path);
-    FILE *file = fopen(path, "rbe");
-    if (!file) return NULL;
+    FILE *file = tally_file_open(path);
+    if (!file && errno != ENXIO) return NULL;
     header head = {0};
     void *data = NULL;
     struct stat stat;
-    bool good = !fstat(fileno(file), &stat) && fread(&head, sizeof(head), 1, file) == 1 &&
+    bool good = file && !fstat(fileno(file), &stat) && fread(&head, sizeof(head), 1, file) == 1 &&
                 !memcmp(head.magic, magic, sizeof(magic)) && head.key.low == key.low && head.key.high == key.high &&
                 head.bytes > 0 && (uint64_t)stat.st_size == sizeof(head) + head.bytes;
     if (good) {
         data = malloc(head.bytes);
         good = data && fread(data, head.bytes, 1, file) == 1 && XXH3_64bits(data, head.bytes) == head.checksum;
     }
-    fclose(file);
+    if (file) fclose(file);
     if (good) return *bytes = head.bytes, data;
     free(data);
     *damaged = true;
-    unlink(path);
+    remove(path); /* an empty directory too */
     return NULL;
 }
 
 void tally_cache_store(tally_cache *cache, tally_key key, const void *data, size_t bytes) {
-    if (!cache || !bytes) return;
+    if (!cache || !bytes || !may_write(sizeof(header) + bytes)) return;
     char path[600], temporary[640];
     entry_path(cache, key, path);
     snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);

@@ -136,9 +136,12 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
     status = tally_context_get_info(context, &info);
     if (status) return TALLY_NAMED(status);
     const tally_device_info *device = &info.device;
-    char features[64], tunings[192];
+    char features[64], tunings[192], selection[4 * sizeof(info.selection)], cache[4 * sizeof(info.cache_dir)];
     list_features(context, features, sizeof(features));
     describe_tunings(context, tunings, sizeof(tunings));
+    tally_text_print(selection, sizeof(selection), info.selection);
+    tally_text_print(cache, sizeof(cache), info.cache_dir[0] ? info.cache_dir : info.cache_note);
+    const char *const bracket[] = {info.cache_dir[0] ? "" : "none (", info.cache_dir[0] ? "" : ")"};
     snprintf(text, size,
              "backend: %s\n"
              "device: %d, %s (%s)\n"
@@ -153,10 +156,10 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "tunings: %s\n"
              "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
-             device->driver, info.chosen_by, info.selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
-             device->host_memory ? "yes" : "no", features, info.cache_dir[0] ? info.cache_dir : "none (", info.cache_note,
-             info.cache_dir[0] ? "" : ")", tunings, (unsigned long long)info.programs_built,
-             (unsigned long long)info.programs_prebuilt, (unsigned long long)info.programs_from_disk,
-             (unsigned long long)info.programs_from_memory, (unsigned long long)info.cache_entries_damaged);
+             device->driver, info.chosen_by, selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
+             device->host_memory ? "yes" : "no", features, bracket[0], cache, bracket[1], tunings,
+             (unsigned long long)info.programs_built, (unsigned long long)info.programs_prebuilt,
+             (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
+             (unsigned long long)info.cache_entries_damaged);
     return TALLY_OK;
 }

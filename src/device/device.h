@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/base.h"
 
@@ -43,6 +44,9 @@ tally_key tally_cache_key(const tally_device_info *device, const char *source, s
 void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *damaged);
 void tally_cache_store(tally_cache *cache, tally_key key, const void *data, size_t bytes);
 void tally_cache_drop(tally_cache *cache, tally_key key);
+/* Opens a regular file to read. NULL with errno on failure: ENXIO if something else is there, such as a pipe, for which
+ * a read would wait. */
+FILE *tally_file_open(const char *path);
 
 /* ---- tuning.c ------------------------------------------------------------------------------------------------------ */
 

@@ -139,7 +139,10 @@ void tally_tunings_load(tally_context *context) {
     char path[sizeof(context->cache_dir) + sizeof(TALLY_TUNINGS_FILE) + 1];
     if (!context->cache_dir[0]) return;
     snprintf(path, sizeof(path), "%s/%s", context->cache_dir, TALLY_TUNINGS_FILE);
-    FILE *file = fopen(path, "r");
+    FILE *file = tally_file_open(path);
+    if (!file && errno != ENOENT)
+        snprintf(context->tunings_note, sizeof(context->tunings_note), "%s %s", TALLY_TUNINGS_FILE,
+                 errno == ENXIO ? "is no regular file" : "cannot be read");
     if (!file) return;
     char *text = calloc(1, MAX_FILE_BYTES + 1);
     const size_t bytes = text ? fread(text, 1, MAX_FILE_BYTES + 1, file) : 0;

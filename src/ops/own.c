@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A user's own operators: checked copies of their descriptors. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,60 +13,8 @@ const char *const tally_op_part_names[TALLY_PART_END] = {[TALLY_PART_NONE] = "id
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 
-static bool is_identifier(const char *name) {
-    if (!name || !(isalpha((unsigned char)name[0]) || name[0] == '_')) return false;
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_') return false;
-    return strlen(name) < 64;
-}
-
-/* Names that mean something else to a compiler: keywords of C, C++ and OpenCL C and names of types. Those of capitals alone are the library's. */
-static bool is_taken(const char *name) {
-    static const char taken[] = " alignas alignof and asm auto bitand bitor bool break case catch char class compl complex "
-                                "const constant constexpr continue "
-                                "decltype default delete do double else enum explicit export extern f32 f64 false float for "
-                                "friend generic global goto half i16 "
-                                "i32 i64 i8 if image inline int kernel local long mutable namespace new noexcept not nullptr "
-                                "operator or pipe private protected "
-                                "ptrdiff_t public quad register restrict return short signed size_t sizeof static struct "
-                                "switch template this throw true try "
-                                "typedef typeid typename typeof u16 u32 u64 u8 uchar uint ulong uniform union unsigned ushort "
-                                "using vector virtual void volatile "
-                                "while wchar_t xor ";
-    char word[72];
-    snprintf(word, sizeof(word), " %s ", name);
-    return strstr(taken, word) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")];
-}
-
-/*
- * An expression stands between parentheses of the text that is made for the compiler: it must not close them, end the statement, or turn
- * into something else than an expression.
- */
-static tally_status check_expression(const char *op, const char *where, const char *text) {
-    if (!text[strspn(text, " \t")]) return tally_fail(TALLY_E_ARGUMENT, "op %s: %s is empty", op, where);
-    char open[64];
-    size_t depth = 0;
-    for (const char *c = text; *c; c++) {
-        const char *found = !strncmp(c, "//", 2) || !strncmp(c, "/*", 2) ? "a comment"
-                            : *c == 0x7f || (unsigned char)*c < ' '      ? "a line break or control character"
-                            : (unsigned char)*c > '~'                    ? "a character that is not ASCII"
-                                                                         : NULL;
-        const char character[] = {'\'', *c, '\'', 0};
-        if (!found && strchr("{};#\\\"'`$@", *c)) found = character;
-        if (found) return tally_fail(TALLY_E_ARGUMENT, "op %s: %s: '%.100s': %s is in no expression", op, where, text, found);
-        if (*c == '(' || *c == '[') {
-            if (depth == sizeof(open)) break;
-            open[depth++] = *c == '(' ? ')' : ']';
-        } else if ((*c == ')' || *c == ']') && (!depth || open[--depth] != *c)) {
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: %s: '%.100s': '%c' closes nothing", op, where, text, *c);
-        }
-    }
-    if (!depth) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "op %s: %s: '%.100s': '%c' is missing", op, where, text, open[depth - 1]);
-}
-
 static tally_status check_part(const char *op, const char *where, const char *text, bool needed) {
-    if (text) return check_expression(op, where, text);
+    if (text) return tally_op_check_expression(op, where, text);
     return needed ? tally_fail(TALLY_E_ARGUMENT, "op %s: %s is missing", op, where) : TALLY_OK;
 }
 
@@ -112,9 +59,9 @@ static tally_status check_names(const char *op, const named *list) {
         return tally_fail(TALLY_E_ARGUMENT, "op %s: %s_count is %u: at most %u", op, list->member, list->count, list->most);
     for (uint32_t i = 0; i < list->count; i++) {
         const char *name = name_at(list, i);
-        if (!is_identifier(name))
+        if (!tally_op_is_identifier(name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: %s %u: '%.64s' is no name", op, list->kind, i, name ? name : "");
-        if (is_taken(name))
+        if (tally_op_is_taken(name))
             return tally_fail(TALLY_E_ARGUMENT, "op %s: %s %u: '%s' means something else to a compiler", op, list->kind, i,
                               name);
     }
@@ -211,6 +158,24 @@ static tally_status check_lets(const tally_op_desc *desc, const char *op) {
     return status;
 }
 
+static size_t length_of(const char *text) {
+    return text ? strlen(text) : 0;
+}
+
+/* A compiler reads all expressions. */
+static tally_status check_length(const tally_op_desc *desc, const char *op) {
+    size_t length = length_of(desc->identity) + length_of(desc->load) + length_of(desc->combine) + length_of(desc->finish) +
+                    length_of(desc->empty);
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        length += strlen(desc->fields[i].identity) + strlen(desc->fields[i].load) + strlen(desc->fields[i].combine);
+    for (uint32_t i = 0; i < desc->result_count; i++)
+        length += strlen(desc->results[i].finish) + length_of(desc->results[i].empty);
+    for (uint32_t i = 0; i < desc->let_count; i++) length += strlen(desc->lets[i].value);
+    if (length <= TALLY_MAX_EXPRESSIONS) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "op %s: its expressions have %zu characters together: at most %d", op, length,
+                      TALLY_MAX_EXPRESSIONS);
+}
+
 static tally_status check(const tally_op_desc *desc) {
     const char *op = desc->name;
     for (const char *c = op; *c; c++)
@@ -227,6 +192,7 @@ static tally_status check(const tally_op_desc *desc) {
     }
     if (!status) status = check_results(desc, op);
     if (!status) status = check_lets(desc, op);
+    if (!status) status = check_length(desc, op);
     return status ? status : check_params(desc, op);
 }
 
