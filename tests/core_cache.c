@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache's folder: what is no file in the place of an entry or of the tunings, and files that may not be written. */
+/* The cache's folder: no regular file in the place of one, and files that may not be written. */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <stdio.h>
@@ -166,7 +166,7 @@ static void test_name(void **unused) {
 
 /* ---- ulimit -f ------------------------------------------------------------------------------------------------------ */
 
-/* In a process of its own, whose limit cannot be raised again: 0, and too few bytes for an entry. */
+/* In a process of its own, whose limit stays: 0, and too few bytes for a program. */
 static void test_limit(void **unused) {
     (void)unused;
     char dir[256];

@@ -177,7 +177,7 @@ static void test_length(void **unused) {
     free(half);
 }
 
-/* What nests a compiler's parser: 200 deep are taken, 201 not. Nothing else is refused for its nesting. */
+/* Each construct that nests a parser is taken 200 deep, not deeper. No chain is refused. */
 static void test_nesting(void **unused) {
     (void)unused;
     static const struct {
@@ -227,7 +227,7 @@ static void test_control_characters(void **unused) {
     tally_plan *plan;
     BAD(try_load("x\x1b[31m"), "'x\\x1b[31m'", "a control character is in no expression");
     BAD(try_load("x\n+1"), "'x +1'", "a line break is in no expression");
-    BAD(try_load("x\xc2\x9b"), "'x\\xc2\\x9b'", "not ASCII"); /* an escape sequence's begin in one character */
+    BAD(try_load("x\xc2\x9b"), "'x\\xc2\\x9b'", "not ASCII"); /* CSI */
     BAD(try_load("\xff\xc3"), "'\\xff\\xc3'", "not ASCII");
     d.fields = fields;
     fields[1].name = "w\a\b";

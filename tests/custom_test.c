@@ -263,7 +263,7 @@ static void test_wrong_expressions(void **state) {
 
 /* ---- limits ----------------------------------------------------------------------------------------------------------------- */
 
-/* What tally_op_create takes a compiler takes too: the longest expression, and the deepest of each kind; all are 4,096 or 1 for x = 1. */
+/* A compiler takes what tally_op_create takes: the longest expression, the deepest of each kind. */
 static void test_limits(void **state) {
     static const struct {
         const char *open, *close;

@@ -243,7 +243,7 @@ static void test_broken_source(void **state) {
     assert_true(strlen(text) < 800);
 }
 
-/* The longest and the deepest expressions that tally_op_create takes; compiling them is done in seconds, not in minutes. */
+/* The longest and the deepest expressions that tally_op_create takes compile, within 2 minutes. */
 static void test_limits(void **state) {
     (void)state;
     static const char *const repeated[] = {"x+", "x>1?x:", "- "};

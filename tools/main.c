@@ -33,8 +33,8 @@ static void hold_standard_files(void) {
 }
 
 /*
- * A write beyond `ulimit -f` then fails, and the program reports it. To ignore the signal would not last: Intel's OpenCL
- * compiler puts a handler of its own in place.
+ * A write beyond `ulimit -f` then fails, and the program reports it. To ignore the signal would not
+ * last: Intel's OpenCL compiler puts a handler of its own in place.
  */
 static void block_file_limit(void) {
     sigset_t signals;

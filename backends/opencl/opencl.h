@@ -79,7 +79,7 @@ void ocl_kernel_close(void *device, void *kernel);
 #define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
 /* Where the device can: elsewhere a division or root in f32 may be off in its last bits. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
-/* On Oclgrind: LLVM's optimiser makes vectors and constants of 128 bits there that the simulator does not know (21.10). */
+/* On Oclgrind, which does not know the constants of 128 bits that LLVM's optimiser makes (21.10). */
 #define OCL_AS_WRITTEN " -cl-opt-disable"
 
 #endif

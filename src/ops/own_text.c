@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The texts of a user's operator: names and expressions that a compiler takes for what they are, and survives. */
+/* The texts of a user's operator: names and expressions that compilers understand and survive. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- names ---------------------------------------------------------------------------------------------------------- */
 
-/* Keywords and reserved words of C, C++, OpenCL C and CUDA C, and the names of their types and of ours; sorted. */
+/* Keywords of C, C++, OpenCL C and CUDA C, and the names of their types and of ours; sorted. */
 static const char words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
     "cl_mem_fence_flags class clk_event_t co_await co_return co_yield compl complex concept const const_cast consteval "
@@ -40,11 +40,13 @@ static bool is_keyword(const char *name) {
     if (is_among(words, name, length)) return true;
     if (is_among(elements, name, letters) && is_among(lengths, name + letters, length - letters)) return true;
     if (!strncmp(name, "image", 5) && isdigit((unsigned char)name[5]) && !strcmp(name + length - 2, "_t")) return true;
-    return strstr(name, "__") || (name[0] == '_' && isupper((unsigned char)name[1])); /* reserved: __global, _Bool */
+    /* Reserved to compilers: __global, _Bool. */
+    return strstr(name, "__") || (name[0] == '_' && isupper((unsigned char)name[1]));
 }
 
 bool tally_op_is_taken(const char *name) {
-    return is_keyword(name) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")]; /* capitals alone: the library's */
+    /* Names of capitals alone are the library's. */
+    return is_keyword(name) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")];
 }
 
 /* ---- expressions ---------------------------------------------------------------------------------------------------- */
@@ -52,21 +54,21 @@ bool tally_op_is_taken(const char *name) {
 /* An open bracket. */
 typedef struct bracket {
     char close;
-    bool is_cast;    /* so far: it follows no operand, and holds nothing but names of types and '*' */
+    bool is_cast;    /* so far: it follows no operand and holds only types' names and '*' */
     uint32_t before; /* `nested` in front of it */
     uint32_t base;   /* `base` in front of it */
 } bracket;
 
 /*
- * Follows the nesting of an expression as a compiler's recursive parser does. A bracket, a prefix operator (or cast, or
- * keyword), ?: and an assignment each call the parser again. A binary operator ends the prefix operators before it, and a
- * comma ends ?: and assignments too.
+ * Follows the nesting of an expression as a compiler's recursive parser does. A bracket, a prefix
+ * operator (or cast, or keyword), ?: and an assignment each call the parser again. A binary operator
+ * ends the prefix operators before it, and a comma ends ?: and assignments too.
  */
 typedef struct scan {
     bracket open[TALLY_MAX_NESTING];
     uint32_t depth;     /* of `open` */
     uint32_t nested;    /* calls of the parser at this place */
-    uint32_t base;      /* those of them that a binary operator leaves: of brackets, ?: and assignments */
+    uint32_t base;      /* those that a binary operator leaves: of brackets, ?: and assignments */
     bool after_operand; /* so an operator is no prefix */
 } scan;
 
