@@ -55,129 +55,6 @@ static void test_accumulators(void **unused) {
         PROD, C128, struct { double re, im, count; });
 }
 
-typedef struct fused_value {
-    uint32_t term;
-    tally_dtype dtype;
-    size_t offset;
-} fused_value;
-
-static void expect_fused(tally_dtype in, const tally_term_desc *list, uint32_t term_count, const fused_value *values,
-                         uint32_t count, size_t result_bytes, size_t acc_bytes, size_t acc_of_last) {
-    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = in, .terms = list, .term_count = term_count});
-    tally_result_info info;
-    assert_int_equal(terms.count, term_count);
-    for (uint32_t v = 0; v < count; v++) {
-        if (!tally_terms_result(&terms, v, &info)) fail_msg("there are %u values, should be %u", v, count);
-        assert_int_equal(info.term, values[v].term);
-        expect_type("a value", list[info.term].op, in, info.dtype, values[v].dtype);
-        assert_int_equal(info.offset, values[v].offset);
-    }
-    assert_false(tally_terms_result(&terms, count, &info));
-    assert_int_equal(terms.result.bytes, result_bytes);
-    assert_int_equal(terms.acc.bytes, acc_bytes);
-    assert_int_equal(terms.list[term_count - 1].acc_offset, acc_of_last);
-    tally_terms_close(&terms);
-}
-
-static void test_fused(void **unused) {
-    (void)unused;
-    typedef struct {
-        uint16_t min, low, high;
-        float sum;
-        uint64_t argmax;
-        uint8_t any;
-        float mean;
-    } f16_result;
-    typedef struct {
-        float min;
-        struct {
-            float low, high;
-        } minmax;
-        float sum;
-        struct {
-            float value;
-            uint64_t index;
-        } argmax;
-        uint32_t any;
-        float mean;
-    } f16_acc;
-    static const tally_term_desc f16_ops[] = {{.op = TALLY_MIN},    {.op = TALLY_MINMAX}, {.op = TALLY_SUM},
-                                              {.op = TALLY_ARGMAX}, {.op = TALLY_ANY},    {.op = TALLY_MEAN}};
-    static const fused_value f16_values[] = {
-        {0, TALLY_F16, offsetof(f16_result, min)},    {1, TALLY_F16, offsetof(f16_result, low)},
-        {1, TALLY_F16, offsetof(f16_result, high)},   {2, TALLY_F32, offsetof(f16_result, sum)},
-        {3, TALLY_U64, offsetof(f16_result, argmax)}, {4, TALLY_BOOL, offsetof(f16_result, any)},
-        {5, TALLY_F32, offsetof(f16_result, mean)},
-    };
-    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8 where C would put it at 4. */
-    typedef struct {
-        float min;
-        uint64_t minmax;
-        float sum;
-        struct {
-            float value;
-            uint64_t index;
-        } argmax;
-        uint32_t any;
-        float mean;
-    } f16_acc_aligned;
-    assert_true(sizeof(f16_acc) != sizeof(f16_acc_aligned));
-    expect_fused(TALLY_F16, f16_ops, 6, f16_values, 7, sizeof(f16_result), sizeof(f16_acc_aligned),
-                 offsetof(f16_acc_aligned, mean));
-
-    typedef struct {
-        uint8_t any;
-        int64_t sum;
-        int8_t min;
-        double std;
-        uint8_t amax;
-        uint64_t count;
-    } i8_result;
-    typedef struct {
-        uint32_t any;
-        uint64_t sum;
-        int32_t min;
-        struct {
-            double count, mean, rest, squares;
-        } std;
-        uint32_t amax;
-        uint64_t count;
-    } i8_acc;
-    static const tally_term_desc i8_ops[] = {{.op = TALLY_ANY}, {.op = TALLY_SUM},  {.op = TALLY_MIN},
-                                             {.op = TALLY_STD}, {.op = TALLY_AMAX}, {.op = TALLY_COUNT_NONZERO}};
-    static const fused_value i8_values[] = {
-        {0, TALLY_BOOL, offsetof(i8_result, any)}, {1, TALLY_I64, offsetof(i8_result, sum)},
-        {2, TALLY_I8, offsetof(i8_result, min)},   {3, TALLY_F64, offsetof(i8_result, std)},
-        {4, TALLY_U8, offsetof(i8_result, amax)},  {5, TALLY_U64, offsetof(i8_result, count)},
-    };
-    expect_fused(TALLY_I8, i8_ops, 6, i8_values, 6, sizeof(i8_result), sizeof(i8_acc), offsetof(i8_acc, count));
-
-    typedef struct {
-        float nrm2;
-        struct {
-            float re, im;
-        } sum, mean;
-    } c64_result;
-    static const tally_term_desc c64_ops[] = {{.op = TALLY_NRM2}, {.op = TALLY_SUM}, {.op = TALLY_MEAN}};
-    static const fused_value c64_values[] = {{0, TALLY_F32, offsetof(c64_result, nrm2)},
-                                             {1, TALLY_C64, offsetof(c64_result, sum)},
-                                             {2, TALLY_C64, offsetof(c64_result, mean)}};
-    expect_fused(TALLY_C64, c64_ops, 3, c64_values, 3, sizeof(c64_result), 32, 24);
-
-    /* As many as there may be; each keeps its own place. */
-    tally_term_desc many[TALLY_MAX_TERMS];
-    fused_value doubles[TALLY_MAX_TERMS];
-    for (uint32_t i = 0; i < TALLY_MAX_TERMS; i++) {
-        many[i] = (tally_term_desc){.op = i % 2 ? TALLY_STD : TALLY_MEAN};
-        doubles[i] = (fused_value){i, TALLY_F64, 8 * (size_t)i};
-    }
-    expect_fused(TALLY_F64, many, TALLY_MAX_TERMS, doubles, TALLY_MAX_TERMS, 8 * TALLY_MAX_TERMS, 40 * TALLY_MAX_TERMS / 2,
-                 40 * TALLY_MAX_TERMS / 2 - 32);
-    /* One op in a list is as the op alone. */
-    static const fused_value alone[] = {{0, TALLY_F32, 0}};
-    expect_fused(TALLY_F32, (const tally_term_desc[]){{.op = TALLY_SUM}}, 1, alone, 1, 4, 4, 0);
-}
-
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
 
 static void test_packing(void **unused) {
@@ -524,7 +401,6 @@ static void test_steps(void **unused) {
 
 const core_test spec_tests[] = {
     {"layouts of accumulators", test_accumulators},
-    {"layouts of several results", test_fused},
     {"packing of parameters", test_packing},
     {"ranges of parameters", test_param_ranges},
     {"descriptors of ops refused", test_refused},

@@ -26,6 +26,9 @@ extern const core_test selection_tests[]; /* core_selection.c: which device, and
 extern const core_test handle_tests[];    /* core_handles.c: NULL, garbage and foreign handles */
 extern const core_test argument_tests[];  /* core_arguments.c: ranges and descriptors */
 extern const core_test custom_tests[];    /* core_custom.c: operators of one's own */
+extern const core_test custom_text_tests[];    /* core_custom_text.c: their expressions that are refused */
+extern const core_test custom_refused_tests[]; /* core_custom_refused.c: their descriptors that are refused */
+extern const core_test term_tests[];           /* core_terms.c: several ops over one pass */
 extern const core_test input_tests[];     /* core_inputs.c: results of every op; several inputs, several ops */
 extern const core_test host_tests[];      /* core_host.c: what is finished on the host */
 extern const core_test few_tests[];       /* core_few.c: few items on a CPU device, without it */
