@@ -62,6 +62,8 @@ typedef struct {
 
 /* By the widest words that a cell is made of, 16 bytes at most. */
 #define WIDE_OF(bytes) ((bytes) < 16 ? (bytes) : 16)
+/* Values of an op with several results may be of any size: four of 3 bytes are no such words. */
+#define IS_WIDE(bytes) ((bytes) == 4 || (bytes) == 8 || (bytes) % 16 == 0)
 typedef union {
     ITEM item[CELL];
     u32 word;
@@ -102,7 +104,8 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
     c.initial = initial;
     /* Whole cells begin at every CELLth item from the first of the sequence. */
     c.wide_in = n >= CELL && (size_t)(in.x + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL_BYTES) == 0;
-    c.wide_out = n >= CELL && (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
+    c.wide_out = IS_WIDE(CELL * sizeof(RESULT)) && n >= CELL &&
+                 (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
     return c;
 }
 

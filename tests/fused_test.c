@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "direct.h"
+#include "own_ops.h"
 #include "patterns.h"
 
 #define N 50021
@@ -220,6 +221,25 @@ static void test_fused_levels(void **state) {
     assert_non_null(strstr(tally_last_error(), "min of f32"));
 }
 
+/* Ops of one's own beside the library's, one of them twice. */
+static void test_fused_own(void **state) {
+    static const uint64_t sizes[] = {0, 1, 4097, N};
+    tally_context *context = direct_context(state);
+    tally_custom_op *least = direct_op(&own_least), *twofold = direct_op(&own_twofold);
+    const fusion mixed = {TALLY_F32, TERMS(OP(SUM), {.custom = least}, OP(ARGMIN), {.custom = twofold},
+                                           {.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED},
+                                           {.custom = twofold, .out = TALLY_F16}, OP(ANY), {.custom = least})};
+    const fusion small = {TALLY_F16, TERMS({.custom = twofold}, OP(MIN))};
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+        tally_reduce_desc desc = fused_desc(&mixed);
+        run(context, &mixed, &desc, sizes[s], PATTERN_RAMP, "fused with one's own");
+        desc = fused_desc(&small);
+        run(context, &small, &desc, sizes[s], PATTERN_WIDE, "fused with one's own");
+    }
+    tally_op_destroy(least);
+    tally_op_destroy(twofold);
+}
+
 /* One parameter of two ops. */
 static void test_fused_params(void **state) {
     tally_context *context = direct_context(state);
@@ -294,6 +314,7 @@ const device_test fused_tests[] = {
     {"fused: host call", test_fused_host},
     {"fused: feeds", test_fused_feed},
     {"fused: levels of accuracy", test_fused_levels},
+    {"fused: with one's own", test_fused_own},
     {"fused: parameters", test_fused_params},
     {"fused: local memory", test_fused_local_memory},
     {"fused: refused", test_fused_refused},
