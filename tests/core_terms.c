@@ -262,10 +262,10 @@ static void test_shared_params(void **unused) {
     desc.name = "counted";
     desc.params = whole;
     tally_custom_op *counted = make(&desc);
-    const tally_term_desc terms[] = {{.custom = scaled}, {.op = TALLY_SUM}, {.custom = counted}};
-    const tally_reduce_desc what = {.size = sizeof what, .in = TALLY_F32, .terms = terms, .term_count = 3, .max_n = 4};
+    const tally_term_desc terms[] = {{.custom = scaled}, {.op = TALLY_SUM}, {.custom = counted}, {.op = TALLY_VAR}};
+    const tally_reduce_desc what = {.size = sizeof what, .in = TALLY_F32, .terms = terms, .term_count = 4, .max_n = 4};
     static const float x[] = {1, 2, 3, 4};
-    float got[3];
+    float got[4];
     tally_context *context;
     tally_feed *feed;
     MUST(tally_context_create("stub:alpha", &context));
@@ -276,10 +276,11 @@ static void test_shared_params(void **unused) {
     MUST(tally_plan_set_param(plan, "k", 2.5));
     for (int again = 0; again < 2; again++) {
         MUST(tally_feed_finish(feed, x, 4, got));
-        assert_true(got[0] == 25 && got[1] == 10 && got[2] == 20);
+        assert_true(got[0] == 25 && got[1] == 10 && got[2] == 20 && got[3] == (again ? 5.0f / 3 : 1.25f));
         BAD(tally_plan_set_param(plan, "k", 3e9), "op counted", "parameter k", "i32");
+        MUST(tally_plan_set_param(plan, "ddof", 1));
     }
-    BAD(tally_plan_set_param(plan, "j", 1), "there is k");
+    BAD(tally_plan_set_param(plan, "j", 1), "there are k, ddof");
     tally_feed_destroy(feed);
     tally_context_destroy(context);
     SOUND();
