@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of one's own on the stub, which compiles them: what plans and feeds of them compute. core_custom_text.c and
- * core_custom_refused.c have what is refused. */
+/* Operators of one's own on the stub, which compiles them: what plans and feeds of them compute.
+ * core_custom_text.c and core_custom_refused.c have what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define ITEMS 600001u /* more than a span of either device, so that feeds have several */
 
-/* ---- computed --------------------------------------------------------------------------------------------------------- */
+/* ---- computed -------------------------------------------------------------------------------- */
 
 /* Small whole numbers: every order of combination gives the same sums. */
 static float x_items[ITEMS], y_items[ITEMS], z_items[ITEMS], w_items[ITEMS];
@@ -151,7 +151,8 @@ static void test_four_inputs(void **unused) {
     }
 }
 
-/* Complex items have parts; small types are loaded as their wider ones; a result may be stored as any real type. */
+/* Complex items have parts; small types are loaded as their wider ones; a result may be stored as
+ * any real type. */
 static void test_types_of_items(void **unused) {
     (void)unused;
     const tally_op_desc parts = {.size = sizeof parts, .identity = "0", .load = "x.re - x.im", .combine = "a + b"};
@@ -202,7 +203,7 @@ static void test_empty(void **unused) {
     assert_true(result == -2);
 }
 
-/* ---- several results, temporaries ---------------------------------------------------------------------------------------- */
+/* ---- several results, temporaries ------------------------------------------------------------ */
 
 /* Bytes between the values are zeros. */
 static void test_least_with_place(void **unused) {
@@ -283,9 +284,10 @@ static void test_temporaries(void **unused) {
     assert_true(result.value == -1 && result.r == -2);
 }
 
-/* ---- parameters, programs ------------------------------------------------------------------------------------------------ */
+/* ---- parameters, programs -------------------------------------------------------------------- */
 
-/* Parameters are set for the calls that follow; what is enqueued keeps the old ones; nothing is compiled. */
+/* Parameters are set for the calls that follow; what is enqueued keeps the old ones; nothing is
+ * compiled. */
 static void test_set_param(void **unused) {
     (void)unused;
     static const tally_op_param p[] = {{"scale", TALLY_F32, 2}, {"base", TALLY_I64, 100}};
@@ -339,7 +341,8 @@ static void test_set_param(void **unused) {
     SOUND();
 }
 
-/* What is an expression to tally_op_create and none to the compiler: its message is about the user's text, under its part's name. */
+/* What is an expression to tally_op_create and none to the compiler: its message is about the
+ * user's text, under its part's name. */
 static void test_wrong_expressions(void **unused) {
     (void)unused;
     tally_op_field fields[2] = {two_fields[0], two_fields[1]};

@@ -12,8 +12,8 @@ static const tally_op_field two_fields[] = {{"s", 0, "0", "x", "a.s + b.s"}, {"w
 static const tally_op_desc mean_by_fields = {
     .size = sizeof(tally_op_desc), .name = "mean", .fields = two_fields, .field_count = 2, .finish = "a.s / a.w"};
 
-/* Expects tally_op_create to refuse the operator, with each word in a text that no other refusal of the test had: each
- * reason has a text of its own. */
+/* Expects tally_op_create to refuse the operator, with each word in a text that no other refusal of
+ * the test had: each reason has a text of its own. */
 #define REFUSE(desc_, ...) custom_refuse(desc_, __LINE__, (const char *[]){__VA_ARGS__, NULL})
 void custom_refuse(tally_op_desc desc, int line, const char *const *words);
 /* Begins a test. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of operators of one's own that tally_op_create refuses: parts, names, types, results, temporaries. */
+/* Descriptors of operators of one's own that tally_op_create refuses: parts, names, types, results,
+ * temporaries. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ static void test_refused_parts(void **unused) {
     assert_null(op);
 }
 
-/* ---- the arrays of a descriptor -------------------------------------------------------------------------------------- */
+/* ---- the arrays of a descriptor -------------------------------------------------------------- */
 
 enum { FIELDS, PARAMS, RESULTS, LETS, KINDS };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms: several ops over one pass, built-in ones and one's own: how results lie, what each gives beside the others, what is refused. */
+/* Terms: several ops over one pass, built-in ones and one's own: how results lie, what each gives
+ * beside the others, what is refused. */
 #include <string.h>
 
 #include "core_tests.h"
 #include "own_ops.h"
 
-/* ---- layouts -------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 typedef struct fused_value {
     uint32_t term;
@@ -62,7 +63,8 @@ static void test_layout(void **unused) {
         {3, TALLY_U64, offsetof(f16_result, argmax)}, {4, TALLY_BOOL, offsetof(f16_result, any)},
         {5, TALLY_F32, offsetof(f16_result, mean)},
     };
-    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8 where C would put it at 4. */
+    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8
+     * where C would put it at 4. */
     typedef struct {
         float min;
         uint64_t minmax;
@@ -184,7 +186,7 @@ static void test_layout_of_own(void **unused) {
     tally_op_destroy(single);
 }
 
-/* ---- each as if it were alone ---------------------------------------------------------------------------------------- */
+/* ---- each as if it were alone ---------------------------------------------------------------- */
 
 #define ITEMS 100001u
 
@@ -247,7 +249,8 @@ static void test_mixed(void **unused) {
     SOUND();
 }
 
-/* A name that ops share is one parameter, of each op's own type; a value that one of them cannot hold changes none. */
+/* A name that ops share is one parameter, of each op's own type; a value that one of them cannot
+ * hold changes none. */
 static void test_shared_params(void **unused) {
     (void)unused;
     static const tally_op_param real[] = {{"k", TALLY_F32, 1}}, whole[] = {{"k", TALLY_I32, 1}};
@@ -286,7 +289,7 @@ static void test_shared_params(void **unused) {
     SOUND();
 }
 
-/* ---- refused --------------------------------------------------------------------------------------------------------- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void test_refused(void **unused) {
     (void)unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several terms over one pass give the bits of each by itself, laid out as tally_plan_result says: of every type
- * of items, up to sixteen ops, built-in ones and one's own, in feeds, at each level of accuracy, and where
- * local memory makes the groups smaller.
+ * Several terms over one pass give the bits of each by itself, laid out as tally_plan_result says:
+ * of every type of items, up to sixteen ops, built-in ones and one's own, in feeds, at each level
+ * of accuracy, and where local memory makes the groups smaller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,8 @@ static void test_fused_patterns(void **state) {
     for (int pattern = 0; pattern < PATTERNS; pattern++) run(context, f, &desc, 5003, pattern, pattern_name(pattern));
 }
 
-/* Where the result lies in `out`, the item before and the item behind stay as they are; and a host call gives the same. */
+/* Where the result lies in `out`, the item before and the item behind stay as they are; and a host
+ * call gives the same. */
 static void test_fused_host(void **state) {
     tally_context *context = direct_context(state);
     static const tally_term_desc terms[] = {OP(MIN), OP(SUM), OP(ANY)};
@@ -259,7 +260,8 @@ static void test_fused_params(void **state) {
     assert_true(result[0] == 1.25f);
 }
 
-/* Sixteen wide accumulators: the groups of a GPU's kernel become smaller; a group that is asked for and does not fit is refused. */
+/* Sixteen wide accumulators: the groups of a GPU's kernel become smaller; a group that is asked for
+ * and does not fit is refused. */
 static void test_fused_local_memory(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* own_ops.h: operators of one's own that several tests run: a minimum with its place, and a compensated sum. */
+/* own_ops.h: operators of one's own that several tests run: a minimum with its place, and a
+ * compensated sum. */
 #ifndef TALLY_TESTS_OWN_OPS_H
 #define TALLY_TESTS_OWN_OPS_H
 
@@ -27,8 +28,8 @@ static const tally_op_desc own_least = {.size = sizeof(tally_op_desc),
                                         .result_count = 2,
                                         .exact = 1};
 
-/* The sum that the library's level `compensated` has, of finite items: a TwoSum (D. E. Knuth) with the low parts on top, once more
- * exactly. */
+/* The sum that the library's level `compensated` has, of finite items: a TwoSum (D. E. Knuth) with
+ * the low parts on top, once more exactly. */
 static const tally_op_field own_twofold_fields[] = {
     {.name = "high", .identity = "-0.0f", .load = "x", .combine = "sum"},
     {.name = "low", .identity = "-0.0f", .load = "-0.0f", .combine = "rest - (sum - rounded)"}};

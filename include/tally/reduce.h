@@ -14,7 +14,7 @@ extern "C" {
 typedef struct tally_plan tally_plan;
 typedef struct tally_feed tally_feed;
 
-/* ---- variants --------------------------------------------------------------------------------------------------- */
+/* ---- variants -------------------------------------------------------------------------------- */
 
 /* A variant: one way to reduce. */
 typedef struct tally_variant_info {
@@ -33,11 +33,12 @@ TALLY_API size_t tally_variant_count(void);
 /* Errors: E_ARGUMENT for an index that is not below tally_variant_count(). Static texts. */
 TALLY_API tally_status tally_variant_get(size_t index, tally_variant_info *out);
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
-/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller ones filled
- * with defaults. One op is said by op (or custom), out, acc and accuracy, which mean what tally_term_desc
- * says; several that share a pass over the items, built-in ones and one's own, by terms. */
+/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller
+ * ones filled with defaults. One op is said by op (or custom), out, acc and accuracy, which mean
+ * what tally_term_desc says; several that share a pass over the items, built-in ones and one's own,
+ * by terms. */
 typedef struct tally_reduce_desc {
     size_t size; /* sizeof(tally_reduce_desc) */
     tally_op op;
@@ -55,21 +56,24 @@ typedef struct tally_reduce_desc {
 } tally_reduce_desc;
 
 /*
- * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for a canonical variant at most
- * 4 MiB + max_n / 512 bytes of device memory; tree_global takes an accumulator for each item, host_finish one for each group. Blocks.
- * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists them); E_UNSUPPORTED when the device
- * cannot run it (no f64, groups too large, too little local memory, no such atomics); E_BUILD; E_MEMORY.
+ * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for
+ * a canonical variant at most 4 MiB + max_n / 512 bytes of device memory; tree_global takes an
+ * accumulator for each item, host_finish one for each group. Blocks.
+ * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists
+ * them); E_UNSUPPORTED when the device cannot run it (no f64, groups too large, too little local
+ * memory, no such atomics); E_BUILD; E_MEMORY.
  */
 TALLY_API tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out);
 TALLY_API void tally_plan_destroy(tally_plan *plan);
 
 /* The variant that the plan runs: static text. */
 TALLY_API const char *tally_plan_variant(const tally_plan *plan);
-/* The most combinations that any one of n items passes through: the k of the bound on a float sum's error (docs/numerics.md). */
+/* The most combinations that any one of n items passes through: the k of the bound on a float sum's
+ * error (docs/numerics.md). */
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
-/* The result's bytes, and where in it the value `index` is. Values are laid out as the members of a C struct,
- * in the order of the terms; a result of several values is a struct itself, in the order of its values.
- * 0 beyond the last value. */
+/* The result's bytes, and where in it the value `index` is. Values are laid out as the members of a
+ * C struct, in the order of the terms; a result of several values is a struct itself, in the order
+ * of its values. 0 beyond the last value. */
 TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
 typedef struct tally_result_info {
     tally_dtype dtype;
@@ -77,57 +81,66 @@ typedef struct tally_result_info {
     uint32_t term;   /* the index of its term in desc.terms; 0 for a single op */
 } tally_result_info;
 TALLY_API int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result);
-/* Sets a parameter of all the plan's ops that have one of this name, for the calls that follow; nothing is
- * compiled. Errors: E_ARGUMENT for a name that none of them has (the text lists those there are), and for a
- * value that one of the parameters cannot hold, being an integer: none is changed then. */
+/* Sets a parameter of all the plan's ops that have one of this name, for the calls that follow;
+ * nothing is compiled. Errors: E_ARGUMENT for a name that none of them has (the text lists those
+ * there are), and for a value that one of the parameters cannot hold, being an integer: none is
+ * changed then. */
 TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value);
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
 /*
- * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no allocation, no synchronisation (but the
- * variant host_finish waits for its partials).
- * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment beyond the item's own is needed.
+ * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no
+ * allocation, no synchronisation (but the variant host_finish waits for its partials).
+ * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment
+ * beyond the item's own is needed.
  * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
- * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer, input and output that overlap.
+ * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer,
+ * input and output that overlap.
  */
 TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n,
                                     tally_buffer *out);
 TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
                                        uint64_t n, tally_buffer *out, uint64_t out_offset);
 
-/* The same for a plan of several inputs: as many buffers (and offsets; NULL: all 0) as the op has inputs.
+/* The same for a plan of several inputs: as many buffers (and offsets; NULL: all 0) as the op has
+ * inputs.
  * Errors also: E_ARGUMENT when one of the inputs holds fewer than n items. */
 TALLY_API tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
                                            const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset);
 
-/* ---- host arrays and feeds -------------------------------------------------------------------------------------- */
+/* ---- host arrays and feeds ------------------------------------------------------------------- */
 
-/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of them. Blocks. Any n; what the device cannot hold is
- * streamed through it. On a device with host_memory the array is used in place; on a CPU, the calling thread itself reduces up to 32,768 items
- * of f32, f64, i32 or i64, to the same bits, without a call of the driver. */
+/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of
+ * them. Blocks. Any n; what the device cannot hold is streamed through it. On a device with
+ * host_memory the array is used in place; on a CPU, the calling thread itself reduces up to 32,768
+ * items of f32, f64, i32 or i64, to the same bits, without a call of the driver. */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
 
-/* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as tally_plan_result says. What says more than op
- * and in (variant "auto", say) is always the device's. */
+/* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as
+ * tally_plan_result says. What says more than op and in (variant "auto", say) is always the
+ * device's. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 
 /*
- * A feed reduces host items that come in pieces, in order, of any lengths: a file, a pipe, more than the device can hold. The
- * bits are those of one tally_reduce over all of them. Copies overlap kernels. desc->max_n is the number of items that
- * the staging holds (0: 32 MiB worth); desc->variant must be canonical.
+ * A feed reduces host items that come in pieces, in order, of any lengths: a file, a pipe, more
+ * than the device can hold. The bits are those of one tally_reduce over all of them. Copies overlap
+ * kernels. desc->max_n is the number of items that the staging holds (0: 32 MiB worth);
+ * desc->variant must be canonical.
  */
 TALLY_API tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *desc, tally_feed **out);
 /* Adds n items; `items` may be reused when it returns. */
 TALLY_API tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n);
-/* Adds the last n items (NULL and 0 if there are none), waits, writes the result, and makes the feed ready for a new start. */
+/* Adds the last n items (NULL and 0 if there are none), waits, writes the result, and makes the
+ * feed ready for a new start. */
 TALLY_API tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result);
 /* The same for several inputs: one array for each, n items of each. */
 TALLY_API tally_status tally_feed_push_inputs(tally_feed *feed, const void *const *items, uint64_t n);
 TALLY_API tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result);
-/* The feed's plan, for tally_plan_result, tally_plan_set_param and the like; it stays the feed's. */
+/* The feed's plan, for tally_plan_result, tally_plan_set_param and the like; it stays the
+ * feed's. */
 TALLY_API tally_plan *tally_feed_plan(tally_feed *feed);
 TALLY_API void tally_feed_destroy(tally_feed *feed);
 

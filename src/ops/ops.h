@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-/* ---- rows.c -------------------------------------------------------------------------------------------------------- */
+/* ---- rows.c ---------------------------------------------------------------------------------- */
 
 /* Bits 1 << tally_kind: the items that a row takes. */
 enum {
@@ -42,8 +42,8 @@ typedef enum tally_gives {
     TALLY_GIVES_TRUTH      /* bool */
 } tally_gives;
 
-/* The terms that a combine of a + b adds up, as powers of the items: they bound what a chunk of narrow integers comes to. Devices
- * have such a combine as an atomic. */
+/* The terms that a combine of a + b adds up, as powers of the items: they bound what a chunk of
+ * narrow integers comes to. Devices have such a combine as an atomic. */
 typedef enum tally_additive {
     TALLY_ADDITIVE_NO, /* combine is not a + b */
     TALLY_ADDITIVE_UNIT,
@@ -78,17 +78,20 @@ typedef struct tally_op_row {
     } params[TALLY_ROW_PARAMS];
 } tally_op_row;
 
-/* Rows that take the place of an op's own for complex items, and at the level `compensated` (special_rows.c). */
+/* Rows that take the place of an op's own for complex items, and at the level `compensated`
+ * (special_rows.c). */
 extern const tally_op_row tally_complex_rows[TALLY_OP_END], tally_compensated_rows[TALLY_OP_END];
 
 /* The row; NULL for a value that is none. */
 const tally_op_row *tally_op_find(tally_op op);
-/* The row that an op has for these items: complex and compensated ones have their own. NULL where there is none. */
+/* The row that an op has for these items: complex and compensated ones have their own. NULL where
+ * there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
-/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the dtype. */
+/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the
+ * dtype. */
 tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 
-/* ---- own.c --------------------------------------------------------------------------------------------------------- */
+/* ---- own.c ----------------------------------------------------------------------------------- */
 
 #define TALLY_MAX_FIELDS 16
 #define TALLY_MAX_PARAMS 16
@@ -96,11 +99,11 @@ tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 #define TALLY_MAX_LETS 64
 
 /*
- * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192 characters as
- * `load` takes NVRTC 13.0 7 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL 2026.2 14 s; two such fields take
- * NVRTC 26 s, four 152 s. Such chains need up to 6 MB of stack (Intel's). Nesting needs more: 8,190 '!' overflow
- * 8 MB in POCL and Intel's, 256 casts need 2 MB. LLVM refuses more than 256 brackets, some of which are the
- * library's.
+ * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192
+ * characters as `load` takes NVRTC 13.0 7 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL
+ * 2026.2 14 s; two such fields take NVRTC 26 s, four 152 s. Such chains need up to 6 MB of stack
+ * (Intel's). Nesting needs more: 8,190 '!' overflow 8 MB in POCL and Intel's, 256 casts need 2 MB.
+ * LLVM refuses more than 256 brackets, some of which are the library's.
  */
 #define TALLY_MAX_EXPRESSION 8192   /* characters */
 #define TALLY_MAX_EXPRESSIONS 16384 /* characters of all of an operator's expressions */
@@ -124,16 +127,17 @@ extern const char *const tally_op_part_names[TALLY_PART_END];
 
 void tally_op_retain(tally_custom_op *op);
 
-/* ---- own_text.c ---------------------------------------------------------------------------------------------------- */
+/* ---- own_text.c ------------------------------------------------------------------------------ */
 
 /* Tells C identifiers of at most 63 characters. */
 bool tally_op_is_identifier(const char *name);
 /* Tells names that mean something else to a compiler. */
 bool tally_op_is_taken(const char *name);
-/* `part` is what the text is of the op. Errors: E_ARGUMENT for a text that is no expression, or beyond the limits. */
+/* `part` is what the text is of the op. Errors: E_ARGUMENT for a text that is no expression, or
+ * beyond the limits. */
 tally_status tally_op_check_expression(const char *op, const char *part, const char *text);
 
-/* ---- layout.c ------------------------------------------------------------------------------------------------------ */
+/* ---- layout.c -------------------------------------------------------------------------------- */
 
 /* A type's size and alignment in a C struct. */
 typedef struct tally_layout {
@@ -142,11 +146,12 @@ typedef struct tally_layout {
 
 /* Appends a member; returns its offset. */
 uint32_t tally_layout_append(tally_layout *layout, tally_layout member);
-/* Rounds the size up to the alignment. A struct without members gets one of 4 bytes: no language has an empty struct. */
+/* Rounds the size up to the alignment. A struct without members gets one of 4 bytes: no language
+ * has an empty struct. */
 void tally_layout_close(tally_layout *layout);
 tally_layout tally_layout_of(tally_dtype dtype);
 
-/* ---- terms.c ------------------------------------------------------------------------------------------------------- */
+/* ---- terms.c --------------------------------------------------------------------------------- */
 
 /* One value of a term's result. */
 typedef struct tally_term_result {
@@ -157,7 +162,8 @@ typedef struct tally_term_result {
     const char *empty; /* for n = 0; NULL: finish of the identity */
 } tally_term_result;
 
-/* One op of a plan, resolved for its items: what a row or a custom op says, with every type decided. */
+/* One op of a plan, resolved for its items: what a row or a custom op says, with every type
+ * decided. */
 typedef struct tally_term {
     const char *name;
     tally_op op;             /* TALLY_OP_NONE: a custom one */
@@ -196,7 +202,8 @@ typedef struct tally_terms_desc {
     uint32_t count; /* of the list; 0: the single one */
 } tally_terms_desc;
 
-/* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is nothing to close. */
+/* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is
+ * nothing to close. */
 tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *terms);
 void tally_terms_close(tally_terms *terms);
 /* Tells where the result's value `index` is; false beyond the last. */
@@ -208,14 +215,15 @@ bool tally_terms_exact(const tally_terms *terms);
 /* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */
 tally_status tally_terms_check(const tally_terms *terms, const tally_device_info *device);
 
-/* ---- params.c ------------------------------------------------------------------------------------------------------ */
+/* ---- params.c -------------------------------------------------------------------------------- */
 
-/* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops the fraction. */
+/* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops
+ * the fraction. */
 tally_status tally_check_param(const char *op, const tally_op_param *param, double value);
 /* Writes the parameters, which their types hold, as the kernels' PARAMS, of terms->param.bytes. */
 void tally_terms_pack_params(const tally_terms *terms, void *to);
-/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT, and none is set, for a name that none has (the text lists those
- * there are) and for a value that one of them cannot hold. */
+/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT, and none is set, for a name
+ * that none has (the text lists those there are) and for a value that one of them cannot hold. */
 tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value);
 
 #endif

@@ -11,7 +11,7 @@ const char *const tally_op_part_names[TALLY_PART_END] = {[TALLY_PART_NONE] = "id
                                                          [TALLY_PART_COMBINE] = "combine",
                                                          [TALLY_PART_FINISH] = "finish"};
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static tally_status check_part(const char *op, const char *where, const char *text, bool needed) {
     if (text) return tally_op_check_expression(op, where, text);
@@ -196,7 +196,7 @@ static tally_status check(const tally_op_desc *desc) {
     return status ? status : check_params(desc, op);
 }
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------- */
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 /* Moves one text to `to`, unless that is NULL; returns its bytes. */
 static size_t move(const char **text, char *to) {
@@ -206,7 +206,8 @@ static size_t move(const char **text, char *to) {
     return bytes;
 }
 
-/* Moves all texts of the operator into one block, or, where that is NULL, says how large it must be. */
+/* Moves all texts of the operator into one block, or, where that is NULL, says how large it must
+ * be. */
 static size_t move_all(tally_custom_op *op, char *block) {
     size_t used = 0;
 #define MOVE(text) used += move(&(text), block ? block + used : NULL)
@@ -234,7 +235,8 @@ static size_t move_all(tally_custom_op *op, char *block) {
     return used;
 }
 
-/* Copies a checked descriptor. Its arrays become the operator's own, and its result, however it was said, results. */
+/* Copies a checked descriptor. Its arrays become the operator's own, and its result, however it was
+ * said, results. */
 static void copy(tally_custom_op *op, const tally_op_desc *desc) {
     op->desc = *desc;
     for (uint32_t i = 0; i < desc->field_count; i++) op->fields[i] = desc->fields[i];

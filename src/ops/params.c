@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters: constants of an op that are an argument of its kernels, so that a change compiles nothing. */
+/* Parameters: constants of an op that are an argument of its kernels, so that a change compiles
+ * nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ops/ops.h"
 
-/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for one beyond its range, C leaves undefined. */
+/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for
+ * one beyond its range, C leaves undefined. */
 static bool holds(tally_dtype type, double value) {
     if (!type || !tally_dtype_is_integer(type)) return true;
     const bool has_sign = tally_dtype_find(type)->kind == TALLY_KIND_SIGNED;

@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* What floats (and the parts of complex items) compute in; `acc` may ask for f64. */
 static tally_dtype float_value(const tally_dtype_row *in, tally_dtype acc) {
@@ -95,8 +95,9 @@ uint32_t tally_result_count(tally_op op, tally_dtype in) {
 }
 
 /*
- * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. Of 8-bit items, and of 16-bit ones where the terms are linear in
- * them, 32 bits hold that, signed or not. An index needs no more than 12 bits within a chunk: V stays, the index becomes a u32.
+ * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. Of 8-bit items, and of 16-bit
+ * ones where the terms are linear in them, 32 bits hold that, signed or not. An index needs no more
+ * than 12 bits within a chunk: V stays, the index becomes a u32.
  */
 static tally_dtype lane_type(const tally_op_row *row, const tally_dtype_row *in, tally_dtype value) {
     if (row->gives == TALLY_GIVES_INDEX) return value;
@@ -110,7 +111,7 @@ static tally_dtype lane_type(const tally_op_row *row, const tally_dtype_row *in,
     return in->kind == TALLY_KIND_SIGNED && row->additive != TALLY_ADDITIVE_UNIT ? TALLY_I32 : TALLY_U32;
 }
 
-/* ---- layouts -------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static void lay_out_term(tally_term *term) {
     term->acc = term->param = term->result = (tally_layout){0, 0};
@@ -138,7 +139,8 @@ static void lay_out(tally_terms *terms) {
     if (terms->acc.bytes == 8) terms->acc.align = 8;
 }
 
-/* The type of a complex result, whose two values are its parts; TALLY_DTYPE_DEFAULT of any other. */
+/* The type of a complex result, whose two values are its parts; TALLY_DTYPE_DEFAULT of any
+ * other. */
 static tally_dtype whole_type(tally_dtype in, const tally_term *term) {
     const bool is_complex = !term->custom && term->result_count == 2 && tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX;
     return is_complex ? complex_of(term->results[0].out) : TALLY_DTYPE_DEFAULT;
@@ -163,7 +165,7 @@ bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_i
     return false;
 }
 
-/* ---- terms ---------------------------------------------------------------------------------------------------------- */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
 static const char *kind_name(tally_dtype dtype) {
     static const char *const names[] = {[TALLY_KIND_FLOAT] = "a float",
@@ -192,8 +194,8 @@ typedef struct asked {
     char where[32]; /* of its descriptor, in error texts: "desc" or "desc.terms[2]" */
 } asked;
 
-/* Sets the type of value i of the result, which is converted if the descriptor asks for another. `whole`: the natural one as
- * the caller sees it. */
+/* Sets the type of value i of the result, which is converted if the descriptor asks for another.
+ * `whole`: the natural one as the caller sees it. */
 static tally_status set_out(const asked *ask, tally_term *term, uint32_t i, tally_dtype whole) {
     const tally_dtype out = ask->desc->out;
     term->results[i].out = term->results[i].natural;
@@ -386,7 +388,8 @@ bool tally_terms_are_custom(const tally_terms *terms) {
     return are;
 }
 
-/* Tells whether f64 takes part in a term: whether it is computed in, given, or a parameter or temporary. */
+/* Tells whether f64 takes part in a term: whether it is computed in, given, or a parameter or
+ * temporary. */
 static bool term_uses_f64(const tally_term *term) {
     bool uses = term->value == TALLY_F64;
     for (uint32_t i = 0; i < term->field_count; i++) uses = uses || term->fields[i].type == TALLY_F64;

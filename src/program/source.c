@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source specialiser: prelude, the specialised text made from the plan's terms, then the stems. The same for every backend.
+ * The source specialiser: prelude, the specialised text made from the plan's terms, then the stems.
+ * The same for every backend.
  *
- * The specialised text holds, for each op (term) k of the plan, types ACC_k, PARAMS_k and RESULT_k and functions tk_identity, tk_load,
- * tk_combine, tk_result and tk_empty; then the plan's own ACC, PARAMS and RESULT, structs of those where there are several, and the op_
- * functions that the stems call; likewise LANE_k, LANE and the lane_ functions for the lanes within a chunk, which may be narrower.
+ * The specialised text holds, for each op (term) k of the plan, types ACC_k, PARAMS_k and RESULT_k
+ * and functions tk_identity, tk_load, tk_combine, tk_result and tk_empty; then the plan's own ACC,
+ * PARAMS and RESULT, structs of those where there are several, and the op_ functions that the stems
+ * call; likewise LANE_k, LANE and the lane_ functions for the lanes within a chunk, which may be
+ * narrower.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -17,7 +20,7 @@ const char *const tally_source_inputs[TALLY_MAX_INPUTS] = {"x", "y", "z", "w"};
 
 #define FOR_TERMS(terms, t) for (uint32_t t = 0; t < (terms)->count; t++)
 
-/* ---- inputs --------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* `format` for each input, with its name in the place of each $. */
 static void each_input(FILE *file, const tally_terms *terms, const char *format) {
@@ -55,7 +58,7 @@ static void write_inputs(FILE *file, const tally_terms *terms) {
     fprintf(file, "    return v;\n}\n");
 }
 
-/* ---- all terms ------------------------------------------------------------------------------------------------------ */
+/* ---- all terms ------------------------------------------------------------------------------- */
 
 /* A type of all terms: that of the one there is, or a struct with members t0, t1, ... */
 static void write_type(FILE *file, const tally_terms *terms, const char *type, const char *attribute) {
@@ -89,7 +92,8 @@ static void write_results_type(FILE *file, const tally_terms *terms) {
     fprintf(file, " } RESULT;\n");
 }
 
-/* A function of all terms: calls theirs, `arguments` with the term's number in the place of each $. */
+/* A function of all terms: calls theirs, `arguments` with the term's number in the place of each
+ * $. */
 static void write_function(FILE *file, const tally_terms *terms, const char *type, const char *signature, const char *call,
                            const char *arguments) {
     const bool single = terms->count == 1;
@@ -118,7 +122,8 @@ static void write_params(FILE *file, const tally_terms *terms) {
     fprintf(file, " } PARAMS;\n");
 }
 
-/* The lanes of a chunk as a structure of arrays, so that a CPU's compiler can keep them in vectors. */
+/* The lanes of a chunk as a structure of arrays, so that a CPU's compiler can keep them in
+ * vectors. */
 static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     FOR_TERMS(terms, t) {
@@ -149,21 +154,24 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     }
 }
 
-/* Defines the device's features that the program uses: a feature that it does not use leaves its text as it is everywhere. */
+/* Defines the device's features that the program uses: a feature that it does not use leaves its
+ * text as it is everywhere. */
 static void write_features(FILE *file, unsigned features, unsigned used) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
         if (features & 1u << i && (tally_features[i].always || used & 1u << i))
             fprintf(file, "#define %s 1\n", tally_features[i].name);
 }
 
-/* A sum of bytes alone: devices have an instruction that adds four to an accumulator, in any order. */
+/* A sum of bytes alone: devices have an instruction that adds four to an accumulator, in any
+ * order. */
 static void write_bytes_sum(FILE *file, const tally_terms *terms) {
     const bool is_sum = terms->count == 1 && terms->list[0].op == TALLY_SUM;
     if (is_sum && (terms->in == TALLY_I8 || terms->in == TALLY_U8))
         fprintf(file, "#define SUM_OF_BYTES 1\n#define BYTE_SIGN \"%s\"\n", terms->in == TALLY_I8 ? "s32" : "u32");
 }
 
-/* Whether combining is more than an operator of C: comparisons, struct accumulators, several ops. */
+/* Whether combining is more than an operator of C: comparisons, struct accumulators, several
+ * ops. */
 static bool takes_long(const tally_terms *terms) {
     const tally_term *first = &terms->list[0];
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
@@ -207,7 +215,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fprintf(file, "\n");
 }
 
-/* ---- whole texts ---------------------------------------------------------------------------------------------------- */
+/* ---- whole texts ----------------------------------------------------------------------------- */
 
 void tally_recipe_define(tally_recipe *recipe, const char *name, unsigned value) {
     const size_t used = strlen(recipe->defines);

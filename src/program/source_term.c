@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* source_term.c: the specialised text of one term: its types and functions (source.c says which). */
+/* source_term.c: the specialised text of one term: its types and functions (source.c says
+ * which). */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static const char *index_name(const char *type) {
     return strcmp(type, "LANE") ? "u64" : "u32";
 }
 
-/* The extremes are the item's, which V may be wider than: they are what the smallest of no items is. */
+/* The extremes are the item's, which V may be wider than: they are what the smallest of no items
+ * is. */
 static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype value) {
     const tally_dtype_row *in = tally_dtype_find(terms->in);
     const char *v = tally_dtype_name(value);
@@ -32,7 +34,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
         fprintf(file, "#define LOWEST ((V)%s_LOWEST)\n#define HIGHEST ((V)%s_HIGHEST)\n", v, v);
 }
 
-/* What the rows' expressions are written with, for V; taken back by undefine_words. `type`: ACC, or LANE, whose indices are u32. */
+/* What the rows' expressions are written with, for V; taken back by undefine_words. `type`: ACC, or
+ * LANE, whose indices are u32. */
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
@@ -61,9 +64,10 @@ static void undefine_words(FILE *file) {
 }
 
 /*
- * An expression, converted to a type (NULL: as it is). A user's own is on a line by itself, under a name that the compiler's messages then
- * use: "PART of op NAME" or, with `of`, "PART of OF of op NAME". What stands before it (told of, where the expression's type is wrong)
- * and the end (where it is cut short) are under that name too.
+ * An expression, converted to a type (NULL: as it is). A user's own is on a line by itself, under a
+ * name that the compiler's messages then use: "PART of op NAME" or, with `of`, "PART of OF of op
+ * NAME". What stands before it (told of, where the expression's type is wrong) and the end (where
+ * it is cut short) are under that name too.
  */
 static void write_expression(FILE *file, const tally_term *term, const char *part, const char *of, const char *type,
                              const char *text) {
@@ -95,7 +99,8 @@ static const char *text_of_field(const tally_op_field *field, tally_op_part part
     return part == TALLY_PART_LOAD ? field->load : part == TALLY_PART_COMBINE ? field->combine : field->identity;
 }
 
-/* Statements that give the accumulator MADE its value. `whole`: the expression of an accumulator that is not made field by field. */
+/* Statements that give the accumulator MADE its value. `whole`: the expression of an accumulator
+ * that is not made field by field. */
 static void write_accumulator(FILE *file, const tally_term *term, tally_dtype value, tally_op_part part, const char *whole) {
     const char *name = tally_op_part_names[part];
     write_lets(file, term, part);
@@ -139,7 +144,8 @@ static void write_accumulator_type(FILE *file, const tally_term *term, const cha
     fprintf(file, " return r; }\n");
 }
 
-/* The functions that a chunk's lanes and the trees need: of prefix t and type ACC_k, or l and LANE_k, whose indices are the chunk's. */
+/* The functions that a chunk's lanes and the trees need: of prefix t and type ACC_k, or l and
+ * LANE_k, whose indices are the chunk's. */
 static void write_combination(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                               char prefix, uint32_t t) {
     const char *in = tally_dtype_name(terms->in), *x = tally_dtype_name(tally_dtype_find(terms->in)->compute);
@@ -163,7 +169,8 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
     write_accumulator(file, term, value, TALLY_PART_COMBINE, term->combine);
 }
 
-/* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and what it is to the rest. */
+/* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and
+ * what it is to the rest. */
 static void write_lane(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     const tally_dtype value = term->lane ? term->lane : term->value;
     const char *type = term->lane ? "LANE" : "ACC";
@@ -194,14 +201,16 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     undefine_words(file);
 }
 
-/* Names the members of a struct that stand for its padding, which is written as zeros: a copy of a struct may leave bytes that
- * are no member as they were. `gap`: bytes of padding before member `at`, or behind the last. */
+/* Names the members of a struct that stand for its padding, which is written as zeros: a copy of a
+ * struct may leave bytes that are no member as they were. `gap`: bytes of padding before member
+ * `at`, or behind the last. */
 void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set) {
     if (gap && !set) fprintf(file, " u8 GAP%u[%u];", at, gap);
     for (uint32_t i = 0; set && i < gap; i++) fprintf(file, " MADE.GAP%u[%u] = 0;", at, i);
 }
 
-/* The padding's members of RESULT_k, in their places among the members of its values, or (set) the statements that write them. */
+/* The padding's members of RESULT_k, in their places among the members of its values, or (set) the
+ * statements that write them. */
 static void write_result_members(FILE *file, const tally_term *term, bool set) {
     tally_layout layout = {0, 0};
     for (uint32_t i = 0; i < term->result_count; i++) {
