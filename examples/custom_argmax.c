@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_argmax.c: an operator of one's own with a value and an index: where |x| is largest, the first such place. (The op iamax does
- * that too, and says where a NaN is.) `i` is the item's index; the result is an integer, though the items are floats.
+ * custom_argmax.c: an operator of one's own with two results: the largest |x|, and the first index
+ * where it is. (The op iamax gives the index alone, and says where a NaN is.) The index is an
+ * integer though the items are floats.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,12 +11,27 @@
 
 enum { N = 1000000 };
 
-/* Whether b takes the place of a: combine may be called with any two accumulators, so ties are told apart by the index. */
-#define FARTHER "b.size > a.size || (b.size == a.size && b.index < a.index)"
+/* Laid out as the results are: a C struct of them. */
+typedef struct largest {
+    float size;
+    uint64_t index;
+} largest;
 
 static const tally_op_field fields[] = {
-    {.name = "size", .type = TALLY_F32, .identity = "-1", .load = "fabs(x)", .combine = FARTHER " ? b.size : a.size"},
-    {.name = "index", .type = TALLY_U64, .identity = "~(u64)0", .load = "i", .combine = FARTHER " ? b.index : a.index"},
+    {.name = "size", .type = TALLY_F32, .identity = "-1", .load = "fabs(x)", .combine = "farther ? b.size : a.size"},
+    {.name = "index", .type = TALLY_U64, .identity = "~(u64)0", .load = "i", .combine = "farther ? b.index : a.index"},
+};
+/* Tells whether b takes the place of a. Ties are told apart by the index: combine may be called
+ * with any two accumulators. */
+static const tally_op_let lets[] = {
+    {.name = "farther",
+     .part = TALLY_PART_COMBINE,
+     .type = TALLY_I32,
+     .value = "b.size > a.size || (b.size == a.size && b.index < a.index)"},
+};
+static const tally_op_result results[] = {
+    {.name = "size", .type = TALLY_F32, .finish = "a.size"},
+    {.name = "index", .type = TALLY_U64, .finish = "a.index"},
 };
 
 int main(void) {
@@ -28,20 +44,22 @@ int main(void) {
                                    .name = "argmax of |x|",
                                    .fields = fields,
                                    .field_count = 2,
-                                   .finish = "a.index",
-                                   .out = TALLY_U64,
+                                   .results = results,
+                                   .result_count = 2,
+                                   .lets = lets,
+                                   .let_count = 1,
                                    .exact = 1}; /* the order of combination does not show */
     tally_context *context = NULL;
     tally_custom_op *op = NULL;
-    uint64_t index = 0;
+    largest found = {0, 0};
     tally_status status = tally_context_create(NULL, &context);
     if (!status) status = tally_op_create(&op_desc, &op);
     const tally_reduce_desc desc = {.size = sizeof(desc), .custom = op, .in = TALLY_F32};
     const void *const inputs[] = {x};
-    if (!status) status = tally_reduce_host_inputs(context, &desc, inputs, N, &index);
+    if (!status) status = tally_reduce_host_inputs(context, &desc, inputs, N, &found);
     if (status) fprintf(stderr, "custom_argmax: %s: %s\n", tally_status_name(status), tally_last_error());
     tally_op_destroy(op);
     tally_context_destroy(context);
-    printf("the largest |x| is at %" PRIu64 "\n", index);
-    return !status && index == 123456 ? 0 : 1;
+    printf("the largest |x| is %g, at %" PRIu64 "\n", found.size, found.index);
+    return !status && found.size == 1234 && found.index == 123456 ? 0 : 1;
 }

@@ -77,6 +77,8 @@ typedef struct {
 
 /* A cell is loaded and stored in the widest words that it divides into, at most 16 bytes each. */
 #define WIDE_OF(bytes) ((bytes) < 16 ? (bytes) : 16)
+/* Values of an op with several results may be of any size: four of 3 bytes are no such words. */
+#define IS_WIDE(bytes) ((bytes) == 4 || (bytes) == 8 || (bytes) % 16 == 0)
 typedef union {
     ITEM item[CELL];
     u32 word;
@@ -119,7 +121,8 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
     /* Item 0 begins a cell, and so does every CELLth item after it: if one whole cell is aligned,
      * all are. */
     c.wide_in = n >= CELL && (size_t)(in.x + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL_BYTES) == 0;
-    c.wide_out = n >= CELL && (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
+    c.wide_out = IS_WIDE(CELL * sizeof(RESULT)) && n >= CELL &&
+                 (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
     return c;
 }
 

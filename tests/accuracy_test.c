@@ -447,8 +447,8 @@ static void attainable(const double *x, int n, long double *mean, long double *s
 static void test_nist(void **state) {
     if (!direct_has_f64(state)) return;
     tally_context *context = direct_context(state);
-    static const tally_op ops[] = {TALLY_MEAN, TALLY_STD};
-    const tally_reduce_desc desc = {.in = TALLY_F64, .ops = ops, .op_count = 2};
+    static const tally_term_desc terms[] = {{.op = TALLY_MEAN}, {.op = TALLY_STD}};
+    const tally_reduce_desc desc = {.in = TALLY_F64, .terms = terms, .term_count = 2};
     for (size_t d = 0; d < TALLY_ARRAY_LENGTH(data_sets); d++) {
         const data_set *set = &data_sets[d];
         double x[1001], got[2];
@@ -460,11 +460,11 @@ static void test_nist(void **state) {
         const double certified[2] = {set->mean, set->std};
         for (int k = 0; k < 2; k++) {
             const double reached = agreement(got[k], certified[k]), possible = agreement(best[k], certified[k]);
-            printf("%s %s: %.17g: %.1f digits; the data in f64 allow %.1f\n", set->name, tally_op_name(ops[k]), got[k], reached,
-                   possible);
+            printf("%s %s: %.17g: %.1f digits; the data in f64 allow %.1f\n", set->name, tally_op_name(terms[k].op), got[k],
+                   reached, possible);
             /* A tenth of a digit may be ours. */
             if (!(reached >= (possible - 0.1 < 14 ? possible - 0.1 : 14)))
-                fail_msg("%s: %s is %.17g: %.1f digits", set->name, tally_op_name(ops[k]), got[k], reached);
+                fail_msg("%s: %s is %.17g: %.1f digits", set->name, tally_op_name(terms[k].op), got[k], reached);
         }
     }
 }

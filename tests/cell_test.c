@@ -412,7 +412,7 @@ static void check_plan(bench *b, const tally_variant_info *info) {
         assert_true(tally_plan_result(b->plan, v, &result));
         assert_int_equal(result.dtype, out);
         assert_int_equal(result.offset, v * item_bytes_of(out));
-        assert_int_equal(result.op, 0);
+        assert_int_equal(result.term, 0);
     }
     assert_false(tally_plan_result(b->plan, values, &result));
 }

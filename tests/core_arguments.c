@@ -80,7 +80,7 @@ static void test_reduce_ranges(void **unused) {
 /* The offset in `out` counts results, whatever values one has: pairs of minmax, structs of several ops. */
 static void test_out_offsets(void **unused) {
     (void)unused;
-    static const tally_op several[] = {TALLY_ANY, TALLY_SUM, TALLY_MIN};
+    static const tally_term_desc several[] = {{.op = TALLY_ANY}, {.op = TALLY_SUM}, {.op = TALLY_MIN}};
     const struct {
         tally_reduce_desc desc;
         uint64_t bytes;
@@ -88,7 +88,7 @@ static void test_out_offsets(void **unused) {
                  {{.op = TALLY_MINMAX, .in = TALLY_F32}, 8},
                  {{.op = TALLY_MINMAX, .in = TALLY_F32, .out = TALLY_F64}, 16},
                  {{.op = TALLY_SUM, .in = TALLY_C64}, 8},
-                 {{.ops = several, .op_count = 3, .in = TALLY_F32}, 12}};
+                 {{.terms = several, .term_count = 3, .in = TALLY_F32}, 12}};
     enum { ROOM = 5 };
     for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
         side s;

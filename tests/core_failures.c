@@ -277,7 +277,7 @@ static tally_status use_custom_in_place(void) {
 /* Two inputs, several ops, arrays of the host. */
 static tally_status use_pairs(const char *select) {
     enum { PAIRS = 300001 };
-    static const tally_op ops[] = {TALLY_DOT, TALLY_ALLCLOSE};
+    static const tally_term_desc ops[] = {{.op = TALLY_DOT}, {.op = TALLY_ALLCLOSE}};
     struct {
         double dot;
         uint8_t close;
@@ -287,7 +287,7 @@ static tally_status use_pairs(const char *select) {
     y[250000] = 7;
     tally_context *context = NULL;
     tally_status status = tally_context_create(select, &context);
-    const tally_reduce_desc desc = {.size = sizeof desc, .ops = ops, .op_count = 2, .in = TALLY_F64};
+    const tally_reduce_desc desc = {.size = sizeof desc, .terms = ops, .term_count = 2, .in = TALLY_F64};
     TRY(tally_reduce_host_inputs(context, &desc, (const void *[]){x, y}, PAIRS, &result));
     if (!status) assert_true(result.dot == 6 * (PAIRS - 1) / 1.0 && result.close == 0);
     tally_context_destroy(context);

@@ -111,7 +111,7 @@ static void test_limits(void **unused) {
 /* A descriptor that says more than op and dtype is for the device, whatever it says. */
 static void test_descriptors(void **unused) {
     (void)unused;
-    static const tally_op ops[] = {TALLY_SUM};
+    static const tally_term_desc ops[] = {{.op = TALLY_SUM}};
     const tally_reduce_desc sum = {.size = sizeof sum, .op = TALLY_SUM, .in = TALLY_F32};
     tally_reduce_desc more[6], short_one = sum, sized = sum;
     float result = 0;
@@ -123,7 +123,7 @@ static void test_descriptors(void **unused) {
     more[2].acc = TALLY_F32;
     more[3].accuracy = TALLY_ACCURACY_COMPENSATED;
     more[4].group_items = 1;
-    more[5].op = TALLY_OP_NONE, more[5].ops = ops, more[5].op_count = 1;
+    more[5].op = TALLY_OP_NONE, more[5].terms = ops, more[5].term_count = 1;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(more); i++) {
         result = 0;
         EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &more[i], inputs, 10, &result));

@@ -159,10 +159,10 @@ static accumulator add_twofold(tally_dtype type, accumulator a, accumulator b) {
     return (accumulator){{{.f = high}, rounded(type, isfinite(high) ? rest - RND(high - s) : 0)}};
 }
 
-static accumulator combine(const tally_terms *terms, const tally_term *term, accumulator a, accumulator b) {
+static accumulator combine(const tally_term *term, accumulator a, accumulator b) {
     const tally_dtype type = term->value;
     accumulator r = a;
-    if (terms->accuracy == TALLY_ACCURACY_COMPENSATED) return add_twofold(type, a, b);
+    if (term->accuracy == TALLY_ACCURACY_COMPENSATED) return add_twofold(type, a, b);
     switch (term->op) {
     case TALLY_SUM:
     case TALLY_ASUM:
@@ -259,7 +259,7 @@ static void put(const tally_term *term, const accumulator *a, unsigned char *to)
 static void expect_combination(const tally_terms *terms, uint64_t count) {
     static unsigned char memory[COUNT * 512], before[COUNT * 512];
     const uint32_t bytes = terms->acc.bytes;
-    accumulator expected[TALLY_MAX_OPS];
+    accumulator expected[TALLY_MAX_TERMS];
     assert_true(bytes <= 512);
     memset(memory, 0xa5, sizeof memory);
     for (uint32_t t = 0; t < terms->count; t++)
@@ -267,7 +267,7 @@ static void expect_combination(const tally_terms *terms, uint64_t count) {
             const tally_term *term = &terms->list[t];
             const accumulator a = make(term, i);
             put(term, &a, memory + i * bytes + term->acc_offset);
-            expected[t] = i ? combine(terms, term, expected[t], a) : a;
+            expected[t] = i ? combine(term, expected[t], a) : a;
         }
     memcpy(before, memory, sizeof memory);
     tally_host_combine(terms, memory, count);
@@ -306,13 +306,19 @@ static void test_rows(void **unused) {
 
 static void test_several(void **unused) {
     (void)unused;
-    static const tally_op reals[] = {TALLY_MIN, TALLY_MINMAX, TALLY_ARGMAX, TALLY_SUM, TALLY_STD, TALLY_ANY, TALLY_AMAX};
-    static const tally_op sums[] = {TALLY_SUM, TALLY_ASUM, TALLY_MEAN}, complexes[] = {TALLY_NRM2, TALLY_PROD, TALLY_SUM};
-    const tally_reduce_desc descs[] = {{.ops = reals, .op_count = 7, .in = TALLY_F32},
-                                       {.ops = reals, .op_count = 7, .in = TALLY_I8},
-                                       {.ops = reals, .op_count = 7, .in = TALLY_U64},
-                                       {.ops = sums, .op_count = 3, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
-                                       {.ops = complexes, .op_count = 3, .in = TALLY_C64}};
+    static const tally_term_desc reals[] = {{.op = TALLY_MIN}, {.op = TALLY_MINMAX}, {.op = TALLY_ARGMAX}, {.op = TALLY_SUM},
+                                            {.op = TALLY_STD}, {.op = TALLY_ANY},    {.op = TALLY_AMAX}};
+    /* A level is its term's own. */
+    static const tally_term_desc sums[] = {{.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED},
+                                           {.op = TALLY_MIN},
+                                           {.op = TALLY_SUM},
+                                           {.op = TALLY_MEAN, .accuracy = TALLY_ACCURACY_COMPENSATED, .acc = TALLY_F64}};
+    static const tally_term_desc complexes[] = {{.op = TALLY_NRM2}, {.op = TALLY_PROD}, {.op = TALLY_SUM}};
+    const tally_reduce_desc descs[] = {{.terms = reals, .term_count = 7, .in = TALLY_F32},
+                                       {.terms = reals, .term_count = 7, .in = TALLY_I8},
+                                       {.terms = reals, .term_count = 7, .in = TALLY_U64},
+                                       {.terms = sums, .term_count = 4, .in = TALLY_F32},
+                                       {.terms = complexes, .term_count = 3, .in = TALLY_C64}};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
         tally_terms terms = resolve(descs[i]);
         for (uint64_t count = 1; count <= COUNT; count++) expect_combination(&terms, count);

@@ -311,7 +311,7 @@ static void test_overlap_of_wrapped(void **unused) {
 
 /* ---- several ops over one pass ------------------------------------------------------------------------------------------ */
 
-/* Between the values and behind the last are zeros. */
+/* The bytes between the values and behind the last are zeros. */
 static void expect_zero_gaps(const tally_plan *plan, const unsigned char *got, const char *where) {
     unsigned char gaps[256];
     const uint64_t bytes = tally_plan_result_bytes(plan);
@@ -322,19 +322,19 @@ static void expect_zero_gaps(const tally_plan *plan, const unsigned char *got, c
         if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", where, (unsigned long long)i, gaps[i]);
 }
 
-static void expect_values(const tally_plan *plan, const tally_op *ops, tally_dtype in, const inputs *from, uint64_t n,
+static void expect_values(const tally_plan *plan, const tally_term_desc *terms, tally_dtype in, const inputs *from, uint64_t n,
                           const unsigned char *got, const char *where) {
     tally_result_info info;
     uint32_t values = 0;
     for (; tally_plan_result(plan, values, &info); values++) {
-        const oracle_case what = {.op = ops[info.op], .in = in};
+        const oracle_case what = {.op = terms[info.term].op, .in = in};
         oracle_result result = {{0}};
-        if (ops[info.op] == TALLY_MINMAX) {
+        if (terms[info.term].op == TALLY_MINMAX) {
             /* The second value stands behind the first. */
             tally_result_info second;
             assert_true(tally_plan_result(plan, ++values, &second));
             assert_int_equal(second.offset, info.offset + tally_dtype_bytes(in));
-            assert_int_equal(second.op, info.op);
+            assert_int_equal(second.term, info.term);
         }
         assert_int_equal(info.dtype, oracle_result_dtype(&what));
         memcpy(&result, got + info.offset, oracle_result_bytes(&what));
@@ -345,14 +345,15 @@ static void expect_values(const tally_plan *plan, const tally_op *ops, tally_dty
     expect_zero_gaps(plan, got, where);
 }
 
-static void expect_fused(const char *select, const tally_op *ops, uint32_t count, tally_dtype in, const char *variant) {
+static void expect_fused(const char *select, const tally_term_desc *terms, uint32_t count, tally_dtype in,
+                         const char *variant) {
     static const uint64_t sizes[] = {0, 1, 4097, MOST - 3};
-    const uint32_t input_count = tally_op_inputs(ops[0]);
+    const uint32_t input_count = tally_op_inputs(terms[0].op);
     pair p;
     tally_plan *plan;
     open_pair(&p, select, in, MOST);
     const tally_reduce_desc desc = {
-        .size = sizeof desc, .ops = ops, .op_count = count, .in = in, .max_n = MOST, .variant = variant};
+        .size = sizeof desc, .terms = terms, .term_count = count, .in = in, .max_n = MOST, .variant = variant};
     MUST(tally_plan_create(p.context, &desc, &plan));
     const uint64_t bytes = tally_plan_result_bytes(plan);
     unsigned char got[256], fed[256];
@@ -361,7 +362,7 @@ static void expect_fused(const char *select, const tally_op *ops, uint32_t count
         MUST(reduce_inputs(plan, p.queue, (const tally_buffer *const *)p.in, NULL, sizes[n], p.out, 1));
         MUST(tally_buffer_read(p.queue, p.out, bytes, got, bytes));
         MUST(tally_queue_wait(p.queue));
-        expect_values(plan, ops, in, &p.from, sizes[n], got, select);
+        expect_values(plan, terms, in, &p.from, sizes[n], got, select);
         if (variant) continue;
         /* In pieces of every kind: less than a span, spans and more. */
         tally_feed *feed;
@@ -383,7 +384,7 @@ static void expect_fused(const char *select, const tally_op *ops, uint32_t count
             MUST(tally_feed_finish(feed, NULL, 0, fed));
         else
             MUST(tally_feed_finish_inputs(feed, NULL, 0, fed));
-        expect_values(plan, ops, in, &p.from, sizes[n], fed, "a feed");
+        expect_values(plan, terms, in, &p.from, sizes[n], fed, "a feed");
         tally_feed_destroy(feed);
     }
     tally_plan_destroy(plan);
@@ -393,11 +394,12 @@ static void expect_fused(const char *select, const tally_op *ops, uint32_t count
 
 static void test_fused(void **unused) {
     (void)unused;
-    static const tally_op summary[] = {TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD};
-    static const tally_op mixed[] = {TALLY_ANY,           TALLY_SUM,   TALLY_MINMAX, TALLY_ARGMAX,
-                                     TALLY_COUNT_NONZERO, TALLY_IAMAX, TALLY_ALL,    TALLY_PROD};
-    static const tally_op pairs[] = {TALLY_ALLCLOSE, TALLY_DOT, TALLY_DIST2};
-    static const tally_op complex_ops[] = {TALLY_NRM2, TALLY_SUM, TALLY_MEAN};
+    static const tally_term_desc summary[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
+    static const tally_term_desc mixed[] = {{.op = TALLY_ANY},    {.op = TALLY_SUM},           {.op = TALLY_MINMAX},
+                                            {.op = TALLY_ARGMAX}, {.op = TALLY_COUNT_NONZERO}, {.op = TALLY_IAMAX},
+                                            {.op = TALLY_ALL},    {.op = TALLY_PROD}};
+    static const tally_term_desc pairs[] = {{.op = TALLY_ALLCLOSE}, {.op = TALLY_DOT}, {.op = TALLY_DIST2}};
+    static const tally_term_desc complex_ops[] = {{.op = TALLY_NRM2}, {.op = TALLY_SUM}, {.op = TALLY_MEAN}};
     for (size_t s = 0; s < 2; s++) {
         expect_fused(selects[s], summary, 4, TALLY_F32, NULL);
         expect_fused(selects[s], mixed, 8, TALLY_I8, NULL);
@@ -406,24 +408,24 @@ static void test_fused(void **unused) {
         expect_fused(selects[s], pairs, 3, TALLY_U16, NULL);
         expect_fused(selects[s], complex_ops, 3, TALLY_C64, NULL);
     }
-    static const tally_op exact[] = {TALLY_MIN, TALLY_ARGMIN, TALLY_SUM};
+    static const tally_term_desc exact[] = {{.op = TALLY_MIN}, {.op = TALLY_ARGMIN}, {.op = TALLY_SUM}};
     expect_fused("stub:alpha", exact, 3, TALLY_I32, "tree_global");
     expect_fused("stub:alpha", exact, 3, TALLY_I32, "host_finish");
     /* Two accumulators of 4 bytes are one word for an atomic. */
-    static const tally_op small[] = {TALLY_MIN, TALLY_MAX};
+    static const tally_term_desc small[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}};
     expect_fused("stub:alpha", small, 2, TALLY_F32, "sequential");
 }
 
 /* A parameter of one op, or of all that have it. */
 static void test_params(void **unused) {
     (void)unused;
-    static const tally_op ops[] = {TALLY_VAR, TALLY_MEAN, TALLY_STD};
+    static const tally_term_desc terms[] = {{.op = TALLY_VAR}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
     static const double one[] = {1};
     pair p;
     tally_plan *plan;
     double got[3];
     open_pair(&p, "stub:alpha", TALLY_F64, 5003);
-    const tally_reduce_desc desc = {.size = sizeof desc, .ops = ops, .op_count = 3, .in = TALLY_F64};
+    const tally_reduce_desc desc = {.size = sizeof desc, .terms = terms, .term_count = 3, .in = TALLY_F64};
     MUST(tally_plan_create(p.context, &desc, &plan));
     BAD(tally_plan_set_param(plan, "rtol", 1), "tally_plan_set_param", "'rtol'", "there is ddof");
     MUST(tally_plan_set_param(plan, "ddof", 1));
@@ -431,7 +433,7 @@ static void test_params(void **unused) {
     MUST(tally_buffer_read(p.queue, p.out, 0, got, sizeof got));
     MUST(tally_queue_wait(p.queue));
     for (int i = 0; i < 3; i++)
-        expect_result(&(oracle_case){.op = ops[i], .in = TALLY_F64, .params = i == 1 ? NULL : one}, &p.from, 5003, &got[i],
+        expect_result(&(oracle_case){.op = terms[i].op, .in = TALLY_F64, .params = i == 1 ? NULL : one}, &p.from, 5003, &got[i],
                       "ddof");
     tally_plan_destroy(plan);
 

@@ -163,10 +163,19 @@ static void call(tally_context *context, tally_reduce_desc desc, uint64_t n) {
 static void test_keys(void **unused) {
     (void)unused;
     static const tally_op_desc own = {.size = sizeof own, .identity = "0", .load = "x", .combine = "a + b"};
-    static const tally_op pair[] = {TALLY_SUM, TALLY_MAX}, other[] = {TALLY_SUM, TALLY_MIN};
     tally_custom_op *first, *second;
     MUST(tally_op_create(&own, &first));
     MUST(tally_op_create(&own, &second));
+    /* Terms that differ from the first list's by one member of the second term. */
+    const tally_term_desc pairs[][2] = {
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM}},
+        {{.op = TALLY_SUM}, {.op = TALLY_MIN}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .out = TALLY_F64}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .acc = TALLY_F64}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .accuracy = TALLY_ACCURACY_COMPENSATED}},
+        {{.op = TALLY_SUM}, {.custom = first}},
+        {{.op = TALLY_SUM}, {.custom = second}},
+    };
     const tally_reduce_desc all[] = {{.op = TALLY_SUM, .in = TALLY_F32},
                                      {.op = TALLY_MIN, .in = TALLY_F32},
                                      {.op = TALLY_SUM, .in = TALLY_I32},
@@ -176,9 +185,14 @@ static void test_keys(void **unused) {
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_items = 64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
-                                     {.ops = pair, .op_count = 2, .in = TALLY_F32},
-                                     {.ops = other, .op_count = 2, .in = TALLY_F32},
-                                     {.ops = pair, .op_count = 1, .in = TALLY_F32},
+                                     {.terms = pairs[0], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[1], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[2], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[3], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[4], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[5], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[6], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[0], .term_count = 1, .in = TALLY_F32},
                                      {.custom = first, .in = TALLY_F32},
                                      {.custom = second, .in = TALLY_F32}};
     for (size_t a = 0; a < TALLY_ARRAY_LENGTH(all); a++)
@@ -201,15 +215,14 @@ static void test_keys(void **unused) {
 static void test_same_keys(void **unused) {
     (void)unused;
     char name[] = "cpu_chunks";
-    tally_op ops[] = {TALLY_SUM, TALLY_MAX};
+    tally_term_desc terms[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX}};
     tally_context *context = open_context("stub:beta");
-    const tally_reduce_desc named = {.variant = name, .ops = ops, .op_count = 2, .in = TALLY_F32};
+    const tally_reduce_desc named = {.variant = name, .terms = terms, .term_count = 2, .in = TALLY_F32};
     call(context, named, SOME);
     memset(name, 'x', sizeof name - 1);
-    ops[1] = TALLY_MIN;
-    call(context,
-         (tally_reduce_desc){
-             .variant = "cpu_chunks", .ops = (tally_op[]){TALLY_SUM, TALLY_MAX}, .op_count = 2, .in = TALLY_F32, .max_n = 5},
+    terms[1].op = TALLY_MIN;
+    const tally_term_desc again[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX}};
+    call(context, (tally_reduce_desc){.variant = "cpu_chunks", .terms = again, .term_count = 2, .in = TALLY_F32, .max_n = 5},
          SOME);
     EXPECT_PLANS(1, 1, 1);
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32}, SOME);
@@ -227,17 +240,18 @@ static void test_refused(void **unused) {
     (void)unused;
     float result;
     tally_context *context = open_context("stub:beta");
-    const tally_reduce_desc good = {.size = sizeof good, .ops = (tally_op[]){TALLY_SUM}, .op_count = 1, .in = TALLY_F32};
+    const tally_term_desc sum = {.op = TALLY_SUM};
+    const tally_reduce_desc good = {.size = sizeof good, .terms = &sum, .term_count = 1, .in = TALLY_F32};
     const struct {
         tally_reduce_desc desc;
         uint64_t more;
-    } later = {.desc = {.size = sizeof later, .ops = good.ops, .op_count = 1, .in = TALLY_F32}, .more = 1};
+    } later = {.desc = {.size = sizeof later, .terms = &sum, .term_count = 1, .in = TALLY_F32}, .more = 1};
     tally_reduce_desc bad = good;
     call(context, good, SOME);
     BAD(tally_reduce_host_inputs(context, &later.desc, (const void *[]){items}, SOME, &result), "desc.size");
-    bad.ops = NULL;
-    BAD(tally_reduce_host_inputs(context, &bad, (const void *[]){items}, SOME, &result), "desc.op");
-    bad = good, bad.op_count = 1000;
+    bad.terms = NULL;
+    BAD(tally_reduce_host_inputs(context, &bad, (const void *[]){items}, SOME, &result), "desc.terms is NULL");
+    bad = good, bad.term_count = 1000;
     BAD(tally_reduce_host_inputs(context, &bad, (const void *[]){items}, SOME, &result), "1000");
     bad = good, bad.size = 3;
     BAD(tally_reduce_host_inputs(context, &bad, (const void *[]){items}, SOME, &result), "desc.size is 3");

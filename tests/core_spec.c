@@ -55,132 +55,11 @@ static void test_accumulators(void **unused) {
         PROD, C128, struct { double re, im, count; });
 }
 
-typedef struct fused_value {
-    uint32_t op;
-    tally_dtype dtype;
-    size_t offset;
-} fused_value;
-
-static void expect_fused(tally_dtype in, const tally_op *ops, uint32_t op_count, const fused_value *values, uint32_t count,
-                         size_t result_bytes, size_t acc_bytes, size_t acc_of_last) {
-    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = in, .ops = ops, .op_count = op_count});
-    tally_result_info info;
-    assert_int_equal(terms.count, op_count);
-    for (uint32_t v = 0; v < count; v++) {
-        if (!tally_terms_result(&terms, v, &info)) fail_msg("there are %u values, should be %u", v, count);
-        assert_int_equal(info.op, values[v].op);
-        expect_type("a value", ops[info.op], in, info.dtype, values[v].dtype);
-        assert_int_equal(info.offset, values[v].offset);
-    }
-    assert_false(tally_terms_result(&terms, count, &info));
-    assert_int_equal(terms.result.bytes, result_bytes);
-    assert_int_equal(terms.acc.bytes, acc_bytes);
-    assert_int_equal(terms.list[op_count - 1].acc_offset, acc_of_last);
-    tally_terms_close(&terms);
-}
-
-static void test_fused(void **unused) {
-    (void)unused;
-    typedef struct {
-        uint16_t min, low, high;
-        float sum;
-        uint64_t argmax;
-        uint8_t any;
-        float mean;
-    } f16_result;
-    typedef struct {
-        float min;
-        struct {
-            float low, high;
-        } minmax;
-        float sum;
-        struct {
-            float value;
-            uint64_t index;
-        } argmax;
-        uint32_t any;
-        float mean;
-    } f16_acc;
-    static const tally_op f16_ops[] = {TALLY_MIN, TALLY_MINMAX, TALLY_SUM, TALLY_ARGMAX, TALLY_ANY, TALLY_MEAN};
-    static const fused_value f16_values[] = {
-        {0, TALLY_F16, offsetof(f16_result, min)},    {1, TALLY_F16, offsetof(f16_result, low)},
-        {1, TALLY_F16, offsetof(f16_result, high)},   {2, TALLY_F32, offsetof(f16_result, sum)},
-        {3, TALLY_U64, offsetof(f16_result, argmax)}, {4, TALLY_BOOL, offsetof(f16_result, any)},
-        {5, TALLY_F32, offsetof(f16_result, mean)},
-    };
-    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8 where C would put it at 4. */
-    typedef struct {
-        float min;
-        uint64_t minmax;
-        float sum;
-        struct {
-            float value;
-            uint64_t index;
-        } argmax;
-        uint32_t any;
-        float mean;
-    } f16_acc_aligned;
-    assert_true(sizeof(f16_acc) != sizeof(f16_acc_aligned));
-    expect_fused(TALLY_F16, f16_ops, 6, f16_values, 7, sizeof(f16_result), sizeof(f16_acc_aligned),
-                 offsetof(f16_acc_aligned, mean));
-
-    typedef struct {
-        uint8_t any;
-        int64_t sum;
-        int8_t min;
-        double std;
-        uint8_t amax;
-        uint64_t count;
-    } i8_result;
-    typedef struct {
-        uint32_t any;
-        uint64_t sum;
-        int32_t min;
-        struct {
-            double count, mean, rest, squares;
-        } std;
-        uint32_t amax;
-        uint64_t count;
-    } i8_acc;
-    static const tally_op i8_ops[] = {TALLY_ANY, TALLY_SUM, TALLY_MIN, TALLY_STD, TALLY_AMAX, TALLY_COUNT_NONZERO};
-    static const fused_value i8_values[] = {
-        {0, TALLY_BOOL, offsetof(i8_result, any)}, {1, TALLY_I64, offsetof(i8_result, sum)},
-        {2, TALLY_I8, offsetof(i8_result, min)},   {3, TALLY_F64, offsetof(i8_result, std)},
-        {4, TALLY_U8, offsetof(i8_result, amax)},  {5, TALLY_U64, offsetof(i8_result, count)},
-    };
-    expect_fused(TALLY_I8, i8_ops, 6, i8_values, 6, sizeof(i8_result), sizeof(i8_acc), offsetof(i8_acc, count));
-
-    typedef struct {
-        float nrm2;
-        struct {
-            float re, im;
-        } sum, mean;
-    } c64_result;
-    static const tally_op c64_ops[] = {TALLY_NRM2, TALLY_SUM, TALLY_MEAN};
-    static const fused_value c64_values[] = {{0, TALLY_F32, offsetof(c64_result, nrm2)},
-                                             {1, TALLY_C64, offsetof(c64_result, sum)},
-                                             {2, TALLY_C64, offsetof(c64_result, mean)}};
-    expect_fused(TALLY_C64, c64_ops, 3, c64_values, 3, sizeof(c64_result), 32, 24);
-
-    /* As many as there may be; each keeps its own place. */
-    tally_op many[TALLY_MAX_OPS];
-    fused_value doubles[TALLY_MAX_OPS];
-    for (uint32_t i = 0; i < TALLY_MAX_OPS; i++) {
-        many[i] = i % 2 ? TALLY_STD : TALLY_MEAN;
-        doubles[i] = (fused_value){i, TALLY_F64, 8 * (size_t)i};
-    }
-    expect_fused(TALLY_F64, many, TALLY_MAX_OPS, doubles, TALLY_MAX_OPS, 8 * TALLY_MAX_OPS, 40 * TALLY_MAX_OPS / 2,
-                 40 * TALLY_MAX_OPS / 2 - 32);
-    /* One op in a list is as the op alone. */
-    static const fused_value alone[] = {{0, TALLY_F32, 0}};
-    expect_fused(TALLY_F32, (const tally_op[]){TALLY_SUM}, 1, alone, 1, 4, 4, 0);
-}
-
 /* ---- parameters ------------------------------------------------------------------------------------------------------ */
 
 static void test_packing(void **unused) {
     (void)unused;
-    const tally_op ops[] = {TALLY_VAR, TALLY_SUM, TALLY_STD};
+    const tally_term_desc ops[] = {{.op = TALLY_VAR}, {.op = TALLY_SUM}, {.op = TALLY_STD}};
     struct {
         struct {
             float ddof;
@@ -190,7 +69,7 @@ static void test_packing(void **unused) {
             float ddof;
         } std;
     } f32 = {0};
-    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .ops = ops, .op_count = 3});
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.in = TALLY_F32, .terms = ops, .term_count = 3});
     terms.list[0].params[0].value = 0.1;
     terms.list[2].params[0].value = 3;
     f32.var.ddof = 0.1f;
@@ -321,8 +200,9 @@ static void test_param_ranges(void **unused) {
 
 static void test_refused(void **unused) {
     (void)unused;
-    static const tally_op sums[] = {TALLY_SUM, TALLY_MIN}, mixed[] = {TALLY_SUM, TALLY_DOT}, wrong[] = {TALLY_SUM, 1000};
-    static const tally_op bits[] = {TALLY_MIN, TALLY_BAND};
+    static const tally_term_desc sums[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}},
+                                 mixed[] = {{.op = TALLY_SUM}, {.op = TALLY_DOT}};
+    static const tally_term_desc wrong[] = {{.op = TALLY_SUM}, {.op = 1000}}, bits[] = {{.op = TALLY_MIN}, {.op = TALLY_BAND}};
     static uint64_t garbage[64];
     tally_custom_op *no_op = (tally_custom_op *)(void *)garbage;
     tally_custom_op *custom;
@@ -340,15 +220,21 @@ static void test_refused(void **unused) {
         const char *words[4];
     } cases[] = {
         {{.in = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.op is 0"}},
-        {{.in = TALLY_F32, .op = TALLY_SUM, .ops = sums, .op_count = 2}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .op = TALLY_SUM, .terms = sums, .term_count = 2},
+         TALLY_E_ARGUMENT,
+         {"desc.terms and desc.op: give one of them"}},
         {{.in = TALLY_F32, .op = TALLY_SUM, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
-        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
-        {{.in = TALLY_F32, .ops = sums, .op_count = TALLY_MAX_OPS + 1}, TALLY_E_ARGUMENT, {"desc.op_count", "17", "16"}},
-        {{.in = TALLY_F32, .op_count = 2}, TALLY_E_ARGUMENT, {"desc.ops is NULL"}},
-        {{.in = TALLY_F32, .ops = wrong, .op_count = 2}, TALLY_E_ARGUMENT, {"desc.ops[1]", "1000", "no such op"}},
-        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .out = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.out", "f64", "several"}},
-        {{.in = TALLY_F32, .ops = mixed, .op_count = 2}, TALLY_E_ARGUMENT, {"dot has 2 inputs", "sum has 1", "share a pass"}},
-        {{.in = TALLY_F32, .ops = bits, .op_count = 2}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = TALLY_MAX_TERMS + 1},
+         TALLY_E_ARGUMENT,
+         {"desc.term_count", "17", "16"}},
+        {{.in = TALLY_F32, .term_count = 2}, TALLY_E_ARGUMENT, {"desc.terms is NULL"}},
+        {{.in = TALLY_F32, .terms = wrong, .term_count = 2}, TALLY_E_ARGUMENT, {"desc.terms[1].op", "1000", "no such op"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .out = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.terms and desc.out"}},
+        {{.in = TALLY_F32, .terms = mixed, .term_count = 2},
+         TALLY_E_ARGUMENT,
+         {"dot has 2 inputs", "sum has 1", "share a pass"}},
+        {{.in = TALLY_F32, .terms = bits, .term_count = 2}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
         {{.in = TALLY_F32, .custom = no_op}, TALLY_E_ARGUMENT, {"desc.custom"}},
         {{.in = TALLY_F32, .op = TALLY_BAND}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
         {{.in = TALLY_C64, .op = TALLY_MIN}, TALLY_E_UNSUPPORTED, {"min", "does not take", "c64"}},
@@ -368,7 +254,7 @@ static void test_refused(void **unused) {
         {{.in = TALLY_I32, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of i32", "no level 'compensated'"}},
         {{.in = TALLY_F32, .op = TALLY_MIN, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"min of f32", "no level 'compensated'"}},
         {{.in = TALLY_C64, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of c64", "no level 'compensated'"}},
-        {{.in = TALLY_F32, .ops = sums, .op_count = 2, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"min of f32", "no level"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .accuracy = 1}, TALLY_E_ARGUMENT, {"desc.terms and desc.accuracy"}},
         {{.in = TALLY_F32, .custom = custom, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"op mine", "no level 'compensated'"}},
         {{.in = TALLY_F32, .custom = custom, .acc = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.acc is f64", "custom"}},
         {{.in = TALLY_F32, .custom = custom, .out = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.out is i32", "mine", "f64"}},
@@ -390,7 +276,7 @@ static void test_no_f64(void **unused) {
     (void)unused;
     tally_device_info narrow = made_up_device;
     narrow.has_f64 = 0;
-    static const tally_op fused[] = {TALLY_SUM, TALLY_MEAN};
+    static const tally_term_desc fused[] = {{.op = TALLY_SUM}, {.op = TALLY_MEAN}};
     static const tally_op_field field[] = {{"s", TALLY_F32, "0", "x", "a.s + b.s"}, {"t", TALLY_F64, "0", "x", "a.t + b.t"}};
     static const tally_op_param param[] = {{"k", 0, 1}};
     const tally_op_desc plain = {.size = sizeof plain, .identity = "0", .load = "x", .combine = "a + b", .acc = TALLY_F32};
@@ -413,7 +299,7 @@ static void test_no_f64(void **unused) {
         {.in = TALLY_I32, .op = TALLY_SUM, .out = TALLY_F64},
         {.in = TALLY_I32, .op = TALLY_ALLCLOSE},
         {.in = TALLY_C64, .op = TALLY_SUM, .out = TALLY_C128},
-        {.in = TALLY_I32, .ops = fused, .op_count = 2},
+        {.in = TALLY_I32, .terms = fused, .term_count = 2},
         {.in = TALLY_F32, .custom = custom[1]},
         {.in = TALLY_F32, .custom = custom[2]},
         {.in = TALLY_F32, .custom = custom[3]},
@@ -434,7 +320,7 @@ static void test_no_f64(void **unused) {
 /* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked for stays. */
 static void test_groups(void **unused) {
     (void)unused;
-    static const tally_op fused[] = {TALLY_MIN, TALLY_MAX, TALLY_SUM, TALLY_STD};
+    static const tally_term_desc fused[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}, {.op = TALLY_STD}};
     const struct {
         tally_dtype in;
         tally_op op;
@@ -456,7 +342,7 @@ static void test_groups(void **unused) {
         small.local_bytes = known[i].local_bytes;
         small.max_group_items = known[i].max_items;
         tally_reduce_desc desc = {.in = known[i].in, .op = known[i].op};
-        if (!desc.op) desc.ops = fused, desc.op_count = 4;
+        if (!desc.op) desc.terms = fused, desc.term_count = 4;
         if (!known[i].group) {
             REFUSED(try_desc(&small, desc), TALLY_E_UNSUPPORTED, "group_tree", "Made Up",
                     known[i].max_items < 32 ? "at most" : "local memory");
@@ -480,7 +366,7 @@ static void test_groups(void **unused) {
 /* Steps of the ladder: what is too wide for an atomic; what the host cannot combine. */
 static void test_steps(void **unused) {
     (void)unused;
-    const tally_op fused[] = {TALLY_SUM, TALLY_MIN};
+    const tally_term_desc fused[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}};
     tally_custom_op *custom;
     const tally_op_desc own = {.size = sizeof own, .identity = "0", .load = "x", .combine = "a + b"};
     MUST(tally_op_create(&own, &custom));
@@ -490,7 +376,7 @@ static void test_steps(void **unused) {
                                       {.in = TALLY_F64, .op = TALLY_MINMAX}};
     const tally_reduce_desc fit[] = {{.in = TALLY_C64, .op = TALLY_SUM},
                                      {.in = TALLY_F32, .op = TALLY_MINMAX},
-                                     {.in = TALLY_F32, .ops = fused, .op_count = 2},
+                                     {.in = TALLY_F32, .terms = fused, .term_count = 2},
                                      {.in = TALLY_F64, .op = TALLY_SUM},
                                      {.in = TALLY_F32, .custom = custom}};
     static const char *const atomics[] = {"atomic_global", "sequential", "shuffle", "vectorized"};
@@ -515,7 +401,6 @@ static void test_steps(void **unused) {
 
 const core_test spec_tests[] = {
     {"layouts of accumulators", test_accumulators},
-    {"layouts of several results", test_fused},
     {"packing of parameters", test_packing},
     {"ranges of parameters", test_param_ranges},
     {"descriptors of ops refused", test_refused},

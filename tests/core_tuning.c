@@ -135,7 +135,7 @@ static void test_slices(void **unused) {
     (void)unused;
     enum { OPS = 16, RESULT = OPS * sizeof(double) };
     static const uint64_t n = 20000003;
-    tally_op ops[OPS];
+    tally_term_desc terms[OPS];
     tally_context *context;
     tally_queue *queue;
     tally_buffer *in, *out;
@@ -144,7 +144,9 @@ static void test_slices(void **unused) {
     assert_non_null(items);
     for (int i = 0; i < 64; i++) verdicts[i] = 1;
     stub.verdicts = verdicts; /* so that the last group could finish, if it were not for the slices */
-    for (int i = 0; i < OPS; i++) ops[i] = i ? TALLY_VAR : TALLY_SUM; /* whose low bits are not 0, as a count's are */
+    for (int i = 0; i < OPS; i++)
+        terms[i] = (tally_term_desc){.op = i ? TALLY_VAR : TALLY_SUM,
+                                     .acc = TALLY_F64}; /* a sum's low bits are not 0, as a count's are */
     for (uint64_t i = 0; i < n; i++) items[i] = (float)(int32_t)((uint32_t)i * 2654435761u);
     MUST(tally_context_create("stub:alpha", &context));
     MUST(tally_queue_create(context, &queue));
@@ -153,13 +155,8 @@ static void test_slices(void **unused) {
     MUST(tally_buffer_write(queue, in, 0, items, n * sizeof *items));
     for (int k = 0; k < 2; k++) {
         tally_plan *plan;
-        const tally_reduce_desc desc = {.size = sizeof desc,
-                                        .ops = ops,
-                                        .op_count = OPS,
-                                        .in = TALLY_F32,
-                                        .acc = TALLY_F64,
-                                        .max_n = n,
-                                        .group_items = k ? 64 : 32};
+        const tally_reduce_desc desc = {
+            .size = sizeof desc, .terms = terms, .term_count = OPS, .in = TALLY_F32, .max_n = n, .group_items = k ? 64 : 32};
         MUST(tally_plan_create(context, &desc, &plan));
         assert_true(tally_plan_workspace_bytes(plan) <= (UINT64_C(4) << 20) + n / 512);
         assert_int_equal(((const tally_reduce_plan *)plan)->slice != 0, k == 0);

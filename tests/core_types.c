@@ -94,7 +94,7 @@ static void expect_cell(tally_op op, tally_dtype in, tally_dtype acc, tally_dtyp
     assert_true(tally_terms_result(&terms, 0, &info));
     expect_type("value 0", op, in, info.dtype, result);
     assert_int_equal(info.offset, 0);
-    assert_int_equal(info.op, 0);
+    assert_int_equal(info.term, 0);
     const bool two = op == TALLY_MINMAX;
     assert_int_equal(tally_terms_result(&terms, 1, &info), two);
     if (two) {
@@ -102,7 +102,7 @@ static void expect_cell(tally_op op, tally_dtype in, tally_dtype acc, tally_dtyp
         assert_int_equal(info.offset, tally_dtype_bytes(result));
     }
     assert_int_equal(terms.result.bytes, tally_dtype_bytes(result) * (two ? 2 : 1));
-    assert_int_equal(term->out_count, two || is_complex(result) ? 2 : 1);
+    assert_int_equal(term->result_count, two || is_complex(result) ? 2 : 1);
     assert_false(tally_terms_result(&terms, 2, &info));
     for (uint32_t p = 0; p < term->param_count; p++) expect_type("a parameter", op, in, term->params[p].type, real);
     tally_terms_close(&terms);
@@ -190,7 +190,7 @@ static void test_compensated(void **unused) {
                 const tally_term *term = &terms.list[0];
                 const tally_dtype value = wide || in == TALLY_F64 ? TALLY_F64 : TALLY_F32;
                 expect_type("V", op, in, term->value, value);
-                expect_type("the result", op, in, term->out, value);
+                expect_type("the result", op, in, term->results[0].out, value);
                 assert_int_equal(term->field_count, 2);
                 assert_string_equal(term->fields[0].name, "high");
                 assert_string_equal(term->fields[1].name, "low");
@@ -222,11 +222,11 @@ static void test_exactness(void **unused) {
                          tally_terms_exact(&terms));
             tally_terms_close(&terms);
         }
-    tally_op ops[] = {TALLY_MIN, TALLY_MAX, TALLY_SUM};
-    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 2, .in = TALLY_F32});
+    tally_term_desc ops[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}};
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.terms = ops, .term_count = 2, .in = TALLY_F32});
     assert_true(tally_terms_exact(&terms));
     tally_terms_close(&terms);
-    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.ops = ops, .op_count = 3, .in = TALLY_F32});
+    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.terms = ops, .term_count = 3, .in = TALLY_F32});
     assert_false(tally_terms_exact(&terms));
     tally_terms_close(&terms);
 }

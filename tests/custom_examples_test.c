@@ -118,24 +118,40 @@ static void test_weighted_mean(void **state) {
 }
 
 static const tally_op_field farthest_fields[] = {
-    {.name = "size",
-     .identity = "-1",
-     .load = "fabs(x)",
-     .combine = "b.size > a.size || (b.size == a.size && b.index < a.index) ? b.size : a.size"},
-    {.name = "index",
-     .type = TALLY_U64,
-     .identity = "~(u64)0",
-     .load = "i",
-     .combine = "b.size > a.size || (b.size == a.size && b.index < a.index) ? b.index : a.index"},
+    {.name = "size", .type = TALLY_F32, .identity = "-1", .load = "fabs(x)", .combine = "farther ? b.size : a.size"},
+    {.name = "index", .type = TALLY_U64, .identity = "~(u64)0", .load = "i", .combine = "farther ? b.index : a.index"},
 };
-static const tally_op_desc farthest_op = {
-    .name = "argmax of |x|", .fields = farthest_fields, .field_count = 2, .finish = "a.index", .out = TALLY_U64, .exact = 1};
+static const tally_op_let farthest_lets[] = {{.name = "farther",
+                                              .part = TALLY_PART_COMBINE,
+                                              .type = TALLY_I32,
+                                              .value = "b.size > a.size || (b.size == a.size && b.index < a.index)"}};
+static const tally_op_result farthest_results[] = {{.name = "size", .type = TALLY_F32, .finish = "a.size"},
+                                                   {.name = "index", .type = TALLY_U64, .finish = "a.index"}};
+static const tally_op_desc farthest_op = {.name = "argmax of |x|",
+                                          .fields = farthest_fields,
+                                          .field_count = 2,
+                                          .results = farthest_results,
+                                          .result_count = 2,
+                                          .lets = farthest_lets,
+                                          .let_count = 1,
+                                          .exact = 1};
 
-static uint64_t farthest(const float *x, uint64_t n) {
-    uint64_t at = UINT64_MAX;
+/* The results, as they are laid out: 4 bytes between the two are zeros. */
+typedef struct found_item {
+    float size;
+    uint64_t index;
+} found_item;
+
+static void expect_farthest(const found_item *got, const float *x, uint64_t n, const char *what) {
+    found_item expected = {-1, UINT64_MAX};
+    uint32_t hole;
     for (uint64_t i = 0; i < n; i++)
-        if (at == UINT64_MAX || fabsf(x[i]) > fabsf(x[at])) at = i;
-    return at;
+        if (fabsf(x[i]) > expected.size) expected = (found_item){fabsf(x[i]), i};
+    memcpy(&hole, (const char *)got + sizeof(float), sizeof hole);
+    if (got->size != expected.size || got->index != expected.index || hole != 0)
+        fail_msg("%s of %llu items is %g at %llu, should be %g at %llu; between them is 0x%x", what, (unsigned long long)n,
+                 (double)got->size, (unsigned long long)got->index, (double)expected.size, (unsigned long long)expected.index,
+                 hole);
 }
 
 static void test_farthest(void **state) {
@@ -146,13 +162,12 @@ static void test_farthest(void **state) {
     const tally_reduce_desc desc = direct_desc(op, TALLY_F32);
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
         const uint64_t n = sizes[s];
-        uint64_t got;
+        found_item got;
         fill_f32(x, N, 4 + s);
         for (int tie = 0; tie < 2; tie++) {
             if (tie && n > 2) x[n - 1] = 1000, x[n / 2] = -1000; /* the first of the two */
-            const uint64_t expected = farthest(x, n);
             direct_reduce(context, &desc, NULL, items, n, &got);
-            direct_expect_bits(&got, &expected, sizeof got, "the index of the largest magnitude", n);
+            expect_farthest(&got, x, n, "the largest magnitude");
         }
     }
     tally_op_destroy(op);
@@ -302,7 +317,7 @@ static void test_params_compile_nothing(void **state) {
 static void test_feed(void **state) {
     tally_context *context = direct_context(state);
     float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), one, fed;
-    uint64_t at, expected;
+    found_item at;
     tally_custom_op *ops[] = {direct_op(&weighted_op), direct_op(&farthest_op), direct_op(&threshold_op)};
     fill_f32(x, N, 7);
     fill_f32(y, N, 8);
@@ -321,8 +336,7 @@ static void test_feed(void **state) {
         const void *const rest[] = {x + done, y + done}, *const all[] = {x, y};
         if (o == 1) {
             MUST(tally_feed_finish_inputs(feed, rest, N - done, &at));
-            expected = farthest(x, N);
-            direct_expect_bits(&at, &expected, sizeof at, "the fed index", N);
+            expect_farthest(&at, x, N, "fed, the largest magnitude");
         } else {
             MUST(tally_feed_finish_inputs(feed, rest, N - done, &fed));
             direct_reduce(context, &desc, o ? (direct_param[]){{"threshold", 2}, {NULL, 0}} : NULL, all, N, &one);
@@ -341,7 +355,7 @@ static void test_variants(void **state) {
     float *x = malloc(N * sizeof *x), sum, expected_sum;
     int32_t *integers = (int32_t *)x;
     const void *const items[] = {x};
-    uint64_t index, ran = 0;
+    uint64_t ran = 0;
     tally_custom_op *farthest_one = direct_op(&farthest_op), *squares = direct_op(&threshold_op);
     tally_custom_op *largest = direct_op(&(tally_op_desc){
         .name = "largest square", .identity = "0", .load = "(i64)x * x", .combine = "a > b ? a : b", .exact = 1});
@@ -366,12 +380,12 @@ static void test_variants(void **state) {
             ran++;
             fill_f32(x, N, 9);
             if (r == 0) {
-                uint64_t expected = farthest(x, N);
-                direct_reduce(context, &desc, NULL, items, N, &index);
-                direct_expect_bits(&index, &expected, sizeof index, info.name, N);
-                x[expected = N - 1] = -FLT_MAX; /* in the last chunk, which is short */
-                direct_reduce(context, &desc, NULL, items, N, &index);
-                direct_expect_bits(&index, &expected, sizeof index, info.name, N);
+                found_item found;
+                direct_reduce(context, &desc, NULL, items, N, &found);
+                expect_farthest(&found, x, N, info.name);
+                x[N - 1] = -FLT_MAX; /* in the last chunk, which is short */
+                direct_reduce(context, &desc, NULL, items, N, &found);
+                expect_farthest(&found, x, N, info.name);
             } else if (r == 1) {
                 threshold = 1;
                 direct_reduce(context, &desc, NULL, items, N, &sum);

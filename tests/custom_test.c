@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "direct.h"
+#include "own_ops.h"
 #include "patterns.h"
 
 /* ---- types ---------------------------------------------------------------------------------------------------------------- */
@@ -218,12 +219,69 @@ static void test_op_destroyed_first(void **state) {
     tally_queue_destroy(queue);
 }
 
+/* ---- several results, temporaries ------------------------------------------------------------------------------------ */
+
+/* A minimum with its place; between the two are zeros. */
+static void test_least(void **state) {
+    enum { LEAST_N = 70001 };
+    static const uint64_t sizes[] = {1, 2, 129, 4097, LEAST_N};
+    static float x[LEAST_N];
+    tally_context *context = direct_context(state);
+    tally_custom_op *op = direct_op(&own_least);
+    const tally_reduce_desc desc = direct_desc(op, TALLY_F32);
+    for (uint32_t i = 0; i < LEAST_N; i++) x[i] = (float)(i * 2654435761u >> 12 & 4095); /* each some 17 times */
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+        own_least_result got, expected;
+        memset(&got, 0x5a, sizeof got);
+        memset(&expected, 0, sizeof expected);
+        expected.value = INFINITY;
+        for (uint64_t i = 0; i < sizes[s]; i++)
+            if (x[i] < expected.value) expected.value = x[i], expected.place = i;
+        direct_reduce(context, &desc, NULL, (const void *const[]){x}, sizes[s], &got);
+        if (memcmp(&got, &expected, sizeof got) != 0)
+            fail_msg("the least of %llu is %g at %llu, should be %g at %llu (or a hole is not zero)",
+                     (unsigned long long)sizes[s], (double)got.value, (unsigned long long)got.place, (double)expected.value,
+                     (unsigned long long)expected.place);
+    }
+    own_least_result none;
+    direct_reduce(context, &desc, NULL, (const void *const[]){x}, 0, &none);
+    assert_true(isnan(none.value) && none.place == UINT64_MAX);
+    tally_op_destroy(op);
+}
+
+/* A TwoSum that is written once has the bits of the library's level `compensated`. */
+static void test_twofold(void **state) {
+    enum { TWOFOLD_N = 100003 };
+    static const uint64_t sizes[] = {0, 1, 2, 4097, TWOFOLD_N};
+    static float x[TWOFOLD_N];
+    static double wide[TWOFOLD_N];
+    tally_context *context = direct_context(state);
+    tally_custom_op *op = direct_op(&own_twofold);
+    for (uint32_t i = 0; i < TWOFOLD_N; i++) wide[i] = x[i] = ldexpf((float)(int32_t)(i * 2654435761u), (int)(i % 60) - 30);
+    for (int is_wide = 0; is_wide <= direct_has_f64(state); is_wide++)
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+            const tally_dtype in = is_wide ? TALLY_F64 : TALLY_F32;
+            const void *const items[] = {is_wide ? (const void *)wide : x};
+            const tally_reduce_desc own = direct_desc(op, in);
+            const tally_reduce_desc library = {.op = TALLY_SUM, .in = in, .accuracy = TALLY_ACCURACY_COMPENSATED};
+            uint64_t got = 1, expected = 2;
+            direct_reduce(context, &own, NULL, items, sizes[s], &got);
+            direct_reduce(context, &library, NULL, items, sizes[s], &expected);
+            direct_expect_bits(&got, &expected, tally_dtype_bytes(in), "a TwoSum", sizes[s]);
+        }
+    tally_op_destroy(op);
+}
+
 /* ---- wrong expressions --------------------------------------------------------------------------------------------------- */
 
 static const tally_op_field wrong_fields[] = {
     {.name = "low", .identity = "0", .load = "x", .combine = "a.low + b.low"},
     {.name = "high", .identity = "0", .load = "x", .combine = "a.low + b.hihg"},
 };
+
+static const tally_op_let wrong_lets[] = {{"once", TALLY_PART_COMBINE, 0, "a + b"},
+                                          {"twice", TALLY_PART_COMBINE, 0, "onze + b"}};
+static const tally_op_result wrong_results[] = {{"first", 0, "a", NULL}, {"second", 0, "a * scael", NULL}};
 
 static const struct {
     tally_op_desc desc;
@@ -240,12 +298,21 @@ static const struct {
     {{.name = "nine", .identity = "0", .load = "x + y", .combine = "a + b"}, "load of op nine", ""}, /* one input */
     {{.name = "ten", .fields = wrong_fields, .field_count = 1, .finish = "a"}, "finish of op ten", ""},
     {{.name = "eleven", .identity = "0", .load = "x", .combine = "(a b)"}, "combine of op eleven", ""},
+    {{.name = "twelve", .identity = "0", .load = "x", .combine = "twice", .lets = wrong_lets, .let_count = 2},
+     "temporary twice of combine of op twelve",
+     "onze"},
+    {{.name = "thirteen", .identity = "0", .load = "once", .combine = "once", .lets = wrong_lets, .let_count = 1},
+     "load of op thirteen", /* the temporaries are another part's */
+     "once"},
+    {{.name = "fourteen", .identity = "0", .load = "x", .combine = "a + b", .results = wrong_results, .result_count = 2},
+     "finish of result second of op fourteen",
+     "scael"},
 };
 
 /* The compiler's words about the user's expression, and none about the text that was made around it. */
 static void test_wrong_expressions(void **state) {
     tally_context *context = direct_context(state);
-    static const char *const ours[] = {"INLINE", "ACC_0 r", "return r", "t0_load", "tempfile", "tally:"};
+    static const char *const ours[] = {"INLINE", "MADE", "t0_load", "tempfile", "tally:"};
     for (size_t w = 0; w < TALLY_ARRAY_LENGTH(wrong); w++) {
         tally_custom_op *op = direct_op(&wrong[w].desc);
         const tally_reduce_desc desc = direct_desc(op, TALLY_F32);
@@ -294,14 +361,14 @@ static void test_limits(void **state) {
 static void test_refused(void **state) {
     tally_context *context = direct_context(state);
     tally_custom_op *op = direct_op(&(tally_op_desc){.name = "sum", .identity = "-0.0f", .load = "x", .combine = "a + b"});
-    const tally_op sum = TALLY_SUM;
+    const tally_term_desc sum = {.op = TALLY_SUM};
     const struct {
         tally_reduce_desc desc;
         tally_status status;
         const char *word;
     } refused[] = {
         {{.custom = op, .in = TALLY_F32, .op = TALLY_SUM}, TALLY_E_ARGUMENT, "give one of them"},
-        {{.custom = op, .in = TALLY_F32, .ops = &sum, .op_count = 1}, TALLY_E_ARGUMENT, "give one of them"},
+        {{.custom = op, .in = TALLY_F32, .terms = &sum, .term_count = 1}, TALLY_E_ARGUMENT, "desc.terms and desc.custom"},
         {{.custom = op, .in = TALLY_F32, .acc = TALLY_F64}, TALLY_E_ARGUMENT, "names its own"},
         {{.custom = op, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}, TALLY_E_UNSUPPORTED, "compensated"},
         {{.custom = op, .in = TALLY_F32, .out = TALLY_I32}, TALLY_E_ARGUMENT, "desc.out"},
@@ -323,6 +390,8 @@ const device_test custom_tests[] = {
     {"custom: left and right", test_left_and_right},
     {"custom: types of items", test_types},
     {"custom: four inputs", test_four_inputs},
+    {"custom: a minimum with its place", test_least},
+    {"custom: a TwoSum", test_twofold},
     {"custom: destroyed first", test_op_destroyed_first},
     {"custom: wrong expressions", test_wrong_expressions},
     {"custom: limits", test_limits},

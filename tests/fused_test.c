@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several ops over one pass give the bits of each by itself, laid out as tally_plan_result says: of every type of items, up to sixteen
- * ops, in feeds, at each level of accuracy, and where local memory makes the groups smaller.
+ * Several terms over one pass give the bits of each by itself, laid out as tally_plan_result says:
+ * of every type of items, up to sixteen ops, built-in ones and one's own, in feeds, at each level
+ * of accuracy, and where local memory makes the groups smaller.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "direct.h"
+#include "own_ops.h"
 #include "patterns.h"
 
 #define N 50021
@@ -16,42 +18,44 @@
 typedef struct fusion {
     tally_dtype in;
     uint32_t count;
-    tally_op ops[TALLY_MAX_OPS];
+    tally_term_desc terms[TALLY_MAX_TERMS];
 } fusion;
 
-#define OPS(...)                                                                                                               \
-    sizeof((tally_op[]){__VA_ARGS__}) / sizeof(tally_op), {                                                                    \
+#define OP(op_)                                                                                                                \
+    { .op = TALLY_##op_ }
+#define TERMS(...)                                                                                                             \
+    sizeof((tally_term_desc[]){__VA_ARGS__}) / sizeof(tally_term_desc), {                                                      \
         __VA_ARGS__                                                                                                            \
     }
 static const fusion fusions[] = {
-    {TALLY_F32, OPS(TALLY_MIN, TALLY_MAX, TALLY_SUM, TALLY_SUMSQ)},
-    {TALLY_F32, OPS(TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD)},
-    {TALLY_F64, OPS(TALLY_MINMAX, TALLY_MEAN, TALLY_VAR, TALLY_ARGMAX)},
-    {TALLY_I8, OPS(TALLY_SUM, TALLY_MIN, TALLY_MEAN)}, /* i64, i8, f64: holes between them */
-    {TALLY_I8, OPS(TALLY_MIN, TALLY_SUM, TALLY_ANY, TALLY_SUMSQ, TALLY_AMAX, TALLY_BXOR)},
-    {TALLY_U8, OPS(TALLY_ANY, TALLY_ALL, TALLY_COUNT_NONZERO, TALLY_MAX)},
-    {TALLY_I16, OPS(TALLY_MINMAX, TALLY_SUM, TALLY_ASUM)},
-    {TALLY_U16, OPS(TALLY_SUM, TALLY_SUMSQ)},
-    {TALLY_F16, OPS(TALLY_SUM, TALLY_MIN, TALLY_NANMAX, TALLY_NRM2)},
-    {TALLY_BF16, OPS(TALLY_MAX, TALLY_MEAN)},
-    {TALLY_I32, OPS(TALLY_BAND, TALLY_BOR, TALLY_BXOR, TALLY_SUM)},
-    {TALLY_U32, OPS(TALLY_MIN)}, /* a list of one */
-    {TALLY_I64, OPS(TALLY_PROD, TALLY_IAMAX, TALLY_VAR)},
-    {TALLY_U64, OPS(TALLY_SUM, TALLY_SUM)}, /* one twice */
-    {TALLY_BOOL, OPS(TALLY_ANY, TALLY_SUM, TALLY_MEAN)},
-    {TALLY_C64, OPS(TALLY_SUM, TALLY_ASUM, TALLY_MEAN, TALLY_NRM2, TALLY_PROD)},
-    {TALLY_C128, OPS(TALLY_SUMSQ, TALLY_SUM)},
-    {TALLY_F32, OPS(TALLY_DOT, TALLY_DIST2, TALLY_ALLCLOSE)},
-    {TALLY_I16, OPS(TALLY_DIST2, TALLY_DOT)},
-    {TALLY_C64, OPS(TALLY_DOT, TALLY_DOTC)},
-    {TALLY_F32, OPS(TALLY_SUM, TALLY_PROD, TALLY_MIN, TALLY_MAX, TALLY_NANMIN, TALLY_NANMAX, TALLY_ARGMIN, TALLY_ARGMAX,
-                    TALLY_MINMAX, TALLY_ANY, TALLY_ALL, TALLY_COUNT_NONZERO, TALLY_ASUM, TALLY_NRM2, TALLY_MEAN, TALLY_VAR)},
+    {TALLY_F32, TERMS(OP(MIN), OP(MAX), OP(SUM), OP(SUMSQ))},
+    {TALLY_F32, TERMS(OP(MIN), OP(MAX), OP(MEAN), OP(STD))},
+    {TALLY_F64, TERMS(OP(MINMAX), OP(MEAN), OP(VAR), OP(ARGMAX))},
+    {TALLY_I8, TERMS(OP(SUM), OP(MIN), OP(MEAN))}, /* i64, i8, f64: holes between them */
+    {TALLY_I8, TERMS(OP(MIN), OP(SUM), OP(ANY), OP(SUMSQ), OP(AMAX), OP(BXOR))},
+    {TALLY_U8, TERMS(OP(ANY), OP(ALL), OP(COUNT_NONZERO), OP(MAX))},
+    {TALLY_I16, TERMS(OP(MINMAX), OP(SUM), OP(ASUM))},
+    {TALLY_U16, TERMS(OP(SUM), OP(SUMSQ))},
+    {TALLY_F16, TERMS(OP(SUM), OP(MIN), OP(NANMAX), OP(NRM2))},
+    {TALLY_BF16, TERMS(OP(MAX), OP(MEAN))},
+    {TALLY_I32, TERMS(OP(BAND), OP(BOR), OP(BXOR), OP(SUM))},
+    {TALLY_U32, TERMS(OP(MIN))}, /* a list of one */
+    {TALLY_I64, TERMS(OP(PROD), OP(IAMAX), OP(VAR))},
+    {TALLY_U64, TERMS(OP(SUM), OP(SUM))}, /* one twice */
+    {TALLY_BOOL, TERMS(OP(ANY), OP(SUM), OP(MEAN))},
+    {TALLY_C64, TERMS(OP(SUM), OP(ASUM), OP(MEAN), OP(NRM2), OP(PROD))},
+    {TALLY_C128, TERMS(OP(SUMSQ), OP(SUM))},
+    {TALLY_F32, TERMS(OP(DOT), OP(DIST2), OP(ALLCLOSE))},
+    {TALLY_I16, TERMS(OP(DIST2), OP(DOT))},
+    {TALLY_C64, TERMS(OP(DOT), OP(DOTC))},
+    {TALLY_F32, TERMS(OP(SUM), OP(PROD), OP(MIN), OP(MAX), OP(NANMIN), OP(NANMAX), OP(ARGMIN), OP(ARGMAX), OP(MINMAX), OP(ANY),
+                      OP(ALL), OP(COUNT_NONZERO), OP(ASUM), OP(NRM2), OP(MEAN), OP(VAR))},
 };
 
 static int needs_f64(const fusion *f) {
     if (f->in == TALLY_F64 || f->in == TALLY_C128) return 1;
     for (uint32_t o = 0; o < f->count; o++)
-        if (tally_accumulator_dtype(f->ops[o], f->in) == TALLY_F64) return 1;
+        if (tally_accumulator_dtype(f->terms[o].op, f->in) == TALLY_F64) return 1;
     return 0;
 }
 
@@ -62,7 +66,7 @@ static void *items_of(tally_dtype in, int pattern, uint64_t n) {
     return items;
 }
 
-/* What lies between the values, and behind the last, is zeros. */
+/* The bytes between the values and behind the last are zeros. */
 static void expect_zero_gaps(const tally_plan *plan, const unsigned char *result, const char *what) {
     unsigned char gaps[MAX_RESULT];
     const uint64_t bytes = tally_plan_result_bytes(plan);
@@ -74,37 +78,46 @@ static void expect_zero_gaps(const tally_plan *plan, const unsigned char *result
         if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", what, (unsigned long long)i, gaps[i]);
 }
 
-/* Compares a fused result with those of the ops by themselves. */
+/* Compares a fused result with those of the terms by themselves. `like`: how they are launched. */
 static void expect_singles(tally_context *context, const tally_plan *plan, const fusion *f, const tally_reduce_desc *like,
                            const void *const *items, uint64_t n, const unsigned char *result, const char *what) {
     uint32_t value = 0;
-    tally_result_info info;
+    tally_result_info info, own;
     for (uint32_t o = 0; o < f->count; o++) {
+        const tally_term_desc *term = &f->terms[o];
         unsigned char alone[MAX_RESULT];
-        tally_reduce_desc desc = *like;
-        desc.ops = NULL;
-        desc.op_count = 0;
-        desc.op = f->ops[o];
+        tally_plan *single;
+        uint32_t k = 0;
+        const tally_reduce_desc desc = {.size = sizeof desc,
+                                        .op = term->op,
+                                        .in = f->in,
+                                        .out = term->out,
+                                        .acc = term->acc,
+                                        .accuracy = term->accuracy,
+                                        .custom = term->custom,
+                                        .max_n = like->max_n};
         direct_reduce(context, &desc, NULL, items, n, alone);
-        const tally_dtype dtype = like->acc ? 0 : tally_result_dtype(f->ops[o], f->in);
-        for (uint32_t k = 0; k < tally_result_count(f->ops[o], f->in); k++, value++) {
+        MUST(tally_plan_create(context, &desc, &single));
+        for (; tally_plan_result(single, k, &own); k++, value++) {
             assert_true(tally_plan_result(plan, value, &info));
             const size_t bytes = tally_dtype_bytes(info.dtype);
-            if (dtype) assert_int_equal(info.dtype, dtype);
-            assert_int_equal(info.op, o);
+            assert_int_equal(info.dtype, own.dtype);
+            assert_int_equal(info.term, o);
             assert_int_equal(info.offset % (info.dtype == TALLY_C64 || info.dtype == TALLY_C128 ? bytes / 2 : bytes), 0);
             assert_true(info.offset + bytes <= tally_plan_result_bytes(plan));
-            if (memcmp(result + info.offset, alone + k * bytes, bytes) != 0)
-                fail_msg("%s: op %u, %s of %llu %s, differs from what it is alone", what, o, tally_op_name(f->ops[o]),
-                         (unsigned long long)n, tally_dtype_name(f->in));
+            if (memcmp(result + info.offset, alone + own.offset, bytes) != 0)
+                fail_msg("%s: term %u, %s of %llu %s, value %u differs from what it is alone", what, o,
+                         term->op ? tally_op_name(term->op) : "a custom op", (unsigned long long)n, tally_dtype_name(f->in), k);
         }
+        if (term->op) assert_int_equal(k, tally_result_count(term->op, f->in));
+        tally_plan_destroy(single);
     }
     assert_false(tally_plan_result(plan, value, &info));
     expect_zero_gaps(plan, result, what);
 }
 
 static tally_reduce_desc fused_desc(const fusion *f) {
-    return (tally_reduce_desc){.size = sizeof(tally_reduce_desc), .in = f->in, .ops = f->ops, .op_count = f->count};
+    return (tally_reduce_desc){.size = sizeof(tally_reduce_desc), .in = f->in, .terms = f->terms, .term_count = f->count};
 }
 
 static void run(tally_context *context, const fusion *f, const tally_reduce_desc *given, uint64_t n, int pattern,
@@ -146,11 +159,12 @@ static void test_fused_patterns(void **state) {
     for (int pattern = 0; pattern < PATTERNS; pattern++) run(context, f, &desc, 5003, pattern, pattern_name(pattern));
 }
 
-/* Where the result lies in `out`, the item before and the item behind stay as they are; and a host call gives the same. */
+/* Where the result lies in `out`, the item before and the item behind stay as they are; and a host
+ * call gives the same. */
 static void test_fused_host(void **state) {
     tally_context *context = direct_context(state);
-    static const tally_op ops[] = {TALLY_MIN, TALLY_SUM, TALLY_ANY};
-    const tally_reduce_desc desc = {.size = sizeof desc, .in = TALLY_I8, .ops = ops, .op_count = 3};
+    static const tally_term_desc terms[] = {OP(MIN), OP(SUM), OP(ANY)};
+    const tally_reduce_desc desc = {.size = sizeof desc, .in = TALLY_I8, .terms = terms, .term_count = 3};
     struct {
         int8_t min;
         int64_t sum;
@@ -200,40 +214,58 @@ static void test_fused_feed(void **state) {
     }
 }
 
-/* Both levels, and f64 for f32, hold for every op of the pass. */
+/* A level, f64 for f32, and the result's type are each term's own. */
 static void test_fused_levels(void **state) {
     tally_context *context = direct_context(state);
-    static const fusion sums = {TALLY_F32, OPS(TALLY_SUM, TALLY_ASUM, TALLY_SUMSQ, TALLY_MEAN)};
+    static const fusion sums = {TALLY_F32, TERMS({.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED}, OP(MIN), OP(SUM),
+                                                 {.op = TALLY_SUMSQ, .accuracy = TALLY_ACCURACY_COMPENSATED},
+                                                 {.op = TALLY_MEAN, .out = TALLY_F16})};
+    static const fusion wide = {TALLY_F32, TERMS({.op = TALLY_SUM, .acc = TALLY_F64}, OP(SUM),
+                                                 {.op = TALLY_MEAN, .out = TALLY_F64}, {.op = TALLY_MINMAX, .out = TALLY_F64})};
     tally_reduce_desc desc = fused_desc(&sums);
-    desc.accuracy = TALLY_ACCURACY_COMPENSATED;
-    run(context, &sums, &desc, N, PATTERN_WIDE, "fused, compensated");
-    if (direct_has_f64(state)) {
-        desc.accuracy = TALLY_ACCURACY_DEFAULT;
-        desc.acc = TALLY_F64;
-        run(context, &sums, &desc, N, PATTERN_WIDE, "fused, in f64");
-    }
+    run(context, &sums, &desc, N, PATTERN_WIDE, "fused, some compensated");
+    desc = fused_desc(&wide);
+    if (direct_has_f64(state)) run(context, &wide, &desc, N, PATTERN_WIDE, "fused, some in f64");
     /* One that has no such level. */
     tally_plan *plan = NULL;
-    static const tally_op mixed[] = {TALLY_SUM, TALLY_MIN};
-    desc = (tally_reduce_desc){
-        .size = sizeof desc, .in = TALLY_F32, .ops = mixed, .op_count = 2, .accuracy = TALLY_ACCURACY_COMPENSATED};
+    static const tally_term_desc none[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN, .accuracy = TALLY_ACCURACY_COMPENSATED}};
+    desc = (tally_reduce_desc){.size = sizeof desc, .in = TALLY_F32, .terms = none, .term_count = 2};
     assert_int_equal(tally_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED);
     assert_null(plan);
     assert_non_null(strstr(tally_last_error(), "min of f32"));
 }
 
+/* Ops of one's own beside the library's, one of them twice. */
+static void test_fused_own(void **state) {
+    static const uint64_t sizes[] = {0, 1, 4097, N};
+    tally_context *context = direct_context(state);
+    tally_custom_op *least = direct_op(&own_least), *twofold = direct_op(&own_twofold);
+    const fusion mixed = {TALLY_F32, TERMS(OP(SUM), {.custom = least}, OP(ARGMIN), {.custom = twofold},
+                                           {.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED},
+                                           {.custom = twofold, .out = TALLY_F16}, OP(ANY), {.custom = least})};
+    const fusion small = {TALLY_F16, TERMS({.custom = twofold}, OP(MIN))};
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+        tally_reduce_desc desc = fused_desc(&mixed);
+        run(context, &mixed, &desc, sizes[s], PATTERN_RAMP, "fused with one's own");
+        desc = fused_desc(&small);
+        run(context, &small, &desc, sizes[s], PATTERN_WIDE, "fused with one's own");
+    }
+    tally_op_destroy(least);
+    tally_op_destroy(twofold);
+}
+
 /* One parameter of two ops. */
 static void test_fused_params(void **state) {
     tally_context *context = direct_context(state);
-    static const tally_op ops[] = {TALLY_VAR, TALLY_SUM, TALLY_STD};
+    static const tally_term_desc terms[] = {OP(VAR), OP(SUM), OP(STD)};
     const float x[4] = {1, 2, 3, 4};
     float result[3], alone;
     const direct_param ddof[] = {{"ddof", 1}, {NULL, 0}};
-    const tally_reduce_desc desc = {.in = TALLY_F32, .ops = ops, .op_count = 3};
+    const tally_reduce_desc desc = {.in = TALLY_F32, .terms = terms, .term_count = 3};
     direct_reduce(context, &desc, ddof, (const void *const[]){x}, 4, result);
     for (int o = 0; o < 3; o++) {
-        const tally_reduce_desc single = {.in = TALLY_F32, .op = ops[o]};
-        direct_reduce(context, &single, ops[o] == TALLY_SUM ? NULL : ddof, (const void *const[]){x}, 4, &alone);
+        const tally_reduce_desc single = {.in = TALLY_F32, .op = terms[o].op};
+        direct_reduce(context, &single, terms[o].op == TALLY_SUM ? NULL : ddof, (const void *const[]){x}, 4, &alone);
         assert_memory_equal(&result[o], &alone, sizeof alone);
     }
     assert_true(result[0] == 5.0f / 3);
@@ -241,14 +273,15 @@ static void test_fused_params(void **state) {
     assert_true(result[0] == 1.25f);
 }
 
-/* Sixteen wide accumulators: the groups of a GPU's kernel become smaller; a group that is asked for and does not fit is refused. */
+/* Sixteen wide accumulators: the groups of a GPU's kernel become smaller; a group that is asked for
+ * and does not fit is refused. */
 static void test_fused_local_memory(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);
     if (!at->info.has_f64) return;
-    static const fusion wide = {TALLY_F64, OPS(TALLY_VAR, TALLY_STD, TALLY_NRM2, TALLY_ARGMIN, TALLY_ARGMAX, TALLY_IAMAX,
-                                               TALLY_MINMAX, TALLY_SUM, TALLY_ASUM, TALLY_SUMSQ, TALLY_MEAN, TALLY_PROD,
-                                               TALLY_MIN, TALLY_MAX, TALLY_NANMIN, TALLY_VAR)};
+    static const fusion wide = {TALLY_F64,
+                                TERMS(OP(VAR), OP(STD), OP(NRM2), OP(ARGMIN), OP(ARGMAX), OP(IAMAX), OP(MINMAX), OP(SUM),
+                                      OP(ASUM), OP(SUMSQ), OP(MEAN), OP(PROD), OP(MIN), OP(MAX), OP(NANMIN), OP(VAR))};
     tally_reduce_desc desc = fused_desc(&wide);
     desc.variant = "group_tree";
     run(context, &wide, &desc, N, PATTERN_WIDE, "group_tree, sixteen ops");
@@ -263,21 +296,22 @@ static void test_fused_local_memory(void **state) {
 
 static void test_fused_refused(void **state) {
     tally_context *context = direct_context(state);
-    static const tally_op inputs[] = {TALLY_SUM, TALLY_DOT}, floats[] = {TALLY_SUM, TALLY_BAND};
-    const tally_op many[TALLY_MAX_OPS + 1] = {TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM,
-                                              TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM,
-                                              TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM, TALLY_SUM};
+    static const tally_term_desc inputs[] = {OP(SUM), OP(DOT)}, floats[] = {OP(SUM), OP(BAND)};
+    static const tally_term_desc index[] = {OP(SUM), {.op = TALLY_ARGMIN, .out = TALLY_U32}};
+    tally_term_desc many[TALLY_MAX_TERMS + 1];
+    for (int t = 0; t <= TALLY_MAX_TERMS; t++) many[t] = (tally_term_desc)OP(SUM);
     const struct {
         tally_reduce_desc desc;
         tally_status status;
         const char *word;
     } refused[] = {
-        {{.in = TALLY_F32, .ops = inputs, .op_count = 2}, TALLY_E_ARGUMENT, "cannot share a pass"},
-        {{.in = TALLY_F32, .ops = floats, .op_count = 2}, TALLY_E_UNSUPPORTED, "band does not take f32"},
-        {{.in = TALLY_F32, .ops = many, .op_count = TALLY_MAX_OPS + 1}, TALLY_E_ARGUMENT, "at most 16"},
-        {{.in = TALLY_F32, .ops = inputs, .op_count = 1, .out = TALLY_F64}, TALLY_E_ARGUMENT, "keep their types"},
-        {{.in = TALLY_F32, .ops = inputs, .op_count = 1, .op = TALLY_SUM}, TALLY_E_ARGUMENT, "give one of them"},
-        {{.in = TALLY_F32, .op_count = 1}, TALLY_E_ARGUMENT, "desc.ops is NULL"},
+        {{.in = TALLY_F32, .terms = inputs, .term_count = 2}, TALLY_E_ARGUMENT, "cannot share a pass"},
+        {{.in = TALLY_F32, .terms = floats, .term_count = 2}, TALLY_E_UNSUPPORTED, "band does not take f32"},
+        {{.in = TALLY_F32, .terms = many, .term_count = TALLY_MAX_TERMS + 1}, TALLY_E_ARGUMENT, "at most 16"},
+        {{.in = TALLY_F32, .terms = inputs, .term_count = 1, .out = TALLY_F64}, TALLY_E_ARGUMENT, "desc.terms and desc.out"},
+        {{.in = TALLY_F32, .terms = inputs, .term_count = 1, .op = TALLY_SUM}, TALLY_E_ARGUMENT, "desc.terms and desc.op"},
+        {{.in = TALLY_F32, .terms = index, .term_count = 2}, TALLY_E_ARGUMENT, "desc.terms[1].out is u32"},
+        {{.in = TALLY_F32, .term_count = 1}, TALLY_E_ARGUMENT, "desc.terms is NULL"},
     };
     for (size_t r = 0; r < TALLY_ARRAY_LENGTH(refused); r++) {
         tally_reduce_desc desc = refused[r].desc;
@@ -295,6 +329,7 @@ const device_test fused_tests[] = {
     {"fused: host call", test_fused_host},
     {"fused: feeds", test_fused_feed},
     {"fused: levels of accuracy", test_fused_levels},
+    {"fused: with one's own", test_fused_own},
     {"fused: parameters", test_fused_params},
     {"fused: local memory", test_fused_local_memory},
     {"fused: refused", test_fused_refused},

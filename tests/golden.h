@@ -55,7 +55,7 @@ void golden_fill_close(tally_dtype in, const void *first, void *to, uint64_t n);
 typedef struct golden_fusion {
     tally_dtype in;
     uint32_t count;
-    tally_op ops[TALLY_MAX_OPS];
+    tally_op ops[TALLY_MAX_TERMS];
 } golden_fusion;
 
 /* An operator of one's own. */

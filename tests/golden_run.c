@@ -30,8 +30,8 @@ static void must(tally_status status, const golden_case *c, const char *call) {
 /* A result's values one after the other, without what lies between them. */
 typedef struct packed {
     uint32_t bytes, parts;
-    unsigned char data[16 * TALLY_MAX_OPS * 2];
-    size_t part_bytes[4 * TALLY_MAX_OPS];
+    unsigned char data[16 * TALLY_MAX_TERMS * 2];
+    size_t part_bytes[4 * TALLY_MAX_TERMS];
 } packed;
 
 static void pack(packed *p, tally_dtype dtype, const void *value) {
@@ -130,7 +130,6 @@ static tally_reduce_desc reduce_desc(const golden_case *c, tally_custom_op *cust
                               .accuracy = c->what.accuracy,
                               .max_n = GOLDEN_ROOM,
                               .custom = custom};
-    if (c->fusion) desc.ops = c->fusion->ops, desc.op_count = c->fusion->count;
     return desc;
 }
 
@@ -140,7 +139,10 @@ static tally_status create_plan(tally_context *context, const golden_case *c, co
         desc.size = sizeof desc;
         MUST(tally_op_create(&desc, &h->custom));
     }
-    const tally_reduce_desc reduce = reduce_desc(c, h->custom);
+    tally_reduce_desc reduce = reduce_desc(c, h->custom);
+    tally_term_desc terms[TALLY_MAX_TERMS] = {{0}};
+    for (uint32_t o = 0; c->fusion && o < c->fusion->count; o++) terms[o].op = c->fusion->ops[o];
+    if (c->fusion) reduce.terms = terms, reduce.term_count = c->fusion->count;
     const tally_scan_desc scan = {.size = sizeof scan,
                                   .op = reduce.op,
                                   .in = reduce.in,

@@ -34,10 +34,10 @@ static tally_status take_word(const char *word, unsigned *flags, uint64_t *max_n
 
 static tally_status resolve(int count, char **arguments, tally_terms *terms, tally_scan_launch *launch) {
     const tally_context context = {.backend = &threads, .info = tally_host_cpu, .features = 1u << TALLY_FEATURE_ORDER};
-    tally_terms_desc desc = {.op = TALLY_OP_NONE};
+    tally_terms_desc desc = {.count = 0};
     uint64_t max_n = UINT64_C(1) << 32;
     *launch = (tally_scan_launch){.flags = 0};
-    tally_status status = tally_op_from_name(arguments[0], &desc.op);
+    tally_status status = tally_op_from_name(arguments[0], &desc.single.op);
     if (!status) status = tally_dtype_from_name(arguments[1], &desc.in);
     for (int i = 2; i < count && !status; i++) status = take_word(arguments[i], &launch->flags, &max_n);
     if (!status) status = tally_scan_variant_find("cpu_scan", &context, &launch->variant);

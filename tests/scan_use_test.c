@@ -120,12 +120,13 @@ static void affine_finish(const void *self, const void *acc, uint64_t n, void *v
 
 static const scan_op affine_maps = {4, sizeof(affine), 4, affine_load, affine_combine, affine_finish, NULL};
 
+static const tally_op_field affine_fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
+                                               {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"},
+                                               {"last", TALLY_U32, "0", "(u32)i", "b.last"}};
+
 static tally_custom_op *affine_op(void) {
-    static const tally_op_field fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
-                                            {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"},
-                                            {"last", TALLY_U32, "0", "(u32)i", "b.last"}};
     return direct_op(&(tally_op_desc){.name = "affine",
-                                      .fields = fields,
+                                      .fields = affine_fields,
                                       .field_count = 3,
                                       .finish = "a.shift ^ (u32)n << 24 ^ a.last * 3",
                                       .empty = "12345",
@@ -170,6 +171,80 @@ static void test_custom(void **state) {
     free(x);
     free(flags);
     tally_op_destroy(op);
+}
+
+/* ---- several results ------------------------------------------------------------------------------------------------------ */
+
+/* Values of 3 bytes, of 6, and of 24 with holes of 4 and 7, which are zeros: a cell of four is then no whole number of the widest
+ * words. */
+typedef struct narrow_value {
+    uint8_t shift, scale, last;
+} narrow_value;
+typedef struct middle_value {
+    uint16_t shift, scale, last;
+} middle_value;
+typedef struct wide_value {
+    uint32_t shift;
+    uint64_t scale;
+    uint8_t last;
+} wide_value;
+enum { NARROW, MIDDLE, WIDE, WIDTHS };
+static const int widths[WIDTHS] = {NARROW, MIDDLE, WIDE};
+
+static void several_finish(const void *self, const void *acc, uint64_t n, void *value) {
+    static const affine identity = {1, 0, 7}; /* as `empty` says */
+    const affine *a = n ? acc : &identity;
+    const int width = *(const int *)self;
+    if (width == NARROW) memcpy(value, &(narrow_value){(uint8_t)a->shift, (uint8_t)a->scale, (uint8_t)a->last}, 3);
+    if (width == MIDDLE) memcpy(value, &(middle_value){(uint16_t)a->shift, (uint16_t)a->scale, (uint16_t)a->last}, 6);
+    if (width != WIDE) return;
+    wide_value wide;
+    memset(&wide, 0, sizeof wide);
+    wide.shift = a->shift;
+    wide.scale = a->scale;
+    wide.last = (uint8_t)a->last;
+    memcpy(value, &wide, sizeof wide);
+}
+
+static tally_custom_op *several_op(int width) {
+    static const tally_dtype types[WIDTHS][3] = {
+        {TALLY_U8, TALLY_U8, TALLY_U8}, {TALLY_U16, TALLY_U16, TALLY_U16}, {TALLY_U32, TALLY_U64, TALLY_U8}};
+    const tally_dtype *type = types[width];
+    const tally_op_result results[] = {
+        {"shift", type[0], "a.shift", NULL}, {"scale", type[1], "a.scale", NULL}, {"last", type[2], "a.last", "7"}};
+    return direct_op(
+        &(tally_op_desc){.name = "affine", .fields = affine_fields, .field_count = 3, .results = results, .result_count = 3});
+}
+
+static void test_several(void **state) {
+    static const size_t bytes[WIDTHS] = {sizeof(narrow_value), sizeof(middle_value), sizeof(wide_value)};
+    static const uint32_t flags[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE};
+    static const uint64_t sizes[] = {0, 3, 4100, BLOCK + 5};
+    uint32_t *x = must_alloc(sizes[3] * sizeof *x);
+    unsigned ran = 0;
+    const char *variant;
+    for (uint64_t i = 0; i < sizes[3]; i++) x[i] = (uint32_t)(pattern_random(i) >> 32);
+    for (int width = 0; width < WIDTHS; width++) {
+        tally_custom_op *op = several_op(width);
+        const scan_op reference = {
+            4, sizeof(affine), bytes[width], affine_load, affine_combine, several_finish, &widths[width]};
+        for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++) {
+            scan_run r;
+            const tally_scan_desc desc = {
+                .custom = op, .in = TALLY_U32, .variant = variant, .flags = flags[(v + (size_t)width) % 3]};
+            if (!scan_run_open(&r, direct_context(state), &desc, &reference, sizes[3])) continue;
+            for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++)
+                for (uint64_t offset = 0; offset < 8; offset += 4) {
+                    const scan_given g = {.items = x, .n = sizes[s], .in_offset = 1, .out_offset = offset};
+                    scan_run_expect(&r, &g);
+                }
+            scan_run_close(&r);
+            ran++;
+        }
+        tally_op_destroy(op);
+    }
+    assert_true(ran >= WIDTHS);
+    free(x);
 }
 
 /* A parameter that is set between two scans of a plan. */
@@ -303,13 +378,9 @@ static void test_refused(void **state) {
 }
 
 const device_test scan_use_tests[] = {
-    {"scan: in pieces", test_pieces},
-    {"scan: the order of pieces", test_pieces_order},
-    {"scan: custom", test_custom},
-    {"scan: a parameter", test_param},
-    {"scan: many results", test_many},
-    {"scan: held back", test_held_back},
-    {"scan: results", test_result},
-    {"scan: refused", test_refused},
-    {NULL, NULL},
+    {"scan: in pieces", test_pieces},    {"scan: the order of pieces", test_pieces_order},
+    {"scan: custom", test_custom},       {"scan: several results", test_several},
+    {"scan: a parameter", test_param},   {"scan: many results", test_many},
+    {"scan: held back", test_held_back}, {"scan: results", test_result},
+    {"scan: refused", test_refused},     {NULL, NULL},
 };

@@ -26,6 +26,7 @@
 #include "../backends/cuda/compiler.h"
 #include "reduce/reduce.h"
 #include "nvrtc_report.h"
+#include "own_ops.h"
 #include "test_main.h"
 
 extern const tally_backend tally_backend_cuda;
@@ -395,13 +396,20 @@ static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t 
 }
 
 /* Several ops over one pass, and ops of one's own. */
-static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_custom_op *const custom[2]) {
-    static const tally_op summary[] = {TALLY_MIN, TALLY_MAX, TALLY_MEAN, TALLY_STD}, pairs[] = {TALLY_DOT, TALLY_DIST2};
+#define CUSTOMS 4
+static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group,
+                       tally_custom_op *const custom[CUSTOMS]) {
+    static const tally_term_desc summary[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
+    static const tally_term_desc pairs[] = {{.op = TALLY_DOT}, {.op = TALLY_DIST2}};
     static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_I8};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(dtypes); i++)
-        add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = summary, .op_count = 4, .in = dtypes[i]});
-    add_cell(m, arch, variant, group, (tally_reduce_desc){.ops = pairs, .op_count = 2, .in = TALLY_F32});
-    for (int i = 0; i < 2; i++) add_cell(m, arch, variant, group, (tally_reduce_desc){.custom = custom[i], .in = TALLY_F32});
+        add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = summary, .term_count = 4, .in = dtypes[i]});
+    add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = pairs, .term_count = 2, .in = TALLY_F32});
+    for (int i = 0; i < CUSTOMS; i++)
+        add_cell(m, arch, variant, group, (tally_reduce_desc){.custom = custom[i], .in = TALLY_F32});
+    static tally_term_desc mixed[] = {{.op = TALLY_SUM}, {.op = TALLY_OP_NONE}}; /* cells point to it */
+    mixed[1].custom = custom[CUSTOMS - 1];
+    add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = mixed, .term_count = 2, .in = TALLY_F32});
 }
 
 /* What a variant compiles for an architecture, in its own group. */
@@ -413,7 +421,7 @@ static part part_of(const tally_variant *variant, int arch) {
     return variant->stage == TALLY_STAGE_ATOMIC ? PART_FEW : PART_SHAPES;
 }
 
-static void make_cells(matrix *m, tally_custom_op *const custom[2]) {
+static void make_cells(matrix *m, tally_custom_op *const custom[CUSTOMS]) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         const tally_variant *variant = tally_variant_row(v);
         const bool canonical = variant->info.canonical;
@@ -485,14 +493,14 @@ static bool report(const cell *cells, const outcome *outcomes, size_t count) {
     return enough && known && compiler_knows(FULL_ARCH);
 }
 
-/* A weighted mean of two inputs, and an argmax of magnitudes with a parameter. */
-static void make_custom(tally_custom_op *custom[2]) {
+/* A weighted mean of two inputs, an argmax of magnitudes with a parameter, and those of several tests. */
+static void make_custom(tally_custom_op *custom[CUSTOMS]) {
     static const tally_op_field mean[] = {{"s", TALLY_F64, "0", "(f64)x * y", "a.s + b.s"},
                                           {"w", TALLY_F64, "0", "y", "a.w + b.w"}};
     static const tally_op_field argmax[] = {{"v", TALLY_F32, "-1", "fabs(x - p.origin)", "b.v > a.v ? b.v : a.v"},
                                             {"at", TALLY_U64, "~(u64)0", "i", "b.v > a.v ? b.at : a.at"}};
     static const tally_op_param origin[] = {{"origin", TALLY_F32, 0}};
-    const tally_op_desc descs[2] = {
+    const tally_op_desc descs[CUSTOMS] = {
         {.size = sizeof(descs[0]), .inputs = 2, .fields = mean, .field_count = 2, .finish = "a.s / a.w", .out = TALLY_F64},
         {.size = sizeof(descs[0]),
          .fields = argmax,
@@ -500,8 +508,10 @@ static void make_custom(tally_custom_op *custom[2]) {
          .params = origin,
          .param_count = 1,
          .finish = "a.at",
-         .out = TALLY_U64}};
-    for (int i = 0; i < 2; i++)
+         .out = TALLY_U64},
+        own_twofold,
+        own_least};
+    for (int i = 0; i < CUSTOMS; i++)
         if (tally_op_create(&descs[i], &custom[i])) fprintf(stderr, "%s\n", tally_last_error()), abort();
 }
 
@@ -534,7 +544,7 @@ static int run(const cell *cells, size_t count) {
 
 int main(int argc, char **argv) {
     const char *all = getenv("TALLY_TEST_FULL");
-    tally_custom_op *custom[2];
+    tally_custom_op *custom[CUSTOMS];
     matrix m = {0};
     int status = test_choose(argc, argv, "The CUDA kernels of reductions, compiled without a GPU.", &choice);
     if (status < 0) status = nvrtc_open(&compiler);
@@ -548,6 +558,6 @@ int main(int argc, char **argv) {
     make_cells(&m, custom);
     status = run(m.cells, m.count);
     free(m.cells);
-    for (int i = 0; i < 2; i++) tally_op_destroy(custom[i]);
+    for (int i = 0; i < CUSTOMS; i++) tally_op_destroy(custom[i]);
     return status;
 }

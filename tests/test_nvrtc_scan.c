@@ -88,7 +88,7 @@ static tally_status resolve(const cell *c, tally_terms *terms, tally_scan_launch
                                       .local_bytes = 48 << 10,
                                       .has_atomic64 = 1,
                                       .has_f64 = 1};
-    const tally_terms_desc desc = {.op = c->op, .in = c->in};
+    const tally_terms_desc desc = {.in = c->in, .single = {.op = c->op}};
     tally_status status = tally_terms_resolve(&desc, terms);
     if (status) return status;
     *launch = (tally_scan_launch){.variant = c->variant, .flags = c->flags};

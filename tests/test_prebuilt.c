@@ -190,13 +190,13 @@ static void test_device(void **unused) {
 
 static void test_other_plans(void **unused) {
     (void)unused;
-    static const tally_op ops[] = {TALLY_SUM, TALLY_MAX};
+    static const tally_term_desc ops[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX}};
     const tally_reduce_desc others[] = {{.op = TALLY_SUM, .in = TALLY_F16},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .group_items = 64},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .variant = "shuffle"},
-                                        {.ops = ops, .op_count = 2, .in = TALLY_F32}};
+                                        {.terms = ops, .term_count = 2, .in = TALLY_F32}};
     tally_cuda_archive_head *all = list_all();
     tally_context *context = open_fake("GeForce", all);
     tally_context_info info;

@@ -144,7 +144,9 @@ cli_text cli_last_error(void) {
         if (strncmp(text + name, ": ", 2) == 0) text += name + 2;
     }
     const bool option = strncmp(text, member, sizeof(member) - 1) == 0;
-    snprintf(out.text, sizeof(out.text), "%s%s", option ? "--" : "", option ? text + sizeof(member) - 1 : text);
+    if (option) text += sizeof(member) - 1;
+    if (option && strncmp(text, "terms[", 6) == 0) text = strchr(text, '.') + 1; /* an option is of all of them */
+    snprintf(out.text, sizeof(out.text), "%s%s", option ? "--" : "", text);
     return out;
 }
 

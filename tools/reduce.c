@@ -63,14 +63,9 @@ static bool prepare(const reduce_request *r, const inputs *in, tally_feed *feed,
 static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o) {
     const uint64_t room = STAGING_BYTES / inputs_item_bytes(in), n = inputs_n(in);
     const tally_reduce_desc desc = {.size = sizeof(desc),
-                                    .op = r->op_count == 1 ? r->ops[0] : TALLY_OP_NONE,
-                                    .ops = r->op_count > 1 ? r->ops : NULL,
-                                    .op_count = r->op_count > 1 ? r->op_count : 0,
-                                    .custom = r->custom,
                                     .in = inputs_dtype(in),
-                                    .out = r->types.out,
-                                    .acc = r->types.acc,
-                                    .accuracy = r->types.accuracy,
+                                    .terms = r->terms,
+                                    .term_count = r->term_count,
                                     .max_n = n == 0     ? 1
                                              : n < room ? n
                                                         : room,

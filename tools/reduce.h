@@ -15,13 +15,13 @@ typedef struct reduce_want {
 
 /* What the command line asks for. */
 typedef struct reduce_request {
-    tally_op ops[TALLY_MAX_OPS]; /* of the pass; none: `custom` */
-    uint32_t op_count;
-    reduce_want wants[TALLY_MAX_OPS]; /* in the order given */
+    tally_term_desc terms[TALLY_MAX_TERMS]; /* of the pass */
+    uint32_t term_count;
+    reduce_want wants[TALLY_MAX_TERMS]; /* in the order given */
     uint32_t want_count;
-    tally_custom_op *custom;
+    tally_custom_op *custom;               /* the only term; NULL: they are operators of the table */
     uint32_t inputs;                       /* files for each result */
-    cli_types types;                       /* of `custom` the accumulator's and the result's are in it */
+    cli_types types;                       /* the accumulator's and the result's are in the terms */
     tally_op_param params[CLI_MAX_PARAMS]; /* the names are freed by reduce_forget */
     uint32_t param_count;
     const char *variant; /* as asked for */
@@ -52,9 +52,9 @@ typedef struct reduce_outcome {
     tally_dtype in;
     char variant[64];
     double seconds;
-    uint64_t bytes;                              /* read, of all inputs */
-    unsigned char *result;                       /* as the plan lays it out */
-    tally_result_info values[2 * TALLY_MAX_OPS]; /* where in it what is */
+    uint64_t bytes;                                /* read, of all inputs */
+    unsigned char *result;                         /* as the plan lays it out */
+    tally_result_info values[2 * TALLY_MAX_TERMS]; /* where in it what is */
     uint32_t value_count;
 } reduce_outcome;
 

@@ -70,8 +70,8 @@ cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r)
     if (status == TALLY_E_ARGUMENT) return cli_usage("%s", reduce_custom_error().text);
     if (status) return cli_report("%s", reduce_custom_error().text), CLI_FAILED;
     r->inputs = desc.inputs;
-    r->types.acc = r->types.out = TALLY_DTYPE_DEFAULT;
-    r->want_count = 1;
+    r->terms[0] = (tally_term_desc){.custom = r->custom};
+    r->term_count = r->want_count = 1;
     r->wants[0] = (reduce_want){0, REDUCE_NO_TERM};
     return CLI_DONE;
 }

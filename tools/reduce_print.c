@@ -7,13 +7,13 @@
 #include "reduce.h"
 
 static const char *name_of(const reduce_request *r, const reduce_want *want) {
-    return r->custom ? "custom" : tally_op_name(r->ops[want->term]);
+    return r->custom ? "custom" : tally_op_name(r->terms[want->term].op);
 }
 
 /* Value `index` of an op's result; NULL when it has no more. */
 static const tally_result_info *find_value(const reduce_outcome *o, uint32_t term, uint32_t index) {
     for (uint32_t i = 0; i < o->value_count; i++)
-        if (o->values[i].op == term && index-- == 0) return &o->values[i];
+        if (o->values[i].term == term && index-- == 0) return &o->values[i];
     return NULL;
 }
 

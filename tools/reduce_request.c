@@ -24,11 +24,12 @@ static tally_op value_op(tally_op op) {
 
 /* The op's place in the pass, to which it is added if need be; REDUCE_NO_TERM: there is no room. */
 static uint32_t find_term(reduce_request *r, tally_op op) {
-    for (uint32_t t = 0; t < r->op_count; t++)
-        if (r->ops[t] == op) return t;
-    if (r->op_count == TALLY_MAX_OPS) return REDUCE_NO_TERM;
-    r->ops[r->op_count] = op;
-    return r->op_count++;
+    for (uint32_t t = 0; t < r->term_count; t++)
+        if (r->terms[t].op == op) return t;
+    if (r->term_count == TALLY_MAX_TERMS) return REDUCE_NO_TERM;
+    r->terms[r->term_count] =
+        (tally_term_desc){.op = op, .out = r->types.out, .acc = r->types.acc, .accuracy = r->types.accuracy};
+    return r->term_count++;
 }
 
 static cli_exit want_op(reduce_request *r, const char *list, const char *name) {
@@ -36,15 +37,15 @@ static cli_exit want_op(reduce_request *r, const char *list, const char *name) {
     if (!*name) return cli_usage("reduce '%s': an operator is empty; there are %s", list, cli_op_names().text);
     if (tally_op_from_name(name, &op) != TALLY_OK)
         return cli_usage("reduce: unknown operator %s; %s", name, cli_there_are(name, cli_op_names()).text);
-    if (r->op_count && tally_op_inputs(op) != r->inputs)
-        return cli_usage("reduce %s: %s reads %u files and %s %u: they cannot share a pass", list, tally_op_name(r->ops[0]),
-                         r->inputs, name, tally_op_inputs(op));
+    if (r->term_count && tally_op_inputs(op) != r->inputs)
+        return cli_usage("reduce %s: %s reads %u files and %s %u: they cannot share a pass", list,
+                         tally_op_name(r->terms[0].op), r->inputs, name, tally_op_inputs(op));
     r->inputs = tally_op_inputs(op);
     reduce_want want = {find_term(r, op), REDUCE_NO_TERM};
     const uint32_t value = value_op(op) ? find_term(r, value_op(op)) : 0;
-    if (r->want_count == TALLY_MAX_OPS || want.term == REDUCE_NO_TERM || value == REDUCE_NO_TERM)
+    if (r->want_count == TALLY_MAX_TERMS || want.term == REDUCE_NO_TERM || value == REDUCE_NO_TERM)
         return cli_usage("reduce %s: too many operators for a pass: at most %d, where argmin, argmax and iamax may count twice",
-                         list, TALLY_MAX_OPS);
+                         list, TALLY_MAX_TERMS);
     if (value_op(op)) want.value_term = value;
     r->wants[r->want_count++] = want;
     return CLI_DONE;
@@ -63,8 +64,8 @@ static cli_exit want_list(reduce_request *r, const char *list) {
 static bool has_param(const reduce_request *r, const char *name, cli_names *all) {
     const char *own;
     bool found = false;
-    for (uint32_t t = 0; t < r->op_count; t++)
-        for (uint32_t i = 0; (own = tally_op_param_name(r->ops[t], i, NULL)) != NULL; i++) {
+    for (uint32_t t = 0; t < r->term_count; t++)
+        for (uint32_t i = 0; (own = tally_op_param_name(r->terms[t].op, i, NULL)) != NULL; i++) {
             found = found || strcmp(own, name) == 0;
             if (!strstr(all->text, own)) cli_add_name(all, own);
         }
@@ -94,7 +95,7 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
     if (code == CLI_DONE) code = check_params(r, list);
     if (code == CLI_DONE && r->types.out && r->want_count > 1)
         code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->types.out));
-    if (code == CLI_DONE && r->types.out && r->op_count > 1)
+    if (code == CLI_DONE && r->types.out && r->term_count > 1)
         code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->types.out), list);
     return code;
 }

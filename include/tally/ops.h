@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* The ops that are built in. docs/semantics.md has what they do with NaN, signed zeros, overflow and empty input. */
+/* The ops that are built in. docs/semantics.md has what they do with NaN, signed zeros, overflow
+ * and empty input. */
 typedef enum tally_op {
     TALLY_OP_NONE = 0,
     TALLY_SUM = 1,            /* sum of all items */
@@ -56,9 +57,22 @@ typedef struct tally_custom_op tally_custom_op;
 
 /* The index that argmin, argmax and iamax of no items give. */
 #define TALLY_NO_INDEX UINT64_MAX
-/* The most inputs of a custom op, and the most ops of one plan. */
+/* The most inputs of a custom op, and the most terms of one plan. */
 #define TALLY_MAX_INPUTS 4
-#define TALLY_MAX_OPS 16
+#define TALLY_MAX_TERMS 16
+
+/*
+ * A term: one op of a pass over the items. Zeroed members mean their defaults.
+ * The result may be converted: complex to complex, float to float, integer to integer or float.
+ */
+typedef struct tally_term_desc {
+    tally_op op;             /* a built-in op; or `custom` */
+    tally_dtype out;         /* the result's type; 0: tally_result_dtype(op, in) */
+    tally_dtype acc;         /* what floats accumulate in: TALLY_F64; 0: f32, but f64 for f64 and for
+                              * the mean and the like of integers */
+    tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
+    tally_custom_op *custom; /* an operator of one's own, which names its own accumulator */
+} tally_term_desc;
 
 /* Static names and summaries; NULL for a value that is no op, no level. */
 TALLY_API const char *tally_op_name(tally_op op);
@@ -68,23 +82,26 @@ TALLY_API const char *tally_accuracy_name(tally_accuracy accuracy);
 /* Looks a name up. Errors: E_ARGUMENT, whose text lists the names there are. */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *out);
 
-/* The result's type when the caller names none (docs/semantics.md has the table). TALLY_DTYPE_DEFAULT for an op or dtype that is no
- * row, or an op that does not take the dtype: min of c64, say, or band of f32. */
+/* The result's type when the caller names none (docs/semantics.md has the table).
+ * TALLY_DTYPE_DEFAULT for an op or dtype that is no row, or an op that does not take the dtype: min
+ * of c64, say, or band of f32. */
 TALLY_API tally_dtype tally_result_dtype(tally_op op, tally_dtype in);
 
-/* How many values of that type the result is, one after the other: 2 for minmax (smallest, largest), else 1; 0 where there is none. */
+/* How many values of that type the result is, one after the other: 2 for minmax (smallest,
+ * largest), else 1; 0 where there is none. */
 TALLY_API uint32_t tally_result_count(tally_op op, tally_dtype in);
 
-/* How many inputs the op reads: 1, or 2 (dot, dotc, dist2, allclose); 0 for a value that is no row. */
+/* How many inputs the op reads: 1, or 2 (dot, dotc, dist2, allclose); 0 for a value that is no
+ * row. */
 TALLY_API uint32_t tally_op_inputs(tally_op op);
 
-/* The op's parameter `index` (of var and std: ddof; of allclose: rtol, atol): its name (static text) and, if `value` is not NULL, its
- * default. NULL beyond the last. */
+/* The op's parameter `index` (of var and std: ddof; of allclose: rtol, atol): its name (static
+ * text) and, if `value` is not NULL, its default. NULL beyond the last. */
 TALLY_API const char *tally_op_param_name(tally_op op, uint32_t index, double *value);
 
-/* ---- an operator of one's own ------------------------------------------------------------------------------------- */
+/* ---- an operator of one's own ---------------------------------------------------------------- */
 
-/* One field of an accumulator that is a struct. */
+/* A field of an accumulator that is a struct. */
 typedef struct tally_op_field {
     const char *name;     /* a C identifier */
     tally_dtype type;     /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
@@ -93,23 +110,58 @@ typedef struct tally_op_field {
     const char *combine;  /* of the accumulators a and b, whose fields are a.name and b.name */
 } tally_op_field;
 
-/* A constant that the expressions read as p.name; its value is an argument of the kernel, so that a change compiles nothing. */
+/* A constant that the expressions read as p.name. It is an argument of the kernel: a new value
+ * compiles nothing. */
 typedef struct tally_op_param {
     const char *name;
     tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
     double value;     /* unless tally_plan_set_param says otherwise; converted to the type, which must hold it */
 } tally_op_param;
 
+/* The parts of an operator that may have temporaries. */
+typedef enum tally_op_part {
+    TALLY_PART_NONE = 0,
+    TALLY_PART_LOAD = 1,    /* load, of all fields */
+    TALLY_PART_COMBINE = 2, /* combine, of all fields */
+    TALLY_PART_FINISH = 3,  /* finish, of all results */
+    TALLY_PART_END
+} tally_op_part;
+
+/* A temporary: a named value that a part computes once, before its expressions, which read it by
+ * its name. */
+typedef struct tally_op_let {
+    const char *name;   /* a C identifier, other than the fields' and a b x y z w i n p */
+    tally_op_part part; /* whose expressions read it; two parts may have temporaries of one name */
+    tally_dtype type;   /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
+    const char *value;  /* sees what the part's expressions see, and the part's temporaries before it */
+} tally_op_let;
+
+/* A value of a result that has several. */
+typedef struct tally_op_result {
+    const char *name;   /* a C identifier, for error texts */
+    tally_dtype type;   /* any real type; 0: as tally_op_desc.acc */
+    const char *finish; /* the value */
+    const char *empty;  /* the value for n = 0; NULL: finish of the identity */
+} tally_op_result;
+
 /*
- * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts to f32, f64, i32, u32, i64, u64, and
- * the functions that both have (fabs sqrt exp log fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons. At
- * most 8,192 characters each, 16,384 together, and nested 200 deep.
+ * An operator by C expressions that mean the same in CUDA C and OpenCL C: C's operators, ?:, casts
+ * to f32, f64, i32, u32, i64, u64, and the functions that both languages have (fabs sqrt exp log
+ * fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons. At most 8,192
+ * characters each, 16,384 together, and nested 200 deep.
  *
- * Either identity, load and combine are given: the accumulator is one value; or fields: it is a struct. In `load`, x is the item (of
- * further inputs y, z, w) as f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (u8, u16, bool), i64, u64, or a complex with x.re
- * and x.im; i is its index (u64). In `combine`, a and b are accumulators, a of the items with the lower indices where the order is
- * canonical. In `finish` and `empty`, a is the accumulator and n the number of items (u64). All of them see p, but combine and identity.
- * combine must be associative, or as good as; combine(identity, a) must be a to the bit, or bits may depend on the device.
+ * The accumulator is one value: identity, load and combine are given. Or it is a struct: fields
+ * are.
+ * The result is one value: finish, empty and out say which. Or it is several: results say which.
+ *
+ * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index (u64); p. An
+ * item is f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (also of u8, u16 and
+ * bool), i64, u64, or complex with x.re and x.im. `combine` sees a and b, accumulators; where the
+ * order is canonical, a is of the items with the lower indices. `finish` and `empty` see a, the
+ * accumulator; n, the number of items (u64); p. Only load, combine and finish have temporaries.
+ *
+ * combine must be associative, or as good as; combine(identity, a) must be a to the bit, or bits
+ * may depend on the device.
  */
 typedef struct tally_op_desc {
     size_t size;      /* sizeof(tally_op_desc) */
@@ -117,18 +169,24 @@ typedef struct tally_op_desc {
     uint32_t inputs;  /* 1 to TALLY_MAX_INPUTS; 0: 1. All are of the plan's item type */
     tally_dtype acc;  /* the accumulator's type; 0: f32 or f64 for floats, i64 or u64 for integers */
     const char *identity, *load, *combine;
-    const tally_op_field *fields; /* NULL: a scalar accumulator */
+    const tally_op_field *fields; /* NULL: the accumulator is one value */
     uint32_t field_count;         /* 16 at most */
     const tally_op_param *params;
-    uint32_t param_count; /* 16 at most */
-    const char *finish;   /* the result; NULL: a, of a scalar accumulator */
-    const char *empty;    /* the result for n = 0; NULL: finish of the identity */
-    tally_dtype out;      /* the result's type; 0: acc */
-    int exact;            /* 1: the result does not depend on the order of combination */
+    uint32_t param_count;           /* 16 at most */
+    const char *finish;             /* the result; NULL: a, of an accumulator that is one value */
+    const char *empty;              /* the result for n = 0; NULL: finish of the identity */
+    tally_dtype out;                /* the result's type; 0: acc */
+    int exact;                      /* 1: the result does not depend on the order of combination */
+    const tally_op_result *results; /* in place of finish, empty and out */
+    uint32_t result_count;          /* 16 at most */
+    const tally_op_let *lets;       /* computed in this order */
+    uint32_t let_count;             /* 64 at most */
 } tally_op_desc;
 
-/* Makes an operator; every text is copied. What a text lacks or has too much is told here, what does not compile by tally_plan_create,
- * with E_BUILD and the compiler's words about the expression. Errors: E_ARGUMENT; E_MEMORY. */
+/* Makes an operator; every text is copied. Texts that are no expressions are refused here; those
+ * that do not compile by tally_plan_create, with E_BUILD and the compiler's words about the
+ * expression.
+ * Errors: E_ARGUMENT; E_MEMORY. */
 TALLY_API tally_status tally_op_create(const tally_op_desc *desc, tally_custom_op **out);
 /* Plans made of it keep working. */
 TALLY_API void tally_op_destroy(tally_custom_op *op);

@@ -12,7 +12,7 @@
 static bool is_plain(const tally_reduce_desc *desc) {
     const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
     return whole && !desc->out && !desc->variant && !desc->group_items && !desc->factor && !desc->acc && !desc->accuracy &&
-           !desc->ops && !desc->op_count && !desc->custom;
+           !desc->custom && !desc->terms && !desc->term_count;
 }
 
 static bool has_function(unsigned op, unsigned in) { /* a caller's may be any number */

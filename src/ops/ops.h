@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-/* ---- rows.c -------------------------------------------------------------------------------------------------------- */
+/* ---- rows.c ---------------------------------------------------------------------------------- */
 
 /* Bits 1 << tally_kind: the items that a row takes. */
 enum {
@@ -42,8 +42,8 @@ typedef enum tally_gives {
     TALLY_GIVES_TRUTH      /* bool */
 } tally_gives;
 
-/* The terms that a combine of a + b adds up, as powers of the items: they bound what a chunk of narrow integers comes to. Devices
- * have such a combine as an atomic. */
+/* The terms that a combine of a + b adds up, as powers of the items: they bound what a chunk of
+ * narrow integers comes to. Devices have such a combine as an atomic. */
 typedef enum tally_additive {
     TALLY_ADDITIVE_NO, /* combine is not a + b */
     TALLY_ADDITIVE_UNIT,
@@ -78,20 +78,25 @@ typedef struct tally_op_row {
     } params[TALLY_ROW_PARAMS];
 } tally_op_row;
 
-/* Rows that take the place of an op's own for complex items, and at the level `compensated` (special_rows.c). */
+/* Rows that take the place of an op's own for complex items, and at the level `compensated`
+ * (special_rows.c). */
 extern const tally_op_row tally_complex_rows[TALLY_OP_END], tally_compensated_rows[TALLY_OP_END];
 
 /* The row; NULL for a value that is none. */
 const tally_op_row *tally_op_find(tally_op op);
-/* The row that an op has for these items: complex and compensated ones have their own. NULL where there is none. */
+/* The row that an op has for these items: complex and compensated ones have their own. NULL where
+ * there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
-/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the dtype. */
+/* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the
+ * dtype. */
 tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 
-/* ---- own.c --------------------------------------------------------------------------------------------------------- */
+/* ---- own.c ----------------------------------------------------------------------------------- */
 
 #define TALLY_MAX_FIELDS 16
 #define TALLY_MAX_PARAMS 16
+#define TALLY_MAX_RESULTS 16
+#define TALLY_MAX_LETS 64
 
 /*
  * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192
@@ -108,22 +113,31 @@ tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 struct tally_custom_op {
     uint32_t tag;
     atomic_int references;
-    tally_op_desc desc;
+    tally_op_desc desc; /* its finish, empty and out are in results[0] */
     tally_op_field fields[TALLY_MAX_FIELDS];
     tally_op_param params[TALLY_MAX_PARAMS];
+    tally_op_result results[TALLY_MAX_RESULTS]; /* one at least; a name of NULL: the only one */
+    tally_op_let lets[TALLY_MAX_LETS];
     char *texts; /* what all of them point into */
 };
 #define TALLY_TAG_OP 0x544f5043u
 
+/* Of TALLY_PART_NONE: identity, which has no temporaries. */
+extern const char *const tally_op_part_names[TALLY_PART_END];
+
 void tally_op_retain(tally_custom_op *op);
 
-/* own_text.c: tells a C identifier of at most 63 characters, and one that means something else to a compiler. */
-bool tally_op_is_identifier(const char *name);
-bool tally_op_is_taken(const char *name);
-/* Errors: E_ARGUMENT for a text that is no expression, or beyond the limits. */
-tally_status tally_op_check_expression(const char *op, const char *part, const char *field, const char *text);
+/* ---- own_text.c ------------------------------------------------------------------------------ */
 
-/* ---- layout.c ------------------------------------------------------------------------------------------------------ */
+/* Tells a C identifier of at most 63 characters. */
+bool tally_op_is_identifier(const char *name);
+/* Tells a name that means something else to a compiler. */
+bool tally_op_is_taken(const char *name);
+/* `part` is what the text is of the op. Errors: E_ARGUMENT for a text that is no expression, or
+ * beyond the limits. */
+tally_status tally_op_check_expression(const char *op, const char *part, const char *text);
+
+/* ---- layout.c -------------------------------------------------------------------------------- */
 
 /* A type's size and alignment in a C struct. */
 typedef struct tally_layout {
@@ -132,27 +146,38 @@ typedef struct tally_layout {
 
 /* Appends a member; returns its offset. */
 uint32_t tally_layout_append(tally_layout *layout, tally_layout member);
-/* Rounds the size up to the alignment. A struct without members gets one of 4 bytes: no language has an empty struct. */
+/* Rounds the size up to the alignment. A struct without members gets one of 4 bytes: no language
+ * has an empty struct. */
 void tally_layout_close(tally_layout *layout);
 tally_layout tally_layout_of(tally_dtype dtype);
 
-/* ---- terms.c ------------------------------------------------------------------------------------------------------- */
+/* ---- terms.c --------------------------------------------------------------------------------- */
 
-/* One op of a plan, resolved for its items: what a row or a custom op says, with every type decided. */
+/* One value of a term's result. */
+typedef struct tally_term_result {
+    const char *name;    /* of the member of RESULT; NULL: it is the only one */
+    tally_dtype natural; /* its type before it is converted; of a complex result that of its parts */
+    tally_dtype out;
+    const char *finish;
+    const char *empty; /* for n = 0; NULL: finish of the identity */
+} tally_term_result;
+
+/* One op of a plan, resolved for its items: what a row or a custom op says, with every type
+ * decided. */
 typedef struct tally_term {
     const char *name;
-    tally_op op;                             /* TALLY_OP_NONE: a custom one */
+    tally_op op;             /* TALLY_OP_NONE: a custom one */
+    tally_custom_op *custom; /* retained; its texts are the user's: of fields, those of each field. NULL: a row's */
+    tally_accuracy accuracy;
     tally_dtype value;                       /* V */
     tally_dtype real;                        /* R */
-    tally_dtype natural;                     /* the result's type before it is converted; its parts' of a complex one */
-    tally_dtype out;                         /* each value of the result */
     tally_dtype lane;                        /* a lane's accumulator within a chunk; TALLY_DTYPE_DEFAULT: as the rest */
-    uint32_t out_count;                      /* values of the result: 1 or 2 */
     uint32_t field_count;                    /* 0: the accumulator is a V */
     tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
-    const char *identity, *load, *combine, *first, *second, *empty, *second_empty;
-    bool is_custom; /* its texts are the user's: of fields, those of each field */
-    bool is_index;  /* the result is an index */
+    const char *identity, *load, *combine;
+    uint32_t result_count;
+    tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
+    bool is_index;                                /* the result is an index */
     uint32_t param_count;
     tally_op_param params[TALLY_MAX_PARAMS];
     bool exact;
@@ -167,37 +192,38 @@ typedef struct tally_terms {
     uint32_t inputs, count;
     tally_term *list;                /* `count`; freed by tally_terms_close */
     tally_layout acc, result, param; /* of all terms together */
-    tally_custom_op *custom;         /* retained; NULL: the ops are rows */
-    tally_accuracy accuracy;
 } tally_terms;
 
-/* The members of a descriptor that say what is computed. Either op, or ops and op_count, or custom. */
+/* The members of a descriptor that say what is computed: one term by itself, or a list of terms. */
 typedef struct tally_terms_desc {
-    tally_op op;
-    tally_dtype in, out, acc;
-    tally_accuracy accuracy;
-    const tally_op *ops;
-    uint32_t op_count;
-    tally_custom_op *custom;
+    tally_dtype in;
+    tally_term_desc single; /* zeros where there is a list */
+    const tally_term_desc *list;
+    uint32_t count; /* of the list; 0: the single one */
 } tally_terms_desc;
 
-/* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is nothing to close. */
+/* Errors: E_ARGUMENT, E_UNSUPPORTED naming the descriptor's member; E_MEMORY. On failure there is
+ * nothing to close. */
 tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *terms);
 void tally_terms_close(tally_terms *terms);
 /* Tells where the result's value `index` is; false beyond the last. */
 bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_info *info);
+/* Tells whether an op is the user's. */
+bool tally_terms_are_custom(const tally_terms *terms);
 /* Tells whether the ops combine to the same bits in any order. */
 bool tally_terms_exact(const tally_terms *terms);
 /* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */
 tally_status tally_terms_check(const tally_terms *terms, const tally_device_info *device);
 
-/* ---- params.c ------------------------------------------------------------------------------------------------------ */
+/* ---- params.c -------------------------------------------------------------------------------- */
 
-/* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops the fraction. */
+/* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops
+ * the fraction. */
 tally_status tally_check_param(const char *op, const tally_op_param *param, double value);
 /* Writes the parameters, which their types hold, as the kernels' PARAMS, of terms->param.bytes. */
 void tally_terms_pack_params(const tally_terms *terms, void *to);
-/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT for a name that none has, whose text lists those there are. */
+/* Sets the parameter of all terms that have it. Errors: E_ARGUMENT, and none is set, for a name
+ * that none has (the text lists those there are) and for a value that one of them cannot hold. */
 tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value);
 
 #endif

@@ -6,73 +6,171 @@
 
 #include "ops/ops.h"
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+const char *const tally_op_part_names[TALLY_PART_END] = {[TALLY_PART_NONE] = "identity",
+                                                         [TALLY_PART_LOAD] = "load",
+                                                         [TALLY_PART_COMBINE] = "combine",
+                                                         [TALLY_PART_FINISH] = "finish"};
 
-static tally_status check_part(const char *op, const char *part, const char *field, const char *text, bool needed) {
-    if (text) return tally_op_check_expression(op, part, field, text);
-    if (!needed) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s%s is missing", op, part, field ? " of field " : "", field ? field : "");
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static tally_status check_part(const char *op, const char *where, const char *text, bool needed) {
+    if (text) return tally_op_check_expression(op, where, text);
+    return needed ? tally_fail(TALLY_E_ARGUMENT, "op %s: %s is missing", op, where) : TALLY_OK;
 }
 
-static tally_status check_type(const char *op, const char *what, const char *name, tally_dtype type) {
+/* An expression of a named thing, as "load" of "field w". */
+static tally_status check_part_of(const char *op, const char *part, const char *kind, const char *name, const char *text,
+                                  bool needed) {
+    char where[128];
+    snprintf(where, sizeof(where), "%s of %s %s", part, kind, name);
+    return check_part(op, where, text, needed);
+}
+
+static tally_status check_value_type(const char *op, const char *what, const char *name, tally_dtype type) {
     if (!type || tally_dtype_is_value(type)) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "op %s: the type of %s%s: f32, f64, i32, u32, i64 or u64, not %s", op, what, name,
                       tally_dtype_name(type) ? tally_dtype_name(type) : "a number that is no dtype");
 }
 
+static tally_status check_result_type(const char *op, const char *what, const char *name, tally_dtype type) {
+    if (!type) return TALLY_OK;
+    if (!tally_dtype_find(type)) return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s is %d: no such dtype", op, what, name, type);
+    if (tally_dtype_find(type)->kind != TALLY_KIND_COMPLEX) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "op %s: %s%s is %s: a result has real values", op, what, name, tally_dtype_name(type));
+}
+
+/* An array of a descriptor whose elements begin with their names. */
+typedef struct named {
+    const char *kind, *member; /* what an element is; the descriptor's members are MEMBERs and MEMBER_count */
+    const void *array;
+    size_t bytes; /* of an element */
+    uint32_t count, most;
+} named;
+
+static const char *name_at(const named *list, uint32_t i) {
+    const char *name;
+    memcpy(&name, (const char *)list->array + i * list->bytes, sizeof(name));
+    return name;
+}
+
+static tally_status check_names(const char *op, const named *list) {
+    if (list->count && !list->array) return tally_fail(TALLY_E_ARGUMENT, "op %s: %ss is NULL", op, list->member);
+    if (list->count > list->most)
+        return tally_fail(TALLY_E_ARGUMENT, "op %s: %s_count is %u: at most %u", op, list->member, list->count, list->most);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *name = name_at(list, i);
+        if (!tally_op_is_identifier(name))
+            return tally_fail(TALLY_E_ARGUMENT, "op %s: %s %u: '%.64s' is no name", op, list->kind, i, name ? name : "");
+        if (tally_op_is_taken(name))
+            return tally_fail(TALLY_E_ARGUMENT, "op %s: %s %u: '%s' means something else to a compiler", op, list->kind, i,
+                              name);
+    }
+    return TALLY_OK;
+}
+
+static tally_status check_once(const char *op, const named *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (!strcmp(name_at(list, i), name_at(list, j)))
+                return tally_fail(TALLY_E_ARGUMENT, "op %s: %s %s is there twice", op, list->kind, name_at(list, i));
+    return TALLY_OK;
+}
+
 static tally_status check_fields(const tally_op_desc *desc, const char *op) {
-    if (!desc->fields) return tally_fail(TALLY_E_ARGUMENT, "op %s: fields is NULL", op);
-    if (desc->field_count > TALLY_MAX_FIELDS)
-        return tally_fail(TALLY_E_ARGUMENT, "op %s: %u fields: at most %d", op, desc->field_count, TALLY_MAX_FIELDS);
-    if (desc->identity || desc->load || desc->combine)
+    const named list = {"field", "field", desc->fields, sizeof(*desc->fields), desc->field_count, TALLY_MAX_FIELDS};
+    tally_status status = check_names(op, &list);
+    if (!status) status = check_once(op, &list);
+    if (!status && desc->field_count && (desc->identity || desc->load || desc->combine))
         return tally_fail(TALLY_E_ARGUMENT, "op %s: identity, load and combine are the fields' own", op);
-    tally_status status = check_part(op, "finish", NULL, desc->finish, true);
     for (uint32_t i = 0; i < desc->field_count && !status; i++) {
         const tally_op_field *field = &desc->fields[i];
-        if (!tally_op_is_identifier(field->name))
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: field %u: '%.64s' is no name", op, i, field->name ? field->name : "");
-        if (tally_op_is_taken(field->name))
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: field %u: '%s' means something else to a compiler", op, i, field->name);
-        for (uint32_t j = 0; j < i; j++)
-            if (!strcmp(desc->fields[j].name, field->name))
-                return tally_fail(TALLY_E_ARGUMENT, "op %s: field %s is there twice", op, field->name);
-        status = check_type(op, "field ", field->name, field->type);
-        if (!status) status = check_part(op, "identity", field->name, field->identity, true);
-        if (!status) status = check_part(op, "load", field->name, field->load, true);
-        if (!status) status = check_part(op, "combine", field->name, field->combine, true);
+        status = check_value_type(op, "field ", field->name, field->type);
+        if (!status) status = check_part_of(op, "identity", "field", field->name, field->identity, true);
+        if (!status) status = check_part_of(op, "load", "field", field->name, field->load, true);
+        if (!status) status = check_part_of(op, "combine", "field", field->name, field->combine, true);
     }
     return status;
 }
 
 static tally_status check_params(const tally_op_desc *desc, const char *op) {
-    if (desc->param_count && !desc->params) return tally_fail(TALLY_E_ARGUMENT, "op %s: params is NULL", op);
-    if (desc->param_count > TALLY_MAX_PARAMS)
-        return tally_fail(TALLY_E_ARGUMENT, "op %s: %u parameters: at most %d", op, desc->param_count, TALLY_MAX_PARAMS);
-    for (uint32_t i = 0; i < desc->param_count; i++) {
+    const named list = {"parameter", "param", desc->params, sizeof(*desc->params), desc->param_count, TALLY_MAX_PARAMS};
+    tally_status status = check_names(op, &list);
+    if (!status) status = check_once(op, &list);
+    for (uint32_t i = 0; i < desc->param_count && !status; i++) {
         const tally_op_param *param = &desc->params[i];
-        if (!tally_op_is_identifier(param->name))
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %u: '%.64s' is no name", op, i,
-                              param->name ? param->name : "");
-        if (tally_op_is_taken(param->name))
-            return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %u: '%s' means something else to a compiler", op, i,
-                              param->name);
-        for (uint32_t j = 0; j < i; j++)
-            if (!strcmp(desc->params[j].name, param->name))
-                return tally_fail(TALLY_E_ARGUMENT, "op %s: parameter %s is there twice", op, param->name);
-        tally_status status = check_type(op, "parameter ", param->name, param->type);
+        status = check_value_type(op, "parameter ", param->name, param->type);
         if (!status) status = tally_check_param(op, param, param->value);
-        if (status) return status;
     }
-    return TALLY_OK;
+    return status;
 }
 
-/* What all its expressions together take a compiler to read. */
+static tally_status check_results(const tally_op_desc *desc, const char *op) {
+    const named list = {"result", "result", desc->results, sizeof(*desc->results), desc->result_count, TALLY_MAX_RESULTS};
+    tally_status status = check_names(op, &list);
+    if (!status) status = check_once(op, &list);
+    if (!status && desc->result_count && (desc->finish || desc->empty || desc->out))
+        return tally_fail(TALLY_E_ARGUMENT, "op %s: finish, empty and out are the results' own", op);
+    for (uint32_t i = 0; i < desc->result_count && !status; i++) {
+        const tally_op_result *result = &desc->results[i];
+        status = check_result_type(op, "the type of result ", result->name, result->type);
+        if (!status) status = check_part_of(op, "finish", "result", result->name, result->finish, true);
+        if (!status) status = check_part_of(op, "empty", "result", result->name, result->empty, false);
+    }
+    if (status || desc->result_count) return status;
+    status = check_result_type(op, "out", "", desc->out);
+    if (!status) status = check_part(op, "finish", desc->finish, desc->field_count > 0);
+    return status ? status : check_part(op, "empty", desc->empty, false);
+}
+
+/* What the name of temporary `at` means already; NULL: nothing. */
+static const char *meaning(const tally_op_desc *desc, uint32_t at) {
+    static const char *const given[] = {"a", "b", "x", "y", "z", "w", "i", "n", "p"};
+    const tally_op_let *let = &desc->lets[at];
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(given); k++)
+        if (!strcmp(let->name, given[k])) return "what the expressions are given";
+    for (uint32_t k = 0; k < desc->field_count; k++)
+        if (!strcmp(let->name, desc->fields[k].name)) return "a field";
+    for (uint32_t k = 0; k < at; k++)
+        if (let->part == desc->lets[k].part && !strcmp(let->name, desc->lets[k].name)) return "a temporary before it";
+    return NULL;
+}
+
+static tally_status check_let(const char *op, const tally_op_let *let) {
+    char where[128];
+    snprintf(where, sizeof(where), "temporary %s of %s", let->name, tally_op_part_names[let->part]);
+    return check_part(op, where, let->value, true);
+}
+
+static tally_status check_lets(const tally_op_desc *desc, const char *op) {
+    const named list = {"temporary", "let", desc->lets, sizeof(*desc->lets), desc->let_count, TALLY_MAX_LETS};
+    tally_status status = check_names(op, &list);
+    for (uint32_t i = 0; i < desc->let_count && !status; i++) {
+        const tally_op_let *let = &desc->lets[i];
+        if (!let->part || (unsigned)let->part >= TALLY_PART_END)
+            return tally_fail(TALLY_E_ARGUMENT, "op %s: temporary %s: part is %d: no such part", op, let->name, (int)let->part);
+        const char *part = tally_op_part_names[let->part];
+        if (meaning(desc, i))
+            return tally_fail(TALLY_E_ARGUMENT, "op %s: temporary %s of %s: the name is that of %s", op, let->name, part,
+                              meaning(desc, i));
+        status = check_value_type(op, "temporary ", let->name, let->type);
+        if (!status) status = check_let(op, let);
+    }
+    return status;
+}
+
+static size_t length_of(const char *text) {
+    return text ? strlen(text) : 0;
+}
+
+/* A compiler reads all expressions. */
 static tally_status check_length(const tally_op_desc *desc, const char *op) {
-    const char *const texts[] = {desc->identity, desc->load, desc->combine, desc->finish, desc->empty};
-    size_t length = 0;
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(texts); i++) length += texts[i] ? strlen(texts[i]) : 0;
+    size_t length = length_of(desc->identity) + length_of(desc->load) + length_of(desc->combine) + length_of(desc->finish) +
+                    length_of(desc->empty);
     for (uint32_t i = 0; i < desc->field_count; i++)
         length += strlen(desc->fields[i].identity) + strlen(desc->fields[i].load) + strlen(desc->fields[i].combine);
+    for (uint32_t i = 0; i < desc->result_count; i++)
+        length += strlen(desc->results[i].finish) + length_of(desc->results[i].empty);
+    for (uint32_t i = 0; i < desc->let_count; i++) length += strlen(desc->lets[i].value);
     if (length <= TALLY_MAX_EXPRESSIONS) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "op %s: its expressions have %zu characters together: at most %d", op, length,
                       TALLY_MAX_EXPRESSIONS);
@@ -85,24 +183,20 @@ static tally_status check(const tally_op_desc *desc) {
             return tally_fail(TALLY_E_ARGUMENT, "a name of up to 64 printable characters, without quotes and backslashes");
     if (desc->inputs > TALLY_MAX_INPUTS)
         return tally_fail(TALLY_E_ARGUMENT, "op %s: %u inputs: at most %d", op, desc->inputs, TALLY_MAX_INPUTS);
-    if (desc->out && !tally_dtype_find(desc->out))
-        return tally_fail(TALLY_E_ARGUMENT, "op %s: out is %d: no such dtype", op, (int)desc->out);
-    if (desc->out && tally_dtype_find(desc->out)->kind == TALLY_KIND_COMPLEX)
-        return tally_fail(TALLY_E_ARGUMENT, "op %s: out is %s: the result is one real value", op, tally_dtype_name(desc->out));
-    tally_status status = check_type(op, "the accumulator", "", desc->acc);
-    if (!status && desc->field_count) status = check_fields(desc, op);
+    tally_status status = check_value_type(op, "the accumulator", "", desc->acc);
+    if (!status) status = check_fields(desc, op);
     if (!status && !desc->field_count) {
-        status = check_part(op, "identity", NULL, desc->identity, true);
-        if (!status) status = check_part(op, "load", NULL, desc->load, true);
-        if (!status) status = check_part(op, "combine", NULL, desc->combine, true);
-        if (!status) status = check_part(op, "finish", NULL, desc->finish, false);
+        status = check_part(op, "identity", desc->identity, true);
+        if (!status) status = check_part(op, "load", desc->load, true);
+        if (!status) status = check_part(op, "combine", desc->combine, true);
     }
-    if (!status) status = check_part(op, "empty", NULL, desc->empty, false);
+    if (!status) status = check_results(desc, op);
+    if (!status) status = check_lets(desc, op);
     if (!status) status = check_length(desc, op);
     return status ? status : check_params(desc, op);
 }
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------- */
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 /* Moves one text to `to`, unless that is NULL; returns its bytes. */
 static size_t move(const char **text, char *to) {
@@ -112,7 +206,8 @@ static size_t move(const char **text, char *to) {
     return bytes;
 }
 
-/* Moves all texts of the operator into one block, or, where that is NULL, says how large it must be. */
+/* Moves all texts of the operator into one block, or, where that is NULL, says how large it must
+ * be. */
 static size_t move_all(tally_custom_op *op, char *block) {
     size_t used = 0;
 #define MOVE(text) used += move(&(text), block ? block + used : NULL)
@@ -120,8 +215,6 @@ static size_t move_all(tally_custom_op *op, char *block) {
     MOVE(op->desc.identity);
     MOVE(op->desc.load);
     MOVE(op->desc.combine);
-    MOVE(op->desc.finish);
-    MOVE(op->desc.empty);
     for (uint32_t i = 0; i < op->desc.field_count; i++) {
         MOVE(op->fields[i].name);
         MOVE(op->fields[i].identity);
@@ -129,41 +222,68 @@ static size_t move_all(tally_custom_op *op, char *block) {
         MOVE(op->fields[i].combine);
     }
     for (uint32_t i = 0; i < op->desc.param_count; i++) MOVE(op->params[i].name);
+    for (uint32_t i = 0; i < op->desc.result_count; i++) {
+        MOVE(op->results[i].name);
+        MOVE(op->results[i].finish);
+        MOVE(op->results[i].empty);
+    }
+    for (uint32_t i = 0; i < op->desc.let_count; i++) {
+        MOVE(op->lets[i].name);
+        MOVE(op->lets[i].value);
+    }
 #undef MOVE
     return used;
 }
 
-tally_status tally_op_create(const tally_op_desc *given, tally_custom_op **out) {
-    if (out) *out = NULL;
+/* Copies a checked descriptor. Its arrays become the operator's own, and its result, however it was
+ * said, results. */
+static void copy(tally_custom_op *op, const tally_op_desc *desc) {
+    op->desc = *desc;
+    for (uint32_t i = 0; i < desc->field_count; i++) op->fields[i] = desc->fields[i];
+    for (uint32_t i = 0; i < desc->let_count; i++) op->lets[i] = desc->lets[i];
+    for (uint32_t i = 0; i < desc->param_count; i++) {
+        op->params[i] = desc->params[i];
+        if (!op->params[i].type) op->params[i].type = TALLY_F64;
+    }
+    for (uint32_t i = 0; i < desc->result_count; i++) op->results[i] = desc->results[i];
+    if (!desc->result_count) {
+        op->desc.result_count = 1;
+        op->results[0] = (tally_op_result){.type = desc->out, .finish = desc->finish, .empty = desc->empty};
+        if (!op->results[0].finish) op->results[0].finish = "a";
+    }
+    op->desc.fields = op->fields;
+    op->desc.lets = op->lets;
+    op->desc.params = op->params;
+    op->desc.results = op->results;
+}
+
+static tally_status create(const tally_op_desc *given, tally_custom_op **out) {
     tally_status status = tally_check_pointer(given, "desc");
     if (!status) status = tally_check_pointer(out, "out");
-    if (status) return TALLY_NAMED(status);
+    if (status) return status;
     if (given->size < offsetof(tally_op_desc, fields) || given->size > sizeof(*given))
-        return TALLY_NAMED(
-            tally_fail(TALLY_E_ARGUMENT, "desc.size is %zu: sizeof(tally_op_desc) is %zu", given->size, sizeof(*given)));
+        return tally_fail(TALLY_E_ARGUMENT, "desc.size is %zu: sizeof(tally_op_desc) is %zu", given->size, sizeof(*given));
     tally_op_desc desc = {0};
     memcpy(&desc, given, given->size);
     if (!desc.name) desc.name = "custom";
     if (!desc.inputs) desc.inputs = 1;
     status = check(&desc);
-    if (status) return TALLY_NAMED(status);
+    if (status) return status;
     tally_custom_op *op = calloc(1, sizeof(*op));
-    if (!op) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
-    op->desc = desc;
-    for (uint32_t i = 0; i < desc.field_count; i++) op->fields[i] = desc.fields[i];
-    for (uint32_t i = 0; i < desc.param_count; i++) {
-        op->params[i] = desc.params[i];
-        if (!op->params[i].type) op->params[i].type = TALLY_F64;
-    }
+    if (!op) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    copy(op, &desc);
     op->texts = malloc(move_all(op, NULL));
-    if (!op->texts) return free(op), TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
+    if (!op->texts) return free(op), tally_fail(TALLY_E_MEMORY, "out of memory");
     move_all(op, op->texts);
-    op->desc.fields = op->fields;
-    op->desc.params = op->params;
     op->tag = TALLY_TAG_OP;
     atomic_init(&op->references, 1);
     *out = op;
     return TALLY_OK;
+}
+
+tally_status tally_op_create(const tally_op_desc *desc, tally_custom_op **out) {
+    if (out) *out = NULL;
+    return TALLY_NAMED(create(desc, out));
 }
 
 void tally_op_retain(tally_custom_op *op) {

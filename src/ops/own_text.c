@@ -6,7 +6,7 @@
 
 #include "ops/ops.h"
 
-/* ---- names ---------------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Keywords of C, C++, OpenCL C and CUDA C, and the names of their types and of ours; sorted. */
 static const char words[] =
@@ -49,7 +49,7 @@ bool tally_op_is_taken(const char *name) {
     return is_keyword(name) || !name[strcspn(name, "abcdefghijklmnopqrstuvwxyz")];
 }
 
-/* ---- expressions ---------------------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 /* An open bracket. */
 typedef struct bracket {
@@ -61,8 +61,8 @@ typedef struct bracket {
 
 /*
  * Follows the nesting of an expression as a compiler's recursive parser does. A bracket, a prefix
- * operator (or cast, or keyword), ?: and an assignment each call the parser again. A binary operator
- * ends the prefix operators before it, and a comma ends ?: and assignments too.
+ * operator (or cast, or keyword), ?: and an assignment each call the parser again. A binary
+ * operator ends the prefix operators before it, and a comma ends ?: and assignments too.
  */
 typedef struct scan {
     bracket open[TALLY_MAX_NESTING];
@@ -119,16 +119,16 @@ static const char *take_operator(scan *s, const char *c) {
 
 /* The name of what begins here and is in no expression; NULL for the rest. */
 static const char *name_wrong(const char *c, char quoted[4]) {
-    if (!strncmp(c, "//", 2) || !strncmp(c, "/*", 2)) return "a comment";
+    if (*c == '/' && (c[1] == '/' || c[1] == '*')) return "a comment";
     if (*c == '\n' || *c == '\r') return "a line break";
     if (*c == 0x7f || ((unsigned char)*c < ' ' && *c != '\t')) return "a control character";
     if ((unsigned char)*c > '~') return "a character that is not ASCII";
     return strchr("{};#\\\"'`$@", *c) ? snprintf(quoted, 4, "'%c'", *c), quoted : NULL;
 }
 
-tally_status tally_op_check_expression(const char *op, const char *part, const char *field, const char *text) {
-    char where[192], quoted[4];
-    snprintf(where, sizeof(where), "op %s: %s%s%s", op, part, field ? " of field " : "", field ? field : "");
+tally_status tally_op_check_expression(const char *op, const char *part, const char *text) {
+    char where[224], quoted[4];
+    snprintf(where, sizeof(where), "op %s: %s", op, part);
     if (!text[strspn(text, " \t")]) return tally_fail(TALLY_E_ARGUMENT, "%s is empty", where);
     if (strlen(text) > TALLY_MAX_EXPRESSION)
         return tally_fail(TALLY_E_ARGUMENT, "%s has %zu characters: at most %d", where, strlen(text), TALLY_MAX_EXPRESSION);

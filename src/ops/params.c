@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters: constants of an op that are an argument of its kernels, so that a change compiles nothing. */
+/* Parameters: constants of an op that are an argument of its kernels, so that a change compiles
+ * nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "base/did_you_mean.h"
 #include "ops/ops.h"
 
-/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for one beyond its range, C leaves undefined. */
+/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for
+ * one beyond its range, C leaves undefined. */
 static bool holds(tally_dtype type, double value) {
     if (!type || !tally_dtype_is_integer(type)) return true;
     const bool has_sign = tally_dtype_find(type)->kind == TALLY_KIND_SIGNED;
@@ -77,14 +79,15 @@ static tally_status unknown_param(const tally_terms *terms, const char *name) {
 
 tally_status tally_terms_set_param(tally_terms *terms, const char *name, double value) {
     bool found = false;
-    for (uint32_t t = 0; t < terms->count; t++)
-        for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
-            tally_op_param *param = &terms->list[t].params[i];
-            if (strcmp(param->name, name)) continue;
-            const tally_status status = tally_check_param(terms->list[t].name, param, value);
-            if (status) return status; /* and nothing is set: what several ops share is of rows, whose parameters are floats */
-            param->value = value;
-            found = true;
-        }
+    for (int set = 0; set < 2; set++) /* first all of them are asked whether they hold it */
+        for (uint32_t t = 0; t < terms->count; t++)
+            for (uint32_t i = 0; i < terms->list[t].param_count; i++) {
+                tally_op_param *param = &terms->list[t].params[i];
+                if (strcmp(param->name, name)) continue;
+                const tally_status status = tally_check_param(terms->list[t].name, param, value);
+                if (status) return status;
+                if (set) param->value = value;
+                found = true;
+            }
     return found ? TALLY_OK : unknown_param(terms, name);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Terms: ops resolved for items of one type, with every type decided, laid out and checked. */
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ops/ops.h"
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* What floats (and the parts of complex items) compute in; `acc` may ask for f64. */
 static tally_dtype float_value(const tally_dtype_row *in, tally_dtype acc) {
@@ -88,19 +88,16 @@ tally_dtype tally_result_dtype(tally_op op, tally_dtype in) {
     return is_complex_result(row, in) ? complex_of(natural) : natural;
 }
 
-static bool has_second(const tally_op_row *row) {
-    return row->second != NULL;
-}
-
 uint32_t tally_result_count(tally_op op, tally_dtype in) {
     const tally_op_row *row = tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
     if (!row) return 0;
-    return has_second(row) && !is_complex_result(row, in) ? 2 : 1;
+    return row->second && !is_complex_result(row, in) ? 2 : 1;
 }
 
 /*
- * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. Of 8-bit items, and of 16-bit ones where the terms are linear in
- * them, 32 bits hold that, signed or not. An index needs no more than 12 bits within a chunk: V stays, the index becomes a u32.
+ * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. Of 8-bit items, and of 16-bit
+ * ones where the terms are linear in them, 32 bits hold that, signed or not. An index needs no more
+ * than 12 bits within a chunk: V stays, the index becomes a u32.
  */
 static tally_dtype lane_type(const tally_op_row *row, const tally_dtype_row *in, tally_dtype value) {
     if (row->gives == TALLY_GIVES_INDEX) return value;
@@ -114,7 +111,7 @@ static tally_dtype lane_type(const tally_op_row *row, const tally_dtype_row *in,
     return in->kind == TALLY_KIND_SIGNED && row->additive != TALLY_ADDITIVE_UNIT ? TALLY_I32 : TALLY_U32;
 }
 
-/* ---- layouts -------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static void lay_out_term(tally_term *term) {
     term->acc = term->param = term->result = (tally_layout){0, 0};
@@ -125,7 +122,7 @@ static void lay_out_term(tally_term *term) {
     if (term->acc.bytes == 8) term->acc.align = 8;
     for (uint32_t i = 0; i < term->param_count; i++) tally_layout_append(&term->param, tally_layout_of(term->params[i].type));
     tally_layout_close(&term->param);
-    for (uint32_t i = 0; i < term->out_count; i++) tally_layout_append(&term->result, tally_layout_of(term->out));
+    for (uint32_t i = 0; i < term->result_count; i++) tally_layout_append(&term->result, tally_layout_of(term->results[i].out));
     tally_layout_close(&term->result);
 }
 
@@ -142,17 +139,25 @@ static void lay_out(tally_terms *terms) {
     if (terms->acc.bytes == 8) terms->acc.align = 8;
 }
 
+/* The type of a complex result, whose two values are its parts; TALLY_DTYPE_DEFAULT of any
+ * other. */
+static tally_dtype whole_type(tally_dtype in, const tally_term *term) {
+    const bool is_complex = !term->custom && term->result_count == 2 && tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX;
+    return is_complex ? complex_of(term->results[0].out) : TALLY_DTYPE_DEFAULT;
+}
+
 bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_info *info) {
     tally_layout layout = {0, 0};
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];
         const uint32_t at = tally_layout_append(&layout, term->result);
-        const bool is_complex = term->out_count == 2 && tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX;
-        const uint32_t values = is_complex ? 1 : term->out_count;
+        const tally_dtype whole = whole_type(terms->in, term);
+        const uint32_t values = whole ? 1 : term->result_count;
         if (index < values) {
-            *info = (tally_result_info){.dtype = is_complex ? complex_of(term->out) : term->out,
-                                        .offset = at + index * tally_dtype_find(term->out)->bytes,
-                                        .op = t};
+            tally_layout before = {0, 0};
+            for (uint32_t i = 0; i < index; i++) tally_layout_append(&before, tally_layout_of(term->results[i].out));
+            const uint32_t within = tally_layout_append(&before, tally_layout_of(term->results[index].out));
+            *info = (tally_result_info){.dtype = whole ? whole : term->results[index].out, .offset = at + within, .term = t};
             return true;
         }
         index -= values;
@@ -160,7 +165,7 @@ bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_i
     return false;
 }
 
-/* ---- terms ---------------------------------------------------------------------------------------------------------- */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
 static const char *kind_name(tally_dtype dtype) {
     static const char *const names[] = {[TALLY_KIND_FLOAT] = "a float",
@@ -182,53 +187,60 @@ static bool is_convertible(tally_dtype natural, tally_dtype out, bool is_index) 
     return tally_dtype_is_integer(out) || out == TALLY_F32 || out == TALLY_F64;
 }
 
-/* Sets the result's type: `whole` is the natural one as the caller sees it. */
-static tally_status set_out(tally_term *term, tally_dtype whole, tally_dtype asked, bool is_index) {
-    term->out = term->natural;
-    if (!asked || asked == whole) return TALLY_OK;
-    if (!is_convertible(whole, asked, is_index))
-        return tally_fail(TALLY_E_ARGUMENT, "desc.out is %s: the result of %s is %s, %s", tally_dtype_name(asked), term->name,
-                          tally_dtype_name(whole), is_index ? "an index" : kind_name(whole));
-    term->out = whole == TALLY_C64 || whole == TALLY_C128 ? tally_dtype_find(asked)->compute : asked;
+/* A term that is asked for. */
+typedef struct asked {
+    const tally_term_desc *desc;
+    const tally_dtype_row *in;
+    char where[32]; /* of its descriptor, in error texts: "desc" or "desc.terms[2]" */
+} asked;
+
+/* Sets the type of value i of the result, which is converted if the descriptor asks for another.
+ * `whole`: the natural one as the caller sees it. */
+static tally_status set_out(const asked *ask, tally_term *term, uint32_t i, tally_dtype whole) {
+    const tally_dtype out = ask->desc->out;
+    term->results[i].out = term->results[i].natural;
+    if (!out || out == whole) return TALLY_OK;
+    if (!is_convertible(whole, out, term->is_index))
+        return tally_fail(TALLY_E_ARGUMENT, "%s.out is %s: the result of %s is %s, %s", ask->where, tally_dtype_name(out),
+                          term->name, tally_dtype_name(whole), term->is_index ? "an index" : kind_name(whole));
+    term->results[i].out = whole == TALLY_C64 || whole == TALLY_C128 ? tally_dtype_find(out)->compute : out;
     return TALLY_OK;
 }
 
-static tally_status check_acc(const char *name, tally_dtype acc, const tally_dtype_row *in) {
-    const bool floats = in->kind == TALLY_KIND_FLOAT || in->kind == TALLY_KIND_COMPLEX;
-    if (!acc || (floats && (acc == TALLY_F64 || acc == in->compute))) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "desc.acc is %s: %s of %s accumulates in %s", tally_dtype_name(acc), name, in->name,
-                      floats ? "f32 or f64, no narrower than the items" : "the type that its row says");
+static tally_status check_acc(const asked *ask, const char *name) {
+    const tally_dtype acc = ask->desc->acc;
+    const bool floats = ask->in->kind == TALLY_KIND_FLOAT || ask->in->kind == TALLY_KIND_COMPLEX;
+    if (!acc || (floats && (acc == TALLY_F64 || acc == ask->in->compute))) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s.acc is %s: %s of %s accumulates in %s", ask->where, tally_dtype_name(acc), name,
+                      ask->in->name, floats ? "f32 or f64, no narrower than the items" : "the type that its row says");
 }
 
-static tally_status no_row(tally_op op, const tally_terms_desc *desc) {
-    const char *name = tally_op_name(op), *in = tally_dtype_name(desc->in);
-    if (!tally_op_row_for(op, desc->in, TALLY_ACCURACY_DEFAULT))
-        return tally_fail(TALLY_E_UNSUPPORTED, "%s does not take %s items", name, in);
+static tally_status no_row(const asked *ask, tally_dtype in) {
+    const char *name = tally_op_name(ask->desc->op);
+    if (!tally_op_row_for(ask->desc->op, in, TALLY_ACCURACY_DEFAULT))
+        return tally_fail(TALLY_E_UNSUPPORTED, "%s does not take %s items", name, ask->in->name);
     return tally_fail(TALLY_E_UNSUPPORTED, "%s of %s has no level '%s': sum, asum, sumsq, mean and dot of floats have", name,
-                      in, tally_accuracy_name(desc->accuracy));
+                      ask->in->name, tally_accuracy_name(ask->desc->accuracy));
 }
 
-static tally_status resolve_row(tally_op op, const tally_terms_desc *desc, tally_term *term) {
-    const tally_dtype_row *in = tally_dtype_find(desc->in);
-    const tally_op_row *row = tally_op_row_for(op, desc->in, desc->accuracy);
-    if (!row) return no_row(op, desc);
-    tally_status status = check_acc(row->name, desc->acc, in);
+static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term *term) {
+    const tally_dtype_row *in = ask->in;
+    const tally_dtype acc = ask->desc->acc;
+    const tally_op_row *row = tally_op_row_for(ask->desc->op, dtype, ask->desc->accuracy);
+    if (!row) return no_row(ask, dtype);
+    tally_status status = check_acc(ask, row->name);
     if (status) return status;
-    const tally_dtype value = value_type(row->accumulate, in, desc->acc);
+    const tally_dtype value = value_type(row->accumulate, in, acc), natural = natural_type(row, dtype, value);
     *term = (tally_term){.name = row->name,
-                         .op = op,
+                         .op = ask->desc->op,
+                         .accuracy = ask->desc->accuracy,
                          .value = value,
-                         .real = real_type(in, desc->acc),
-                         .natural = natural_type(row, desc->in, value),
-                         .out_count = has_second(row) ? 2 : 1,
+                         .real = real_type(in, acc),
                          .lane = lane_type(row, in, value),
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,
-                         .first = row->first ? row->first : "a",
-                         .second = row->second,
-                         .empty = row->empty,
-                         .second_empty = row->second_empty,
+                         .result_count = row->second ? 2 : 1,
                          .is_index = row->gives == TALLY_GIVES_INDEX,
                          .exact = row->exact,
                          .additive = row->additive};
@@ -240,34 +252,49 @@ static tally_status resolve_row(tally_op op, const tally_terms_desc *desc, tally
     for (; row->params[term->param_count].name; term->param_count++)
         term->params[term->param_count] = (tally_op_param){
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};
-    const bool is_complex = is_complex_result(row, desc->in);
-    return set_out(term, is_complex ? complex_of(value) : term->natural, desc->op_count ? TALLY_DTYPE_DEFAULT : desc->out,
-                   row->gives == TALLY_GIVES_INDEX);
+    term->results[0] = (tally_term_result){.natural = natural, .finish = row->first ? row->first : "a", .empty = row->empty};
+    if (row->second) {
+        term->results[0].name = "first";
+        term->results[1] =
+            (tally_term_result){.name = "second", .natural = natural, .finish = row->second, .empty = row->second_empty};
+    }
+    const tally_dtype whole = is_complex_result(row, dtype) ? complex_of(value) : natural;
+    for (uint32_t i = 0; i < term->result_count && !status; i++) status = set_out(ask, term, i, whole);
+    return status;
 }
 
-static tally_status resolve_custom(const tally_custom_op *op, const tally_terms_desc *desc, tally_term *term) {
-    const tally_dtype_row *in = tally_dtype_find(desc->in);
-    const tally_op_desc *own = &op->desc;
+/* What an operator of one's own decides by itself. */
+static tally_status check_custom(const asked *ask, const tally_op_desc *own) {
+    if (ask->desc->acc)
+        return tally_fail(TALLY_E_ARGUMENT, "%s.acc is %s: a custom op names its own", ask->where,
+                          tally_dtype_name(ask->desc->acc));
+    if (ask->desc->accuracy)
+        return tally_fail(TALLY_E_UNSUPPORTED, "op %s: a custom op has no level '%s'", own->name,
+                          tally_accuracy_name(ask->desc->accuracy));
+    if (ask->desc->out && own->result_count > 1)
+        return tally_fail(TALLY_E_ARGUMENT, "%s.out is %s: the %u results of op %s have types of their own", ask->where,
+                          tally_dtype_name(ask->desc->out), own->result_count, own->name);
+    return TALLY_OK;
+}
+
+static tally_status resolve_custom(const asked *ask, tally_term *term) {
+    const tally_dtype_row *in = ask->in;
+    const tally_op_desc *own = &ask->desc->custom->desc;
     tally_dtype value = own->acc;
     if (!value) value = value_type(TALLY_ACCUMULATE_WIDE, in, TALLY_DTYPE_DEFAULT);
     if (!own->acc && (in->kind == TALLY_KIND_SIGNED || in->kind == TALLY_KIND_BOOL)) value = TALLY_I64;
-    if (desc->acc)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.acc is %s: a custom op names its own", tally_dtype_name(desc->acc));
-    if (desc->accuracy)
-        return tally_fail(TALLY_E_UNSUPPORTED, "op %s: a custom op has no level '%s'", own->name,
-                          tally_accuracy_name(desc->accuracy));
+    tally_status status = check_custom(ask, own);
+    if (status) return status;
+    tally_op_retain(ask->desc->custom);
     *term = (tally_term){.name = own->name,
+                         .custom = ask->desc->custom,
                          .value = value,
                          .real = real_type(in, TALLY_DTYPE_DEFAULT),
-                         .natural = own->out ? own->out : value,
-                         .out_count = 1,
                          .field_count = own->field_count,
                          .identity = own->identity,
                          .load = own->load,
                          .combine = own->combine,
-                         .first = own->finish ? own->finish : "a",
-                         .empty = own->empty,
-                         .is_custom = true,
+                         .result_count = own->result_count,
                          .param_count = own->param_count,
                          .exact = own->exact != 0};
     for (uint32_t i = 0; i < own->field_count; i++) {
@@ -275,47 +302,42 @@ static tally_status resolve_custom(const tally_custom_op *op, const tally_terms_
         if (!term->fields[i].type) term->fields[i].type = value;
     }
     for (uint32_t i = 0; i < own->param_count; i++) term->params[i] = own->params[i];
-    return set_out(term, term->natural, desc->out, false);
-}
-
-static tally_status check_ops(const tally_terms_desc *desc) {
-    const int ways = (desc->op != TALLY_OP_NONE) + (desc->op_count != 0) + (desc->custom != NULL);
-    if (!ways) return tally_fail(TALLY_E_ARGUMENT, "desc.op is 0: no such op");
-    if (ways > 1) return tally_fail(TALLY_E_ARGUMENT, "desc.op, desc.ops and desc.custom: give one of them");
-    if (desc->op_count > TALLY_MAX_OPS)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.op_count is %u: at most %d", desc->op_count, TALLY_MAX_OPS);
-    if (desc->op_count && !desc->ops) return tally_fail(TALLY_E_ARGUMENT, "desc.ops is NULL");
-    if (desc->op_count && desc->out)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.out is %s: the results of several ops keep their types",
-                          tally_dtype_name(desc->out));
-    if (desc->custom && desc->custom->tag != TALLY_TAG_OP) return tally_fail(TALLY_E_ARGUMENT, "desc.custom is no op");
-    for (uint32_t i = 0; i < desc->op_count || (i == 0 && desc->op); i++) {
-        const tally_op op = desc->op ? desc->op : desc->ops[i];
-        if (tally_op_find(op)) continue;
-        if (desc->op) return tally_fail(TALLY_E_ARGUMENT, "desc.op is %d: no such op", (int)op);
-        return tally_fail(TALLY_E_ARGUMENT, "desc.ops[%u] is %d: no such op", i, (int)op);
+    for (uint32_t i = 0; i < own->result_count && !status; i++) {
+        const tally_op_result *result = &own->results[i];
+        term->results[i] = (tally_term_result){.name = own->result_count > 1 ? result->name : NULL,
+                                               .natural = result->type ? result->type : value,
+                                               .finish = result->finish,
+                                               .empty = result->empty};
+        status = set_out(ask, term, i, term->results[i].natural);
     }
-    return TALLY_OK;
+    return status;
 }
 
-static tally_status check_types(const tally_terms_desc *desc) {
-    if (!tally_dtype_find(desc->in)) return tally_fail(TALLY_E_ARGUMENT, "desc.in is %d: no such dtype", (int)desc->in);
+static tally_status check_term(const asked *ask) {
+    const tally_term_desc *desc = ask->desc;
+    if (desc->op && desc->custom) return tally_fail(TALLY_E_ARGUMENT, "%s.op and .custom: give one of them", ask->where);
+    if (desc->custom && desc->custom->tag != TALLY_TAG_OP)
+        return tally_fail(TALLY_E_ARGUMENT, "%s.custom is no op", ask->where);
+    if (!desc->custom && !tally_op_find(desc->op))
+        return tally_fail(TALLY_E_ARGUMENT, "%s.op is %d: no such op", ask->where, (int)desc->op);
     if (desc->out && !tally_dtype_find(desc->out))
-        return tally_fail(TALLY_E_ARGUMENT, "desc.out is %d: no such dtype", (int)desc->out);
+        return tally_fail(TALLY_E_ARGUMENT, "%s.out is %d: no such dtype", ask->where, (int)desc->out);
     if (desc->acc && !tally_dtype_is_value(desc->acc))
-        return tally_fail(TALLY_E_ARGUMENT, "desc.acc is %d: no type to accumulate in", (int)desc->acc);
+        return tally_fail(TALLY_E_ARGUMENT, "%s.acc is %d: no type to accumulate in", ask->where, (int)desc->acc);
     if (!tally_accuracy_name(desc->accuracy))
-        return tally_fail(TALLY_E_ARGUMENT, "desc.accuracy is %d: no such level", (int)desc->accuracy);
+        return tally_fail(TALLY_E_ARGUMENT, "%s.accuracy is %d: no such level", ask->where, (int)desc->accuracy);
     return TALLY_OK;
 }
 
 /* Resolves term t, whose number of inputs must be that of the terms before it. */
 static tally_status resolve_term(const tally_terms_desc *desc, tally_terms *terms, uint32_t t) {
     tally_term *term = &terms->list[t];
-    const tally_op op = desc->op_count ? desc->ops[t] : desc->op;
-    const tally_status status = desc->custom ? resolve_custom(desc->custom, desc, term) : resolve_row(op, desc, term);
+    asked ask = {.desc = desc->count ? &desc->list[t] : &desc->single, .in = tally_dtype_find(desc->in), .where = "desc"};
+    if (desc->count) snprintf(ask.where, sizeof(ask.where), "desc.terms[%u]", t);
+    tally_status status = check_term(&ask);
+    if (!status) status = ask.desc->custom ? resolve_custom(&ask, term) : resolve_row(&ask, desc->in, term);
     if (status) return status;
-    const uint32_t inputs = desc->custom ? desc->custom->desc.inputs : tally_op_inputs(op);
+    const uint32_t inputs = term->custom ? term->custom->desc.inputs : tally_op_inputs(term->op);
     if (t && inputs != terms->inputs)
         return tally_fail(TALLY_E_ARGUMENT, "%s has %u input%s, %s has %u: they cannot share a pass", term->name, inputs,
                           inputs > 1 ? "s" : "", terms->list[0].name, terms->inputs);
@@ -324,17 +346,28 @@ static tally_status resolve_term(const tally_terms_desc *desc, tally_terms *term
     return TALLY_OK;
 }
 
+static tally_status check_list(const tally_terms_desc *desc) {
+    const tally_term_desc *single = &desc->single;
+    const char *const beside = single->op         ? "op"
+                               : single->custom   ? "custom"
+                               : single->out      ? "out"
+                               : single->acc      ? "acc"
+                               : single->accuracy ? "accuracy"
+                                                  : NULL;
+    if (!tally_dtype_find(desc->in)) return tally_fail(TALLY_E_ARGUMENT, "desc.in is %d: no such dtype", (int)desc->in);
+    if (!desc->count) return TALLY_OK;
+    if (beside) return tally_fail(TALLY_E_ARGUMENT, "desc.terms and desc.%s: give one of them", beside);
+    if (!desc->list) return tally_fail(TALLY_E_ARGUMENT, "desc.terms is NULL");
+    if (desc->count <= TALLY_MAX_TERMS) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "desc.term_count is %u: at most %d", desc->count, TALLY_MAX_TERMS);
+}
+
 tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *terms) {
-    *terms = (tally_terms){.in = desc->in, .count = desc->op_count ? desc->op_count : 1, .accuracy = desc->accuracy};
-    tally_status status = check_types(desc);
-    if (!status) status = check_ops(desc);
+    *terms = (tally_terms){.in = desc->in, .count = desc->count ? desc->count : 1};
+    tally_status status = check_list(desc);
     if (status) return status;
     terms->list = calloc(terms->count, sizeof(*terms->list));
     if (!terms->list) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    if (desc->custom) {
-        terms->custom = desc->custom;
-        tally_op_retain(terms->custom);
-    }
     for (uint32_t t = 0; t < terms->count && !status; t++) status = resolve_term(desc, terms, t);
     if (status)
         tally_terms_close(terms);
@@ -344,20 +377,33 @@ tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *term
 }
 
 void tally_terms_close(tally_terms *terms) {
-    tally_op_destroy(terms->custom);
+    for (uint32_t t = 0; terms->list && t < terms->count; t++) tally_op_destroy(terms->list[t].custom);
     free(terms->list);
     *terms = (tally_terms){0};
 }
 
-/* Tells whether f64 takes part: whether it is read, computed in or given. */
+bool tally_terms_are_custom(const tally_terms *terms) {
+    bool are = false;
+    for (uint32_t t = 0; t < terms->count; t++) are = are || terms->list[t].custom;
+    return are;
+}
+
+/* Tells whether f64 takes part in a term: whether it is computed in, given, or a parameter or
+ * temporary. */
+static bool term_uses_f64(const tally_term *term) {
+    bool uses = term->value == TALLY_F64;
+    for (uint32_t i = 0; i < term->field_count; i++) uses = uses || term->fields[i].type == TALLY_F64;
+    for (uint32_t i = 0; i < term->param_count; i++) uses = uses || term->params[i].type == TALLY_F64;
+    for (uint32_t i = 0; i < term->result_count; i++)
+        uses = uses || term->results[i].natural == TALLY_F64 || term->results[i].out == TALLY_F64;
+    for (uint32_t i = 0; term->custom && i < term->custom->desc.let_count; i++)
+        uses = uses || term->custom->lets[i].type == TALLY_F64;
+    return uses;
+}
+
 static bool uses_f64(const tally_terms *terms) {
     bool uses = terms->in == TALLY_F64 || terms->in == TALLY_C128;
-    for (uint32_t t = 0; t < terms->count; t++) {
-        const tally_term *term = &terms->list[t];
-        uses = uses || term->value == TALLY_F64 || term->natural == TALLY_F64 || term->out == TALLY_F64;
-        for (uint32_t i = 0; i < term->field_count; i++) uses = uses || term->fields[i].type == TALLY_F64;
-        for (uint32_t i = 0; i < term->param_count; i++) uses = uses || term->params[i].type == TALLY_F64;
-    }
+    for (uint32_t t = 0; t < terms->count; t++) uses = uses || term_uses_f64(&terms->list[t]);
     return uses;
 }
 
@@ -369,7 +415,7 @@ tally_status tally_terms_check(const tally_terms *terms, const tally_device_info
 bool tally_terms_exact(const tally_terms *terms) {
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];
-        const bool integer = !term->field_count && !term->is_custom && tally_dtype_is_integer(term->value);
+        const bool integer = !term->field_count && !term->custom && tally_dtype_is_integer(term->value);
         if (!term->exact && !integer) return false;
     }
     return true;

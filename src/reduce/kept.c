@@ -15,15 +15,24 @@
 
 #include "reduce/reduce.h"
 
+static bool is_same_term(const tally_term_desc *a, const tally_term_desc *b) {
+    return a->op == b->op && a->out == b->out && a->acc == b->acc && a->accuracy == b->accuracy && a->custom == b->custom;
+}
+
+/* The feed was made for those terms, whatever array they are in. */
+static bool is_for_terms(const tally_kept *kept, const tally_reduce_desc *desc) {
+    bool same = kept->desc.term_count == desc->term_count && (desc->terms || !desc->term_count);
+    for (uint32_t t = 0; same && t < desc->term_count; t++) same = is_same_term(&kept->terms[t], &desc->terms[t]);
+    return same;
+}
+
 /* The feed was made for that descriptor, whose variant has that name. */
 static bool is_for(const tally_kept *kept, const tally_reduce_desc *desc, const char *variant) {
     const tally_reduce_desc *own = &kept->desc;
     const bool plain = own->size == desc->size && own->op == desc->op && own->in == desc->in && own->out == desc->out &&
                        own->max_n == desc->max_n && own->group_items == desc->group_items && own->factor == desc->factor &&
-                       own->acc == desc->acc && own->accuracy == desc->accuracy && own->op_count == desc->op_count &&
-                       own->custom == desc->custom && !own->op_count == !desc->ops;
-    return plain && !memcmp(kept->ops, desc->ops ? desc->ops : kept->ops, own->op_count * sizeof(own->op)) &&
-           !strcmp(kept->variant, variant);
+                       own->acc == desc->acc && own->accuracy == desc->accuracy && own->custom == desc->custom;
+    return plain && is_for_terms(kept, desc) && !strcmp(kept->variant, variant);
 }
 
 static void remove_at(tally_kept_set *set, uint32_t i) {
@@ -43,8 +52,8 @@ static tally_status make(tally_context *context, const tally_reduce_desc *desc, 
     snprintf(out->variant, sizeof(out->variant), "%s", variant);
     const tally_status status = tally_feed_create(context, desc, &out->feed);
     if (status) return status;
-    if (desc->op_count) memcpy(out->ops, desc->ops, desc->op_count * sizeof(desc->op));
-    out->desc.ops = NULL; /* the caller's, and so is the variant's name */
+    if (desc->term_count) memcpy(out->terms, desc->terms, desc->term_count * sizeof(desc->terms[0]));
+    out->desc.terms = NULL; /* the caller's, and so is the variant's name */
     out->desc.variant = NULL;
     tally_kept_set *set = context->kept;
     pthread_mutex_lock(&set->lock);

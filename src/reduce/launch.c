@@ -41,7 +41,7 @@ tally_status tally_launch_check(const tally_device_info *device, const tally_ter
     }
     if (variant->stage == TALLY_STAGE_HOST && !tally_host_can_combine(terms))
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s op is not compiled for the host", name,
-                          terms->custom ? "a custom" : "the");
+                          tally_terms_are_custom(terms) ? "a custom" : "the");
     if (group_items > device->max_group_items)
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, group_items,
                           device->name, device->max_group_items);
@@ -117,14 +117,11 @@ static const char *tuning_ops(const tally_terms *terms) {
 
 tally_status tally_reduce_resolve(const tally_device_info *device, const tally_tunings *tunings, tally_reduce_desc *desc,
                                   tally_terms *terms, tally_launch *launch) {
-    const tally_terms_desc what = {.op = desc->op,
-                                   .in = desc->in,
-                                   .out = desc->out,
-                                   .acc = desc->acc,
-                                   .accuracy = desc->accuracy,
-                                   .ops = desc->ops,
-                                   .op_count = desc->op_count,
-                                   .custom = desc->custom};
+    const tally_terms_desc what = {
+        .in = desc->in,
+        .single = {.op = desc->op, .out = desc->out, .acc = desc->acc, .accuracy = desc->accuracy, .custom = desc->custom},
+        .list = desc->terms,
+        .count = desc->term_count};
     *launch = (tally_launch){0};
     tally_status status = tally_terms_resolve(&what, terms);
     if (status) return status;

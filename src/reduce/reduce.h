@@ -125,7 +125,7 @@ void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *
 typedef struct tally_kept {
     tally_feed *feed;
     tally_reduce_desc desc; /* its pointers are NULL but `custom`, which the plan retains */
-    tally_op ops[TALLY_MAX_OPS];
+    tally_term_desc terms[TALLY_MAX_TERMS];
     char variant[32];
     uint64_t tunings;    /* changes of the context's tunings before it was made */
     uint32_t references; /* its objects: each holds the context */

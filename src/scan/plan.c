@@ -66,7 +66,8 @@ static unsigned flags_of(const tally_scan_desc *desc) {
 static tally_status resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                             tally_scan_launch *launch) {
     const tally_terms_desc what = {
-        .op = desc->op, .in = desc->in, .out = desc->out, .acc = desc->acc, .accuracy = desc->accuracy, .custom = desc->custom};
+        .in = desc->in,
+        .single = {.op = desc->op, .out = desc->out, .acc = desc->acc, .accuracy = desc->accuracy, .custom = desc->custom}};
     tally_status status = tally_terms_resolve(&what, terms);
     if (status) return status;
     if (!desc->max_n) desc->max_n = context->info.memory_bytes / tally_dtype_bytes(desc->in);

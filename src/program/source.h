@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* source.h: what the files that make specialised texts share. */
+#ifndef TALLY_SRC_SOURCE_H
+#define TALLY_SRC_SOURCE_H
+
+#include <stdio.h>
+
+#include "program/program.h"
+
+/* The inputs' names in expressions. */
+extern const char *const tally_source_inputs[TALLY_MAX_INPUTS];
+
+bool tally_source_is_float(tally_dtype value);
+/* The type of an accumulator's field; `type` is ACC or LANE, whose indices are u32. */
+const char *tally_source_field_type(const tally_op_field *field, const tally_term *term, const char *type);
+/*
+ * Padding is written as zeros: a copy of a struct may leave bytes that are no member as they were.
+ * So it is a member, GAPn.
+ * Writes the member for `gap` bytes of padding before member `at`, or (set) the statements that
+ * give it zeros. Nothing if gap is 0.
+ */
+void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set);
+/* Writes the types and functions of term t. */
+void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t);
+
+#endif

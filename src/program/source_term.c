@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* source_term.c: the specialised text of one term: its types and functions (source.c says
+ * which). */
+#include <stdio.h>
+#include <string.h>
+
+#include "program/source.h"
+
+bool tally_source_is_float(tally_dtype value) {
+    return value == TALLY_F32 || value == TALLY_F64;
+}
+
+static const char *const undefined[] = {"V",           "R",           "ZERO",      "ONE",       "NEG_ZERO", "LOWEST",
+                                        "HIGHEST",     "MIN",         "MAX",       "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER",
+                                        "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE", "NO_INDEX", "IN_LANE",
+                                        "MAKE"};
+
+/* The type of the indices in an accumulator of all items, or of a chunk's. */
+static const char *index_name(const char *type) {
+    return strcmp(type, "LANE") ? "u64" : "u32";
+}
+
+/* The extremes are the item's, which V may be wider than: they are what the smallest of no items
+ * is. */
+static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype value) {
+    const tally_dtype_row *in = tally_dtype_find(terms->in);
+    const char *v = tally_dtype_name(value);
+    const long long half = in->bytes < 4 ? 1LL << (8 * in->bytes - 1) : 0;
+    if (in->bytes < 4 && value == in->compute && in->kind == TALLY_KIND_SIGNED)
+        fprintf(file, "#define LOWEST ((V)(%lld))\n#define HIGHEST ((V)%lld)\n", -half, half - 1);
+    else if (in->bytes < 4 && value == in->compute && in->kind == TALLY_KIND_UNSIGNED)
+        fprintf(file, "#define LOWEST ((V)0)\n#define HIGHEST ((V)%lld)\n", 2 * half - 1);
+    else
+        fprintf(file, "#define LOWEST ((V)%s_LOWEST)\n#define HIGHEST ((V)%s_HIGHEST)\n", v, v);
+}
+
+/* What the rows' expressions are written with, for V; taken back by undefine_words. `type`: ACC, or
+ * LANE, whose indices are u32. */
+static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
+                         uint32_t t) {
+    static const char *const constants[] = {"ZERO", "NEG_ZERO"};
+    static const char *const limits[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE"};
+    static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
+                                             [TALLY_KIND_SIGNED] = "SIGNED",
+                                             [TALLY_KIND_UNSIGNED] = "UNSIGNED",
+                                             [TALLY_KIND_BOOL] = "UNSIGNED",
+                                             [TALLY_KIND_COMPLEX] = "FLOAT"};
+    const char *v = tally_dtype_name(value), *kind = tally_source_is_float(value) ? "FLOAT" : "INTEGER";
+    fprintf(file, "#define V %s\n#define R %s\n#define MAKE make_%s_%u\n", v, tally_dtype_name(term->real), type, t);
+    fprintf(file, "#define IN_LANE(next, any) (any)\n#define NO_INDEX (~(%s)0)\n", index_name(type));
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(constants); i++)
+        fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);
+    define_extremes(file, terms, value);
+    fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
+    fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
+    fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
+    if (!tally_source_is_float(value)) return;
+    fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(limits); i++) fprintf(file, "#define %s %s_%s\n", limits[i], v, limits[i]);
+}
+
+static void undefine_words(FILE *file) {
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(undefined); i++) fprintf(file, "#undef %s\n", undefined[i]);
+}
+
+/*
+ * An expression, converted to a type (NULL: as it is). A user's own is on a line by itself, under a
+ * name that the compiler's messages then use: "PART of op NAME" or, with `of`, "PART of OF of op
+ * NAME". What stands before it (told of, where the expression's type is wrong) and the end (where
+ * it is cut short) are under that name too.
+ */
+static void write_expression(FILE *file, const tally_term *term, const char *part, const char *of, const char *type,
+                             const char *text) {
+    char cast[16] = "", name[224];
+    if (type) snprintf(cast, sizeof(cast), "(%s)", type);
+    if (!term->custom) {
+        fprintf(file, "%s(%s)", cast, text);
+        return;
+    }
+    snprintf(name, sizeof(name), "%s%s%s of op %s", part, of ? " of " : "", of ? of : "", term->name);
+    fprintf(file, "\n#line 1 \"%s\"\n%s(\n#line 1 \"%s\"\n%s)\n#line 1 \"tally\"\n", name, cast, name, text);
+}
+
+/* Declares the temporaries of a part. */
+static void write_lets(FILE *file, const tally_term *term, tally_op_part part) {
+    for (uint32_t i = 0; term->custom && i < term->custom->desc.let_count; i++) {
+        const tally_op_let *let = &term->custom->lets[i];
+        const char *type = tally_dtype_name(let->type ? let->type : term->value);
+        char name[96];
+        if (let->part != part) continue;
+        snprintf(name, sizeof(name), "temporary %s", let->name);
+        fprintf(file, " const %s %s = ", type, let->name);
+        write_expression(file, term, name, tally_op_part_names[part], type, let->value);
+        fprintf(file, ";");
+    }
+}
+
+static const char *text_of_field(const tally_op_field *field, tally_op_part part) {
+    return part == TALLY_PART_LOAD ? field->load : part == TALLY_PART_COMBINE ? field->combine : field->identity;
+}
+
+/* Statements that give the accumulator MADE its value. `whole`: the expression of an accumulator
+ * that is not made field by field. */
+static void write_accumulator(FILE *file, const tally_term *term, tally_dtype value, tally_op_part part, const char *whole) {
+    const char *name = tally_op_part_names[part];
+    write_lets(file, term, part);
+    if (!term->custom || !term->field_count) {
+        fprintf(file, " MADE = ");
+        write_expression(file, term, name, NULL, term->field_count ? NULL : tally_dtype_name(value), whole);
+        fprintf(file, ";");
+    }
+    for (uint32_t i = 0; term->custom && i < term->field_count; i++) {
+        const tally_op_field *field = &term->fields[i];
+        char of[96];
+        snprintf(of, sizeof(of), "field %s", field->name);
+        fprintf(file, " MADE.%s = ", field->name);
+        write_expression(file, term, name, of, tally_dtype_name(field->type), text_of_field(field, part));
+        fprintf(file, ";");
+    }
+    fprintf(file, " return MADE; }\n");
+}
+
+const char *tally_source_field_type(const tally_op_field *field, const tally_term *term, const char *type) {
+    return term->custom || field->type != TALLY_U64 || strcmp(field->name, "index") ? tally_dtype_name(field->type)
+                                                                                    : index_name(type);
+}
+
+/* The accumulator's type, and, of a row's struct, the function behind MAKE. */
+static void write_accumulator_type(FILE *file, const tally_term *term, const char *type, uint32_t t) {
+    if (!term->field_count) {
+        fprintf(file, "typedef V %s_%u;\n", type, t);
+        return;
+    }
+    fprintf(file, "typedef struct %s{", term->acc.bytes == 8 ? "ALIGN(8) " : "");
+    for (uint32_t i = 0; i < term->field_count; i++)
+        fprintf(file, " %s %s;", tally_source_field_type(&term->fields[i], term, type), term->fields[i].name);
+    fprintf(file, " } %s_%u;\n", type, t);
+    if (term->custom) return;
+    fprintf(file, "INLINE %s_%u make_%s_%u(", type, t, type, t);
+    for (uint32_t i = 0; i < term->field_count; i++)
+        fprintf(file, "%s%s %s", i ? ", " : "", tally_source_field_type(&term->fields[i], term, type), term->fields[i].name);
+    fprintf(file, ") { %s_%u r;", type, t);
+    for (uint32_t i = 0; i < term->field_count; i++) fprintf(file, " r.%s = %s;", term->fields[i].name, term->fields[i].name);
+    fprintf(file, " return r; }\n");
+}
+
+/* The functions that a chunk's lanes and the trees need: of prefix t and type ACC_k, or l and
+ * LANE_k, whose indices are the chunk's. */
+static void write_combination(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
+                              char prefix, uint32_t t) {
+    const char *in = tally_dtype_name(terms->in), *x = tally_dtype_name(tally_dtype_find(terms->in)->compute);
+    const bool is_complex = tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX;
+    fprintf(file, "INLINE %s_%u %c%u_identity(void) { %s_%u MADE;", type, t, prefix, t, type, t);
+    write_accumulator(file, term, value, TALLY_PART_NONE, term->identity);
+    fprintf(file, "INLINE %s_%u %c%u_load(ITEMS GIVEN, %s i, PARAMS_%u p) { %s_%u MADE;", type, t, prefix, t, index_name(type),
+            t, type, t);
+    /* Of complex items a row's parts are of type V; a user's are the items'. */
+    const bool widens = is_complex && !term->custom && value != tally_dtype_find(terms->in)->compute;
+    for (uint32_t k = 0; k < terms->inputs; k++) {
+        const char *name = tally_source_inputs[k];
+        if (widens)
+            fprintf(file, " c128_ITEM %s; %s.re = GIVEN.%s.re; %s.im = GIVEN.%s.im;", name, name, name, name, name);
+        else
+            fprintf(file, " const %s%s %s = %s_VALUE(GIVEN.%s);", is_complex ? in : x, is_complex ? "_ITEM" : "", name, in,
+                    name);
+    }
+    write_accumulator(file, term, value, TALLY_PART_LOAD, term->load);
+    fprintf(file, "INLINE %s_%u %c%u_combine(%s_%u a, %s_%u b) { %s_%u MADE;", type, t, prefix, t, type, t, type, t, type, t);
+    write_accumulator(file, term, value, TALLY_PART_COMBINE, term->combine);
+}
+
+/* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and
+ * what it is to the rest. */
+static void write_lane(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    const tally_dtype value = term->lane ? term->lane : term->value;
+    const char *type = term->lane ? "LANE" : "ACC";
+    const char prefix = term->lane ? 'l' : 't';
+    define_words(file, terms, term, value, type, t);
+    if (term->lane) {
+        write_accumulator_type(file, term, type, t);
+        write_combination(file, terms, term, value, type, prefix, t);
+    } else {
+        fprintf(file, "typedef ACC_%u LANE_%u;\n#define l%u_identity t%u_identity\n#define l%u_combine t%u_combine\n", t, t, t,
+                t, t, t);
+    }
+    fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t, t);
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, term->lane ? "" : "index + ");
+    if (term->custom) {
+        fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
+    } else {
+        fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
+        write_accumulator(file, term, value, TALLY_PART_COMBINE, term->combine);
+    }
+    fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { ", t, t, t);
+    if (!term->lane)
+        fprintf(file, "return a; }\n");
+    else if (term->field_count)
+        fprintf(file, "return make_ACC_%u(a.value, a.index == NO_INDEX ? ~(u64)0 : index + a.index); }\n", t);
+    else
+        fprintf(file, "return (ACC_%u)a; }\n", t);
+    undefine_words(file);
+}
+
+/* Names the members of a struct that stand for its padding, which is written as zeros: a copy of a
+ * struct may leave bytes that are no member as they were. `gap`: bytes of padding before member
+ * `at`, or behind the last. */
+void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set) {
+    if (gap && !set) fprintf(file, " u8 GAP%u[%u];", at, gap);
+    for (uint32_t i = 0; set && i < gap; i++) fprintf(file, " MADE.GAP%u[%u] = 0;", at, i);
+}
+
+/* The padding's members of RESULT_k, in their places among the members of its values, or (set) the
+ * statements that write them. */
+static void write_result_members(FILE *file, const tally_term *term, bool set) {
+    tally_layout layout = {0, 0};
+    for (uint32_t i = 0; i < term->result_count; i++) {
+        const uint32_t end = layout.bytes;
+        const uint32_t at = tally_layout_append(&layout, tally_layout_of(term->results[i].out));
+        tally_source_gap(file, i, at - end, set);
+        if (!set) fprintf(file, " %s_ITEM %s;", tally_dtype_name(term->results[i].out), term->results[i].name);
+    }
+    tally_source_gap(file, term->result_count, term->result.bytes - layout.bytes, set);
+}
+
+static void write_result_type(FILE *file, const tally_term *term, uint32_t t) {
+    if (term->result_count == 1) {
+        fprintf(file, "typedef %s_ITEM RESULT_%u;\n", tally_dtype_name(term->results[0].out), t);
+        return;
+    }
+    fprintf(file, "typedef struct {");
+    write_result_members(file, term, false);
+    fprintf(file, " } RESULT_%u;\n", t);
+}
+
+/* One value of the result: its finish or empty, in its natural type, stored as `out`. An integer
+ * narrower than V is cut to its own width first: all ones of u8 are 255, however wide `out` is. */
+static void write_value(FILE *file, const tally_term *term, const tally_term_result *result, bool is_empty) {
+    const tally_dtype_row *natural = tally_dtype_find(result->natural);
+    const char *type = tally_dtype_name(natural->compute);
+    const bool truth = result->natural == TALLY_BOOL;
+    const bool is_narrow = natural->bytes < 4 && (natural->kind == TALLY_KIND_SIGNED || natural->kind == TALLY_KIND_UNSIGNED);
+    char of[96], cut[16] = "";
+    if (is_narrow) snprintf(cut, sizeof(cut), "(%s)", natural->name);
+    snprintf(of, sizeof(of), "result %s", result->name ? result->name : "");
+    /* A value of its own: no macro may have #line among its arguments. */
+    fprintf(file, " { const %s VALUE = ", truth ? "i32" : type);
+    write_expression(file, term, is_empty ? "empty" : "finish", result->name ? of : NULL, truth ? NULL : type,
+                     is_empty ? result->empty : result->finish);
+    fprintf(file, "%s; MADE%s%s = %s_STORE(%sVALUE); }", truth ? " != 0" : "", result->name ? "." : "",
+            result->name ? result->name : "", tally_dtype_name(result->out), cut);
+}
+
+/* The values that have an `empty`, or those that have none, by finish; finish: all of them. */
+static void write_values(FILE *file, const tally_term *term, bool is_empty, bool all) {
+    fprintf(file, " {");
+    if (!is_empty) write_lets(file, term, TALLY_PART_FINISH);
+    for (uint32_t i = 0; i < term->result_count; i++)
+        if (all || is_empty == (term->results[i].empty != NULL)) write_value(file, term, &term->results[i], is_empty);
+    fprintf(file, " }");
+}
+
+static void write_result(FILE *file, const tally_term *term, uint32_t t) {
+    uint32_t empties = 0;
+    for (uint32_t i = 0; i < term->result_count; i++) empties += term->results[i].empty != NULL;
+    fprintf(file, "INLINE RESULT_%u t%u_result(ACC_%u a, u64 n, PARAMS_%u p) { RESULT_%u MADE;", t, t, t, t, t);
+    write_values(file, term, false, true);
+    if (term->result_count > 1) write_result_members(file, term, true);
+    fprintf(file, " return MADE; }\nINLINE RESULT_%u t%u_empty(PARAMS_%u p) {", t, t, t);
+    if (!empties) {
+        fprintf(file, " return t%u_result(t%u_identity(), 0, p); }\n", t, t);
+        return;
+    }
+    fprintf(file, " RESULT_%u MADE; const ACC_%u a = t%u_identity(); const u64 n = 0;", t, t, t);
+    write_values(file, term, true, false);
+    if (empties < term->result_count) write_values(file, term, false, false);
+    if (term->result_count > 1) write_result_members(file, term, true);
+    fprintf(file, " return MADE; }\n");
+}
+
+void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t) {
+    const tally_term *term = &terms->list[t];
+    fprintf(file, "\n/* op %u: %s */\n", t, term->name);
+    define_words(file, terms, term, term->value, "ACC", t);
+    write_accumulator_type(file, term, "ACC", t);
+    fprintf(file, "typedef struct {%s", term->param_count ? "" : " u32 none;");
+    for (uint32_t i = 0; i < term->param_count; i++)
+        fprintf(file, " %s %s;", tally_dtype_name(term->params[i].type), term->params[i].name);
+    fprintf(file, " } PARAMS_%u;\n", t);
+    write_result_type(file, term, t);
+    write_combination(file, terms, term, term->value, "ACC", 't', t);
+    write_result(file, term, t);
+    undefine_words(file);
+    write_lane(file, terms, term, t);
+}
