@@ -45,6 +45,9 @@ extern const core_test golden_tests[];         /* core_golden.c: the bits of gol
 extern const core_test kept_tests[];           /* core_kept.c: plans and memory that calls with host arrays leave */
 extern const core_test cache_tests[]; /* core_cache.c: odd files in the cache's folder, and files that may not be written */
 
+/* Fails where a byte between two values of the result, or behind the last, is no zero. */
+void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const char *where);
+
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);
 typedef enum cache_mode { CACHE_OFF, CACHE_COLD, CACHE_WARM } cache_mode;
