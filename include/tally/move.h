@@ -68,9 +68,9 @@ typedef struct tally_move_args {
  * multiple of its size) may get some words of each value (docs/primitives.md).
  *
  * With TALLY_UNCHECKED the call enqueues: it allocates nothing and does not wait. Otherwise it
- * blocks until the move is done. Entries out of bounds then move nothing; all others are moved.
- * Nothing outside the ranges is read or written. The call fails with E_ARGUMENT, and the text has
- * the first position out of bounds and the entry there.
+ * blocks until the move is done. Entries out of bounds then move nothing and all others are moved.
+ * Nothing outside the ranges is read or written. If any entry is out of bounds, the call fails with
+ * E_ARGUMENT, and the text has the first such position and the entry there.
  *
  * Errors: E_ARGUMENT for NULL, handles of another context, the other kind of plan, n or items above
  * the plan's limits, a range outside a buffer, and `out` that overlaps what is read; E_DEVICE.
