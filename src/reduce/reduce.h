@@ -9,7 +9,7 @@
 
 /* The tile of a group. */
 typedef enum tally_shape {
-    TALLY_SHAPE_CHUNKS,  /* group_items / 32 chunks */
+    TALLY_SHAPE_CHUNKS,  /* group_items / tally_chunk_team() chunks */
     TALLY_SHAPE_RUN,     /* a run of chunks, chosen by the planner; the group is one thread */
     TALLY_SHAPE_SEGMENT, /* group_items * items_per_item * factor items */
     TALLY_SHAPE_GRID     /* the group's share of a grid that fills the device */
