@@ -59,8 +59,8 @@ typedef struct tally_program_desc {
     const void *data;
     size_t bytes;
     int sub_groups; /* 1: its kernels exchange values within OpenCL sub-groups */
-    /* 1: its kernels wait by themselves for the work before them, so a launch may begin before
-     * that has ended. */
+    /* 1: its kernels wait by themselves for the work before them, so a launch may begin before that
+     * has ended. */
     int overlaps;
 } tally_program_desc;
 
@@ -76,8 +76,8 @@ typedef struct tally_backend {
     uint32_t abi;     /* TALLY_BACKEND_ABI */
     const char *name; /* lower case, as in TALLY_BACKEND */
 
-    /* Devices. device_count gives the number of devices, GPUs before CPUs; with none, `reason`
-     * says why. It starts the driver once. */
+    /* Devices. device_count gives the number of devices, GPUs before CPUs; with none, `reason` says
+     * why. It starts the driver once. */
     tally_status (*device_count)(int *count, char *reason, size_t reason_bytes);
     tally_status (*device_info)(int index, tally_device_info *info);
     /* Opens device `index` and describes it in `info`. If native_context is not NULL, the device
@@ -93,22 +93,22 @@ typedef struct tally_backend {
     void (*mem_close)(void *device, void *mem);
     void *(*mem_pointer)(void *mem);
 
-    /* Queues, all in order. With `wrap`, `native` is the caller's queue, and NULL is CUDA's
-     * default stream. Without it, native is NULL and a new queue is made. */
+    /* Queues, all in order. With `wrap`, `native` is the caller's queue, and NULL is CUDA's default
+     * stream. Without it, native is NULL and a new queue is made. */
     tally_status (*queue_open)(void *device, int wrap, void *native, void **queue);
     void (*queue_close)(void *device, void *queue);
     tally_status (*queue_wait)(void *queue);
     void *(*queue_native)(void *queue);
 
-    /* Copies; both enqueue. Offsets and lengths are in bytes. The host memory stays valid until
-     * the queue has been waited for. */
+    /* Copies; both enqueue. Offsets and lengths are in bytes. The host memory stays valid until the
+     * queue has been waited for. */
     tally_status (*copy_in)(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
     tally_status (*copy_out)(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
 
-    /* Programs. kernel_source returns the text of a stem, 0-terminated, or NULL if there is
-     * none. program_create with PREBUILT must be cheap; if nothing is prebuilt, it returns
-     * E_UNSUPPORTED without a text, which is no failure. program_binary is not called for
-     * prebuilt programs; the caller frees its memory with free(). */
+    /* Programs. kernel_source returns the text of a stem, 0-terminated, or NULL if there is none.
+     * program_create with PREBUILT must be cheap; if nothing is prebuilt, it returns E_UNSUPPORTED
+     * without a text, which is no failure. program_binary is not called for prebuilt programs; the
+     * caller frees its memory with free(). */
     const char *(*kernel_source)(const char *stem);
     tally_status (*program_create)(void *device, const tally_program_desc *desc, void **program);
     tally_status (*program_binary)(void *device, void *program, void **data, size_t *bytes);
@@ -128,9 +128,9 @@ typedef struct tally_backend {
     tally_status (*event_seconds)(void *from, void *to, double *seconds);
 } tally_backend;
 
-/* Adds a backend to those built in. It stays the caller's and must stay valid. Call it before
- * all other calls: it is not thread-safe. Errors: E_ARGUMENT for NULL, another ABI, a missing
- * slot, a name of a wrong length or already taken, and for more than 8 backends. */
+/* Adds a backend to those built in. It stays the caller's and must stay valid. Call it before all
+ * other calls: it is not thread-safe. Errors: E_ARGUMENT for NULL, another ABI, a missing slot, a
+ * name of a wrong length or already taken, and for more than 8 backends. */
 TALLY_API tally_status tally_backend_register(const tally_backend *backend);
 
 #ifdef __cplusplus

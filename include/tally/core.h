@@ -82,8 +82,8 @@ typedef struct tally_queue tally_queue;
 TALLY_API const char *tally_version(void);
 
 /* Returns the text of this thread's last failure: the call, the object, the driver's name and
- * number, the head of a build log. Returns "" before the first failure. The text is the
- * library's and stays valid until the thread's next failure. */
+ * number, the head of a build log. Returns "" before the first failure. The text is the library's
+ * and stays valid until the thread's next failure. */
 TALLY_API const char *tally_last_error(void);
 
 /* Return the name or the text of a value. Static text; NULL for a value that the enum does not
@@ -182,9 +182,9 @@ typedef struct tally_context_info {
  * NULL. */
 TALLY_API tally_status tally_context_get_info(tally_context *context, tally_context_info *out);
 
-/* Writes the same as text, one "key: value" a line: the device, how it was chosen, the caches
- * and their counters. `size` is the room in bytes, the final 0 included; a longer text is cut.
- * Errors: E_ARGUMENT for NULL or size 0. */
+/* Writes the same as text, one "key: value" a line: the device, how it was chosen, the caches and
+ * their counters. `size` is the room in bytes, the final 0 included; a longer text is cut. Errors:
+ * E_ARGUMENT for NULL or size 0. */
 TALLY_API tally_status tally_context_describe(tally_context *context, char *text, size_t size);
 
 /*
@@ -205,14 +205,14 @@ TALLY_API tally_status tally_context_set_tunings(tally_context *context, const c
 /* ---- buffers and queues ---------------------------------------------------------------------- */
 
 /* Allocates a buffer of `bytes` bytes of device memory (0 is allowed), uninitialised. The caller
- * destroys it. Errors: E_MEMORY, always for more than the device's memory_bytes, with both sizes
- * in the text; E_ARGUMENT. */
+ * destroys it. Errors: E_MEMORY, always for more than the device's memory_bytes, with both sizes in
+ * the text; E_ARGUMENT. */
 TALLY_API tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_buffer **out);
 
-/* Makes host memory a buffer, without a copy, on a device whose info says host_memory. The
- * memory stays the caller's and must outlive the buffer. tally reads it as input, and writes it
- * only where the buffer is given as output. `memory` may be NULL for 0 bytes. Errors:
- * E_UNSUPPORTED on a device without host_memory; E_MEMORY as tally_buffer_create; E_ARGUMENT. */
+/* Makes host memory a buffer, without a copy, on a device whose info says host_memory. The memory
+ * stays the caller's and must outlive the buffer. tally reads it as input, and writes it only where
+ * the buffer is given as output. `memory` may be NULL for 0 bytes. Errors: E_UNSUPPORTED on a
+ * device without host_memory; E_MEMORY as tally_buffer_create; E_ARGUMENT. */
 TALLY_API tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out);
 
 /* Destroys the buffer. Wrapped memory stays the caller's. */
@@ -230,10 +230,10 @@ TALLY_API void tally_queue_destroy(tally_queue *queue);
 /* Blocks until everything enqueued has ended. Errors: E_DEVICE if any of it failed; E_ARGUMENT. */
 TALLY_API tally_status tally_queue_wait(tally_queue *queue);
 
-/* Enqueue a copy of `bytes` bytes between host memory and the buffer; `offset` is in bytes from
- * the buffer's start. The host memory stays the caller's: it must stay valid and unchanged until
- * the queue has been waited for. Errors: E_ARGUMENT for NULL, for a range outside the buffer and
- * for handles of two contexts; E_DEVICE. */
+/* Enqueue a copy of `bytes` bytes between host memory and the buffer; `offset` is in bytes from the
+ * buffer's start. The host memory stays the caller's: it must stay valid and unchanged until the
+ * queue has been waited for. Errors: E_ARGUMENT for NULL, for a range outside the buffer and for
+ * handles of two contexts; E_DEVICE. */
 TALLY_API tally_status tally_buffer_write(tally_queue *queue, tally_buffer *to, uint64_t offset, const void *from,
                                           uint64_t bytes);
 TALLY_API tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uint64_t offset, void *to,
@@ -249,8 +249,8 @@ TALLY_API tally_status tally_buffer_read(tally_queue *queue, const tally_buffer 
  * E_BUILD, E_DEVICE.
  */
 TALLY_API tally_status tally_measure_read(tally_context *context, uint64_t bytes, double *bytes_per_second);
-/* Measures in the same way how fast the device copies within its memory: the ceiling of every
- * scan. Each of the `bytes` bytes counts twice, once as read and once as written. Errors: as
+/* Measures in the same way how fast the device copies within its memory: the ceiling of every scan.
+ * Each of the `bytes` bytes counts twice, once as read and once as written. Errors: as
  * tally_measure_read. */
 TALLY_API tally_status tally_measure_copy(tally_context *context, uint64_t bytes, double *bytes_per_second);
 
@@ -263,9 +263,9 @@ TALLY_API void tally_event_destroy(tally_event *event);
 /* Enqueues the mark. An event may be recorded again. Errors: E_ARGUMENT for NULL and for handles
  * of two contexts; E_DEVICE. */
 TALLY_API tally_status tally_event_record(tally_event *event, tally_queue *queue);
-/* Blocks until both marks are reached and writes the seconds between them. Errors: E_ARGUMENT
- * for NULL, for an event that was never recorded and for events of two contexts; E_DEVICE on a
- * wrapped OpenCL queue without profiling. */
+/* Blocks until both marks are reached and writes the seconds between them. Errors: E_ARGUMENT for
+ * NULL, for an event that was never recorded and for events of two contexts; E_DEVICE on a wrapped
+ * OpenCL queue without profiling. */
 TALLY_API tally_status tally_event_seconds(tally_event *from, tally_event *to, double *seconds);
 
 #ifdef __cplusplus

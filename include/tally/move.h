@@ -43,7 +43,7 @@ TALLY_API tally_status tally_scatter_plan_create(tally_context *context, const t
  * map_offset; TALLY_NO_INDEX if there was none. */
 TALLY_API uint64_t tally_move_bad(const tally_plan *plan);
 
-/* What to move. Offsets are in items, map_offset in entries. An entry's own alignment is enough. */
+/* The items to move. Offsets are in items, map_offset in entries. An entry's alignment is enough. */
 typedef struct tally_move_args {
     size_t size; /* sizeof(tally_move_args) */
     const tally_buffer *map;
@@ -54,8 +54,8 @@ typedef struct tally_move_args {
     uint64_t stencil_offset;
     tally_buffer *out;
     uint64_t out_offset;
-    /* The number of items of `in` (gather) or `out` (scatter) that the map may name. Entries
-     * from it on are out of bounds. */
+    /* The number of items of `in` (gather) or `out` (scatter) that the map may name. Entries from
+     * it on are out of bounds. */
     uint64_t items;
 } tally_move_args;
 

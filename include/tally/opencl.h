@@ -26,12 +26,12 @@ TALLY_API tally_status tally_context_create_opencl(struct _cl_context *native, s
  * cl_mem of another cl_context. */
 TALLY_API tally_status tally_buffer_wrap_opencl(tally_context *context, struct _cl_mem *memory, tally_buffer **out);
 
-/* Makes the caller's in-order queue a tally_queue; tally retains it. Errors: E_ARGUMENT for
- * NULL, for a queue of another cl_context or device, and for an out-of-order queue. */
+/* Makes the caller's in-order queue a tally_queue; tally retains it. Errors: E_ARGUMENT for NULL,
+ * for a queue of another cl_context or device, and for an out-of-order queue. */
 TALLY_API tally_status tally_queue_wrap_opencl(tally_context *context, struct _cl_command_queue *native, tally_queue **out);
 
-/* Give the OpenCL handle of an object. It is not retained for the caller. clGetCommandQueueInfo
- * on the queue gives the cl_context and cl_device_id, also those of tally's own context. Errors:
+/* Give the OpenCL handle of an object. It is not retained for the caller. clGetCommandQueueInfo on
+ * the queue gives the cl_context and cl_device_id, also those of tally's own context. Errors:
  * E_ARGUMENT for NULL and for an object of another backend. */
 TALLY_API tally_status tally_buffer_get_opencl(const tally_buffer *buffer, struct _cl_mem **memory);
 TALLY_API tally_status tally_queue_get_opencl(const tally_queue *queue, struct _cl_command_queue **native);

@@ -28,8 +28,8 @@ typedef enum tally_segments {
     TALLY_SEGMENTS_OFFSETS
 } tally_segments;
 
-/* What to scan. A zeroed member means its default. Members named as in tally_reduce_desc mean
- * the same. */
+/* A scan to plan. A zeroed member means its default. Members named as in tally_reduce_desc mean the
+ * same. */
 typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
     tally_op op; /* an op of one input */
@@ -41,8 +41,8 @@ typedef struct tally_scan_desc {
     tally_custom_op *custom; /* replaces `op` */
     uint32_t flags;          /* TALLY_EXCLUSIVE and TALLY_REVERSE, or 0 */
     tally_segments segments;
-    /* An item of type `in` that comes before the first item of each segment; NULL: none. It is
-     * the first value of each segment. tally_scan_plan_create copies it. For exclusive scans only;
+    /* An item of type `in` that comes before the first item of each segment; NULL: none. It is the
+     * first value of each segment. tally_scan_plan_create copies it. For exclusive scans only;
      * E_UNSUPPORTED with argmin, argmax and iamax. */
     const void *initial;
 } tally_scan_desc;

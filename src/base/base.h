@@ -20,8 +20,8 @@
 tally_status tally_named(const char *call, tally_status status);
 #define TALLY_NAMED(status) tally_named(__func__, status)
 
-/* Copies a text as one printable line into `bytes` bytes. Control characters and bytes that are
- * no UTF-8 become \xNN; line breaks and tabs become spaces. */
+/* Copies a text as one printable line into `bytes` bytes. Control characters and bytes that are no
+ * UTF-8 become \xNN; line breaks and tabs become spaces. */
 void tally_text_print(char *to, size_t bytes, const char *text);
 
 /* Errors: E_ARGUMENT for NULL; the text names the argument. */
@@ -52,8 +52,8 @@ bool tally_dtype_is_integer(tally_dtype dtype);
 /* Real or complex floats. */
 bool tally_dtype_is_float(tally_dtype dtype);
 
-/* Writes the names of a table's rows, "sum, min, max", for error texts. A row is any struct
- * whose first member is its name. Rows without a name are left out. */
+/* Writes the names of a table's rows, "sum, min, max", for error texts. A row is any struct whose
+ * first member is its name. Rows without a name are left out. */
 void tally_list_names(const void *rows, size_t row_bytes, size_t count, char *text, size_t bytes);
 
 #endif

@@ -17,9 +17,9 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Counts the mistakes that turn one text into the other (the optimal string alignment distance).
- * A mistake is a character too many, missing or wrong, or two neighbours in the wrong order.
- * rows[i % 3][j] counts those between the first i characters of a and the first j of b. */
+/* Counts the mistakes that turn one text into the other (the optimal string alignment distance). A
+ * mistake is a character too many, missing or wrong, or two neighbours in the wrong order. rows[i %
+ * 3][j] counts those between the first i characters of a and the first j of b. */
 static unsigned count_mistakes(const char *a, size_t a_length, const char *b, size_t b_length) {
     unsigned rows[3][LONGEST + 1];
     for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;

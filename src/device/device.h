@@ -80,8 +80,8 @@ typedef struct tally_tuning_query {
     bool runs;           /* the variant's groups own runs; false: chunks */
 } tally_tuning_query;
 
-/* Reads rows of the form that tunings.txt explains. Returns 0, or the number of the first line
- * that is no row; *out is then empty. */
+/* Reads rows of the form that tunings.txt explains. Returns 0, or the number of the first line that
+ * is no row; *out is then empty. */
 size_t tally_tunings_parse(const char *text, tally_tunings *out);
 void tally_tunings_free(tally_tunings *tunings);
 /* Searches `own` (may be NULL), then the built-in rows. Returns the first row that matches the
@@ -169,7 +169,7 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context);
 /* Checks that the buffer holds n items of `bytes` bytes each from the item `offset` on. */
 tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *argument);
-/* Checks that a range to read and a range to write do not overlap. Begins and lengths are in
+/* Checks that a range to read and a range to write do not overlap. Offsets and lengths are in
  * bytes. */
 tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
                                uint64_t out_begin, uint64_t out_bytes, const char *argument);

@@ -5,8 +5,8 @@
 #define ON(id) (1u << TALLY_CLASS_##id)
 
 const tally_feature tally_features[TALLY_FEATURE_END] = {
-    /* Inline assembly of NVIDIA's in OpenCL: shuffles, barriers of a warp, atomics on floats. It
-     * is not tried on CPUs, which have none: POCL would print the compiler's complaint. */
+    /* Inline assembly of NVIDIA's in OpenCL: shuffles, barriers of a warp, atomics on floats. It is
+     * not tried on CPUs, which have none: POCL would print the compiler's complaint. */
     [TALLY_FEATURE_PTX] = {"PTX", "feature_ptx", ON(GPU) | ON(OTHER), true},
     /* Registers exchanged within an OpenCL sub-group. */
     [TALLY_FEATURE_SUBGROUPS] = {"SUBGROUPS", "feature_subgroups", ON(GPU) | ON(OTHER) | ON(CPU), false},

@@ -21,8 +21,8 @@ tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint
     return TALLY_OK;
 }
 
-/* Tells whether two buffers share one memory: the same object, or host memory, which may be
- * wrapped twice. For host memory the begins become addresses. */
+/* Tells whether two buffers share one memory: the same object, or host memory, which may be wrapped
+ * twice. For host memory it turns the offsets into addresses. */
 static bool is_one_memory(const tally_buffer *in, uint64_t *in_begin, const tally_buffer *out, uint64_t *out_begin) {
     const tally_backend *backend = in->context->backend;
     if (!in->host || !out->host) return in == out || backend->mem_pointer(in->mem) == backend->mem_pointer(out->mem);

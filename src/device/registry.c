@@ -37,7 +37,7 @@ const tally_backend *tally_backend_at(size_t index) {
     return index < tally_backend_count() ? backends[index] : NULL;
 }
 
-/* Compares names without regard to case. */
+/* Compares a text with a name without regard to case. */
 static bool is_name(const char *text, size_t length, const char *name) {
     return strlen(name) == length && !strncasecmp(text, name, length);
 }

@@ -27,8 +27,8 @@ uint64_t tally_host_items(tally_op op, tally_dtype in) {
     return TALLY_HOST_SUM_BYTES / tally_dtype_bytes(in);
 }
 
-/* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for
- * it (probe.c). A program linked with -ffast-math flushes subnormals, for example. */
+/* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for it
+ * (probe.c). A program linked with -ffast-math flushes subnormals, for example. */
 static bool is_sound(void) {
     static const volatile float one = 1, half_ulp = 0x1p-24f, more = 0x1.8p-24f, small = 0x1.8p-126f, least = 0x1p-126f;
     const volatile float subnormal = small - least;

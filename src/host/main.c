@@ -97,8 +97,8 @@ static const char *c_type(tally_dtype value) {
     return names[value];
 }
 
-/* Resolves the level's row of an op for items of a type. Returns false if there is none. On
- * success the caller closes the terms. */
+/* Resolves the level's row of an op for items of a type. Returns false if there is none. On success
+ * the caller closes the terms. */
 static bool resolve(tally_row_level level, tally_op op, tally_dtype in, tally_dtype acc, tally_terms *terms) {
     const bool is_complex = tally_dtype_kind(in) == TALLY_KIND_COMPLEX, is_compensated = level == TALLY_ROW_COMPENSATED;
     const tally_terms_desc desc = {

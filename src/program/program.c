@@ -30,8 +30,8 @@ tally_status tally_program_make(const tally_context *context, const tally_progra
     return *out ? TALLY_OK : create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, out);
 }
 
-/* Loads a program from the disk; NULL if there is none. Drops an entry that fails its check or
- * that the driver refuses. The caller holds the lock. */
+/* Loads a program from the disk; NULL if there is none. Drops an entry that fails its check or that
+ * the driver refuses. The caller holds the lock. */
 static void *load(tally_context *context, tally_key key, const tally_program_desc *source) {
     size_t bytes = 0;
     bool damaged = false;
@@ -89,8 +89,8 @@ static tally_status find(tally_context *context, const tally_program_desc *sourc
     return TALLY_OK;
 }
 
-/* Tests the device before anything is compiled for it, and finds its features. The caller holds
- * the lock. */
+/* Tests the device before anything is compiled for it, and finds its features. The caller holds the
+ * lock. */
 static tally_status probe_once(tally_context *context) {
     if (context->probed) return TALLY_OK;
     const tally_status status = tally_probe(context);

@@ -31,12 +31,12 @@ void tally_recipe_add(tally_recipe *recipe, const char *stem);
 tally_status tally_source_create(const tally_backend *backend, unsigned features, const tally_terms *terms,
                                  const tally_recipe *recipe, char **text, size_t *bytes);
 /* Makes a text of the prelude and one stem, for kernels that reduce nothing. The caller frees it
- * with free(). `defines` are the lines before it, or "". Errors: E_MEMORY; E_UNSUPPORTED for a
- * stem that the backend lacks. */
+ * with free(). `defines` are the lines before it, or "". Errors: E_MEMORY; E_UNSUPPORTED for a stem
+ * that the backend lacks. */
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
                                   char **text);
-/* Returns the text of a stem: the backend's own, or that of kernels/, which all languages
- * compile. NULL if there is neither. */
+/* Returns the text of a stem: the backend's own, or that of kernels/, which all languages compile.
+ * NULL if there is neither. */
 const char *tally_kernel_text(const tally_backend *backend, const char *stem);
 /* Returns a text of kernels/, embedded by the build; NULL if there is none. */
 const char *tally_kernel_source_core(const char *stem);
@@ -54,8 +54,8 @@ void tally_find_features(tally_context *context);
 
 /* ---- program.c ------------------------------------------------------------------------------- */
 
-/* Runs the self-test and the features' trials, once for a context, before anything is compiled
- * for it. */
+/* Runs the self-test and the features' trials, once for a context, before anything is compiled for
+ * it. */
 tally_status tally_context_probe(tally_context *context);
 /* Makes a program of a source: a prebuilt one, or a compiled one. The caller closes it. */
 tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **program);
@@ -95,8 +95,8 @@ tally_status tally_check_plan(const tally_plan *plan, const tally_plan_kind *kin
 /* Checks n. Errors: E_ARGUMENT if it is above the plan's max_n. */
 tally_status tally_check_n(const tally_plan *plan, uint64_t n);
 
-/* Sizes a plan whose descriptor gives no max_n. Finds the largest n, `most` at most, that fits
- * the device. `set` makes the plan one for up to n items; `fits` tells whether that plan fits. */
+/* Sizes a plan whose descriptor gives no max_n. Finds the largest n, `most` at most, that fits the
+ * device. `set` makes the plan one for up to n items; `fits` tells whether that plan fits. */
 void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *));
 
 /* Open and close a kernel of a plan. Closing NULL does nothing. */

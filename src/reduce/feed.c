@@ -154,8 +154,8 @@ static tally_status raise_level(tally_feed *feed, int i) {
     return status;
 }
 
-/* Reduces the first n items of `items` to partials of level 0. Only the last items of the input
- * may end within a span. */
+/* Reduces the first n items of `items` to partials of level 0. Only the last items of the input may
+ * end within a span. */
 static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *const *items, uint64_t n) {
     const uint64_t spans = n / feed->span_items + (n % feed->span_items != 0);
     tally_source source = {.base = feed->added};

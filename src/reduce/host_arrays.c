@@ -5,8 +5,8 @@
 
 #include "reduce/reduce.h"
 
-/* Returns the max_n of a feed for n items. It is a power of two, so that calls share feeds, and
- * no more than the staging holds where items are staged. */
+/* Returns the max_n of a feed for n items. It is a power of two, so that calls share feeds, and no
+ * more than the staging holds where items are staged. */
 static uint64_t size_for(const tally_context *context, tally_dtype in, uint64_t n) {
     const uint64_t bytes = tally_dtype_bytes(in);
     const uint64_t most = context->info.host_memory ? TALLY_FEED_ITEMS : bytes ? TALLY_FEED_STAGING_BYTES / bytes : 1;

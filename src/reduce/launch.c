@@ -7,15 +7,15 @@
 
 #define MAX_FACTOR 65536
 /* Most bytes of lane accumulators that a thread may hold in groups above 256 threads; more would
- * spill. i8 nrm2 (384 bytes), 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms
- * in groups of 512. */
+ * spill. i8 nrm2 (384 bytes), 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms in
+ * groups of 512. */
 #define MAX_LANES_BYTES 192
 #define DEFAULT_LOADS 8
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-/* Returns the local memory of a group. Each thread of group_tree exchanges one lane at a time,
- * or four small ones (kernels_cl/group_tree.cl). */
+/* Returns the local memory of a group. Each thread of group_tree exchanges one lane at a time, or
+ * four small ones (kernels_cl/group_tree.cl). */
 static uint64_t local_bytes(const tally_terms *terms, const tally_launch *launch) {
     if (launch->variant->shape != TALLY_SHAPE_CHUNKS)
         return (uint64_t)(launch->group_items / 32) * launch->variant->local_accumulators * terms->acc.bytes;
@@ -65,8 +65,8 @@ static bool is_group(const tally_variant *variant, uint32_t items) {
 }
 
 /* Returns the threads of a group when the descriptor does not say. It is the tuning's number, or
- * less where a thread's lanes would spill (backends/cuda/kernels/group_tree.cu); without one,
- * the variant's. */
+ * less where a thread's lanes would spill (backends/cuda/kernels/group_tree.cu); without one, the
+ * variant's. */
 static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
     const uint32_t lanes_bytes = TALLY_LANES / tally_chunk_team(tally_dtype_bytes(terms->in)) * terms->acc.bytes;

@@ -5,8 +5,8 @@
 
 #include "reduce/reduce.h"
 
-/* Threads of a fixed grid for each unit. The largest multiprocessors (an H200's, say) hold as
- * many at once; smaller ones take them in turns. */
+/* Threads of a fixed grid for each unit. The largest multiprocessors (an H200's, say) hold as many
+ * at once; smaller ones take them in turns. */
 #define GRID_ITEMS_PER_UNIT 2048
 
 static uint64_t grid_groups(const tally_reduce_plan *plan) {
@@ -89,8 +89,8 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
     const tally_variant *variant = plan->launch.variant;
     if (variant->info.canonical) return TALLY_ROWS + log2_ceil(TALLY_LANES) + log2_ceil(tally_ceil_div(n, TALLY_CHUNK_ITEMS));
     const uint64_t groups = tally_reduce_geometry(plan, n).groups;
-    /* Without local memory every item is an atomic on one word. Otherwise a group makes an
-     * atomic for each of its items, or combines some in sequence and then in a tree. */
+    /* Without local memory every item is an atomic on one word. Otherwise a group makes an atomic
+     * for each of its items, or combines some in sequence and then in a tree. */
     if (variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators) return n;
     const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? tally_ceil_div(n, groups) : segment_items(plan);
     const bool tree = variant->local_accumulators == 32 || variant->stage == TALLY_STAGE_SCRATCH;

@@ -4,10 +4,10 @@
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is
- * then never touched, so any memory serves for it. */
+/* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is then
+ * never touched, so any memory serves for it. */
 
-/* Most arguments of tally_partials: inputs with their offsets, parameters and eight more. */
+/* Room for the arguments of tally_partials: inputs, their offsets, parameters and eight more. */
 #define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
 
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,

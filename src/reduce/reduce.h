@@ -29,8 +29,8 @@ typedef struct tally_variant {
     tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
     uint32_t min_group_items, max_group_items;
-    /* Classes where the last group finishes, without a second launch, if memory is ordered
-     * between groups. */
+    /* Classes where the last group finishes, without a second launch, if memory is ordered between
+     * groups. */
     unsigned together;
     unsigned features;           /* bit i: its kernels use feature i if the device has it */
     uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
@@ -56,12 +56,12 @@ typedef struct tally_launch {
 
 /* Copies a descriptor and fills missing members with defaults. Errors: E_ARGUMENT. */
 tally_status tally_reduce_desc_copy(const tally_reduce_desc *given, tally_reduce_desc *desc);
-/* Resolves a whole descriptor for a device with its own tunings (NULL: none). On success the
- * caller closes the terms. */
+/* Resolves a whole descriptor for a device with its own tunings (NULL: none). On success the caller
+ * closes the terms. */
 tally_status tally_reduce_resolve(const tally_device_info *device, const tally_tunings *tunings, tally_reduce_desc *desc,
                                   tally_terms *terms, tally_launch *launch);
-/* Checks that the device can run the launch with the terms' accumulator. Errors: E_UNSUPPORTED
- * with the reason; E_ARGUMENT for a group of a wrong size. */
+/* Checks that the device can run the launch with the terms' accumulator. Errors: E_UNSUPPORTED with
+ * the reason; E_ARGUMENT for a group of a wrong size. */
 tally_status tally_launch_check(const tally_device_info *device, const tally_terms *terms, const tally_launch *launch);
 tally_recipe tally_launch_recipe(const tally_launch *launch);
 /* Returns how many threads share a chunk, so that each loads 16 bytes at a time. */
@@ -75,8 +75,8 @@ typedef struct tally_reduce_plan {
     tally_plan base;
     tally_launch launch;
     uint64_t run; /* chunks of a group; 0: chosen for each n (TALLY_SHAPE_RUN) */
-    /* The last group of a launch finishes. Slot 0 of the workspace counts the finished groups
-     * and is 0 between launches. */
+    /* The last group of a launch finishes. Slot 0 of the workspace counts the finished groups and
+     * is 0 between launches. */
     bool together;
     /* Items of a slice, a power of two of chunks; 0: no slices. Slices are reduced one after the
      * other, so that the workspace is bounded. */
@@ -97,9 +97,8 @@ typedef struct tally_geometry {
 
 tally_geometry tally_reduce_geometry(const tally_reduce_plan *plan, uint64_t n);
 
-/* The kernels' argument `last`. NONE: each group leaves a partial. ALONE: the only group leaves
- * the result. TOGETHER: each group leaves a partial, and the last one to finish leaves the
- * result. */
+/* The kernels' argument `last`. NONE: each group leaves a partial. ALONE: the only group leaves the
+ * result. TOGETHER: each group leaves a partial, and the last one to finish leaves the result. */
 enum { TALLY_LAST_NONE, TALLY_LAST_ALONE, TALLY_LAST_TOGETHER };
 
 /* The place where a stage writes: a slot of accumulators, or with `result` the finished value.
@@ -110,17 +109,17 @@ typedef struct tally_target {
     bool result;
 } tally_target;
 
-/* The place of the items: memory and offset of the first item, in items, for each input. `base`
- * is that item's index in the whole input. */
+/* The place of the items: memory and offset of the first item, in items, for each input. `base` is
+ * that item's index in the whole input. */
 typedef struct tally_source {
     void *mem[TALLY_MAX_INPUTS];
     uint64_t offset[TALLY_MAX_INPUTS];
     uint64_t base;
 } tally_source;
 
-/* Enqueue one stage each. tally_reduce_partials with to.result needs a single group. `together`
- * is where the last group puts the result; NULL: nowhere. tally_reduce_finish takes the items of
- * the whole input as `n`. */
+/* Enqueue one stage each. tally_reduce_partials with to.result needs a single group. `together` is
+ * where the last group puts the result; NULL: nowhere. tally_reduce_finish takes the items of the
+ * whole input as `n`. */
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_geometry geometry, tally_target to, const tally_target *together);
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
@@ -157,8 +156,8 @@ typedef struct tally_kept_set {
     uint64_t bytes, tunings, made, reused;
 } tally_kept_set;
 
-/* Takes a kept feed for the descriptor, or makes one. desc->max_n must be set. The call gives
- * the feed back. */
+/* Takes a kept feed for the descriptor, or makes one. desc->max_n must be set. The call gives the
+ * feed back. */
 tally_status tally_kept_take(tally_context *context, const tally_reduce_desc *desc, tally_kept *out);
 /* Gives a feed back. A sound one is kept, and the oldest ones make room for it; another is
  * destroyed. */

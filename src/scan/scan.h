@@ -16,7 +16,7 @@ typedef struct tally_scan_variant {
 } tally_scan_variant;
 
 const tally_scan_variant *tally_scan_variant_row(size_t index);
-/* Finds a variant by name; NULL and "auto" give the device's default. The context has been
+/* Finds a variant by name; NULL and "auto" give the device's default. The context must have been
  * probed. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
  * variant. */
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
