@@ -55,7 +55,7 @@ const bench_bar bench_bars[] = {
     {0},
 };
 
-/* ---- which cases -------------------------------------------------------------------------------------------------------- */
+/* ---- which cases ----------------------------------------------------------------------------- */
 
 static int applies(const bench_bar *bar, const tally_device_info *device) {
     if (bar->backend && strcmp(bar->backend, device->backend)) return 0;
@@ -102,7 +102,7 @@ int bars_need_peer(const bench_input *input, const char *peer) {
     return 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 typedef struct bar_measure {
     char text[80];
@@ -159,7 +159,7 @@ static const char *clock_text(const bench_bar *bar) {
     return bar->kind == BAR_BITS ? "-" : bar->gpu ? "GPU" : "stream";
 }
 
-/* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 static const bench_report *find_report(const bench_results *results, const tally_device_info *device, const bench_task *task,
                                        tally_dtype in, uint64_t n) {
@@ -249,7 +249,7 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
     return v;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 typedef enum outcome { PASSED, FAILED, NOT_SHOWN } outcome;
 

@@ -39,7 +39,7 @@ typedef struct bench_run {
     int cases, failed_cases;
 } bench_run;
 
-/* ---- one device, primitive and type ---------------------------------------------------------------------------------- */
+/* ---- one device, primitive and type ---------------------------------------------------------- */
 
 /* What a device has the same arrays for. */
 typedef struct bench_pass {
@@ -205,7 +205,7 @@ static void run_device(bench_run *run, bench_device *device, const bench_pass *p
     for (int a = 0; a < ARRAYS; a++) tally_buffer_destroy(input.buffer[a]);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void open_device(bench_run *run, const char *select) {
     bench_device *device = &run->devices[run->device_count];
@@ -246,7 +246,7 @@ static void open_listed(bench_run *run, const char *list) {
     }
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /*
  * libgomp reads these when it is loaded. Its threads must not spin for long while the other engine runs, but sleeping at once would

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* ---- what is measured --------------------------------------------------------------------------------------------------- */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 typedef enum bench_primitive { BENCH_NONE, BENCH_REDUCE, BENCH_SCAN, BENCH_GATHER, BENCH_SCATTER, BENCH_END } bench_primitive;
 typedef enum bench_map { MAP_NONE, MAP_IDENTITY, MAP_RANDOM, MAP_END } bench_map; /* of a gather or scatter: permutations */
@@ -70,7 +70,7 @@ static inline int is_host(const tally_device_info *device) {
     return device->device_class == TALLY_CLASS_CPU && device->host_memory;
 }
 
-/* ---- input.c: the items ----------------------------------------------------------------------------------------------- */
+/* ---- input.c: the items ---------------------------------------------------------------------- */
 
 /* Whole: numbers of which each partial sum of any order is exact, and what must come out is known. Walk: whole numbers whose running sums
  * stay so small that every type holds them. Rounded: fractions, of f32 or f64, whose sums depend on the order, to compare devices; hardly two
@@ -102,7 +102,7 @@ double input_expected(const bench_input *input, double *tolerance);
 /* A result of one of the types that there are. */
 double input_value(tally_dtype type, const void *value);
 
-/* ---- output.c: what comes out of all but reductions --------------------------------------------------------------------- */
+/* ---- output.c: what comes out of all but reductions ------------------------------------------ */
 
 /* Writes what no call gives into ARRAY_OUT. Like those below 0 when done; else it has said why on stderr. */
 int output_poison(const bench_input *input);
@@ -113,7 +113,7 @@ uint64_t output_wrong(const bench_input *input, int is_copy);
 /* A hash of all bytes. */
 int output_hash(const bench_input *input, uint64_t *out);
 
-/* ---- the engines ------------------------------------------------------------------------------------------------------ */
+/* ---- the engines ----------------------------------------------------------------------------- */
 
 /* Each opens its engine for the case: 0 when done, 1 with its reason on stderr, BENCH_ABSENT when it has nothing like it on that device. */
 #define BENCH_ABSENT (-1)
@@ -156,7 +156,7 @@ void peer_stream_destroy(struct CUstream_st *stream);
 /* The time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the stream. Negative: failed. */
 double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count);
 
-/* ---- lists.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists.c --------------------------------------------------------------------------------- */
 
 #define PEER_READ "a kernel that only reads"
 #define PEER_COPY "a copy"
@@ -200,7 +200,7 @@ int is_listed(const char *list, const char *name);
 int sizes_add(bench_sizes *sizes, const char *text);
 int sizes_have(const bench_sizes *sizes, uint64_t n);
 
-/* ---- options.c: what the command line says ---------------------------------------------------------------------------- */
+/* ---- options.c: what the command line says --------------------------------------------------- */
 
 #define LEAST_BLOCKS 7
 #define MOST_BLOCKS 101
@@ -215,7 +215,7 @@ typedef struct bench_options {
 /* 0: go on; else the exit status + 1. */
 int options_parse(int argc, char **argv, bench_options *options);
 
-/* ---- measure.c: medians over alternating blocks ------------------------------------------------------------------------- */
+/* ---- measure.c: medians over alternating blocks ---------------------------------------------- */
 
 typedef struct bench_timing {
     double seconds;     /* one call's wall time, back to back */
@@ -228,7 +228,7 @@ typedef struct bench_timing {
 int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
             bench_timing *out);
 
-/* ---- what was found ----------------------------------------------------------------------------------------------------- */
+/* ---- what was found -------------------------------------------------------------------------- */
 
 /* A case and what its engines took, tally first. Of the input only what it is, not where. */
 typedef struct bench_report {
@@ -279,7 +279,7 @@ int bits_compare(const bench_results *all, const bench_result *of, int *devices)
 /* Says which cases differ; their number. */
 int bits_print(const bench_results *all, FILE *out);
 
-/* ---- bars.c: what tally promises ---------------------------------------------------------------------------------------- */
+/* ---- bars.c: what tally promises ------------------------------------------------------------- */
 
 typedef enum bar_kind {
     BAR_TIMES,   /* at least `limit` times the speed of `peer` */

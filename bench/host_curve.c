@@ -61,7 +61,7 @@ static int complain(const char *what) {
     return 1;
 }
 
-/* ---- a call -------------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static int call(bench *b, int way) {
     const uint64_t bytes = b->n * tally_dtype_bytes(b->r->dtype);
@@ -92,7 +92,7 @@ static uint64_t plans_used(const bench *b) {
     return tally_context_get_info(b->context, &info) ? 0 : info.host_plans_made + info.host_plans_reused;
 }
 
-/* ---- times --------------------------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -144,7 +144,7 @@ static int measure(bench *b, point *p) {
     return failed;
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------------ */
+/* ---- what was found -------------------------------------------------------------------------- */
 
 /* The step is the factor of time beyond that of items: 1 where time grows as the items do. */
 static double step(const point *from, const point *to) {
@@ -221,7 +221,7 @@ static int draw(const bench *b, const point *points, int count, const char *file
     return 1;
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* Small whole numbers. */
 static void *make_items(tally_dtype dtype, uint64_t n) {

@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-/* ---- items -------------------------------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* -8 to 8. */
 static int item(uint64_t i, int which) {
@@ -69,7 +69,7 @@ static double fraction_f64(uint64_t i, int which) {
     return (double)(mixed(i, which) >> 11) * 0x1p-52 - 1;
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static uint16_t bf16_of(int value) {
     const float x = (float)value;
@@ -141,7 +141,7 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
     }
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------------------------ */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 int input_open(input_items *items, uint64_t bytes) {
     *items = (input_items){.bytes = bytes};
@@ -255,7 +255,7 @@ void input_fill_map(input_items *items, bench_map map, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) to[i] = map == MAP_IDENTITY ? (uint32_t)i : shuffled(i, n, bits);
 }
 
-/* ---- what must come out ------------------------------------------------------------------------------------------------- */
+/* ---- what must come out ---------------------------------------------------------------------- */
 
 /* Of the first n items of both inputs, without the extremes. */
 typedef struct survey {

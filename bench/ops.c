@@ -46,7 +46,7 @@ static int complain(const char *what) {
     return 1;
 }
 
-/* ---- items ---------------------------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 /* Item i of input k: -3 to 3, or 0 to 6 where there is no sign. */
 static int item(uint64_t i, int k, int is_signed) {
@@ -109,7 +109,7 @@ static int fill(tally_context *context, tally_dtype dtype, uint64_t n, int k, vo
     return failed ? complain("filling the inputs") : 0;
 }
 
-/* ---- what must come out ---------------------------------------------------------------------------------------------- */
+/* ---- what must come out ---------------------------------------------------------------------- */
 
 static double as_double(tally_dtype dtype, const void *value) {
     switch ((int)dtype) {
@@ -134,7 +134,7 @@ static double as_double(tally_dtype dtype, const void *value) {
     return NAN;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct bench {
     tally_context *context;

@@ -14,7 +14,7 @@
 #define USAGE_WIDTH 80
 #define USAGE_COLUMN 20
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The names that an option's list may have, by index; NULL after the last. */
 typedef const char *name_at(size_t index);
@@ -125,7 +125,7 @@ static void print_usage(void) {
     print_option("help", "this text", NULL, "");
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* What --bar leaves open the bars say. */
 static void set_defaults(bench_options *options) {

@@ -8,7 +8,7 @@
 #define BLOCKS 1024
 #define ALL_RIGHT UINT64_MAX
 
-/* ---- between the device and the host ------------------------------------------------------------------------------------ */
+/* ---- between the device and the host --------------------------------------------------------- */
 
 /* Where a device reads the host's memory in place, ARRAY_OUT is there already. */
 static int transfer(const bench_input *in, tally_status (*enqueue)(const bench_input *in, tally_queue *queue)) {
@@ -38,7 +38,7 @@ int output_poison(const bench_input *in) {
     return transfer(in, send_out);
 }
 
-/* ---- what is right ------------------------------------------------------------------------------------------------------ */
+/* ---- what is right --------------------------------------------------------------------------- */
 
 static int64_t combine(tally_op op, int64_t a, int64_t b) {
     return op == TALLY_SUM ? a + b : op == TALLY_MIN ? (a < b ? a : b) : (a > b ? a : b);
@@ -109,7 +109,7 @@ int output_check(const bench_input *in, const char *engine, int is_copy) {
     return 1;
 }
 
-/* ---- hashes ------------------------------------------------------------------------------------------------------------- */
+/* ---- hashes ---------------------------------------------------------------------------------- */
 
 /* Of the items one by one, each with its place, so that cores may share it: the finaliser of splitmix64. */
 int output_hash(const bench_input *in, uint64_t *hash) {

@@ -24,7 +24,7 @@ int peer_complain(const char *call, cudaError_t error) {
     return 1;
 }
 
-/* ---- what all have in common ---------------------------------------------------------------------------------------------- */
+/* ---- what all have in common ----------------------------------------------------------------- */
 
 static int enqueue(void *pointer) {
     peer *p = static_cast<peer *>(pointer);
@@ -120,7 +120,7 @@ static int open_reduction(const bench_input *input, enqueue_peer *enqueue, peer 
     return 0;
 }
 
-/* ---- CUB ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- CUB ------------------------------------------------------------------------------------- */
 
 /* T: the items' type; S: what they are summed in, and the sum's type; N: the count's. */
 template <typename T, typename S, typename N> static int enqueue_cub(peer *p) {
@@ -199,7 +199,7 @@ int cub_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- Thrust, which gives the value to the host and waits for it: no GPU time of its own ------------------------------------- */
+/* ---- Thrust, which gives the value to the host and waits for it: no GPU time of its own ------ */
 
 template <typename T, typename S> static int enqueue_thrust(peer *p) {
     const T *x = static_cast<const T *>(p->x), *end = x + p->n;
@@ -241,7 +241,7 @@ int thrust_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- cuBLAS ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- cuBLAS ---------------------------------------------------------------------------------- */
 
 static int enqueue_cublas(peer *p) {
     const bool single = p->in == TALLY_F32;
@@ -290,7 +290,7 @@ int cublas_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- streams and graphs -------------------------------------------------------------------------------------------------------------- */
+/* ---- streams and graphs ---------------------------------------------------------------------- */
 
 int peer_stream_create(int device, struct CUstream_st **out) {
     TRY(cudaSetDevice(device));
