@@ -15,7 +15,7 @@
 
 #define NPY_MAGIC "\x93NUMPY"
 #define NPY_MAGIC_BYTES 6
-#define NPY_HEADER_LIMIT ((size_t)1 << 20) /* NumPy refuses more than 10,000, unless told to trust */
+#define NPY_HEADER_LIMIT ((size_t)1 << 20) /* NumPy itself refuses more than 10,000 */
 #define NPY_DIMENSION_LIMIT 64             /* same as NumPy 2 */
 
 typedef struct npy_shape {
