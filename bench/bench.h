@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- what is measured ------------------------------------------------------------------------ */
+/* ---- tasks, engines and cases ---------------------------------------------------------------- */
 
 typedef enum bench_primitive { BENCH_NONE, BENCH_REDUCE, BENCH_SCAN, BENCH_GATHER, BENCH_SCATTER, BENCH_END } bench_primitive;
 /* Maps of a gather or scatter: permutations. */
@@ -110,7 +110,7 @@ double input_expected(const bench_input *input, double *tolerance);
 /* Reads a result of any type. */
 double input_value(tally_dtype type, const void *value);
 
-/* ---- output.c: what comes out of all but reductions ------------------------------------------ */
+/* ---- output.c: outputs of all primitives but reductions -------------------------------------- */
 
 /* Fills ARRAY_OUT with a value that no call gives. Like the functions below, returns 0 when done;
  * otherwise it has reported the error on stderr. */
@@ -215,7 +215,7 @@ int is_listed(const char *list, const char *name);
 int sizes_add(bench_sizes *sizes, const char *text);
 int sizes_have(const bench_sizes *sizes, uint64_t n);
 
-/* ---- options.c: what the command line says --------------------------------------------------- */
+/* ---- options.c: the command line ------------------------------------------------------------- */
 
 #define LEAST_BLOCKS 7
 #define MOST_BLOCKS 101
@@ -245,7 +245,7 @@ typedef struct bench_timing {
 int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
             bench_timing *out);
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
 /* A case and the times of its engines, tally first. The input's memory may be gone. */
 typedef struct bench_report {
@@ -300,7 +300,7 @@ int bits_compare(const bench_results *all, const bench_result *of, int *devices)
 /* Prints the cases that differ. Returns their number. */
 int bits_print(const bench_results *all, FILE *out);
 
-/* ---- bars.c: what tally promises ------------------------------------------------------------- */
+/* ---- bars.c: tally's promises ---------------------------------------------------------------- */
 
 typedef enum bar_kind {
     BAR_TIMES,   /* at least `limit` times the speed of `peer` */

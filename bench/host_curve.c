@@ -146,7 +146,7 @@ static int measure(bench *b, point *p) {
     return failed;
 }
 
-/* ---- what was found -------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Returns the ratio of times over the ratio of items: 1 if time grows like the items. */
 static double step(const point *from, const point *to) {

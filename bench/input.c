@@ -260,7 +260,7 @@ void input_fill_map(input_items *items, bench_map map, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) to[i] = map == MAP_IDENTITY ? (uint32_t)i : shuffled(i, n, bits);
 }
 
-/* ---- what must come out ---------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
 /* Sums over the first n items of both inputs, without the extremes. */
 typedef struct survey {

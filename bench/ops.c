@@ -110,7 +110,7 @@ static int fill(tally_context *context, tally_dtype dtype, uint64_t n, int k, vo
     return failed ? complain("filling the inputs") : 0;
 }
 
-/* ---- what must come out ---------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
 static double as_double(tally_dtype dtype, const void *value) {
     switch ((int)dtype) {

@@ -40,7 +40,7 @@ int output_poison(const bench_input *in) {
     return transfer(in, send_out);
 }
 
-/* ---- what is right --------------------------------------------------------------------------- */
+/* ---- expected outputs ------------------------------------------------------------------------ */
 
 static int64_t combine(tally_op op, int64_t a, int64_t b) {
     return op == TALLY_SUM ? a + b : op == TALLY_MIN ? (a < b ? a : b) : (a > b ? a : b);

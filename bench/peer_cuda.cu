@@ -26,7 +26,7 @@ int peer_complain(const char *call, cudaError_t error) {
     return 1;
 }
 
-/* ---- what all have in common ----------------------------------------------------------------- */
+/* ---- parts of all peers ---------------------------------------------------------------------- */
 
 static int enqueue(void *pointer) {
     peer *p = static_cast<peer *>(pointer);
@@ -201,7 +201,7 @@ int cub_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- Thrust, which gives the value to the host and waits for it: no GPU time of its own ------ */
+/* ---- Thrust, which waits for the value on the host: no GPU time ------------------------------ */
 
 template <typename T, typename S> static int enqueue_thrust(peer *p) {
     const T *x = static_cast<const T *>(p->x), *end = x + p->n;

@@ -60,7 +60,7 @@ typedef struct trial {
     maps_kind kind;
 } trial;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 /* Returns an entry below 0, or one as far beyond the end as the type allows. */
 static uint64_t bad_entry(const trial *t, uint64_t i) {
@@ -100,7 +100,7 @@ static void predict(trial *t) {
     }
 }
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* ---- the outcome ----------------------------------------------------------------------------- */
 
 static tally_status move(const trial *t, tally_status *moved) {
     const check_subject *s = t->s;

@@ -170,7 +170,7 @@ static bool move_all(mover *m) {
     return done;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Counts the bytes moved: for each entry, the entry itself, an item read and an item written. */
 static double bytes_of(const mover *m) {

@@ -13,7 +13,7 @@
 
 #define PLOT_WIDTH 1280.0 /* all lengths: pixels */
 
-/* ---- plot.c: the page and what is put on it -------------------------------------------------- */
+/* ---- plot.c: the page and its contents ------------------------------------------------------- */
 
 typedef struct plot {
     FILE *body; /* stream that writes `text` */

@@ -95,7 +95,7 @@ bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
     return false;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all arguments --------------------------------------------------------------------------- */
 
 cli_exit scan_understand(const cli_options *options, int count, char *const *operands, scan_request *r) {
     *r = (scan_request){.variant = options->variant,

@@ -63,7 +63,7 @@ typedef struct study_device {
     study_list factors; /* sweep: by factor */
 } study_device;
 
-/* ---- study_input.c: the items, and what they must give --------------------------------------- */
+/* ---- study_input.c: items and expected results ----------------------------------------------- */
 
 typedef struct study_input study_input;
 
@@ -139,7 +139,7 @@ study_state study_job_check(const study_job *job, uint64_t n, bool run, char *te
 cli_exit study_device_measure(const study_request *request, const char *selection, study_device *out);
 void study_device_close(study_device *device);
 
-/* ---- study_figures.c: what follows from the points ------------------------------------------- */
+/* ---- study_figures.c: derived figures -------------------------------------------------------- */
 
 size_t study_item_bytes(const study_request *request);
 /* Bytes of the output of n items. */

@@ -35,7 +35,7 @@ uint64_t study_input_bytes(const study_request *request, uint64_t n) {
     return request->primitive == CLI_SCAN ? study_out_bytes(request, n) : 0;
 }
 
-/* ---- what must come out ---------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
 /* Computes the values of a scan from item `first` on. *acc holds the items before. The computation
  * is sequential, as every order gives the same values. */
@@ -120,7 +120,7 @@ void study_input_destroy(study_input *input) {
     free(input);
 }
 
-/* ---- what came out --------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* Returns true if two values have the same bits, or are equal as floats. The sign of a zero may
  * depend on the order. */

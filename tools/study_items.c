@@ -86,7 +86,7 @@ void study_items_make(const study_recipe *r, uint64_t first, uint64_t count, uns
     }
 }
 
-/* ---- what rounds ----------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
 /* Returns the mean magnitude of the terms that items load as, for the field where it is largest.
  * Returns infinity if some terms are not whole numbers. */

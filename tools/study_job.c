@@ -7,7 +7,7 @@
 
 #include "study.h"
 
-/* ---- what all rows share --------------------------------------------------------------------- */
+/* ---- parts of all rows ----------------------------------------------------------------------- */
 
 bool study_row_get(const study_request *request, size_t index, tally_variant_info *out) {
     const bool varies = request->primitive == CLI_REDUCE || request->primitive == CLI_SCAN;
