@@ -21,7 +21,8 @@ static tally_status run(work *w, const float *x, const double *thresholds, float
     static const tally_op_param threshold = {.name = "threshold", .type = TALLY_F32, .value = 0};
     const tally_op_desc squares = {.size = sizeof(squares),
                                    .name = "squares above",
-                                   .identity = "-0.0f", /* -0.0 + x is x for every x; 0.0 + -0.0 is not -0.0 */
+                                   /* -0.0 + x is x for every x, but 0.0 + -0.0 is not -0.0. */
+                                   .identity = "-0.0f",
                                    .load = "x > p.threshold ? x * x : 0",
                                    .combine = "a + b",
                                    .params = &threshold,

@@ -60,7 +60,7 @@ typedef struct trial {
     maps_kind kind;
 } trial;
 
-/* ---- the request ----------------------------------------------------------------------------- */
+/* ---- input and expected output ---------------------------------------------------- */
 
 /* Returns an entry below 0, or one as far beyond the end as the type allows. */
 static uint64_t bad_entry(const trial *t, uint64_t i) {
@@ -100,7 +100,7 @@ static void predict(trial *t) {
     }
 }
 
-/* ---- the outcome ----------------------------------------------------------------------------- */
+/* ---- run and compare ----------------------------------------------------------------------------- */
 
 static tally_status move(const trial *t, tally_status *moved) {
     const check_subject *s = t->s;
