@@ -70,8 +70,8 @@ static int has_case(const bench_bar *bar, const bench_task *task, tally_dtype in
            is_listed(bar->types, tally_dtype_name(in)) && !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
 }
 
-/* Returns true if the bar compares with tally on this CUDA device, so that it needs the case
- * here. */
+/* Returns true if the bar compares with tally on this CUDA device. The device then needs the case
+ * too. */
 static int has_other_case(const bench_bar *bar, const tally_device_info *device, const bench_task *task, tally_dtype in,
                           uint64_t n) {
     return bar->peer && !strcmp(bar->peer, PEER_OURS) && !strcmp(device->backend, "cuda") && strstr(device->name, bar->where) &&
@@ -255,8 +255,7 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
 
 typedef enum outcome { PASSED, FAILED, NOT_SHOWN } outcome;
 
-/* Returns the outcome: a bar is met only if all of its cases were measured, and failed by any
- * one. */
+/* Returns the outcome. A bar is met if all of its cases were measured and none failed. */
 static outcome outcome_of(const bar_verdict *v) {
     return v->failed ? FAILED : v->wanted && v->shown == v->wanted ? PASSED : NOT_SHOWN;
 }

@@ -54,7 +54,7 @@ typedef struct bench_input {
     /* The arrays on the device. NULL: no case uses the array. With host_memory, the host's own. */
     tally_buffer *buffer[ARRAYS];
     const bench_task *task; /* in bench_tasks */
-    tally_dtype in;         /* also of a scan's values */
+    tally_dtype in;         /* a scan's values have it too */
     uint64_t n;
     /* 1: warm, the caches keep as much as they hold. More: cold, each call takes the next copy,
      * which is in no cache. */
@@ -188,7 +188,7 @@ extern const char *const bench_maps[MAP_END];
 
 /* Returns the name of the operator or of the map. */
 const char *task_with(const bench_task *task);
-/* "sum", "scan sum", "gather random". */
+/* Names a task: "sum", "scan sum", "gather random". */
 typedef struct task_text {
     char text[32];
 } task_text;
@@ -321,7 +321,7 @@ typedef struct bench_bar {
     double limit;
     const char *peer; /* name of an engine, PEER_OURS, or the ceiling */
     int gpu;          /* GPU's clock; otherwise includes the host's share */
-    uint32_t units;   /* limit of the device's units; 0: any number */
+    uint32_t units;   /* most compute units of the device; 0: any number */
 } bench_bar;
 extern const bench_bar bench_bars[]; /* NULL ops end them */
 

@@ -89,7 +89,7 @@ static int check_list(const char *option, const char *list, name_at *name) {
     return 0;
 }
 
-/* Prints " --ops LIST TEXT" with the valid names, in the lines of a help text. */
+/* Prints "  --ops LIST      TEXT" with the valid names, in the lines of a help text. */
 static void print_option(const char *option, const char *before, name_at *name, const char *after) {
     char text[2048];
     snprintf(text, sizeof(text), "%s%s%s", before, name ? list_names(name).text : "", after);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The built-in ops as C, for few items on a CPU device (src/host/host.c). The program
-# tally_host_programs writes them. It is linked from the library's own objects. Its output becomes objects
-# of the library: host_objects. A cross build cannot run the program and has none of them; few items
-# then take the same path as many.
+# tally_host_programs, which is linked from the library's own objects, writes them. Its output
+# becomes objects of the library: host_objects. A cross build cannot run the program and has none of
+# them; few items then take the same path as many.
 set(host_dtypes f32 f64 i32 i64)
 set(host_folder ${PROJECT_BINARY_DIR}/host)
 file(MAKE_DIRECTORY ${host_folder})

@@ -19,7 +19,8 @@ static tally_status harmonic(tally_context *context, uint64_t n, uint64_t length
     for (uint64_t done = 0; done < n && !status; done += length) {
         const uint64_t count = n - done < length ? n - done : length;
         for (uint64_t i = 0; i < count; i++) piece[i] = 1.0 / (double)(done + i + 1);
-        /* The feed has copied the items when the call returns, so `piece` can be filled again. */
+        /* The feed no longer needs the items when the call returns, so `piece` can be filled
+         * again. */
         status = tally_feed_push(feed, piece, count);
     }
     if (!status) status = tally_feed_finish(feed, NULL, 0, sum);

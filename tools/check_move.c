@@ -15,7 +15,7 @@
 
 static const uint64_t sizes[] = {0, 1, 2, 31, 257, 4097, 100003};
 #define MOST ((uint64_t)100003)
-#define BEFORE 3 /* items of the output before its first and after its last */
+#define BEFORE 3 /* guard items on each side of the output */
 
 static const struct {
     cli_primitive primitive;
@@ -62,7 +62,8 @@ typedef struct trial {
 
 /* ---- input and expected output ---------------------------------------------------- */
 
-/* Returns an entry below 0, or one as far beyond the end as the type allows. */
+/* Returns a bad entry: n for an odd index; otherwise -1, or the largest value of an unsigned
+ * type. */
 static uint64_t bad_entry(const trial *t, uint64_t i) {
     const bool is_signed = t->c->dtype == TALLY_I32 || t->c->dtype == TALLY_I64;
     return i % 2 ? t->n : is_signed ? UINT64_MAX : t->c->dtype == TALLY_U32 ? UINT32_MAX : UINT64_MAX;
@@ -72,8 +73,8 @@ static bool is_heeded(const trial *t, uint64_t i) {
     return !(t->c->flags & TALLY_STENCIL) || t->stencil_items[i];
 }
 
-/* Fills the map. Duplicates are made only where the last one wins. A gather does not distinguish
- * them. */
+/* Fills the map. A random map has duplicates in gathers, and in scatters where the last one
+ * wins. */
 static void make_map(trial *t, bool with_bad) {
     const bool twice = t->kind == MAPS_RANDOM && (t->c->primitive == CLI_GATHER || t->c->flags & TALLY_SCATTER_LAST);
     t->first_bad = TALLY_NO_INDEX;

@@ -135,7 +135,7 @@ void cli_print_run(const char *variant, const tally_device_info *d, double secon
                 variant ? " " : "", d->backend, d->index, d->name, seconds, seconds > 0 ? 1e-9 * bytes / seconds : 0);
 }
 
-/* Members of the library's descriptors are options here: the text is rewritten so. */
+/* The library's names of descriptor members are option names here: "desc.x" becomes "--x". */
 cli_text cli_last_error(void) {
     static const char call[] = "tally_", member[] = "desc.";
     const char *text = tally_last_error();

@@ -26,7 +26,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         if (at < maps[i].start || at >= maps[i].end) continue;
         static atomic_flag said = ATOMIC_FLAG_INIT;
-        while (atomic_flag_test_and_set(&said)) pause(); /* one of the threads that fault reports */
+        while (atomic_flag_test_and_set(&said)) pause(); /* only one faulting thread reports */
         progress_erase();
         const ssize_t written = write(STDERR_FILENO, maps[i].message, maps[i].bytes);
         (void)written;

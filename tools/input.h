@@ -5,7 +5,8 @@
  * order, are not aligned, or cannot be mapped (a pipe).
  *
  * All arrays are handed out in C order. For an array in Fortran order the buffer holds one piece. A
- * stream of such an array is first copied to a temporary file, as its items come in another order.
+ * stream of such an array is first copied to a temporary file, because a piece takes items from all
+ * over the array.
  */
 #ifndef TALLY_INPUT_H
 #define TALLY_INPUT_H

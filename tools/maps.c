@@ -15,9 +15,9 @@ static uint64_t strided(uint64_t n, uint64_t i) {
     return rest % rows * MAPS_STRIDE + longer + rest / rows;
 }
 
-/* Entry of a random permutation. Words of some bits are permuted by steps that can be undone:
- * multiplications by odd numbers, and shifts that are xored in. A word that is not below n is
- * permuted again until it is. */
+/* Entry of a random permutation. Words just wide enough for n are permuted by steps that can be
+ * undone: multiplications by odd numbers, and shifts that are xored in. A word that is not below n
+ * is permuted again until it is. */
 static uint64_t shuffled(uint64_t n, uint64_t i) {
     unsigned bits = 1;
     while (bits < 64 && (n - 1) >> bits) bits++;

@@ -27,7 +27,7 @@ typedef struct npy_shape {
 typedef struct npy_header {
     tally_dtype dtype;
     npy_shape shape;
-    bool swapped;       /* the items have the byte order that this machine lacks */
+    bool swapped;       /* the items have the other byte order */
     uint64_t n;         /* items, in memory order; their bytes fit 63 bits */
     size_t data_offset; /* bytes before the first item */
 } npy_header;

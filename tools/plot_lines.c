@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_lines.c: lines over a logarithmic axis. Each line has its name at its end, so no legend is
- * needed. */
+/* plot_lines.c: lines over a logarithmic axis. Each line has its name at its end, so no chart needs
+ * a legend. */
 #include <math.h>
 #include <stdlib.h>
 

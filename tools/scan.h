@@ -24,7 +24,8 @@ typedef struct scan_request {
 /* scan_request.c: parses the arguments. Reports an error. The caller always calls scan_forget. */
 cli_exit scan_understand(const cli_options *options, int count, char *const *operands, scan_request *r);
 void scan_forget(scan_request *r);
-/* Reads the initial value as an item of the file's type. Reports a text that is none. */
+/* Reads the initial value as an item of the file's type. Reports a text that is not such an
+ * item. */
 bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item);
 
 typedef struct scan_outcome {

@@ -25,7 +25,7 @@ typedef struct study_request {
     cli_primitive primitive;
     tally_op op; /* for reductions and scans */
     tally_dtype dtype;
-    uint64_t n, sweep_n;          /* largest n of the sweep; 0: no sweep */
+    uint64_t n, sweep_n;          /* `sweep_n`: the largest of the sweep; 0: no sweep */
     uint32_t group, factor, runs; /* group and factor 0: the variant's */
     const char *variants;         /* names of the requested rows, "a,b"; NULL: all */
     const char *plot;             /* a file, or NULL */
@@ -42,7 +42,7 @@ typedef struct study_point {
     study_state state;
     char text[512]; /* reason of a skip or failure */
     unsigned runs;
-    double median, least, most; /* seconds, by the device's clock */
+    double median, least, most; /* in seconds, by the device's clock */
 } study_point;
 
 typedef struct study_list {
@@ -84,8 +84,8 @@ study_input *study_input_create(const study_request *request, tally_queue *queue
 void study_input_destroy(study_input *input);
 /* Returns the bytes of host memory that it keeps for inputs of up to n items. */
 uint64_t study_input_bytes(const study_request *request, uint64_t n);
-/* Checks the result of the first n items. The order v1 decides for a canonical variant; for others
- * a bound by tally_plan_depth. Unless it returns STUDY_CHECKED, `text` has the result and the
+/* Checks the result of the first n items. A canonical variant must match the order v1. Others must
+ * match a bound by tally_plan_depth. Unless it returns STUDY_CHECKED, `text` has the result and the
  * expected value. STUDY_SKIPPED means that no bound is known. */
 study_state study_input_check(const study_input *input, uint64_t n, bool canonical, uint64_t depth, const void *result,
                               char *text, size_t bytes);
@@ -175,11 +175,11 @@ typedef struct study_ceiling {
 study_ceiling study_ceiling_of(const study_request *request);
 /* Returns the word for a row: "variant" or "map". */
 const char *study_row_word(const study_request *request);
-/* 37.53 ms */
+/* Formats "37.53 ms". */
 cli_value study_time_text(double seconds);
-/* 1.248 GB/s */
+/* Formats "1.248 GB/s". */
 cli_value study_speed_text(double bytes_per_second);
-/* 2026-11-21 */
+/* Formats "2026-11-21". */
 cli_value study_date(void);
 
 /* ---- study_print.c, study_data.c, study_plot.c ----------------------------------------------- */

@@ -13,7 +13,7 @@
 
 #define SLOW_SECONDS 0.5 /* a slower run is repeated less often */
 #define LEAST_RUNS 3
-#define LADDER_SECONDS 6.0 /* time for the repeats */
+#define LADDER_SECONDS 6.0 /* upper limit on a row's repeats, in the ladder */
 #define SWEEP_SECONDS 1.5
 /* Two other runs are queued before a run shorter than this, so the device never waits for the
  * host. */
@@ -133,7 +133,7 @@ static void run_point(bench *b, const study_job *job, study_point *p, double pat
 static bool run_row(bench *b, study_list *list, const tally_variant_info *row, uint32_t group, uint32_t factor,
                     const uint64_t *sizes, size_t count, double patience) {
     study_job job;
-    /* Kernels with one thread a group have no other group. */
+    /* Kernels with one thread a group take no other group size. */
     if (row->group_items <= 1) group = 0;
     if (!row->factor) factor = 0;
     const tally_status status = study_job_open(&job, &b->memory, row, group, factor, sizes[count - 1]);

@@ -155,7 +155,7 @@ static void print_factors(const study_request *r, const study_device *d) {
     if (*study_factor_finding(r, d).text) wrap_printf(stdout, "  %s", study_factor_finding(r, d).text);
 }
 
-/* Formats "33.09 us 0.990 GB/s 4.3%*", or "" if the device has no figures for the row. */
+/* Formats "33.09 us 0.990 GB/s   4.3%*", or "" if the device has no figures for the row. */
 static cli_value side_text(const study_request *r, const study_device *device, const char *row) {
     cli_value out = {""};
     for (size_t p = 0; p < device->ladder.count; p++) {

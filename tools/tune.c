@@ -23,7 +23,7 @@
 #define MOST_EXPONENT 30
 #define MAX_SIZES (MOST_EXPONENT - LEAST_EXPONENT + 1)
 #define ROUNDS 5
-#define TRIAL_SECONDS 1e-3 /* calls between two marks of the device's clock */
+#define TRIAL_SECONDS 1e-3 /* time of the calls between two marks of the clock */
 #define MOST_CALLS 200
 #define CLOSE 1.04 /* times within this factor are equal: fewer rows, less noise */
 #define RESULT_BYTES 64
@@ -115,7 +115,8 @@ static bool is_replaced(const char *line, const char *rows) {
     return false;
 }
 
-/* Opens a regular file to read. Any other kind is refused, as a pipe would block the program. */
+/* Opens a regular file to read. Any other kind counts as absent, as a pipe would block the
+ * program. */
 static FILE *open_old(const char *path) {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
