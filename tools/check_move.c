@@ -60,7 +60,7 @@ typedef struct trial {
     maps_kind kind;
 } trial;
 
-/* ---- input and expected output ---------------------------------------------------- */
+/* ---- input and expected output --------------------------------------------------------------- */
 
 /* Returns a bad entry: n for an odd index; otherwise -1, or the largest value of an unsigned
  * type. */
@@ -101,7 +101,7 @@ static void predict(trial *t) {
     }
 }
 
-/* ---- run and compare ----------------------------------------------------------------------------- */
+/* ---- run and compare ------------------------------------------------------------------------- */
 
 static tally_status move(const trial *t, tally_status *moved) {
     const check_subject *s = t->s;
