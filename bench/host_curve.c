@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_host_curve measures the wall time of one call of tally_reduce_host by the number of items,
- * from 1 to 2^26, beside that of a kept plan (the array in place or copied, the result read and
- * waited for), and finds the largest step between neighbours. Both ways give the same bits before
- * they are timed. They take turns; a sample is as many calls as take 50 us; the median and the
- * least of the samples are printed.
+ * host_curve.c: the program tally_host_curve measures the wall time of one call of
+ * tally_reduce_host by the number of items, from 1 to 2^26. For comparison it measures a plan that
+ * is kept, with the array in place or copied, and the result read and waited for. It finds the
+ * largest step between neighbouring sizes.
+ *
+ * Both ways must give the same bits before they are timed. They take turns. A sample has as many
+ * calls as take 50 us. The program prints the median and the least of the samples.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -35,7 +37,7 @@ static const char usage[] =
     "  --most N      up to 2^N items (default: 26)\n"
     "  --plot FILE   the curves as an SVG\n";
 
-/* A size, ready for both ways. */
+/* A size, prepared for both ways. */
 typedef struct bench {
     tally_context *context;
     const request *r;
@@ -52,8 +54,8 @@ enum { HOST, PLAN, WAYS };
 
 typedef struct point {
     uint64_t n;
-    int by_thread;                    /* the call asked for no plan */
-    double median[WAYS], least[WAYS]; /* us */
+    int by_thread;                    /* the call ran without a plan */
+    double median[WAYS], least[WAYS]; /* in us */
 } point;
 
 static int complain(const char *what) {
@@ -61,7 +63,7 @@ static int complain(const char *what) {
     return 1;
 }
 
-/* ---- a call -------------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static int call(bench *b, int way) {
     const uint64_t bytes = b->n * tally_dtype_bytes(b->r->dtype);
@@ -92,14 +94,14 @@ static uint64_t plans_used(const bench *b) {
     return tally_context_get_info(b->context, &info) ? 0 : info.host_plans_made + info.host_plans_reused;
 }
 
-/* ---- times --------------------------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* The us of one of `count` calls; negative: failed. */
+/* Returns the us of one of `count` calls, or a negative number on failure. */
 static double timed(bench *b, int way, int count) {
     const double begin = units_seconds();
     for (int i = 0; i < count; i++)
@@ -115,7 +117,7 @@ static int time_both(bench *b, point *p) {
             if ((us = timed(b, way, count[way])) < 0) return complain("a call");
     for (int run = 0; run < b->r->runs; run++)
         for (int way = 0; way < WAYS; way++) {
-            /* One call before renews the caches, which the other way had. */
+            /* An untimed call comes first, as the other way had the caches. */
             if (call(b, way) || (samples[way][run] = timed(b, way, count[way])) < 0) return complain("a call");
         }
     for (int way = 0; way < WAYS; way++) {
@@ -144,9 +146,9 @@ static int measure(bench *b, point *p) {
     return failed;
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* The step is the factor of time beyond that of items: 1 where time grows as the items do. */
+/* Returns the ratio of times over the ratio of items: 1 if time grows like the items. */
 static double step(const point *from, const point *to) {
     return to->median[HOST] / from->median[HOST] / ((double)to->n / (double)from->n);
 }
@@ -221,9 +223,9 @@ static int draw(const bench *b, const point *points, int count, const char *file
     return 1;
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
-/* Small whole numbers. */
+/* Makes small whole numbers. */
 static void *make_items(tally_dtype dtype, uint64_t n) {
     void *items = aligned_alloc(4096, (n * tally_dtype_bytes(dtype) + 4095) / 4096 * 4096);
     for (uint64_t i = 0; items && i < n; i++) {

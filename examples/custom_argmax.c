@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_argmax.c: an operator of one's own with a value and an index: where |x| is largest, the first such place. (The op iamax does
- * that too, and says where a NaN is.) `i` is the item's index; the result is an integer, though the items are floats.
+ * custom_argmax.c: a custom operator with a value and an index. It finds the first place of the
+ * largest |x|. (The op iamax does so too, and reports the place of a NaN.) `i` is the item's index.
+ * The result is an integer, though the items are floats.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 enum { N = 1000000 };
 
-/* Whether b takes the place of a: combine may be called with any two accumulators, so ties are told apart by the index. */
+/* True if b replaces a. combine may get any two accumulators, so the index decides between
+ * equals. */
 #define FARTHER "b.size > a.size || (b.size == a.size && b.index < a.index)"
 
 static const tally_op_field fields[] = {
@@ -30,7 +32,7 @@ int main(void) {
                                    .field_count = 2,
                                    .finish = "a.index",
                                    .out = TALLY_U64,
-                                   .exact = 1}; /* the order of combination does not show */
+                                   .exact = 1}; /* the bits do not depend on the order */
     tally_context *context = NULL;
     tally_custom_op *op = NULL;
     uint64_t index = 0;
