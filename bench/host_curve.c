@@ -19,22 +19,24 @@
 #include "plot.h"
 #include "units.h"
 
-enum { MOST_POWER = 26, FIRST_PAIR = 12, LAST_PAIR = 18, MAX_SIZES = 64, MAX_RUNS = 1001, RESULT_BYTES = 64 };
+enum { FIRST_PAIR = 12, LAST_PAIR = 18, MAX_SIZES = 64, MAX_RUNS = 1001, RESULT_BYTES = 64 };
+#define MOST_ITEMS (UINT64_C(1) << 26)
 #define SAMPLE_SECONDS 50e-6
 
 typedef struct request {
     const char *select, *plot;
     tally_op op;
     tally_dtype dtype;
-    int runs, most;
+    int runs;
+    uint64_t most;
 } request;
 
 static const char usage[] =
-    "usage: tally_host_curve [--backend SELECTION] [--op NAME] [--dtype NAME] [--runs N] [--most N] [--plot FILE]\n"
+    "usage: tally_host_curve [--backend SELECTION] [--op NAME] [--dtype NAME] [--runs N] [--most COUNT] [--plot FILE]\n"
     "  --op NAME     of one input (default: sum)\n"
     "  --dtype NAME  f32, f64, i32 or i64 (default: f32)\n"
     "  --runs N      samples of each size, 3 to 1001 (default: 201)\n"
-    "  --most N      up to 2^N items (default: 26)\n"
+    "  --most COUNT  sizes up to this many items, at most 2^26 (default: 2^26)\n"
     "  --plot FILE   the curves as an SVG\n";
 
 /* A size, prepared for both ways. */
@@ -243,13 +245,13 @@ static int run(const request *r) {
     int count = 0, failed = 0;
     bench b = {.r = r};
     tally_context_info info;
-    void *items = make_items(r->dtype, (UINT64_C(1) << r->most) + 1);
+    void *items = make_items(r->dtype, r->most + 1);
     b.items = items;
     if (!items) return fprintf(stderr, "tally_host_curve: out of memory\n"), 1;
     if (tally_context_create(r->select, &b.context) || tally_context_get_info(b.context, &info))
         return complain("opening the device");
     b.in_place = info.device.host_memory;
-    for (int k = 0; k <= r->most; k++) {
+    for (int k = 0; UINT64_C(1) << k <= r->most; k++) {
         points[count++].n = UINT64_C(1) << k;
         if (k >= FIRST_PAIR && k <= LAST_PAIR) points[count++].n = (UINT64_C(1) << k) + 1;
     }
@@ -268,7 +270,7 @@ int main(int argc, char **argv) {
         {"most", required_argument, 0, 'm'},    {"plot", required_argument, 0, 'p'},
         {"help", no_argument, 0, 'h'},          {0, 0, 0, 0},
     };
-    request r = {.op = TALLY_SUM, .dtype = TALLY_F32, .runs = 201, .most = MOST_POWER};
+    request r = {.op = TALLY_SUM, .dtype = TALLY_F32, .runs = 201, .most = MOST_ITEMS};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
         case 'b':
             r.select = optarg;
@@ -283,7 +285,7 @@ int main(int argc, char **argv) {
             r.runs = atoi(optarg);
             break;
         case 'm':
-            r.most = atoi(optarg);
+            if (!units_read_count(optarg, strlen(optarg), 1, MOST_ITEMS, &r.most)) return fputs(usage, stderr), 2;
             break;
         case 'p':
             r.plot = optarg;
@@ -294,8 +296,7 @@ int main(int argc, char **argv) {
             return fputs(usage, stderr), 2;
         }
     const int is_number = r.dtype == TALLY_F32 || r.dtype == TALLY_F64 || r.dtype == TALLY_I32 || r.dtype == TALLY_I64;
-    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || r.most < 1 || r.most > MOST_POWER || !is_number ||
-        tally_op_inputs(r.op) != 1)
+    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || !is_number || tally_op_inputs(r.op) != 1)
         return fputs(usage, stderr), 2;
     return run(&r);
 }
