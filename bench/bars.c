@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The bars: what tally promises beside its peers, and what a run shows of it. */
+/* bars.c: the bars, which are tally's promises about its peers, and the verdict of a run on
+ * each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define MOVES "identity,random"
 #define CUB_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
 
-/* The columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
+/* Columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
 const bench_bar bench_bars[] = {
     {H200, "cuda", BENCH_REDUCE, "sum,min,max", "f32,f64,i32", CUB_SIZES, BAR_TIMES, 1, "CUB", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
@@ -55,7 +56,7 @@ const bench_bar bench_bars[] = {
     {0},
 };
 
-/* ---- which cases -------------------------------------------------------------------------------------------------------- */
+/* ---- which cases ----------------------------------------------------------------------------- */
 
 static int applies(const bench_bar *bar, const tally_device_info *device) {
     if (bar->backend && strcmp(bar->backend, device->backend)) return 0;
@@ -69,7 +70,8 @@ static int has_case(const bench_bar *bar, const bench_task *task, tally_dtype in
            is_listed(bar->types, tally_dtype_name(in)) && !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
 }
 
-/* The case that bar compares with is one of the other device. */
+/* Returns true if the bar compares with tally on this CUDA device. The device then needs the case
+ * too. */
 static int has_other_case(const bench_bar *bar, const tally_device_info *device, const bench_task *task, tally_dtype in,
                           uint64_t n) {
     return bar->peer && !strcmp(bar->peer, PEER_OURS) && !strcmp(device->backend, "cuda") && strstr(device->name, bar->where) &&
@@ -102,7 +104,7 @@ int bars_need_peer(const bench_input *input, const char *peer) {
     return 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 typedef struct bar_measure {
     char text[80];
@@ -112,7 +114,7 @@ typedef struct bar_text {
     char text[160];
 } bar_text;
 
-/* "1.2 x CUB", "3.5 us", "different bits". */
+/* Formats "1.2 x CUB", "3.5 us" or "different bits". */
 static bar_measure measure_text(const bench_bar *bar, double is) {
     bar_measure out;
     if (bar->kind == BAR_TIMES)
@@ -141,7 +143,7 @@ static bar_text sizes_text(const bench_bar *bar) {
     sizes_add(&sizes, bar->sizes);
     for (int i = 0; i < sizes.count; i++) {
         const int is_last = i + 1 == sizes.count;
-        /* A long row of sizes says where it begins and ends. */
+        /* A long list of sizes is printed as its first and last. */
         if (sizes.count > 3 && i && !is_last) continue;
         length += (size_t)snprintf(out.text + length, sizeof(out.text) - length, "%s%s", units_items(sizes.n[i]).text,
                                    is_last           ? ""
@@ -159,7 +161,7 @@ static const char *clock_text(const bench_bar *bar) {
     return bar->kind == BAR_BITS ? "-" : bar->gpu ? "GPU" : "stream";
 }
 
-/* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 static const bench_report *find_report(const bench_results *results, const tally_device_info *device, const bench_task *task,
                                        tally_dtype in, uint64_t n) {
@@ -175,7 +177,7 @@ static double seconds_of(const bench_timing *timing, int gpu) {
     return gpu ? timing->gpu_seconds : timing->seconds;
 }
 
-/* What the peer takes for the case of this report; 0: it is not there. */
+/* Returns the peer's seconds for the case of this report, or 0 if the peer is absent. */
 static double peer_seconds(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
                            const bench_results *results, const bench_report *r) {
     const bench_input *in = &r->input;
@@ -215,7 +217,7 @@ static void judge_times(const bench_bar *bar, const tally_device_info *const *de
     count_case(bar, v, is, r->input.task, r->input.in, r->input.n, misses);
 }
 
-/* One device alone shows nothing. */
+/* Judges a bar of bits. A single device shows nothing. */
 static void judge_bits(const bench_bar *bar, const bench_results *results, const bench_task *task, tally_dtype in, uint64_t n,
                        bar_verdict *v, FILE *misses) {
     int devices;
@@ -249,11 +251,11 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
     return v;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 typedef enum outcome { PASSED, FAILED, NOT_SHOWN } outcome;
 
-/* A bar is shown only by all of its cases, but failed by any. */
+/* Returns the outcome. A bar is met if all of its cases were measured and none failed. */
 static outcome outcome_of(const bar_verdict *v) {
     return v->failed ? FAILED : v->wanted && v->shown == v->wanted ? PASSED : NOT_SHOWN;
 }

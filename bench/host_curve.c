@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_host_curve measures the wall time of one call of tally_reduce_host by the number of items,
- * from 1 to 2^26, beside that of a kept plan (the array in place or copied, the result read and
- * waited for), and finds the largest step between neighbours. Both ways give the same bits before
- * they are timed. They take turns; a sample is as many calls as take 50 us; the median and the
- * least of the samples are printed.
+ * host_curve.c: the program tally_host_curve measures the wall time of one call of
+ * tally_reduce_host by the number of items, from 1 to 2^26. For comparison it measures a plan that
+ * is kept, with the array in place or copied, and the result read and waited for. It finds the
+ * largest step between neighbouring sizes.
+ *
+ * Both ways must give the same bits before they are timed. They take turns. A sample has as many
+ * calls as take 50 us. The program prints the median and the least of the samples.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -17,25 +19,27 @@
 #include "plot.h"
 #include "units.h"
 
-enum { MOST_POWER = 26, FIRST_PAIR = 12, LAST_PAIR = 18, MAX_SIZES = 64, MAX_RUNS = 1001, RESULT_BYTES = 64 };
+enum { FIRST_PAIR = 12, LAST_PAIR = 18, MAX_SIZES = 64, MAX_RUNS = 1001, RESULT_BYTES = 64 };
+#define MOST_ITEMS (UINT64_C(1) << 26)
 #define SAMPLE_SECONDS 50e-6
 
 typedef struct request {
     const char *select, *plot;
     tally_op op;
     tally_dtype dtype;
-    int runs, most;
+    int runs;
+    uint64_t most;
 } request;
 
 static const char usage[] =
-    "usage: tally_host_curve [--backend SELECTION] [--op NAME] [--dtype NAME] [--runs N] [--most N] [--plot FILE]\n"
+    "usage: tally_host_curve [--backend SELECTION] [--op NAME] [--dtype NAME] [--runs N] [--most COUNT] [--plot FILE]\n"
     "  --op NAME     of one input (default: sum)\n"
     "  --dtype NAME  f32, f64, i32 or i64 (default: f32)\n"
     "  --runs N      samples of each size, 3 to 1001 (default: 201)\n"
-    "  --most N      up to 2^N items (default: 26)\n"
+    "  --most COUNT  sizes up to this many items, at most 2^26 (default: 2^26)\n"
     "  --plot FILE   the curves as an SVG\n";
 
-/* A size, ready for both ways. */
+/* A size, prepared for both ways. */
 typedef struct bench {
     tally_context *context;
     const request *r;
@@ -52,8 +56,8 @@ enum { HOST, PLAN, WAYS };
 
 typedef struct point {
     uint64_t n;
-    int by_thread;                    /* the call asked for no plan */
-    double median[WAYS], least[WAYS]; /* us */
+    int by_thread;                    /* the call ran without a plan */
+    double median[WAYS], least[WAYS]; /* in us */
 } point;
 
 static int complain(const char *what) {
@@ -61,7 +65,7 @@ static int complain(const char *what) {
     return 1;
 }
 
-/* ---- a call -------------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static int call(bench *b, int way) {
     const uint64_t bytes = b->n * tally_dtype_bytes(b->r->dtype);
@@ -92,14 +96,14 @@ static uint64_t plans_used(const bench *b) {
     return tally_context_get_info(b->context, &info) ? 0 : info.host_plans_made + info.host_plans_reused;
 }
 
-/* ---- times --------------------------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* The us of one of `count` calls; negative: failed. */
+/* Returns the us of one of `count` calls, or a negative number on failure. */
 static double timed(bench *b, int way, int count) {
     const double begin = units_seconds();
     for (int i = 0; i < count; i++)
@@ -115,7 +119,7 @@ static int time_both(bench *b, point *p) {
             if ((us = timed(b, way, count[way])) < 0) return complain("a call");
     for (int run = 0; run < b->r->runs; run++)
         for (int way = 0; way < WAYS; way++) {
-            /* One call before renews the caches, which the other way had. */
+            /* An untimed call comes first, as the other way had the caches. */
             if (call(b, way) || (samples[way][run] = timed(b, way, count[way])) < 0) return complain("a call");
         }
     for (int way = 0; way < WAYS; way++) {
@@ -144,9 +148,9 @@ static int measure(bench *b, point *p) {
     return failed;
 }
 
-/* ---- what was found ------------------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* The step is the factor of time beyond that of items: 1 where time grows as the items do. */
+/* Returns the ratio of times over the ratio of items: 1 if time grows like the items. */
 static double step(const point *from, const point *to) {
     return to->median[HOST] / from->median[HOST] / ((double)to->n / (double)from->n);
 }
@@ -221,9 +225,9 @@ static int draw(const bench *b, const point *points, int count, const char *file
     return 1;
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
-/* Small whole numbers. */
+/* Makes small whole numbers. */
 static void *make_items(tally_dtype dtype, uint64_t n) {
     void *items = aligned_alloc(4096, (n * tally_dtype_bytes(dtype) + 4095) / 4096 * 4096);
     for (uint64_t i = 0; items && i < n; i++) {
@@ -241,13 +245,13 @@ static int run(const request *r) {
     int count = 0, failed = 0;
     bench b = {.r = r};
     tally_context_info info;
-    void *items = make_items(r->dtype, (UINT64_C(1) << r->most) + 1);
+    void *items = make_items(r->dtype, r->most + 1);
     b.items = items;
     if (!items) return fprintf(stderr, "tally_host_curve: out of memory\n"), 1;
     if (tally_context_create(r->select, &b.context) || tally_context_get_info(b.context, &info))
         return complain("opening the device");
     b.in_place = info.device.host_memory;
-    for (int k = 0; k <= r->most; k++) {
+    for (int k = 0; UINT64_C(1) << k <= r->most; k++) {
         points[count++].n = UINT64_C(1) << k;
         if (k >= FIRST_PAIR && k <= LAST_PAIR) points[count++].n = (UINT64_C(1) << k) + 1;
     }
@@ -266,7 +270,7 @@ int main(int argc, char **argv) {
         {"most", required_argument, 0, 'm'},    {"plot", required_argument, 0, 'p'},
         {"help", no_argument, 0, 'h'},          {0, 0, 0, 0},
     };
-    request r = {.op = TALLY_SUM, .dtype = TALLY_F32, .runs = 201, .most = MOST_POWER};
+    request r = {.op = TALLY_SUM, .dtype = TALLY_F32, .runs = 201, .most = MOST_ITEMS};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
         case 'b':
             r.select = optarg;
@@ -281,7 +285,7 @@ int main(int argc, char **argv) {
             r.runs = atoi(optarg);
             break;
         case 'm':
-            r.most = atoi(optarg);
+            if (!units_read_count(optarg, strlen(optarg), 1, MOST_ITEMS, &r.most)) return fputs(usage, stderr), 2;
             break;
         case 'p':
             r.plot = optarg;
@@ -292,8 +296,7 @@ int main(int argc, char **argv) {
             return fputs(usage, stderr), 2;
         }
     const int is_number = r.dtype == TALLY_F32 || r.dtype == TALLY_F64 || r.dtype == TALLY_I32 || r.dtype == TALLY_I64;
-    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || r.most < 1 || r.most > MOST_POWER || !is_number ||
-        tally_op_inputs(r.op) != 1)
+    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || !is_number || tally_op_inputs(r.op) != 1)
         return fputs(usage, stderr), 2;
     return run(&r);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is to measure, and lists as the command line and the bars write them: names, and numbers of items. */
+/* lists.c: the tasks and types to measure, and the lists of names and of numbers of items on the
+ * command line and in the bars. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_ops: the speed of every op beside that of sum, in one run: each result is checked first,
- * then all of them take turns, and medians by the device's clock are reported. The items are small
- * whole numbers in a period of 7. The tests' oracle says what must come out.
+ * ops.c: the program tally_ops compares the speed of every op with that of sum in one run. Each
+ * result is checked first. Then all ops take turns, and medians by the device's clock are reported.
+ * The items are small whole numbers with a period of 7. The tests' oracle gives the expected
+ * results.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -46,9 +47,9 @@ static int complain(const char *what) {
     return 1;
 }
 
-/* ---- items ---------------------------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
-/* Item i of input k: -3 to 3, or 0 to 6 where there is no sign. */
+/* Returns item i of input k: -3 to 3, or 0 to 6 for unsigned types. */
 static int item(uint64_t i, int k, int is_signed) {
     return (int)((i + (uint64_t)k) % PERIOD) - (is_signed ? 3 : 0);
 }
@@ -57,7 +58,7 @@ static int is_signed(tally_dtype dtype) {
     return dtype != TALLY_U8 && dtype != TALLY_U16 && dtype != TALLY_U32 && dtype != TALLY_U64 && dtype != TALLY_BOOL;
 }
 
-/* The bits of small whole numbers, which every float type holds. */
+/* Returns the bits of a small whole number, which every float type holds. */
 static uint16_t upper_half(int value) {
     const float x = (float)value;
     uint32_t bits;
@@ -93,7 +94,7 @@ static void put(tally_dtype dtype, void *items, uint64_t i, int value) {
     }
 }
 
-/* Fills input k: *block has its first items, which repeat. */
+/* Fills input k. *block has the first items, which repeat. */
 static int fill(tally_context *context, tally_dtype dtype, uint64_t n, int k, void **block, tally_buffer **out) {
     const size_t bytes = tally_dtype_bytes(dtype);
     tally_queue *queue = NULL;
@@ -109,7 +110,7 @@ static int fill(tally_context *context, tally_dtype dtype, uint64_t n, int k, vo
     return failed ? complain("filling the inputs") : 0;
 }
 
-/* ---- what must come out ---------------------------------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
 static double as_double(tally_dtype dtype, const void *value) {
     switch ((int)dtype) {
@@ -134,14 +135,14 @@ static double as_double(tally_dtype dtype, const void *value) {
     return NAN;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct bench {
     tally_context *context;
     tally_queue *queue;
     tally_buffer *in[2], *out;
     tally_event *begin, *end;
-    void *blocks[2]; /* the items on the host, which repeat */
+    void *blocks[2]; /* first items on the host, which repeat */
     uint64_t n;
 } bench;
 
@@ -150,7 +151,7 @@ static int run(bench *b, trial *t) {
     return tally_reduce_with(t->plan, b->queue, &args) != TALLY_OK;
 }
 
-/* The oracle's result of all items; false: out of memory. */
+/* Computes the oracle's result of all items. Returns false if memory is short. */
 static int find_expected(const bench *b, const oracle_case *what, oracle_result *out) {
     oracle *state = malloc(sizeof(*state));
     if (!state) return 0;
@@ -162,7 +163,7 @@ static int find_expected(const bench *b, const oracle_case *what, oracle_result 
     return 1;
 }
 
-/* Sums of so many items are rounded, by variants of the ladder in another order. */
+/* Checks a result. Large sums are rounded, and variants of the ladder have another order. */
 static int check(bench *b, const request *r, trial *t) {
     const oracle_case what = {.op = t->op, .in = r->dtype};
     const tally_dtype out = oracle_result_dtype(&what);
@@ -192,7 +193,8 @@ static int measure(bench *b, const request *r, trial *trials, int count) {
     for (int round = -1; round < r->runs; round++)
         for (int t = 0; t < count; t++) {
             double warm_up;
-            /* After another op's kernel: once more, for what it leaves in a CPU's caches and threads. */
+            /* An untimed call comes first: the other op's kernel leaves its traces in a CPU's
+             * caches and threads. */
             if (timed(b, &trials[t], &warm_up) || timed(b, &trials[t], round < 0 ? &warm_up : &trials[t].seconds[round]))
                 return complain(tally_op_name(trials[t].op));
         }
@@ -269,7 +271,7 @@ static void close_bench(bench *b) {
     free(b->blocks[1]);
 }
 
-/* getopt_long's argument. */
+/* Reads getopt_long's argument as a count. */
 static int read_count(const char *option, uint64_t least, uint64_t most, uint64_t *out) {
     if (units_read_count(optarg, strlen(optarg), least, most, out)) return 0;
     return fprintf(stderr, "tally_ops: --%s %s: %s\n", option, optarg, units_needed(least, most).text), 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_bench's command line. */
+/* options.c: the command line of tally_bench. */
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@
 #define USAGE_WIDTH 80
 #define USAGE_COLUMN 20
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The names that an option's list may have, by index; NULL after the last. */
+/* Names that an option's list may contain, by index; NULL after the last. */
 typedef const char *name_at(size_t index);
 
 static const char *primitive_at(size_t i) {
     return i + 1 < BENCH_END ? bench_primitives[i + 1].name : NULL;
 }
 
-/* Reductions have all that there are. */
+/* Reductions have all operators. */
 static const char *op_at(size_t i) {
     return bench_tasks[i].primitive == BENCH_REDUCE ? task_with(&bench_tasks[i]) : NULL;
 }
@@ -51,7 +51,7 @@ typedef struct name_list {
     char text[1024];
 } name_list;
 
-/* "sum, min, max" */
+/* Formats "sum, min, max". */
 static name_list list_names(name_at *name) {
     name_list out = {""};
     size_t used = 0;
@@ -60,7 +60,7 @@ static name_list list_names(name_at *name) {
     return out;
 }
 
-/* One line on stderr; 3, what options_parse returns then. */
+/* Prints one line on stderr. Returns 3, the result of options_parse. */
 static int complain(const char *format, ...) {
     va_list list;
     fputs("tally_bench: ", stderr);
@@ -71,7 +71,7 @@ static int complain(const char *format, ...) {
     return 3;
 }
 
-/* 0 unless every name of the list is one of them, and none is there twice. */
+/* Returns 0 if every name of the list is a valid one, and none occurs twice. */
 static int check_list(const char *option, const char *list, name_at *name) {
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         const size_t length = strcspn(at, ",");
@@ -89,7 +89,7 @@ static int check_list(const char *option, const char *list, name_at *name) {
     return 0;
 }
 
-/* "  --ops LIST      TEXT", with the names that there are, in the lines of a help text. */
+/* Prints "  --ops LIST      TEXT" with the valid names, in the lines of a help text. */
 static void print_option(const char *option, const char *before, name_at *name, const char *after) {
     char text[2048];
     snprintf(text, sizeof(text), "%s%s%s", before, name ? list_names(name).text : "", after);
@@ -125,9 +125,9 @@ static void print_usage(void) {
     print_option("help", "this text", NULL, "");
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* What --bar leaves open the bars say. */
+/* Sets the defaults. With --bar, the bars choose the rest. */
 static void set_defaults(bench_options *options) {
     if (!options->blocks) options->blocks = options->bar ? 7 : 15;
     options->bits |= options->bar;
@@ -148,7 +148,7 @@ static int is_there(const bench_peer *peer) {
     return 0;
 }
 
-/* Beyond all characters, so that a short option is not taken for one. */
+/* Value of a long option. It lies beyond all characters, so no short option has it. */
 #define LONG(letter) (256 + (letter))
 
 static const struct option names[] = {{"backend", required_argument, NULL, LONG('d')},
@@ -167,14 +167,14 @@ static const struct option names[] = {{"backend", required_argument, NULL, LONG(
                                       {"help", no_argument, NULL, LONG('h')},
                                       {NULL, 0, NULL, 0}};
 
-/* Valid until the next call. */
+/* Returns an option's name, which is valid until the next call. */
 static const char *option_at(size_t i) {
     static char text[32];
     snprintf(text, sizeof(text), "--%s", names[i].name);
     return names[i].name ? text : NULL;
 }
 
-/* getopt_long's '?' or ':', of the word that it was at. */
+/* Reports getopt_long's '?' or ':' for this word. */
 static int complain_option(int found, const char *word) {
     const name_list all = list_names(option_at);
     if (found == ':') return complain("%s needs an argument", word);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally as an engine: a plan and a queue, calls enqueued back to back, one wait. */
+/* ours.c: tally as an engine. It has a plan and a queue; calls are enqueued back to back, with one
+ * wait. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ typedef struct ours_state {
     tally_queue *queue;
     tally_buffer *out;
     uint64_t calls;
-    struct CUstream_st *stream; /* CUDA, where its peers were built: the stream that the queue wraps */
+    struct CUstream_st *stream; /* with CUDA peers: the stream that the queue wraps */
 } ours_state;
 
 static int complain(void) {
@@ -62,7 +63,7 @@ static int run(void *pointer, int count) {
     return tally_queue_wait(state->queue) ? complain() : 0;
 }
 
-/* The result's type, and its bytes; TALLY_DTYPE_DEFAULT: it could not be had. */
+/* Reads the result's bytes and returns its type, or TALLY_DTYPE_DEFAULT on failure. */
 static tally_dtype read_result(ours_state *state, unsigned char *bytes) {
     tally_result_info info;
     if (!tally_plan_result(state->plan, 0, &info)) return TALLY_DTYPE_DEFAULT;
@@ -101,7 +102,7 @@ static int open_queue(ours_state *state, bench_engine *out) {
 #ifdef TALLY_BENCH_CUDA
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
-        /* A checked call waits, which no graph can. */
+        /* A checked call waits, and a graph cannot hold a wait. */
         if (!state->move_plan || state->is_unchecked) out->gpu_seconds = gpu_seconds;
         if (peer_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A case's figures as rows of the table or as a JSON object. */
+/* report.c: prints a case's figures as rows of the table or as a JSON object. */
 #include <stdio.h>
 
 #include "bench.h"
@@ -21,7 +21,8 @@ static const char *cache_name(const bench_input *in) {
     return in->copies > 1 ? "cold" : "warm";
 }
 
-/* Calls that wait cannot be in a graph. */
+/* Returns true if the engine has a ratio by the GPU's clock. Calls that wait cannot be in a
+ * graph. */
 static int has_gpu_ratio(const bench_report *r, int engine) {
     return r->timings[engine].gpu_seconds > 0 && r->timings[0].gpu_seconds > 0;
 }
@@ -32,7 +33,7 @@ void report_heading(const tally_device_info *const *devices, int count) {
     printf("  %-26s %12s %9s %8s %9s %9s %8s\n", "engine", "us", "GB/s", "ceiling", "GPU us", "tally is", "by GPU");
 }
 
-/* The case has a line of its own, and each engine one. */
+/* Prints a line for the case, and a line for each engine. */
 void report_rows(const bench_report *r) {
     const bench_input *in = &r->input;
     printf("%s:%d: %s of %s, n = %s, %s\n", in->device->backend, in->device->index, task_name(in->task).text,

@@ -7,10 +7,12 @@
 /* ---- whole numbers ------------------------------------------------------------------------------------------------------ */
 
 /* Integers modulo 2^64; truth values are 0 and 1. */
+/* Reads items at any address: an array of the host may suit no type. */
 static void read_integers(tally_dtype in, const void *items, uint32_t count, uint64_t *to) {
 #define READ(type, number)                                                                                                     \
     for (uint32_t i = 0; i < count; i++) {                                                                                     \
-        const type x = ((const type *)items)[i];                                                                               \
+        type x;                                                                                                                \
+        memcpy(&x, (const unsigned char *)items + i * sizeof x, sizeof x);                                                     \
         to[i] = (uint64_t)(number);                                                                                            \
     }                                                                                                                          \
     break

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_print.c: what `tally check` found, for people and as JSON. */
+/* check_print.c: prints the results of `tally check`, as text and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,19 +17,19 @@ check_counts check_count(const check_subject *s, const check_cell *like) {
     return sum;
 }
 
-/* The first cell of each variant stands for it. */
+/* Returns true for the first cell of a variant, which represents the variant. */
 static bool is_first(const check_subject *s, const check_cell *c) {
     const check_cell *first = s->cells;
     while (!is_alike(first, c)) first++;
     return first == c;
 }
 
-/* Gathers and scatters have no variants. */
+/* Returns true for gathers and scatters, which have no variants. */
 static bool moves_items(const check_cell *c) {
     return c->primitive == CLI_GATHER || c->primitive == CLI_SCATTER;
 }
 
-/* What cells of the same variant differ by. */
+/* Returns the text that distinguishes cells of the same variant. */
 static cli_text form_text(const check_cell *c) {
     cli_text out;
     if (moves_items(c))
@@ -42,7 +42,8 @@ static cli_text form_text(const check_cell *c) {
     return out;
 }
 
-/* Cells of the same variant that were skipped for the same reason, from the first of them on; 0 for the others. */
+/* Counts the cells that share the variant and the reason of a skip with cell `index`. Returns 0 if
+ * `index` is not the first of them. */
 static unsigned count_alike(const check_subject *s, size_t index) {
     const check_cell *c = &s->cells[index];
     unsigned alike = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.c: messages, output and device choice for all commands. */
+/* cli.c: messages, output and the choice of a device, for all commands. */
 #include "cli.h"
 
 #include <errno.h>
@@ -103,7 +103,8 @@ bool cli_flush(void) {
     static bool reported;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return true;
-    /* It failed before, for a driver's thread has flushed stdout. To write nothing says why even so. */
+    /* A driver's thread may have flushed stdout and met the error before. errno is then not set
+     * here, and an empty write sets it. */
     const ssize_t nothing = errno ? 0 : write(STDOUT_FILENO, "", 0);
     (void)nothing;
     if (!reported) cli_report("standard output: %s", errno ? strerror(errno) : "write error");
@@ -134,7 +135,7 @@ void cli_print_run(const char *variant, const tally_device_info *d, double secon
                 variant ? " " : "", d->backend, d->index, d->name, seconds, seconds > 0 ? 1e-9 * bytes / seconds : 0);
 }
 
-/* What the library calls its descriptors' members are options here. */
+/* The library's names of descriptor members are option names here: "desc.x" becomes "--x". */
 cli_text cli_last_error(void) {
     static const char call[] = "tally_", member[] = "desc.";
     const char *text = tally_last_error();
@@ -151,7 +152,7 @@ cli_text cli_last_error(void) {
 }
 
 cli_exit cli_open(const cli_options *options, tally_context **out) {
-    static const char origin[] = "argument "; /* what the library calls its own argument */
+    static const char origin[] = "argument "; /* the library's prefix of its own arguments */
     const tally_status status = tally_context_create(options->backend, out);
     if (status == TALLY_OK) return CLI_DONE;
     const char *text = tally_last_error();
@@ -160,7 +161,7 @@ cli_exit cli_open(const cli_options *options, tally_context **out) {
     return status == TALLY_E_ARGUMENT ? CLI_USAGE : CLI_FAILED;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 cli_exit cli_read_count(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
     if (!text || units_read_count(text, strlen(text), least, most, out)) return CLI_DONE;

@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "wrap.h"
 
-/* The device that a reduction would use, and why; or why there is none. */
+/* The device that a reduction uses, with the reason; or the reason why there is none. */
 typedef struct choice {
     bool made;
     tally_context_info info;
@@ -18,7 +18,7 @@ static bool is_chosen(const choice *c, const tally_device_info *device) {
     return c->made && strcmp(c->info.device.backend, device->backend) == 0 && c->info.device.index == device->index;
 }
 
-/* Without --backend, a device that cannot be chosen is something to show, not an error. */
+/* Chooses a device. Without --backend, a device that cannot be chosen is shown and is no error. */
 static cli_exit choose(const cli_options *options, choice *out) {
     tally_context *context = NULL;
     if (options->backend) {
@@ -79,7 +79,7 @@ static void print_json(const choice *c) {
 #define ROW "%c %-10s %-6s %10s  %-4s %-12s "
 #define ROW_COLUMNS 50
 
-/* The driver's version has a width of its own where it is long. */
+/* Prints a row. A long version of a driver exceeds its column. */
 static void print_row(const tally_device_info *d, char mark, const char *label) {
     const int used = printf(ROW, mark, label, tally_device_class_name(d->device_class), units_bytes(d->memory_bytes).text,
                             d->has_f64 ? "yes" : "no", d->driver);

@@ -7,7 +7,7 @@
 #include "wrap.h"
 
 #define WIDTH 80
-#define TEXT_COLUMN 19 /* of options and operators: what stands after the name */
+#define TEXT_COLUMN 19 /* column of the text after the name of an option or operator */
 
 static void print_wrapped(size_t column, size_t indent, const char *text) {
     wrap_print(stdout, column, indent, WIDTH, text);
@@ -18,7 +18,7 @@ static void print_row(const char *name, const char *text) {
     print_wrapped((size_t)n, TEXT_COLUMN, text);
 }
 
-/* ---- commands and options -------------------------------------------------------------------------------------------- */
+/* ---- commands and options -------------------------------------------------------------------- */
 
 static void print_form(const char *name, const char *operands, const char *takes) {
     char line[2048];
@@ -54,7 +54,7 @@ static bool takes_count(const command_row *c) {
     return false;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef enum family { OF_ANY, OF_REAL, OF_INTEGERS, OF_SEVERAL } family;
 

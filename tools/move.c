@@ -13,16 +13,16 @@
 typedef struct mover {
     const cli_options *options;
     bool scatter;
-    const char *name, *file; /* name: the command's */
+    const char *name, *file; /* `name` is the command's */
     tally_dtype raw;
-    uint64_t size; /* of `out` as --size has it; UINT64_MAX: not given */
+    uint64_t size; /* of `out`, from --size; UINT64_MAX: not given */
     array in, map, stencil, out;
     tally_context *context;
     tally_context_info info;
     double seconds;
 } mover;
 
-/* ---- the request ----------------------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static cli_exit understand(mover *m, int count, char **operands) {
     const cli_options *o = m->options;
@@ -43,10 +43,10 @@ static cli_exit understand(mover *m, int count, char **operands) {
     return streams > 1 ? cli_usage("%s: standard input can be read once", m->name) : CLI_DONE;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Item i of one file belongs to item i of the other: both have as many items, and the same shape
- * unless one is flat. Reports it if not. */
+/* Returns true if item i of one file belongs to item i of the other. Both need the same number of
+ * items, and the same shape unless one is flat. Reports a difference. */
 static bool fit(const char *path, const array *a, const char *other, const array *b) {
     if (a->n != b->n) {
         cli_report("%s: it has %" PRIu64 " items, but %s %" PRIu64, path, a->n, other, b->n);
@@ -93,7 +93,7 @@ static bool make_out(mover *m) {
     return m->scatter || fit(o->into, &m->out, o->index, &m->map);
 }
 
-/* ---- the device -------------------------------------------------------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 typedef struct buffers {
     tally_queue *queue;
@@ -152,8 +152,8 @@ static tally_status move(const mover *m, const buffers *b, uint64_t n) {
     return m->scatter ? tally_scatter(b->plan, b->queue, &args) : tally_gather(b->plan, b->queue, &args);
 }
 
-/* One entry first: some drivers (POCL) compile at the first launch. What is wrong with it the call
- * for all will say. */
+/* Moves one entry first, because some drivers (POCL) compile at the first launch. An error in it is
+ * reported by the call for all entries. */
 static bool move_all(mover *m) {
     buffers b = {NULL};
     if (!m->options->json) progress_wait(PROGRESS_COMPILING);
@@ -170,9 +170,9 @@ static bool move_all(mover *m) {
     return done;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* A map's entry, an item read and an item written, for each entry. */
+/* Counts the bytes moved: for each entry, the entry itself, an item read and an item written. */
 static double bytes_of(const mover *m) {
     return (double)m->map.n * (double)(tally_dtype_bytes(m->map.dtype) + 2 * tally_dtype_bytes(m->in.dtype));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c: `tally ops`: the operators, and what type each one's result has. No device is needed. */
+/* ops.c: `tally ops` lists the operators with the types of their results. It needs no device. */
 #include <stdio.h>
 
 #include "cli.h"
 #include "wrap.h"
 
-/* The columns of the table. JSON has all types. */
+/* Columns of the table. The JSON output has all types. */
 static const tally_dtype columns[] = {TALLY_F16, TALLY_F32, TALLY_I32, TALLY_U32, TALLY_BOOL, TALLY_C64};
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
@@ -13,7 +13,7 @@ static const tally_dtype columns[] = {TALLY_F16, TALLY_F32, TALLY_I32, TALLY_U32
 #define CELL_WIDTH 6
 #define TEXT_COLUMN (NAME_WIDTH + CELL_WIDTH * (COLUMN_COUNT + 1))
 
-/* The summary and the parameters with their defaults. */
+/* Returns the summary and the parameters with their defaults. */
 cli_text cli_op_text(tally_op op) {
     cli_text out;
     double value = 0;

@@ -112,14 +112,14 @@ cli_names option_names(const command_row *command) {
     for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
         if (command && !command_takes(command, o)) continue;
         cli_add_name(&names, "--");
-        strcat(names.text, o->name); /* there is room for thousands of characters */
+        strcat(names.text, o->name); /* holds thousands of characters */
     }
     return names;
 }
 
-/* ---- parsing --------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* getopt_long's value of an option: beyond all characters, so that it is not taken for one. */
+/* getopt_long's value for an option. It lies beyond all characters, so the two never collide. */
 #define OPTION_VALUE(index) (256 + (int)(index))
 
 static cli_exit set_option(arguments *a, const option_row *row, const char *value) {
@@ -143,7 +143,7 @@ static const option_row *find_option(const char *name) {
     return row;
 }
 
-/* "--op=sum" too. */
+/* Reports an unknown option, "--op=sum" included. */
 static cli_exit unknown_option(const char *text) {
     cli_value name;
     snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, "="), text);
@@ -157,7 +157,8 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
         longs[i] = (struct option){option_table[i].name, option_table[i].value ? required_argument : no_argument, NULL,
                                    OPTION_VALUE(i)};
     opterr = 0;
-    /* '-': words come in order too, whatever POSIXLY_CORRECT says; ':': a missing argument is told apart. */
+    /* '-' returns words in their order, even under POSIXLY_CORRECT; ':' distinguishes a missing
+     * argument. */
     for (int found; code == CLI_DONE && (found = getopt_long(argc, argv, "-:ho:", longs, NULL)) != -1;) {
         if (found == 1)
             a->words[a->count++] = optarg;
@@ -178,6 +179,6 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
         else
             code = set_option(a, &option_table[found - OPTION_VALUE(0)], optarg);
     }
-    while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* after -- */
+    while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* words after -- */
     return code;
 }

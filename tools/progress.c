@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.c: see progress.h. The line fits 79 columns and is erased with spaces, so that any terminal will do. */
+/* progress.c: see progress.h. The line fits 79 columns and is erased with spaces, which works on
+ * any terminal. */
 #include "progress.h"
 
 #include <fcntl.h>
@@ -24,8 +25,8 @@ static uint64_t total;
 static double begun, shown_at;
 static volatile sig_atomic_t shown;
 
-/* A descriptor of its own for the terminal: stderr may be silenced while a compiler runs.
- * -1: stderr is no terminal. */
+/* A separate descriptor of the terminal, as stderr may be silenced while a compiler runs. -1:
+ * stderr is not a terminal. */
 static int terminal = -1;
 
 static bool has_terminal(void) {
@@ -34,7 +35,7 @@ static bool has_terminal(void) {
 }
 
 static void write_all(const char *text, size_t bytes) {
-    /* A progress line that does not get through is no loss. */
+    /* Losing a progress line does no harm. */
     const ssize_t written = write(terminal, text, bytes);
     (void)written;
 }
@@ -46,7 +47,8 @@ void progress_erase(void) {
     shown = 0;
 }
 
-/* Signals that end the program, and what they did before: a driver's compiler (LLVM in POCL) may have its own handlers. */
+/* Signals that end the program, and their earlier handlers. A driver's compiler (LLVM in POCL) may
+ * have installed some. */
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
 static void (*volatile cleaner)(void);
@@ -57,7 +59,8 @@ static void on_signal(int number) {
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (endings[i] != number) continue;
         sigaction(number, &before[i], NULL);
-        before[i] = (struct sigaction){.sa_handler = SIG_DFL}; /* what was before may come back to us */
+        /* An earlier handler may call this one again. */
+        before[i] = (struct sigaction){.sa_handler = SIG_DFL};
     }
     raise(number);
 }
@@ -77,7 +80,7 @@ void progress_at_signals(void (*clean)(void)) {
     catch_signals();
 }
 
-/* Puts a text of n characters in the line's place, filled up with spaces. */
+/* Shows a text of n characters in place of the line, padded with spaces. */
 static void show(char line[COLUMNS + 2], int n) {
     if (n < 0) return;
     if (n > COLUMNS + 1) n = COLUMNS + 1;
@@ -88,13 +91,13 @@ static void show(char line[COLUMNS + 2], int n) {
     write_all(line, (size_t)n);
 }
 
-/* ---- a call that takes long ------------------------------------------------------------------------------------------ */
+/* ---- a call that takes long ------------------------------------------------------------------ */
 
 static pthread_t waiter;
 static bool has_waiter;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool is_over; /* under the lock */
+static bool is_over; /* guarded by the lock */
 
 static void *wait_and_show(void *text) {
     struct timespec until;
@@ -125,11 +128,11 @@ void progress_wait(const char *text) {
     stop_waiting();
     is_over = false;
     if (!has_terminal()) return;
-    catch_signals(); /* here, so that the thread does not change what this one may be changing */
+    catch_signals(); /* here: in the thread it could race with this one's changes */
     has_waiter = !pthread_create(&waiter, NULL, wait_and_show, (void *)(uintptr_t)text);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_total) {
     progress_end();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce.c: `tally reduce`: one feed for each file, or for each of the pairs that an operator of two inputs takes. */
+/* reduce.c: `tally reduce`. Each file has one feed; for an operator of two inputs, each pair of
+ * files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "progress.h"
 #include "reduce.h"
 
-/* Items that the feed's staging holds, at most: what tally_feed_create takes by itself, in bytes. */
+/* Upper limit on the bytes in the feed's staging: the default of tally_feed_create. */
 #define STAGING_BYTES ((uint64_t)32 << 20)
 
 static bool failed(const inputs *in) {
@@ -41,14 +42,15 @@ static bool feed_items(tally_feed *feed, inputs *in, reduce_outcome *o) {
     return tally_feed_finish_inputs(feed, items, n, o->result) == TALLY_OK || failed(in);
 }
 
-/* Some drivers (POCL) compile at the first launch: one item, so that this is over before the clock starts. */
+/* Feeds one item before the clock starts, because some drivers (POCL) compile at the first
+ * launch. */
 static bool warm_up(tally_feed *feed, const inputs *in, void *result) {
     static const uint64_t zero[2];
     const void *const items[TALLY_MAX_INPUTS] = {zero, zero, zero, zero};
     return tally_feed_finish_inputs(feed, items, 1, result) == TALLY_OK || failed(in);
 }
 
-/* Sets the parameters, and makes room for the result. */
+/* Sets the parameters and allocates the result. */
 static bool prepare(const reduce_request *r, const inputs *in, tally_feed *feed, reduce_outcome *o) {
     tally_plan *plan = tally_feed_plan(feed);
     for (uint32_t i = 0; i < r->param_count && !r->custom; i++)
@@ -85,7 +87,7 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
     return done;
 }
 
-/* CLI_FAILED for a file that is bad; the others are done all the same. */
+/* Reduces all files. Returns CLI_FAILED if one is bad; the others are still reduced. */
 static cli_exit reduce_files(const reduce_request *r, char *const *files, reduce_total *total) {
     inputs in;
     reduce_outcome o = {0};

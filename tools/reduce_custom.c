@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce_custom.c: an operator of one's own, by C expressions in options. */
+/* reduce_custom.c: a custom operator, from C expressions in options. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 
 #include "reduce.h"
 
-#define OWN_NAME "custom" /* what the library calls an operator without a name */
+#define OWN_NAME "custom" /* the library's name for an operator without a name */
 
 static const char *const parts[] = {"load", "combine", "identity", "finish"};
 
-/* Removes `what` wherever it stands, or puts `instead` there, which is no longer. */
+/* Replaces each `what` by `instead`, which is not longer and may be empty. */
 static void replace(char *text, const char *what, const char *instead) {
     const size_t old = strlen(what), new = strlen(instead);
     for (char *at = text; (at = strstr(at, what)) != NULL; at += new) {
@@ -20,7 +20,8 @@ static void replace(char *text, const char *what, const char *instead) {
     }
 }
 
-/* The library speaks of "op custom: load: ..." and, in a compiler's words, of "load of op custom:1:3: ...": these are options here. */
+/* Rewrites the library's error in terms of options. The library writes "op custom: load: ...", and
+ * a compiler's message has "load of op custom:1:3: ...". */
 cli_text reduce_custom_error(void) {
     cli_text error = cli_last_error();
     char what[64], instead[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_print.c: what `tally scan` says of what it has written, for people and as JSON. */
+/* scan_print.c: prints the outcome of `tally scan`, as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_request.c: understanding the arguments of `tally scan`. */
+/* scan_request.c: parses the arguments of `tally scan`. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static cli_names op_names(void) {
     cli_names names = {""};
@@ -50,9 +50,9 @@ static cli_exit read_op(const char *name, tally_op *op) {
     return CLI_DONE;
 }
 
-/* ---- the initial value -------------------------------------------------------------------------------------------------- */
+/* ---- the initial value ----------------------------------------------------------------------- */
 
-/* A whole number of the type, which is not always a double. */
+/* Reads a whole number of the type. A double cannot hold all of them. */
 static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     const size_t bytes = tally_dtype_bytes(dtype);
     const bool is_signed = tally_result_dtype(TALLY_SUM, dtype) == TALLY_I64 && dtype != TALLY_BOOL;
@@ -64,11 +64,12 @@ static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     const unsigned unused = 64 - 8 * (unsigned)bytes;
     if (dtype == TALLY_BOOL ? u > 1 : is_signed ? (int64_t)(u << unused) >> unused != s : u << unused >> unused != u)
         return false;
-    memcpy(item, &u, bytes); /* the lower bytes come first: as the library, for little-endian machines */
+    /* Lower bytes come first. Like the library, this is only for little-endian machines. */
+    memcpy(item, &u, bytes);
     return true;
 }
 
-/* X, or of complex types X+Yj too. */
+/* Reads X; for complex types also X+Yj. */
 static bool read_number(tally_dtype dtype, const char *text, void *item) {
     const tally_dtype part = cli_part_dtype(dtype);
     char *end;
@@ -94,7 +95,7 @@ bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
     return false;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all arguments --------------------------------------------------------------------------- */
 
 cli_exit scan_understand(const cli_options *options, int count, char *const *operands, scan_request *r) {
     *r = (scan_request){.variant = options->variant,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* study.c: `tally study`: the ladder of variants, or another primitive's, checked, timed and compared on one or more devices. */
+/* study.c: `tally study` checks, times and compares the ladder of variants, or the rows of another
+ * primitive, on one or more devices. */
 #include "study.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #define MOST_N (UINT64_C(1) << 40)
 #define MOST_DEVICES 16
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static cli_exit read_primitive(const char *name, cli_primitive *out) {
     cli_names names = {""};
@@ -50,7 +51,7 @@ static bool row_exists(const study_request *r, const char *name) {
 static cli_exit check_rows(const study_request *r) {
     for (const char *at = r->variants; at;) {
         const size_t length = strcspn(at, ",");
-        cli_value name; /* one that is cut is none of the names either */
+        cli_value name; /* a truncated name matches no row's name */
         snprintf(name.text, sizeof(name.text), "%.*s", (int)length, at);
         if (!row_exists(r, name.text))
             return cli_usage("--variant %s: unknown %s of %s; %s", name.text, study_row_word(r),
@@ -66,7 +67,7 @@ static cli_exit check_plot(const char *file) {
     return cli_usage("--plot %s: the plot is an SVG file, and its name ends in .svg", file);
 }
 
-/* What only some primitives have. */
+/* Checks the options that only some primitives have. */
 static cli_exit check_primitive(const cli_options *options, const study_request *r) {
     const char *of = cli_primitive_names[r->primitive];
     if (r->primitive != CLI_REDUCE && (options->group || options->factor))
@@ -113,7 +114,7 @@ static cli_exit understand(const cli_options *options, study_request *r) {
     return code;
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static size_t count_failed(const study_list *list) {
     size_t failed = 0;
@@ -138,7 +139,8 @@ static void print(const study_request *r, const study_device *devices, size_t co
     for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
 }
 
-/* A file that cannot be written is found out before the work; what is interrupted then leaves none that is empty. */
+/* Tests that the file can be written before the work starts. An interrupted run leaves no empty
+ * file. */
 static bool can_write(const char *file) {
     const bool is_new = file && access(file, F_OK) != 0;
     FILE *f = file ? fopen(file, "ab") : NULL;
@@ -148,7 +150,7 @@ static bool can_write(const char *file) {
     return true;
 }
 
-/* That a device is not here is found out before the others are measured. */
+/* Tests that a device is present before others are measured. */
 static cli_exit try_device(const char *selection) {
     const cli_options options = {.backend = selection};
     tally_context *context = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_input.c: the input of the study of reductions and scans, and what it must give: the
- * oracle's value, of any operator. Where some order rounds its items, the order v1 decides in
- * canonical variants and the bound (bound.h) in the others.
+ * study_input.c: the input for the study of reductions and scans, and the expected results. They
+ * come from the oracle, for any operator. If some order rounds the items, a canonical variant must
+ * match the order v1, and any other variant the bound (bound.h).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,8 +23,8 @@ typedef struct reference {
 struct study_input {
     study_recipe recipe;
     size_t result_bytes;
-    unsigned char *items;  /* all of them, for the bound; NULL: nothing rounds */
-    unsigned char *values; /* of a scan that does not round: its values; else NULL */
+    unsigned char *items;  /* all items, for the bound; NULL: nothing rounds */
+    unsigned char *values; /* values of a scan that does not round, else NULL */
     size_t count;
     reference references[];
 };
@@ -35,10 +35,10 @@ uint64_t study_input_bytes(const study_request *request, uint64_t n) {
     return request->primitive == CLI_SCAN ? study_out_bytes(request, n) : 0;
 }
 
-/* ---- what must come out ---------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
-/* Values of a scan from item `first` on. *acc: of the items before. In sequence, because every
- * order gives the same. */
+/* Computes the values of a scan from item `first` on. *acc holds the items before. The computation
+ * is sequential, as every order gives the same values. */
 static void scan_items(const study_input *input, uint64_t first, uint64_t count, const unsigned char *items, oracle_acc *acc) {
     const oracle_case *what = &input->recipe.what;
     const size_t bytes = tally_dtype_bytes(what->in);
@@ -58,8 +58,8 @@ static tally_status write_items(tally_queue *queue, tally_buffer *buffer, uint64
     return status ? status : waited;
 }
 
-/* The sizes rise; the items are made and written in pieces that end where a size ends. `room` is
- * for a piece. */
+/* Makes and writes the items in pieces. The sizes rise, and a piece ends where a size ends. `room`
+ * holds a piece. */
 static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *buffer, unsigned char *room) {
     const study_recipe *r = &input->recipe;
     const size_t bytes = tally_dtype_bytes(r->what.in);
@@ -120,10 +120,10 @@ void study_input_destroy(study_input *input) {
     free(input);
 }
 
-/* ---- what came out --------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Whether two values are the same: the same bits, or of floats the same numbers; the sign of a zero
- * may depend on the order. */
+/* Returns true if two values have the same bits, or are equal as floats. The sign of a zero may
+ * depend on the order. */
 static bool is_same(const study_input *input, const void *got, const void *wanted) {
     const tally_dtype out = oracle_result_dtype(&input->recipe.what), part = cli_part_dtype(out);
     if (memcmp(got, wanted, input->result_bytes) == 0) return true;
@@ -142,7 +142,7 @@ static study_state fail(const study_input *input, const void *got, const void *w
     return STUDY_FAILED;
 }
 
-/* Looks at a value of the first n items by the bound; `wanted` is the oracle's. */
+/* Checks a value of the first n items by the bound. `wanted` is the oracle's value. */
 static study_state check_bound(const study_input *input, uint64_t n, uint64_t depth, const void *got, const void *wanted,
                                char *text, size_t bytes) {
     const void *const inputs[] = {input->items};
@@ -177,8 +177,8 @@ study_state study_input_check(const study_input *input, uint64_t n, bool canonic
     return STUDY_FAILED;
 }
 
-/* A bound takes as long as its items are many: the first values, the last, and ever fewer between.
- * */
+/* Returns the next place to check: the first values, the last, and ever fewer between. The time of
+ * a bound grows with its items. */
 static uint64_t next_place(const study_input *input, uint64_t i, uint64_t n) {
     if (!input->recipe.rounds || i < 5 || i + 1 == n) return i + 1;
     return 2 * i - 1 < n ? 2 * i - 1 : n - 1;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_items.c: the items of the study of reductions and scans. The oracle says what they must
- * give and how an operator combines them; no operator is named here.
+ * study_items.c: the items for the study of reductions and scans. The oracle defines the result and
+ * the combination of each operator; no operator is named here.
  *
- * Operators whose result does not depend on the order of combination have random items, and must
- * give the oracle's bits. The others have items that leave as little as possible to round: whole
- * numbers from -2 to 2, thinned out so that the sum of their terms' magnitudes stays below 2^24 (of
- * f32) as long as it can. Then no partial sum of any order is rounded, and every variant must give
- * the oracle's value. Random fractions would be checked by the bound of docs/numerics.md alone,
- * which lets anything pass where one word takes up all items (gamma(n), n = 3 * 2^22: 3). Factors
- * of a product are 1 and -1 and some powers of two. Moments, exponentials and very many items round
- * all the same.
+ * Operators whose result does not depend on the order of combination have random items. Their
+ * result must have the oracle's bits.
+ *
+ * The other operators have items that round as little as possible. These are whole numbers from -2
+ * to 2, thinned out so that the sum of their terms' magnitudes stays below 2^24 (for f32) as long
+ * as possible. Then no partial of any order is rounded, and every variant must give the oracle's
+ * value. Random fractions could be checked only by the bound of docs/numerics.md. That bound
+ * accepts any result where one word takes up all items (gamma(n), n = 3 * 2^22: 3).
+ *
+ * Factors of a product are 1, -1 and some powers of two. Moments, exponentials and very many items
+ * round in any case.
  */
 #include "study_items.h"
 
@@ -19,13 +22,14 @@
 
 #include "patterns.h"
 
-#define MOST_THINNING 3 /* one item in 8 stays; beyond 2^26 items of f32 sums are rounded */
+#define MOST_THINNING 3 /* 1 item in 8 stays; f32 sums of over 2^26 items are rounded */
 #define SAMPLE_ITEMS ((uint64_t)16 * TALLY_CHUNK_ITEMS)
-#define SAMPLE_SLACK 1.01 /* the mean magnitude of all items is at most this times that of a sample */
+#define SAMPLE_SLACK 1.01 /* upper limit of the mean magnitude over that of a sample */
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* Random bits; of floats random numbers, so that a NaN does not decide everything. */
+/* Makes random bits for integers, and random numbers for floats, where a NaN would hide the
+ * rest. */
 static void make_random(tally_dtype in, uint64_t i, unsigned char *item) {
     const uint64_t random = pattern_random(i);
     const size_t bytes = tally_dtype_bytes(in);
@@ -36,8 +40,8 @@ static void make_random(tally_dtype in, uint64_t i, unsigned char *item) {
         memcpy(item, &bits, bytes);
 }
 
-/* The two parts of a whole number; of a real type the first counts. Factors are units, times 2 at
- * places that are powers of two. */
+/* Chooses the two parts of a whole number; a real type uses the first. Factors are units, and twice
+ * a unit at places that are powers of two. */
 static void choose_parts(const study_recipe *r, uint64_t i, double parts[2]) {
     const uint64_t random = pattern_random(i);
     const double unit = random & 1 ? 1 : -1;
@@ -82,10 +86,10 @@ void study_items_make(const study_recipe *r, uint64_t first, uint64_t count, uns
     }
 }
 
-/* ---- what rounds ----------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
-/* The mean magnitude of the terms that items are loaded as: of the field where it is largest.
- * Infinite if some are no whole numbers. */
+/* Returns the mean magnitude of the terms that items load as, for the field where it is largest.
+ * Returns infinity if some terms are not whole numbers. */
 static double mean_magnitude(const study_recipe *r) {
     static _Alignas(16) unsigned char items[TALLY_CHUNK_ITEMS * 16];
     static double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* study_job.c: a row of the study made ready to run: a variant of reductions or scans, or a kind of map. */
+/* study_job.c: prepares a row of the study to run: a variant of reductions or scans, or a kind of
+ * map. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "study.h"
 
-/* ---- what all rows share --------------------------------------------------------------------------------------------------- */
+/* ---- parts of all rows ----------------------------------------------------------------------- */
 
 bool study_row_get(const study_request *request, size_t index, tally_variant_info *out) {
     const bool varies = request->primitive == CLI_REDUCE || request->primitive == CLI_SCAN;
@@ -34,7 +35,7 @@ void study_memory_close(study_memory *m) {
     tally_context_destroy(m->context);
 }
 
-/* ---- a row --------------------------------------------------------------------------------------------------------------- */
+/* ---- a row ----------------------------------------------------------------------------------- */
 
 tally_status study_job_open(study_job *job, const study_memory *on, const tally_variant_info *row, uint32_t group,
                             uint32_t factor, uint64_t max_n) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* study_print.c: the study as tables for people: document 003's "Performance 12M Reduction", with the spread and what the device reads. */
+/* study_print.c: prints the study as tables: document 003's "Performance 12M Reduction", with the
+ * spread and the device's read bandwidth added. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static int label_width(const study_list *list) {
     return width;
 }
 
-/* "37.53 ms" and "36.10..39.02": the spread is in the median's unit. */
+/* Formats "36.10..39.02", the spread in the unit of the median "37.53 ms". */
 static cli_value spread_text(const study_point *p) {
     cli_value out;
     const double unit = p->median < 0.9995e-3 ? 1e6 : p->median < 0.9995 ? 1e3 : 1;
@@ -25,14 +26,15 @@ static cli_value spread_text(const study_point *p) {
     return out;
 }
 
-/* Empty where there is nothing to compare with. */
+/* Formats a ratio, or "" if there is no reference. */
 static cli_value ratio_text(double ratio) {
     cli_value out = {""};
     if (ratio > 0) snprintf(out.text, sizeof(out.text), ratio >= 1000 ? "%.0f" : ratio >= 100 ? "%.1f" : "%.3f", ratio);
     return out;
 }
 
-/* Whether an earlier point was skipped for the same reason: a sweep would say it for every n. */
+/* Returns true if an earlier point was skipped for the same reason, which holds for every n of a
+ * sweep. */
 static bool said_before(const study_list *list, size_t at) {
     const study_point *p = &list->points[at];
     for (size_t i = 0; i < at; i++) {
@@ -111,7 +113,8 @@ static void print_small(const study_device *d) {
     if (*study_small_finding(d).text) wrap_printf(stdout, "  %s", study_small_finding(d).text);
 }
 
-/* A row for each variant, a column for each n, in GB/s; as many sizes as a line holds. */
+/* Prints a row for each variant and a column for each n, in GB/s, with as many sizes as fit a
+ * line. */
 static void print_sizes(const study_request *r, const study_device *d) {
     enum { COLUMNS = 8 };
     const study_list *sizes = &d->sizes;
@@ -152,7 +155,7 @@ static void print_factors(const study_request *r, const study_device *d) {
     if (*study_factor_finding(r, d).text) wrap_printf(stdout, "  %s", study_factor_finding(r, d).text);
 }
 
-/* "33.09 us 0.990 GB/s   4.3%*"; "": the device has no figures of the row. */
+/* Formats "33.09 us 0.990 GB/s   4.3%*", or "" if the device has no figures for the row. */
 static cli_value side_text(const study_request *r, const study_device *device, const char *row) {
     cli_value out = {""};
     for (size_t p = 0; p < device->ladder.count; p++) {
@@ -165,7 +168,7 @@ static cli_value side_text(const study_request *r, const study_device *device, c
     return out;
 }
 
-/* The devices side by side, as many as a line holds. A variant without figures has no row. */
+/* Prints the devices side by side, as many as fit a line. A variant without figures has no row. */
 static void print_side_by_side(const study_request *r, const study_device *devices, size_t count) {
     enum { COLUMNS = 2 };
     tally_variant_info v;

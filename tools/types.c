@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types.c: the options that several commands take: types, the accuracy, parameters. */
+/* types.c: options that several commands take: types, the accuracy, parameters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ cli_exit cli_read_types(const cli_options *o, cli_types *t) {
     return CLI_DONE;
 }
 
-/* NAME=VALUE, NAME:TYPE=VALUE. */
+/* Reads NAME=VALUE or NAME:TYPE=VALUE. */
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
     const char *equals = strchr(text, '=');
     char *end = NULL;

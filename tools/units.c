@@ -33,11 +33,11 @@ double units_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------ */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 typedef struct reading {
     const char *at, *end;
-    bool is_large; /* more than 64 bits hold */
+    bool is_large; /* exceeds 64 bits */
 } reading;
 
 static uint64_t multiply(reading *r, uint64_t a, uint64_t b) {
@@ -68,7 +68,7 @@ static bool read_digits(reading *r, uint64_t *out) {
     return r->at > from;
 }
 
-/* 12, 2^20, 1e6; each may end with a unit. */
+/* Reads 12, 2^20 or 1e6, each with an optional unit. */
 static bool read_factor(reading *r, uint64_t *out) {
     static const char units[] = "KMGT";
     uint64_t exponent;
@@ -96,7 +96,7 @@ bool units_read_count(const char *text, size_t length, uint64_t least, uint64_t 
     return *out = value, true;
 }
 
-/* As digits, unless these are many. */
+/* Formats a limit in digits, unless these are many. */
 static units_text limit_text(uint64_t n) {
     units_text out;
     if (n > 100000) return units_items(n);

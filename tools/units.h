@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* units.h: the clock, and amounts for people; counts as people write them. */
+/* units.h: the clock, amounts in readable units, and counts in the notation of the command line. */
 #ifndef TALLY_UNITS_H
 #define TALLY_UNITS_H
 
@@ -16,12 +16,13 @@ units_text units_items(uint64_t n);     /* "2^20", "12M" for 12 * 2^20, "3K" for
 double units_seconds(void);             /* a monotonic clock */
 
 /*
- * Counts and sizes, in every option that takes one: whole numbers with *, ^ and the ends K, M, G
- * and T, which multiply by 2^10, 2^20, 2^30 and 2^40.
+ * Notation of counts and sizes in every option that takes one: whole numbers with *, ^ and the
+ * suffixes K, M, G and T, which multiply by 2^10, 2^20, 2^30 and 2^40.
  */
 #define UNITS_NOTATION "1000, 1e6, 12M, 2^20 or 3*2^22"
 
-/* False unless the first `length` characters are such a number, from `least` to `most`. */
+/* Reads a count from the first `length` characters. Returns false unless it is from `least` to
+ * `most`. */
 bool units_read_count(const char *text, size_t length, uint64_t least, uint64_t most, uint64_t *out);
 
 /* The answer to any other text: "a whole number from 1 to 2^40 is needed, written as ...". */

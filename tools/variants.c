@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: `tally variants`. Whether a variant runs on the device is found out by making a plan of it: a sum of f32, reduced or scanned. */
+/* variants.c: `tally variants`. It tests each variant on the device by making a plan for a sum of
+ * f32, reduced or scanned. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ typedef struct device_view {
     tally_context *context; /* NULL: no device */
     char device[40];
     char automatic[WITH_VARIANTS][64];
-    char reason[1024]; /* why there is no device */
+    char reason[1024]; /* reason of the missing device */
 } device_view;
 
 static tally_status make_plan(tally_context *context, cli_primitive of, const char *variant, tally_plan **plan) {

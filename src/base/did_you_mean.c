@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* did_you_mean.c: see did_you_mean.h. */
+/* A guess at a mistyped name: see did_you_mean.h. */
 #include "base/did_you_mean.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 48 /* characters of a name; longer ones are near to none */
+#define LONGEST 48 /* most characters of a name; a longer one gives no guess */
 
 static bool is_same(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
@@ -17,11 +17,9 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/*
- * The mistakes that make one text of the other: a character too many, missing or wrong, or two
- * neighbours in the wrong order (the optimal string alignment distance). rows[i % 3][j] counts
- * those between the first i characters of a and the first j of b.
- */
+/* Counts the mistakes that turn one text into the other (the optimal string alignment distance). A
+ * mistake is a character too many, missing or wrong, or two neighbours in the wrong order. rows[i %
+ * 3][j] counts those between the first i characters of a and the first j of b. */
 static unsigned count_mistakes(const char *a, size_t a_length, const char *b, size_t b_length) {
     unsigned rows[3][LONGEST + 1];
     for (size_t j = 0; j <= b_length; j++) rows[0][j] = (unsigned)j;
@@ -47,7 +45,7 @@ static bool begins_with(const char *text, size_t text_length, const char *start,
 tally_guess tally_did_you_mean(const char *name, size_t length, const char *names) {
     tally_guess guess = {""};
     while (length && *name == '-') name++, length--;
-    unsigned limit = (unsigned)(length + 1) / 3 + 1; /* below it, mistakes are few enough */
+    unsigned limit = (unsigned)(length + 1) / 3 + 1; /* a guess has fewer mistakes than this */
     if (length > LONGEST) return guess;
     for (const char *at = names; *at;) {
         const size_t whole = strcspn(at, ","), dashes = strspn(at, "-"), bare = whole - dashes;

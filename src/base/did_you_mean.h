@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* did_you_mean.h: a guess at a mistyped name, for the error texts of library and programs. */
+/* did_you_mean.h: guesses at mistyped names, for the error texts of the library and the
+ * programs. */
 #ifndef TALLY_DID_YOU_MEAN_H
 #define TALLY_DID_YOU_MEAN_H
 
@@ -9,11 +10,9 @@ typedef struct tally_guess {
     char text[80];
 } tally_guess;
 
-/*
- * Returns "did you mean sum? " if a name of the list "prod, sum, min" is near to the first `length`
+/* Returns "did you mean sum? " if a name in the list "prod, sum, min" is near to the first `length`
  * characters of `name`; else "". Case does not count, nor do dashes before the name. A name that
- * begins with the text is near to it.
- */
+ * begins with the text counts as near. */
 tally_guess tally_did_you_mean(const char *name, size_t length, const char *names);
 
 #endif

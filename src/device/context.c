@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts: choosing and opening a device, and what is known about it. */
+/* Contexts: a device is chosen and opened here, and described. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
     return TALLY_OK;
 }
 
-/* The selection that counts, and where it came from. */
+/* Returns the selection that decides and writes its origin to *by. NULL: the default. */
 static const char *selection_in_force(const char *select, const char **by) {
     const char *environment = getenv("TALLY_BACKEND");
     if (select && select[0]) return *by = "argument", select;
@@ -54,7 +54,7 @@ tally_status tally_context_create(const char *select, tally_context **out) {
     const char *selection = selection_in_force(select, &by);
     char all[160] = "";
     if (!selection) {
-        /* The default names what was built in, so that a build with one backend does not call the other unknown. */
+        /* The default names only what is built in, so that no name of it is unknown. */
         size_t used = 0;
         for (size_t i = 0; tally_backend_at(i) && used < sizeof(all); i++)
             used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "," : "", tally_backend_at(i)->name);
@@ -70,7 +70,8 @@ tally_status tally_context_create(const char *select, tally_context **out) {
 static void release(tally_context *context) {
     if (atomic_fetch_sub(&context->references, 1) != 1) return;
     if (context->keeper) {
-        atomic_store(&context->references, 1); /* lest the last of the kept objects close the context too */
+        /* The last kept object must not close the context again. */
+        atomic_store(&context->references, 1);
         context->keeper->close(context);
     }
     for (tally_program *program = context->programs, *next; program; program = next) {
@@ -111,7 +112,7 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     return TALLY_OK;
 }
 
-/* "PTX, SUBGROUPS": found before the first plan. */
+/* Writes "PTX, SUBGROUPS"; features are known after the first plan. */
 static void list_features(tally_context *context, char *text, size_t size) {
     pthread_mutex_lock(&context->lock);
     const bool probed = context->probed;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Few items on a CPU device: the calling thread reduces them, with the kernel cpu_chunks compiled as C into the library
- * (cmake/host.cmake). No plan, no memory, no call of a driver; the same order, so the same bits.
- */
+/* Reductions of few items on a CPU device by the calling thread. The kernel cpu_chunks, compiled
+ * as C into the library (cmake/host.cmake), needs no plan, no memory and no call of a driver.
+ * The order is the same, so the bits are the same. */
 #include <float.h>
 #include <string.h>
 
 #include "host/host.h"
 
-/* Whether the descriptor says no more than an op and a dtype: what there are functions for. */
+/* Tells whether the descriptor gives only an op and a dtype. The functions are for these. */
 static bool is_plain(const tally_reduce_desc *desc) {
     const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
     return whole && !desc->out && !desc->variant && !desc->group_items && !desc->factor && !desc->acc && !desc->accuracy &&
            !desc->custom && !desc->terms && !desc->term_count;
 }
 
-static bool has_function(unsigned op, unsigned in) { /* a caller's may be any number */
+static bool has_function(unsigned op, unsigned in) { /* the caller's values may be any number */
     return op < TALLY_OP_END && in < TALLY_DTYPE_END && tally_host_functions[op][in];
 }
 
@@ -28,8 +27,8 @@ uint64_t tally_host_items(tally_op op, tally_dtype in) {
     return TALLY_HOST_SUM_BYTES / tally_dtype_bytes(in);
 }
 
-/* Whether this thread computes as the devices do, which are tested for it (probe.c): it may round otherwise, or flush subnormals (as a program
- * linked with -ffast-math does). */
+/* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for it
+ * (probe.c). A program linked with -ffast-math flushes subnormals, for example. */
 static bool is_sound(void) {
     static const volatile float one = 1, half_ulp = 0x1p-24f, more = 0x1.8p-24f, small = 0x1.8p-126f, least = 0x1p-126f;
     const volatile float subnormal = small - least;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part that plans of every kind have in common: a context, terms and their parameters, and the public calls that take any plan. */
+/* The common part of all plans: the context, the terms and their parameters, and the public
+ * calls that take any plan. */
 #include <stdlib.h>
 
 #include "program/program.h"
@@ -73,7 +74,7 @@ void tally_kernel_close(const tally_plan *plan, void *kernel) {
     if (kernel) plan->context->backend->kernel_close(plan->context->device, kernel);
 }
 
-/* ---- the public calls that take any plan ---------------------------------------------------------------------------- */
+/* ---- the public calls that take any plan ----------------------------------------------------- */
 
 const char *tally_plan_variant(const tally_plan *plan) {
     return is_plan(plan) ? plan->kind->variant(plan) : NULL;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds: host items that come in pieces. Every group of the first stage owns a span of 2^k chunks, an aligned subtree of the
- * canonical order, so a piece of whole spans just adds its partials to those of the pieces before it, and one finish over all of them
- * gives the bits of a single reduction. The partials fill levels of FAN_IN: a full level is an aligned subtree too, and becomes one
- * accumulator of the level above.
+ * Feeds: reductions of host items that come in pieces. Each group of the first stage owns a span of
+ * 2^k chunks, an aligned subtree of the canonical order. So a piece of whole spans adds its
+ * partials behind those of earlier pieces, and one finish over all partials gives the bits of a
+ * single reduction. Level 0 holds such partials, FAN_IN at most. A full level is an aligned subtree
+ * too: it becomes one accumulator of the level above.
  *
- * On a device with memory of its own, two slots of staging, device memory and queue take turns: one is filled and copied while the
- * other one's kernel runs. On a device that reads host memory in place, whole spans are reduced where they lie.
+ * A device with memory of its own uses two slots in turns, each with staging, device memory and a
+ * queue. One slot is filled and copied while the kernel of the other runs. A device that reads host
+ * memory in place reduces whole spans where they lie.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,9 @@
 #define FAN_IN 4096
 #define LEVELS 4
 #define SLOTS 2
-#define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
+/* 1 MiB of f32. Items beyond whole spans are copied, so a span is small; a launch takes many
+ * spans. */
+#define CPU_SPAN_CHUNKS 64
 
 typedef struct feed_slot {
     tally_buffer *staging[TALLY_MAX_INPUTS], *items[TALLY_MAX_INPUTS];
@@ -32,9 +36,9 @@ struct tally_feed {
     feed_slot slots[SLOTS];
     int current;
     tally_buffer *result;
-    tally_buffer *levels[LEVELS]; /* FAN_IN accumulators each */
+    tally_buffer *levels[LEVELS]; /* level i: accumulators, FAN_IN at most */
     uint64_t counts[LEVELS];
-    uint64_t added; /* items that the levels stand for */
+    uint64_t added; /* items that the levels hold */
 };
 
 static uint32_t input_count(const tally_feed *feed) {
@@ -90,7 +94,7 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
     const bool sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
     const uint64_t wanted = sized ? given->max_n : TALLY_FEED_STAGING_BYTES / item_bytes(feed);
-    /* Where host memory is used in place, staging holds only what is less than a span. */
+    /* A device that reads host memory in place stages only the items that fill no span. */
     uint64_t spans = 1;
     while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
     feed->staging_items = spans * feed->span_items;
@@ -116,7 +120,8 @@ static tally_status wait_all(tally_feed *feed) {
     return status;
 }
 
-/* Empties the feed, after a result or a failure; waits first, for the caller's items may be in use. */
+/* Empties the feed after a result or a failure. Waits first, because the caller's items may be
+ * in use. */
 static void reset(tally_feed *feed) {
     wait_all(feed);
     feed->filled = 0;
@@ -135,7 +140,8 @@ void tally_feed_destroy(tally_feed *feed) {
     free(feed);
 }
 
-/* What level i holds becomes one accumulator of level i + 1. Every partial must be in place, and none of it overwritten before. */
+/* Finishes level i into one accumulator of level i + 1. It waits before, until every partial is
+ * written, and after, until level i may be overwritten. */
 static tally_status raise_level(tally_feed *feed, int i) {
     tally_status status = wait_all(feed);
     if (!status)
@@ -148,7 +154,8 @@ static tally_status raise_level(tally_feed *feed, int i) {
     return status;
 }
 
-/* Reduces `n` items that lie in `items` to partials of level 0. Only the last items of all may end within a span. */
+/* Reduces the first n items of `items` to partials of level 0. Only the last items of the input may
+ * end within a span. */
 static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *const *items, uint64_t n) {
     const uint64_t spans = n / feed->span_items + (n % feed->span_items != 0);
     tally_source source = {.base = feed->added};
@@ -165,7 +172,7 @@ static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *cons
     return status;
 }
 
-/* Items, one array for each input, of which the first `done` are taken. */
+/* A piece: one array for each input, of which the first `done` items are taken. */
 typedef struct piece {
     const void *const *items;
     uint64_t done;
@@ -183,14 +190,15 @@ static tally_status wrap(const tally_feed *feed, const piece *from, uint64_t n, 
     return status;
 }
 
-/* The n items go behind the first `filled` of the slot's staging. */
+/* Copies the piece's next n items into the slot's staging, after the first `filled`. */
 static void stage(const tally_feed *feed, feed_slot *slot, uint64_t filled, const piece *from, uint64_t n) {
     const size_t bytes = item_bytes(feed);
     for (uint32_t k = 0; k < input_count(feed); k++)
         memcpy((char *)slot->staging[k]->host + filled * bytes, piece_at(feed, from, k), n * bytes);
 }
 
-/* The n items of the slot's staging go to the device, unless it reads them there. */
+/* Enqueues the copy of n items from the slot's staging to the device, unless it reads them in
+ * place. */
 static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
     tally_status status = TALLY_OK;
     if (!feed->plan->base.context->info.host_memory)
@@ -199,7 +207,8 @@ static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
     return status;
 }
 
-/* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
+/* Reduces items in place: as many whole spans as fit the level and a buffer, or at the end all
+ * items. */
 static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     uint64_t spans = FAN_IN - feed->counts[0];
     const uint64_t largest = feed->plan->base.context->info.max_buffer_bytes / (feed->span_items * item_bytes(feed));
@@ -214,7 +223,7 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
     return status;
 }
 
-/* Sends the current slot's staging on its way and turns to the other slot. */
+/* Reduces the current slot's staging and turns to the other slot. */
 static tally_status flush(tally_feed *feed) {
     feed_slot *slot = &feed->slots[feed->current];
     tally_status status = send(feed, slot, feed->filled);
@@ -226,7 +235,7 @@ static tally_status flush(tally_feed *feed) {
     return status;
 }
 
-/* Copies what fits into the current slot's staging; a full one is flushed. */
+/* Copies as many items as fit into the current slot's staging and flushes a full one. */
 static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     feed_slot *slot = &feed->slots[feed->current];
     if (!slot->queue) {
@@ -240,7 +249,7 @@ static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n,
     return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
 }
 
-/* Whether the device may read all inputs where they lie: at addresses that suit their parts. */
+/* Tells whether the device reads host memory in place and all inputs lie at aligned addresses. */
 static bool fit_in_place(const tally_feed *feed, const void *const *items) {
     const tally_dtype_row *row = tally_dtype_find(feed->plan->base.terms.in);
     const uintptr_t align = row->kind == TALLY_KIND_COMPLEX ? row->bytes / 2 : row->bytes;
@@ -272,7 +281,7 @@ static tally_status check(const tally_feed *feed, const void *const *items, uint
     return status;
 }
 
-/* `form`: the call that takes several inputs. */
+/* Checks that the feed has one input. `form` is the call that takes several. */
 static tally_status check_single(const tally_feed *feed, const char *form) {
     if (!feed || feed->tag != TALLY_TAG_FEED || input_count(feed) == 1) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: %s takes them", feed->plan->base.terms.list[0].name,
@@ -289,7 +298,7 @@ tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n) {
     return TALLY_NAMED(status ? status : tally_feed_push_inputs(feed, &items, n));
 }
 
-/* Folds the levels from below, each into one more accumulator of the next, and finishes the highest. */
+/* Folds each level into one more accumulator of the next, from below, and finishes the highest. */
 static tally_status fold(tally_feed *feed, void *result) {
     int top = LEVELS - 1;
     while (top > 0 && !feed->counts[top]) top--;
@@ -305,14 +314,14 @@ static tally_status fold(tally_feed *feed, void *result) {
     return status ? status : tally_queue_wait(queue);
 }
 
-/* The feed has nothing yet and can take the items as a plan does: all at once. */
+/* Tells whether the feed is empty and can take all items at once, as a plan does. */
 static bool is_whole(const tally_feed *feed, const void *const *items, uint64_t n) {
     if (!n || feed->added || feed->filled || n > feed->plan->base.max_n) return false;
     if (!fit_in_place(feed, items)) return n <= feed->staging_items;
     return n <= feed->plan->base.context->info.max_buffer_bytes / item_bytes(feed);
 }
 
-/* One tally_reduce takes all items; the feed stays empty. */
+/* Reduces all items by one tally_reduce. The feed stays empty. */
 static tally_status finish_whole(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_buffer *wrapped[TALLY_MAX_INPUTS] = {NULL}, *const *in = wrapped;
     feed_slot *slot = &feed->slots[0];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Host arrays: few items by the calling thread, all others by feeds that the context keeps (kept.c). */
+/* Reductions of host arrays. The calling thread reduces few items; feeds that the context keeps
+ * (kept.c) reduce all others. */
 #include <string.h>
 
 #include "reduce/reduce.h"
 
-/* The max_n of a plan for n items is a power of two, so that calls share it, and where items are
- * staged no more than the staging holds. */
+/* Returns the max_n of a feed for n items. It is a power of two, so that calls share feeds, and no
+ * more than the staging holds where items are staged. */
 static uint64_t size_for(const tally_context *context, tally_dtype in, uint64_t n) {
     const uint64_t bytes = tally_dtype_bytes(in);
     const uint64_t most = context->info.host_memory ? TALLY_FEED_ITEMS : bytes ? TALLY_FEED_STAGING_BYTES / bytes : 1;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Host arrays by a variant that does not combine in the canonical order. Pieces of the input, reduced
- * one by one, would give other bits than the variant gives of the whole, so that no feed takes it: the
- * whole input goes to the device's memory.
- */
+/* Host arrays by a variant that is not canonical. Reduced in pieces, an input would give other
+ * bits than in one, so no feed takes it. The whole input goes to the device's memory. */
 #include "reduce/reduce.h"
 
 bool tally_host_needs_plan(const tally_context *context, const tally_reduce_desc *desc) {
@@ -11,7 +8,7 @@ bool tally_host_needs_plan(const tally_context *context, const tally_reduce_desc
     return desc->variant && !tally_variant_find(desc->variant, &context->info, &variant) && !variant->info.canonical;
 }
 
-/* A reduction under way: its inputs and its result in the device's memory. */
+/* A reduction under way, with its inputs and its result in the device's memory. */
 typedef struct run {
     tally_reduce_plan *plan;
     tally_queue *queue;
@@ -48,7 +45,7 @@ tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc 
                                 void *result) {
     run r = {NULL};
     tally_reduce_desc sized = *desc;
-    sized.max_n = n + !n; /* 0 would mean the default */
+    sized.max_n = n + !n; /* 0 would be the default */
     tally_status status = tally_reduce_plan_create(context, &sized, &r.plan);
     if (!status) status = check(&r, items, n);
     if (!status) status = send(&r, context, items, n);
@@ -56,7 +53,7 @@ tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc 
     for (int k = 0; k < TALLY_MAX_INPUTS; k++) args.in[k] = r.in[k];
     if (!status) status = tally_reduce_with(&r.plan->base, r.queue, &args);
     if (!status) status = tally_buffer_read(r.queue, r.out, 0, result, r.plan->base.terms.result.bytes);
-    /* After a failure too: what was enqueued may still read the caller's items. */
+    /* After a failure too: enqueued work may still read the caller's items. */
     const tally_status waited = r.queue ? tally_queue_wait(r.queue) : TALLY_OK;
     if (!status) status = waited;
     for (int k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(r.in[k]);

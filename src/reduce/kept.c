@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The context keeps the last feeds (plan, queue, staging, result) that calls with host arrays used,
- * so that a repeated call makes nothing. A feed is one thread's while its call lasts: the call
- * takes it out of the set and gives it back. A call that finds none makes one; a call that failed
- * gives none back.
+ * The feeds that a context keeps. They are the last ones (plan, queue, staging, result) that calls
+ * with host arrays used, so that a repeated call makes nothing. A call takes a feed out of the set,
+ * or makes one, and has it alone until it gives it back. A call that fails gives none back.
  *
- * The objects of a feed hold its context, as all objects do. Those in the set do not count: a feed
- * that is given back takes their references off the context's count, one that is taken out adds
- * them again. So the last object of the user's that goes closes the context, and the set with it.
+ * The objects of a feed hold its context, as all objects do, but those in the set do not count.
+ * Giving a feed back takes their references off the context's count; taking it out adds them again.
+ * So the last object of the user's closes the context, and with it the set.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,18 +14,19 @@
 
 #include "reduce/reduce.h"
 
+/* Tells whether two terms give the same program. */
 static bool is_same_term(const tally_term_desc *a, const tally_term_desc *b) {
     return a->op == b->op && a->out == b->out && a->acc == b->acc && a->accuracy == b->accuracy && a->custom == b->custom;
 }
 
-/* The feed was made for those terms, whatever array they are in. */
+/* Tells whether the feed was made for those terms, whatever array they are in. */
 static bool is_for_terms(const tally_kept *kept, const tally_reduce_desc *desc) {
     bool same = kept->desc.term_count == desc->term_count && (desc->terms || !desc->term_count);
     for (uint32_t t = 0; same && t < desc->term_count; t++) same = is_same_term(&kept->terms[t], &desc->terms[t]);
     return same;
 }
 
-/* The feed was made for that descriptor, whose variant has that name. */
+/* Tells whether the feed was made for that descriptor with the variant of that name. */
 static bool is_for(const tally_kept *kept, const tally_reduce_desc *desc, const char *variant) {
     const tally_reduce_desc *own = &kept->desc;
     const bool plain = own->size == desc->size && own->op == desc->op && own->in == desc->in && own->out == desc->out &&
@@ -41,7 +41,7 @@ static void remove_at(tally_kept_set *set, uint32_t i) {
     memmove(&set->idle[i], &set->idle[i + 1], (set->count - i) * sizeof(set->idle[0]));
 }
 
-/* The feed has left the set for good. */
+/* Destroys a feed that has left the set. */
 static void end(tally_context *context, const tally_kept *kept) {
     atomic_fetch_add(&context->references, kept->references);
     tally_feed_destroy(kept->feed);
@@ -53,7 +53,7 @@ static tally_status make(tally_context *context, const tally_reduce_desc *desc, 
     const tally_status status = tally_feed_create(context, desc, &out->feed);
     if (status) return status;
     if (desc->term_count) memcpy(out->terms, desc->terms, desc->term_count * sizeof(desc->terms[0]));
-    out->desc.terms = NULL; /* the caller's, and so is the variant's name */
+    out->desc.terms = NULL; /* these are the caller's */
     out->desc.variant = NULL;
     tally_kept_set *set = context->kept;
     pthread_mutex_lock(&set->lock);
@@ -115,7 +115,7 @@ static void close_set(tally_context *context) {
 
 static const tally_keeper keeper = {renew, count_kept, close_set};
 
-/* The context's set, made by the first call; NULL: out of memory. */
+/* Returns the context's set; the first call makes it. NULL: out of memory. */
 static tally_kept_set *set_of(tally_context *context) {
     pthread_mutex_lock(&context->lock);
     if (!context->kept && (context->kept = calloc(1, sizeof(tally_kept_set)))) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions of device memory: the stages of a plan, enqueued. */
+/* The launches of a reduction's plan. */
 #include "reduce/reduce.h"
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* Both kernels take an accumulator slot and a result; the one that `last` rules out is never touched, so any memory will do. */
+/* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is then
+ * never touched, so any memory serves for it. */
 
-/* Inputs with their offsets, parameters, and what follows them in tally_partials. */
+/* Room for the arguments of tally_partials: inputs, their offsets, parameters and eight more. */
 #define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
 
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
@@ -41,7 +42,7 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
                                                TALLY_ARRAY_LENGTH(args), args);
 }
 
-/* ---- the ways to finish -------------------------------------------------------------------------------------------- */
+/* ---- the ways to finish ---------------------------------------------------------------------- */
 
 static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                       tally_target result) {
@@ -53,7 +54,8 @@ static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, cons
     return status ? status : tally_reduce_finish(plan, queue, sum, n ? 1 : 0, n, result);
 }
 
-/* A value for each slice, then their tree: slices are aligned subtrees of the canonical order. */
+/* Reduces each slice to an accumulator, then these. Slices are aligned subtrees of the canonical
+ * order. */
 static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                      tally_target result) {
     void *partials = plan->workspace->mem, *slices = plan->slices->mem;
@@ -80,14 +82,15 @@ static tally_status finish_by_launch(tally_reduce_plan *plan, void *queue, const
         return tally_reduce_partials(plan, queue, in, n, geometry, result, NULL);
     if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, result);
     void *partials = plan->workspace->mem;
-    /* The first slot counts the groups that are done. */
+    /* The first slot counts the finished groups. */
     if (plan->together)
         return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
     const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
     return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, result);
 }
 
-/* The partials come to the host and go back as one, which the device turns into the result. Blocks. */
+/* Copies the partials to the host and combines them there. The device turns the one accumulator
+ * into the result. Blocks. */
 static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_target result) {
     const tally_backend *backend = plan->base.context->backend;
@@ -104,9 +107,9 @@ static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const t
     return status ? status : backend->queue_wait(queue);
 }
 
-/* ---- tally_reduce ------------------------------------------------------------------------------------------------- */
+/* ---- tally_reduce ---------------------------------------------------------------------------- */
 
-/* The name of input `k` in error texts. */
+/* Returns the name of input k for error texts. */
 static const char *input_name(const tally_plan *plan, uint32_t k) {
     static const char *const names[TALLY_MAX_INPUTS] = {"in[0]", "in[1]", "in[2]", "in[3]"};
     return plan->terms.inputs == 1 ? "in" : names[k];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of scans: the descriptor, the programs, the workspace. The launches are in scan.c. */
+/* Plans of scans: the descriptor, the programs and the workspace. The launches are in scan.c. */
 #include <string.h>
 
 #include "scan/scan.h"
 
 #define UNIT_INTERVAL_GROUPS 8
 
-/* ---- geometry --------------------------------------------------------------------------------------------------------- */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 tally_scan_geometry tally_scan_plan_geometry(const tally_scan_plan *plan, uint64_t n) {
     const tally_scan_variant *variant = plan->launch.variant;
@@ -29,7 +29,7 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
            levels;
 }
 
-/* ---- the descriptor ----------------------------------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *desc) {
     tally_status status = tally_check_pointer(given, "desc");
@@ -55,14 +55,15 @@ static tally_status check(const tally_scan_desc *desc, const tally_terms *terms)
     return TALLY_OK;
 }
 
-/* The flags that the descriptor asks for. */
+/* Returns the launch's flags for a descriptor. */
 static unsigned flags_of(const tally_scan_desc *desc) {
     return (desc->flags & TALLY_EXCLUSIVE ? TALLY_SCAN_IS_EXCLUSIVE : 0u) |
            (desc->flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0u) | (desc->segments ? TALLY_SCAN_IS_SEGMENTED : 0u) |
            (desc->initial ? TALLY_SCAN_HAS_INITIAL : 0u);
 }
 
-/* Resolves the terms and the launch, whose flags are set. On success the caller closes the terms. */
+/* Resolves the terms and the launch, whose flags are set. On success the caller closes the
+ * terms. */
 static tally_status resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                             tally_scan_launch *launch) {
     const tally_terms_desc what = {
@@ -79,7 +80,7 @@ static tally_status resolve(const tally_context *context, tally_scan_desc *desc,
     return status;
 }
 
-/* ---- the plan ----------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static const char *variant_name(const tally_plan *base) {
     return ((const tally_scan_plan *)base)->launch.variant->info.name;
@@ -118,15 +119,15 @@ static tally_status open_kernels(tally_scan_plan *plan) {
     return status;
 }
 
-#define LINE 16 /* words: 128 bytes */
+#define LINE 16 /* 64-bit words in 128 bytes */
 
-/* The words of a look-back (kernels: published.h). */
+/* Returns the words of a look-back's workspace (kernels/published.h). */
 static uint64_t look_back_words(const tally_scan_plan *plan) {
     const uint64_t parts = tally_ceil_div(tally_scan_bytes(&plan->base.terms, plan->launch.flags), 4), tiles = plan->capacity;
     return 2 * LINE + tally_ceil_div(tiles, TALLY_SCAN_WIDTH) * (tally_ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
 }
 
-/* Bytes of a plan's buffers. */
+/* The bytes of a plan's buffers. */
 typedef struct scan_memory {
     uint64_t words, values, heads;
 } scan_memory;
@@ -149,13 +150,14 @@ static tally_status open_memory(tally_scan_plan *plan) {
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.values, &plan->values);
     if (!status && plan->segments == TALLY_SEGMENTS_OFFSETS)
         status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.heads, &plan->heads);
-    /* Nothing is published before the first call; the carry that it does not use is read. */
+    /* Before the first call nothing is published. The unused carry is read, so it is cleared
+     * too. */
     if (!status && one_launch) status = tally_buffer_clear(plan->words, plan->words->bytes);
     if (!status && one_launch) status = tally_buffer_clear(plan->values, plan->values->bytes);
     return status;
 }
 
-/* Tiles, or intervals. */
+/* Returns the tiles, or the intervals, that the workspace must hold. */
 static uint64_t capacity_of(const tally_scan_plan *plan) {
     const uint64_t each = plan->launch.tiles;
     const uint64_t tiles = tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_TILE_ITEMS), each) * each;
@@ -172,7 +174,8 @@ static void set_max_n(tally_plan *base, uint64_t n) {
     plan->capacity = capacity_of(plan);
 }
 
-/* Tells whether the device's memory holds the items beside the workspace, and one buffer the flags that offsets become. */
+/* Tells whether the memory holds the items and the workspace, and one buffer the flags made of
+ * offsets. */
 static bool fits_memory(const tally_plan *base) {
     const tally_device_info *info = &base->context->info;
     const scan_memory bytes = memory_of((const tally_scan_plan *)base);

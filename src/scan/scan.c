@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of device memory: the launches of a plan. */
+/* The launches of a scan's plan. */
 #include "scan/scan.h"
 
-/* ---- launches ------------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-#define CLEARED_BYTES 64 /* by an item of a GPU */
-/* Turns offsets into flags. */
+#define CLEARED_BYTES 64 /* bytes that a thread of a GPU clears */
+/* Enqueues the kernels that turn offsets into flags. */
 static tally_status mark_heads(tally_scan_plan *plan, void *queue, const tally_scan_args *r) {
     const tally_backend *backend = plan->base.context->backend;
     const uint32_t items = plan->launch.group_items;
@@ -28,7 +28,7 @@ static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_s
     const uint64_t base = continues ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
     const uint32_t flow = plan->turn | (continues ? 2u : 0u);
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
-    /* Without segments nothing is read there. */
+    /* Without segments the kernels read nothing there. */
     void *heads = by_offsets ? plan->heads->mem : r->segments ? r->segments->mem : plan->words->mem;
     const tally_arg args[] = {TALLY_MEM(r->in->mem),
                               TALLY_VALUE(r->in_offset),
@@ -55,7 +55,7 @@ static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_s
     return TALLY_OK;
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static tally_status check_buffer(const tally_scan_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t n,
                                  uint64_t bytes, const char *argument) {
@@ -92,7 +92,8 @@ static tally_status check(const tally_scan_plan *plan, const tally_queue *queue,
     return status ? status : check_out(plan, r);
 }
 
-/* `continues`: after the plan's calls before, if those scanned anything. */
+/* Checks and enqueues a call. With `continues` its items come after those of the plan's earlier
+ * calls, if there are any. */
 static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_args *args, bool continues) {
     tally_scan_plan *plan = (tally_scan_plan *)base;
     tally_status status = tally_check_plan(base, &tally_scan_kind);
@@ -106,7 +107,7 @@ static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_a
     return TALLY_OK;
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 tally_status tally_scan_with(tally_plan *plan, tally_queue *queue, const tally_scan_args *args) {
     return TALLY_NAMED(run(plan, queue, args, false));
@@ -117,7 +118,7 @@ tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer
     return TALLY_NAMED(run(plan, queue, &args, false));
 }
 
-/* Tells whether the plan's scan can go on after what it has scanned so far. */
+/* Checks that the plan's scan can continue after its calls so far. */
 static tally_status check_next(const tally_plan *base) {
     const tally_scan_plan *plan = (const tally_scan_plan *)base;
     const tally_status status = tally_check_plan(base, &tally_scan_kind);

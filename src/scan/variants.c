@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways to scan: one row each. */
+/* The variants of scans: one row each. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "scan/scan.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
-#define GROUP 256 /* four rows of a tile for each warp: kernels/scan_groups.h is written for it where there are no shuffles */
+/* A warp has four rows of a tile. Without shuffles kernels/scan_groups.h needs this number. */
+#define GROUP 256
 
 static const tally_scan_variant variants[] = {
     {
@@ -63,8 +64,9 @@ static const tally_scan_variant variants[] = {
 };
 #define COUNT TALLY_ARRAY_LENGTH(variants)
 
-/* Why the context's device cannot run it, a feature's name; NULL: it can. A backend without a trial of a feature does without (CUDA's kernels have
- * inline assembly of their own). */
+/* Returns what the context's device lacks to run a variant, such as a feature's name; NULL if it
+ * can run it. A backend without a trial of a feature needs none: CUDA's kernels have inline
+ * assembly of their own. */
 static const char *lacks(const tally_context *context, const tally_scan_variant *variant) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
         if (variant->needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem))
@@ -87,7 +89,7 @@ tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
     return TALLY_OK;
 }
 
-/* The last row that can be had. */
+/* Finds the last row that the device can run. */
 static tally_status find_default(const tally_context *context, const tally_scan_variant **out) {
     for (size_t i = COUNT; i-- > 0;)
         if (variants[i].classes & 1u << context->info.device_class && !lacks(context, &variants[i]))
