@@ -5,12 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "fortran.h"
+#include "test_main.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LARGE (UINT64_C(1) << 20)
@@ -115,8 +117,8 @@ static void test_differs(void **unused) {
     for (size_t i = 0; i < COUNT(others); i++) assert_true(fortran_differs(&others[i]));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks), cmocka_unit_test(test_pieces),
                                        cmocka_unit_test(test_differs)};
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "Walks of arrays in Fortran order.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
