@@ -1,59 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* The bars: what tally promises beside its peers, and what a run shows of it. */
+/* bars.c: the bars, which are tally's promises about its peers, and the verdict of a run on
+ * each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "units.h"
+#include "wrap.h"
 
 #define H200 "H200"
 #define POCL "Portable Computing Language"
 #define MOVES "identity,random"
-#define CUB_SIZES "10,12,14,16,18,20,22,24,26,28,30"
+#define CUB_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
 
-/* The columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
+/* Columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
 const bench_bar bench_bars[] = {
     {H200, "cuda", BENCH_REDUCE, "sum,min,max", "f32,f64,i32", CUB_SIZES, BAR_TIMES, 1, "CUB", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "10,12,14,16,18,20", BAR_TIMES, 2, "CUB", 0, 0},
-    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "10,12,14,16,18,20", BAR_SECONDS, 4e-6, NULL, 0, 0},
-    {H200, "cuda", BENCH_REDUCE, "sum", "f16,bf16", "31", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "sum", "i8", "32", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "argmax", "f32", "20,28", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "argmax", "i8", "28", BAR_TIMES, 1.5, "CUB", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "asum,nrm2,iamax", "f32", "28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "dot", "f32", "28", BAR_TIMES, 1, "cuBLAS", 1, 0},
-    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "28,30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20,22,12M,24,26,28,30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "10,12,14,16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 3, "CLBlast", 0, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 3, "Boost.Compute", 0, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "28", BAR_TIMES, 1.15, "CLBlast", 0, 0},
-    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "28", BAR_TIMES, 1.15, "Boost.Compute", 0, 0},
-    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "10,12,14,15", BAR_WITHIN, 6e-6, "OpenMP", 0, 2},
-    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "19,20,22,24,26,28", BAR_TIMES, 1, "OpenMP", 0, 2},
-    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "CLBlast", 0, 2},
-    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "22,24,26,28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
-    {NULL, NULL, BENCH_REDUCE, "sum,dot,nrm2", "f32,f64", "10,12,14,16,18,20,22,12M,24,26,28,30", BAR_BITS, 1, NULL, 0, 0},
-    {H200, "cuda", BENCH_SCAN, "sum", "f32", "20", BAR_TIMES, 1.2, "CUB", 0, 0},
-    {H200, "cuda", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 1.05, "CUB", 1, 0},
-    {H200, "cuda", BENCH_SCAN, "sum", "f16", "28", BAR_TIMES, 1.3, "CUB", 1, 0},
-    {H200, "cuda", BENCH_GATHER, "identity", "f32", "26", BAR_TIMES, 1.3, "Thrust", 0, 0},
-    {H200, "cuda", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 1, "Thrust", 0, 0},
-    {H200, "opencl", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
-    {H200, "opencl", BENCH_SCAN, "sum", "f32", "28", BAR_TIMES, 3, "Boost.Compute", 0, 0},
-    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
-    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
-    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
-    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
-    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "26", BAR_TIMES, 5, "Boost.Compute", 0, 2},
-    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "26", BAR_TIMES, 0.8, "OpenMP", 0, 2},
-    {NULL, NULL, BENCH_SCAN, "sum,min", "f32,f64", "10,16,20,24,26", BAR_BITS, 1, NULL, 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16,2^18,2^20", BAR_TIMES, 2, "CUB", 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16,2^18,2^20", BAR_SECONDS, 4e-6, NULL, 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f16,bf16", "2^31", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "i8", "2^32", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "argmax", "f32", "2^20,2^28", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "argmax", "i8", "2^28", BAR_TIMES, 1.5, "CUB", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "asum,nrm2,iamax", "f32", "2^28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "dot", "f32", "2^28", BAR_TIMES, 1, "cuBLAS", 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^28,2^30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^20,2^22,12M,2^24,2^26,2^28,2^30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^20", BAR_TIMES, 3, "CLBlast", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^20", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^28", BAR_TIMES, 1.15, "CLBlast", 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^28", BAR_TIMES, 1.15, "Boost.Compute", 0, 0},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^15", BAR_WITHIN, 6e-6, "OpenMP", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^19,2^20,2^22,2^24,2^26,2^28", BAR_TIMES, 1, "OpenMP", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^22,2^24,2^26,2^28", BAR_TIMES, 10, "CLBlast", 0, 2},
+    {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^22,2^24,2^26,2^28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
+    {NULL, NULL, BENCH_REDUCE, "sum,dot,nrm2", "f32,f64", "2^10,2^12,2^14,2^16,2^18,2^20,2^22,12M,2^24,2^26,2^28,2^30",
+     BAR_BITS, 1, NULL, 0, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f32", "2^20", BAR_TIMES, 1.2, "CUB", 0, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f32", "2^28", BAR_TIMES, 1.05, "CUB", 1, 0},
+    {H200, "cuda", BENCH_SCAN, "sum", "f16", "2^28", BAR_TIMES, 1.3, "CUB", 1, 0},
+    {H200, "cuda", BENCH_GATHER, "identity", "f32", "2^26", BAR_TIMES, 1.3, "Thrust", 0, 0},
+    {H200, "cuda", BENCH_SCATTER, MOVES, "f32", "2^26", BAR_TIMES, 1, "Thrust", 0, 0},
+    {H200, "opencl", BENCH_SCAN, "sum", "f32", "2^28", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_SCAN, "sum", "f32", "2^28", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "2^26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_GATHER, MOVES, "f32", "2^26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "2^26", BAR_TIMES, 0.9, PEER_OURS, 0, 0},
+    {H200, "opencl", BENCH_SCATTER, MOVES, "f32", "2^26", BAR_TIMES, 3, "Boost.Compute", 0, 0},
+    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "2^26", BAR_TIMES, 5, "Boost.Compute", 0, 2},
+    {POCL, "opencl", BENCH_SCAN, "sum", "f32", "2^26", BAR_TIMES, 0.8, "OpenMP", 0, 2},
+    {NULL, NULL, BENCH_SCAN, "sum,min", "f32,f64", "2^10,2^16,2^20,2^24,2^26", BAR_BITS, 1, NULL, 0, 0},
     {0},
 };
 
-/* ---- which cases -------------------------------------------------------------------------------------------------------- */
+/* ---- which cases ----------------------------------------------------------------------------- */
 
 static int applies(const bench_bar *bar, const tally_device_info *device) {
     if (bar->backend && strcmp(bar->backend, device->backend)) return 0;
@@ -67,7 +70,8 @@ static int has_case(const bench_bar *bar, const bench_task *task, tally_dtype in
            is_listed(bar->types, tally_dtype_name(in)) && !sizes_add(&sizes, bar->sizes) && sizes_have(&sizes, n);
 }
 
-/* The case that bar compares with is one of the other device. */
+/* Returns true if the bar compares with tally on this CUDA device. The device then needs the case
+ * too. */
 static int has_other_case(const bench_bar *bar, const tally_device_info *device, const bench_task *task, tally_dtype in,
                           uint64_t n) {
     return bar->peer && !strcmp(bar->peer, PEER_OURS) && !strcmp(device->backend, "cuda") && strstr(device->name, bar->where) &&
@@ -100,7 +104,7 @@ int bars_need_peer(const bench_input *input, const char *peer) {
     return 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 typedef struct bar_measure {
     char text[80];
@@ -110,7 +114,7 @@ typedef struct bar_text {
     char text[160];
 } bar_text;
 
-/* "1.2 x CUB", "3.5 us", "different bits". */
+/* Formats "1.2 x CUB", "3.5 us" or "different bits". */
 static bar_measure measure_text(const bench_bar *bar, double is) {
     bar_measure out;
     if (bar->kind == BAR_TIMES)
@@ -139,7 +143,7 @@ static bar_text sizes_text(const bench_bar *bar) {
     sizes_add(&sizes, bar->sizes);
     for (int i = 0; i < sizes.count; i++) {
         const int is_last = i + 1 == sizes.count;
-        /* A long row of sizes says where it begins and ends. */
+        /* A long list of sizes is printed as its first and last. */
         if (sizes.count > 3 && i && !is_last) continue;
         length += (size_t)snprintf(out.text + length, sizeof(out.text) - length, "%s%s", units_items(sizes.n[i]).text,
                                    is_last           ? ""
@@ -157,7 +161,7 @@ static const char *clock_text(const bench_bar *bar) {
     return bar->kind == BAR_BITS ? "-" : bar->gpu ? "GPU" : "stream";
 }
 
-/* ---- verdicts ----------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 static const bench_report *find_report(const bench_results *results, const tally_device_info *device, const bench_task *task,
                                        tally_dtype in, uint64_t n) {
@@ -173,7 +177,7 @@ static double seconds_of(const bench_timing *timing, int gpu) {
     return gpu ? timing->gpu_seconds : timing->seconds;
 }
 
-/* What the peer takes for the case of this report; 0: it is not there. */
+/* Returns the peer's seconds for the case of this report, or 0 if the peer is absent. */
 static double peer_seconds(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
                            const bench_results *results, const bench_report *r) {
     const bench_input *in = &r->input;
@@ -194,8 +198,8 @@ static void count_case(const bench_bar *bar, bar_verdict *v, double is, const be
     const int more_is_better = bar->kind == BAR_TIMES || bar->kind == BAR_BITS;
     const int failed = more_is_better ? is < bar->limit : is > bar->limit;
     if (failed && misses)
-        fprintf(misses, "missed: %s of %s, n = %s: %s\n", task_name(task).text, tally_dtype_name(in), units_items(n).text,
-                measure_text(bar, is).text);
+        wrap_printf(misses, "missed: %s of %s, n = %s: %s", task_name(task).text, tally_dtype_name(in), units_items(n).text,
+                    measure_text(bar, is).text);
     v->failed += failed;
     if (v->shown++ && (more_is_better ? is >= v->worst : is <= v->worst)) return;
     v->worst = is;
@@ -213,7 +217,7 @@ static void judge_times(const bench_bar *bar, const tally_device_info *const *de
     count_case(bar, v, is, r->input.task, r->input.in, r->input.n, misses);
 }
 
-/* One device alone shows nothing. */
+/* Judges a bar of bits. A single device shows nothing. */
 static void judge_bits(const bench_bar *bar, const bench_results *results, const bench_task *task, tally_dtype in, uint64_t n,
                        bar_verdict *v, FILE *misses) {
     int devices;
@@ -247,11 +251,11 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
     return v;
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 typedef enum outcome { PASSED, FAILED, NOT_SHOWN } outcome;
 
-/* A bar is shown only by all of its cases, but failed by any. */
+/* Returns the outcome. A bar is met if all of its cases were measured and none failed. */
 static outcome outcome_of(const bar_verdict *v) {
     return v->failed ? FAILED : v->wanted && v->shown == v->wanted ? PASSED : NOT_SHOWN;
 }
@@ -259,22 +263,21 @@ static outcome outcome_of(const bar_verdict *v) {
 static const char *const outcome_names[] = {"passed", "FAILED", "not shown"};
 
 static void print_bar(FILE *out, const bench_bar *bar, const bar_verdict *v) {
-    fprintf(out, "bar: %s%s%s: %s %s of %s, n = %s", place_text(bar), bar->backend ? ", " : "",
-            bar->backend ? bar->backend : "", bench_primitives[bar->primitive].name, bar->ops, bar->types,
-            sizes_text(bar).text);
-    if (bar->kind != BAR_BITS) fprintf(out, ", %s time", clock_text(bar));
-    fprintf(out, ": %s: %s", limit_text(bar).text, outcome_names[outcome_of(v)]);
+    char clock[32] = "", shown[96] = "", devices[32] = "", worst[192] = "";
+    if (bar->kind != BAR_BITS) snprintf(clock, sizeof(clock), ", %s time", clock_text(bar));
     if (!v->wanted)
-        fprintf(out, ": no such device");
+        snprintf(shown, sizeof(shown), ": no such device");
     else if (v->failed)
-        fprintf(out, " in %d of %d cases that ran", v->failed, v->shown);
+        snprintf(shown, sizeof(shown), " in %d of %d cases that ran", v->failed, v->shown);
     else if (v->shown < v->wanted)
-        fprintf(out, ": only %d of %d cases ran", v->shown, v->wanted);
-    if (v->devices) fprintf(out, "; %d devices", v->devices);
+        snprintf(shown, sizeof(shown), ": only %d of %d cases ran", v->shown, v->wanted);
+    if (v->devices) snprintf(devices, sizeof(devices), "; %d devices", v->devices);
     if (v->shown)
-        fprintf(out, "; worst: %s of %s, n = %s: %s", task_name(v->task).text, tally_dtype_name(v->in), units_items(v->n).text,
-                measure_text(bar, v->worst).text);
-    fprintf(out, "\n");
+        snprintf(worst, sizeof(worst), "; worst: %s of %s, n = %s: %s", task_name(v->task).text, tally_dtype_name(v->in),
+                 units_items(v->n).text, measure_text(bar, v->worst).text);
+    wrap_printf(out, "bar: %s%s%s: %s %s of %s, n = %s%s: %s: %s%s%s%s", place_text(bar), bar->backend ? ", " : "",
+                bar->backend ? bar->backend : "", bench_primitives[bar->primitive].name, bar->ops, bar->types,
+                sizes_text(bar).text, clock, limit_text(bar).text, outcome_names[outcome_of(v)], shown, devices, worst);
 }
 
 static void print_bar_json(const bench_bar *bar, const bar_verdict *v) {

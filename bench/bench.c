@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_bench: tally and its peers in one run, on the same memory: which cases there are on which devices, and their items. */
+/* bench.c: the program tally_bench, which measures tally and its peers in one run on the same
+ * memory. This file chooses the devices and their cases, and makes the items. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,14 @@
 
 #define MAX_DEVICES 16
 
-/* What cold calls pass through: many times the largest caches of today's GPUs (an H200's has 50 MiB). In so many calls that a graph may hold
- * them: items of fewer than 128 KiB would stay in a cache even so. */
+/* Bytes that cold calls pass through, many times the largest caches of today's GPUs (50 MiB on an
+ * H200). A graph can hold the calls of one pass. Copies of less than 128 KiB are never cold: one
+ * graph could not hold enough of them. */
 #define COLD_BYTES (UINT64_C(512) << 20)
 #define MOST_COPIES 2048
 
-/* 0: these items cannot be cold, or (larger than half of COLD_BYTES) are always. */
+/* Returns the number of copies for cold calls. 0 means no cold calls: the items are too few, or
+ * they exceed half of COLD_BYTES and are cold in any case. */
 static uint64_t cold_copies(uint64_t bytes) {
     const uint64_t copies = COLD_BYTES / bytes;
     if (copies < 2 || bytes * MOST_COPIES < COLD_BYTES / 2) return 0;
@@ -33,18 +36,18 @@ typedef struct bench_run {
     bench_device devices[MAX_DEVICES];
     const tally_device_info *infos[MAX_DEVICES];
     int device_count;
-    uint64_t most_bytes; /* of an array */
+    uint64_t most_bytes; /* limit of an array */
     input_items items;
     bench_results results;
     int cases, failed_cases;
 } bench_run;
 
-/* ---- one device, primitive and type ---------------------------------------------------------------------------------- */
+/* ---- one device, primitive and type ---------------------------------------------------------- */
 
-/* What a device has the same arrays for. */
+/* A pass is a purpose for which devices have the same arrays. */
 typedef struct bench_pass {
     bench_primitive primitive;
-    int is_bits; /* else times */
+    int is_bits; /* bits; otherwise times */
     tally_dtype in;
 } bench_pass;
 
@@ -52,12 +55,13 @@ static input_kind kind_of(const bench_pass *pass) {
     return pass->is_bits ? INPUT_ROUNDED : bench_primitives[pass->primitive].kind;
 }
 
-/* Scans and the like write: only one place, which copies of the input do not make cold. */
+/* Returns true if the pass also has cold calls. Scans and the like have none: they write to a
+ * single place, which copies of the input do not make cold. */
 static int is_cold_too(const bench_run *run, const bench_pass *pass) {
     return pass->primitive == BENCH_REDUCE && !pass->is_bits && is_listed(run->options->caches, "cold");
 }
 
-/* Whether the run has that case, if it fits. */
+/* Returns true if the run has the case, provided that it fits. */
 static int has_case(const bench_run *run, const tally_device_info *device, const bench_pass *pass, const bench_task *task,
                     uint64_t n) {
     const bench_options *o = run->options;
@@ -67,12 +71,12 @@ static int has_case(const bench_run *run, const tally_device_info *device, const
     if (!is_listed(task->map ? o->maps : o->ops, task_with(task))) return 0;
     if (!is_listed(o->types, type) || !is_listed(row->types, type)) return 0;
     if (pass->in == TALLY_F64 && !device->has_f64) return 0;
-    /* What is only moved has no bits of its own; and one device's say nothing to --bar. */
+    /* Moves have no bits of their own. With --bar, the bits of a single device show nothing. */
     if (pass->is_bits && (!o->bits || task->map || !is_f32_or_f64(pass->in) || (o->bar && run->device_count < 2))) return 0;
     return !o->bar || bars_need(device, pass->is_bits, task, pass->in, n);
 }
 
-/* The arrays, as bits, that the cases of this size need; 0: there is none. */
+/* Returns the arrays, as bits, that the cases of this size need; 0 means no case. */
 static unsigned arrays_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, uint64_t n) {
     unsigned arrays = 0;
     for (const bench_task *task = bench_tasks; task->primitive; task++)
@@ -85,7 +89,8 @@ static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
     return bytes <= device->max_buffer_bytes && (device->host_memory || bytes <= device->memory_bytes / 4);
 }
 
-/* What the cases of one device need: bytes of each array, 0: there is none; which arrays. */
+/* Returns the bytes of each array for the cases of one device, or 0 if there is no case. *arrays
+ * are the arrays in use. */
 static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, unsigned *arrays) {
     const bench_sizes *sizes = &run->options->sizes;
     uint64_t most = 0;
@@ -101,14 +106,15 @@ static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, 
     return most;
 }
 
-/* An array on the device: the host's own where it reads those, else memory for it. */
+/* Opens an array on the device. The host's array is used in place if the device reads host
+ * memory. */
 static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
     if (input->device->host_memory)
         return tally_buffer_wrap_host(input->context, input->host[which], bytes, &input->buffer[which]);
     return tally_buffer_create(input->context, bytes, &input->buffer[which]);
 }
 
-/* What of the items and the map the device has. */
+/* The part of the items and of the map that the device already has. */
 typedef struct sent_items {
     unsigned version;
     uint64_t bytes[2];
@@ -152,7 +158,7 @@ static void fail_case(bench_run *run) {
     run->failed_cases++;
 }
 
-/* All tasks of one size, on items that are warm or cold. */
+/* Runs all tasks of one size, on items that are warm or cold. */
 static void run_tasks(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const int inputs = arrays_inputs(arrays_of(run, input->device, pass, input->n));
     input_fill(&run->items, kind_of(pass), pass->in, input->n, input->copies, inputs);
@@ -205,7 +211,7 @@ static void run_device(bench_run *run, bench_device *device, const bench_pass *p
     for (int a = 0; a < ARRAYS; a++) tally_buffer_destroy(input.buffer[a]);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void open_device(bench_run *run, const char *select) {
     bench_device *device = &run->devices[run->device_count];
@@ -223,7 +229,7 @@ static void open_device(bench_run *run, const char *select) {
     run->infos[run->device_count++] = &device->info;
 }
 
-/* Every device of every backend. */
+/* Opens every device of every backend. */
 static void open_all(bench_run *run) {
     for (size_t b = 0; b < tally_backend_count(); b++) {
         tally_backend_info info;
@@ -246,12 +252,13 @@ static void open_listed(bench_run *run, const char *list) {
     }
 }
 
-/* ---- the program --------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /*
- * libgomp reads these when it is loaded. Its threads must not spin for long while the other engine runs, but sleeping at once would
- * make the peer pay for waking them at each call: 50 us instead of 1.6 at 2^16 (2 cores, November 2026). So they spin for less than
- * a warm-up lasts, which costs neither of the two.
+ * Restarts the program with settings that libgomp reads when it is loaded. Its threads must not
+ * spin for long while the other engine runs. If they slept at once, the peer would pay for waking
+ * them at each call: 50 us instead of 1.6 at 2^16 (2 cores, November 2026). So they spin for less
+ * than a warm-up lasts, which costs neither engine anything.
  */
 static void restart_with_brief_spinning(char **argv) {
     if (getenv("OMP_WAIT_POLICY")) return;
@@ -260,8 +267,8 @@ static void restart_with_brief_spinning(char **argv) {
     execv("/proc/self/exe", argv);
 }
 
-/* Calls `each` for every device of each pass: type by type, all devices on the same items; the rounded ones after the whole ones, which are
- * other items. */
+/* Calls `each` for every device of each pass. Types come in turn, all devices on the same items.
+ * Rounded items come after whole ones, because they are other items. */
 static void walk_passes(bench_run *run, void (*each)(bench_run *run, bench_device *device, const bench_pass *pass)) {
     for (const tally_dtype *in = bench_types; *in; in++)
         for (int primitive = BENCH_NONE + 1; primitive < BENCH_END; primitive++)
@@ -285,7 +292,7 @@ static int run_all(bench_run *run) {
     return 0;
 }
 
-/* The exit status, after all that is left to say. */
+/* Prints the last messages and returns the exit status. */
 static int conclude(bench_run *run) {
     const bench_options *options = run->options;
     int failed = options->plot && figure_write(options->plot, options->blocks);
@@ -311,7 +318,7 @@ int main(int argc, char **argv) {
     if (!options.json) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,
                openmp_threads());
-        report_heading();
+        report_heading(run.infos, run.device_count);
     }
     const int failed = run_all(&run) || conclude(&run);
     for (int d = 0; d < run.device_count; d++) tally_context_destroy(run.devices[d].context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.h: what the benchmark's files share. An engine is one implementation of one case: ours or a peer's. All read the same memory,
- * are checked against the same known value, and are timed by the same code.
+ * bench.h: declarations shared by the benchmark's files. An engine is one implementation of one
+ * case, ours or a peer's. All engines read the same memory, are checked against the same known
+ * value, and are timed by the same code.
  */
 #ifndef TALLY_BENCH_H
 #define TALLY_BENCH_H
@@ -15,15 +16,16 @@
 extern "C" {
 #endif
 
-/* ---- what is measured --------------------------------------------------------------------------------------------------- */
+/* ---- tasks, engines and cases ---------------------------------------------------------------- */
 
 typedef enum bench_primitive { BENCH_NONE, BENCH_REDUCE, BENCH_SCAN, BENCH_GATHER, BENCH_SCATTER, BENCH_END } bench_primitive;
-typedef enum bench_map { MAP_NONE, MAP_IDENTITY, MAP_RANDOM, MAP_END } bench_map; /* of a gather or scatter: permutations */
+/* Maps of a gather or scatter: permutations. */
+typedef enum bench_map { MAP_NONE, MAP_IDENTITY, MAP_RANDOM, MAP_END } bench_map;
 
-/* The arrays of a case: its inputs, its map, and what comes out of all but reductions. */
+/* The arrays of a case: its inputs, its map, and the output of all primitives but reductions. */
 enum { ARRAY_X, ARRAY_Y, ARRAY_MAP, ARRAY_OUT, ARRAYS };
 
-/* A primitive with an operator, or by a map. */
+/* A task is a primitive with an operator, or with a map. */
 typedef struct bench_task {
     bench_primitive primitive;
     tally_op op;
@@ -31,32 +33,35 @@ typedef struct bench_task {
 } bench_task;
 
 typedef struct bench_engine {
-    const char *name; /* of peers: set by who opens them */
+    const char *name; /* of a peer: set by the caller that opens it */
     void *state;
-    /* Enqueues a call `count` times and waits for the last one. 0 when done; else it has said why on stderr. */
+    /* Enqueues a call `count` times and waits for the last one. Returns 0 when done; otherwise it
+     * has reported the error on stderr. */
     int (*run)(void *state, int count);
-    /* The last reduction's result. NaN: it could not be had. Else NULL: what comes out is in ARRAY_OUT. */
+    /* Returns the last reduction's result, or NaN on failure. NULL: the output is in ARRAY_OUT. */
     double (*value)(void *state);
-    /* The GPU's own time of one of `count` calls, without the host's share; NULL where it cannot be had. Negative: failed. */
+    /* Returns the GPU's own time of one of `count` calls, without the host's share; negative on
+     * failure. NULL: the time is not available. */
     double (*gpu_seconds)(void *state, int count);
     void (*close)(void *state);
 } bench_engine;
 
-/* A case, and its items: `copies` of the n items, one after another. */
+/* A case and its items: `copies` copies of the n items, one after another. */
 typedef struct bench_input {
     tally_context *context;
     const tally_device_info *device;
     void *host[ARRAYS];
-    tally_buffer
-        *buffer[ARRAYS]; /* the same, on the device; NULL: of no use to any case. On a device with host_memory the host's own */
+    /* The arrays on the device. NULL: no case uses the array. With host_memory, the host's own. */
+    tally_buffer *buffer[ARRAYS];
     const bench_task *task; /* in bench_tasks */
-    tally_dtype in;         /* of a scan's values too */
+    tally_dtype in;         /* a scan's values have it too */
     uint64_t n;
-    uint64_t
-        copies; /* 1: the caches keep what they can hold (warm); else each call takes the next copy, which none of them has (cold) */
+    /* 1: warm, the caches keep as much as they hold. More: cold, each call takes the next copy,
+     * which is in no cache. */
+    uint64_t copies;
 } bench_input;
 
-/* Where the items of an engine's next call begin, by its own count of calls. */
+/* Returns the first item of an engine's next call, by the engine's count of calls. */
 static inline uint64_t input_next(const bench_input *in, uint64_t *calls) {
     return (*calls)++ % in->copies * in->n;
 }
@@ -65,66 +70,73 @@ static inline int is_f32_or_f64(tally_dtype type) {
     return type == TALLY_F32 || type == TALLY_F64;
 }
 
-/* A CPU whose threads see the arrays that the device has. */
+/* Returns true for a CPU, whose threads see the same arrays as the device. */
 static inline int is_host(const tally_device_info *device) {
     return device->device_class == TALLY_CLASS_CPU && device->host_memory;
 }
 
-/* ---- input.c: the items ----------------------------------------------------------------------------------------------- */
+/* ---- input.c: the items ---------------------------------------------------------------------- */
 
-/* Whole: numbers of which each partial sum of any order is exact, and what must come out is known. Walk: whole numbers whose running sums
- * stay so small that every type holds them. Rounded: fractions, of f32 or f64, whose sums depend on the order, to compare devices; hardly two
- * are the same. */
+/* Kinds of items. INPUT_WHOLE: numbers whose partials are exact in any order, with a known result.
+ * INPUT_WALK: whole numbers whose running sums are small enough for every type. INPUT_ROUNDED:
+ * fractions of f32 or f64, hardly two of them equal. Their sums depend on the order, which compares
+ * devices. */
 typedef enum input_kind { INPUT_WHOLE, INPUT_WALK, INPUT_ROUNDED } input_kind;
 
-/* The arrays on the host, and what they hold. The items of n are the first of those of any larger n: what is there is not made again. */
+/* The arrays on the host and their contents. The items of n are the first items of any larger n, so
+ * existing items are not made again. */
 typedef struct input_items {
     void *host[ARRAYS];
-    uint64_t bytes; /* room of each */
+    uint64_t bytes; /* size of each array */
     input_kind kind;
     tally_dtype in;
-    uint64_t period;    /* of copies; 0: there is one */
-    uint64_t filled[2]; /* items */
-    unsigned version;   /* another one when items that were there have changed */
+    uint64_t period;    /* distance of copies, in items; 0: one copy */
+    uint64_t filled[2]; /* items made */
+    unsigned version;   /* changes when existing items change */
     bench_map map;
     uint64_t map_n;
 } input_items;
 
-/* 0 when done; else errno says why not. */
+/* Returns 0 when done; otherwise errno has the reason. */
 int input_open(input_items *items, uint64_t bytes);
 void input_close(input_items *items);
-/* `copies` of n items, of the first input, or of both. */
+/* Makes `copies` copies of n items, for the first input or for both. */
 void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n, uint64_t copies, int inputs);
-/* The map of n u32 entries. */
+/* Makes the map of n u32 entries. */
 void input_fill_map(input_items *items, bench_map map, uint64_t n);
-/* What must come out of a reduction of whole numbers; *tolerance: how far off it may be, where an order that is free rounds. */
+/* Returns the expected result of a reduction of whole numbers. *tolerance is the largest allowed
+ * error, for ops whose order is free and rounds. */
 double input_expected(const bench_input *input, double *tolerance);
-/* A result of one of the types that there are. */
+/* Reads a result of any type. */
 double input_value(tally_dtype type, const void *value);
 
-/* ---- output.c: what comes out of all but reductions --------------------------------------------------------------------- */
+/* ---- output.c: outputs of all primitives but reductions -------------------------------------- */
 
-/* Writes what no call gives into ARRAY_OUT. Like those below 0 when done; else it has said why on stderr. */
+/* Fills ARRAY_OUT with a value that no call gives. Like the functions below, returns 0 when done;
+ * otherwise it has reported the error on stderr. */
 int output_poison(const bench_input *input);
-/* Whether every item is what the task makes of its inputs, of a scan those of INPUT_WALK; `is_copy`: what a copy does. */
+/* Checks that every item is the task's result for its inputs; a scan's input is INPUT_WALK.
+ * `is_copy`: checks a copy instead. */
 int output_check(const bench_input *input, const char *engine, int is_copy);
-/* The first item that is not, on the host; UINT64_MAX: there is none. */
+/* Returns the first wrong item on the host, or UINT64_MAX if all are right. */
 uint64_t output_wrong(const bench_input *input, int is_copy);
-/* A hash of all bytes. */
+/* Computes a hash of all bytes. */
 int output_hash(const bench_input *input, uint64_t *out);
 
-/* ---- the engines ------------------------------------------------------------------------------------------------------ */
+/* ---- the engines ----------------------------------------------------------------------------- */
 
-/* Each opens its engine for the case: 0 when done, 1 with its reason on stderr, BENCH_ABSENT when it has nothing like it on that device. */
+/* Functions that open an engine for the case. They return 0 when done, 1 with the reason on stderr,
+ * or BENCH_ABSENT if the engine has no such case on that device. */
 #define BENCH_ABSENT (-1)
 int ours_open(const bench_input *input, bench_engine *out);
-const char *ours_variant(const bench_engine *engine); /* what `auto` chose */
-/* The last reduction's result as it is: its bytes, 8 at most; 0: it could not be had. */
+const char *ours_variant(const bench_engine *engine); /* the choice of `auto` */
+/* Copies the bytes of the last reduction's result. Returns their number, at most 8, or 0 on
+ * failure. */
 size_t ours_result(const bench_engine *engine, unsigned char *bytes);
 int unchecked_open(const bench_input *input, bench_engine *out); /* tally with TALLY_UNCHECKED */
 int openmp_open(const bench_input *input, bench_engine *out);
 int openmp_scan_open(const bench_input *input, bench_engine *out);
-int openmp_move_open(const bench_input *input, bench_engine *out); /* gathers and scatters */
+int openmp_move_open(const bench_input *input, bench_engine *out); /* for gathers and scatters */
 int cblas_open(const bench_input *input, bench_engine *out);
 int clblast_open(const bench_input *input, bench_engine *out);
 int compute_open(const bench_input *input, bench_engine *out);
@@ -136,56 +148,58 @@ int thrust_open(const bench_input *input, bench_engine *out);
 int thrust_move_open(const bench_input *input, bench_engine *out);
 int cublas_open(const bench_input *input, bench_engine *out);
 
-/* case.c: all that there can be; they end with a NULL name. */
+/* case.c: all peers. A NULL name ends them. */
 typedef int engine_open(const bench_input *input, bench_engine *out);
 typedef struct bench_peer {
     const char *name;
-    engine_open *open[BENCH_END]; /* by primitive; NULL: it has none, or was not there when this was built */
+    engine_open *open[BENCH_END]; /* by primitive; NULL: no such case, or not built in */
 } bench_peer;
 extern const bench_peer bench_peers[];
 
-/* A copy of ARRAY_X to ARRAY_OUT, the ceiling of what reads and writes: by the driver, on a CPU device by OpenMP's threads. */
+/* Copies ARRAY_X to ARRAY_OUT, the ceiling for primitives that read and write. The driver copies;
+ * on a CPU device OpenMP's threads do. */
 engine_open openmp_copy_open, opencl_copy_open, cuda_copy_open;
 
 int openmp_threads(void);
 
-/* peer_cuda.cu, only where TALLY_BENCH_CUDA is defined. */
+/* peer_cuda.cu, only if TALLY_BENCH_CUDA is defined. */
 struct CUstream_st;
 int peer_stream_create(int device, struct CUstream_st **out);
 void peer_stream_destroy(struct CUstream_st *stream);
-/* The time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the stream. Negative: failed. */
+/* Returns the time of one of `count` calls of enqueue(state), replayed as a CUDA graph on the
+ * stream. Negative on failure. */
 double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state), void *state, int count);
 
-/* ---- lists.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- lists.c --------------------------------------------------------------------------------- */
 
 #define PEER_READ "a kernel that only reads"
 #define PEER_COPY "a copy"
 
 typedef struct primitive_row {
-    const char *name, *types; /* types: a list; NULL: all */
-    unsigned arrays;          /* bits: 1 << ARRAY_X, ...; ARRAY_Y by the operator */
-    input_kind kind;          /* of the items that it is timed on */
+    const char *name, *types; /* `types` is a list; NULL: all */
+    unsigned arrays;          /* bits: 1 << ARRAY_X, ...; the operator adds ARRAY_Y */
+    input_kind kind;          /* the items for its timing */
     const char *ceiling;      /* PEER_READ or PEER_COPY */
 } primitive_row;
 extern const primitive_row bench_primitives[BENCH_END];
-extern const bench_task bench_tasks[];  /* which there are; they end with BENCH_NONE */
-extern const tally_dtype bench_types[]; /* they end with 0 */
+extern const bench_task bench_tasks[];  /* all tasks; BENCH_NONE ends them */
+extern const tally_dtype bench_types[]; /* 0 ends them */
 extern const char *const bench_maps[MAP_END];
 
-/* The operator's or the map's name. */
+/* Returns the name of the operator or of the map. */
 const char *task_with(const bench_task *task);
-/* "sum", "scan sum", "gather random". */
+/* Names a task: "sum", "scan sum", "gather random". */
 typedef struct task_text {
     char text[32];
 } task_text;
 task_text task_name(const bench_task *task);
-/* The arrays that it takes, as bits; how many inputs these are. */
+/* Returns the task's arrays as bits, and the number of inputs among them. */
 unsigned task_arrays(const bench_task *task);
 int arrays_inputs(unsigned arrays);
-/* Bytes of an array of n items, or entries. */
+/* Returns the bytes of an array of n items or entries. */
 uint64_t array_bytes(int which, tally_dtype in, uint64_t n);
 
-#define LEAST_ITEMS UINT64_C(4) /* the extremes need as many */
+#define LEAST_ITEMS UINT64_C(4) /* the extremes need 4 */
 #define MOST_ITEMS (UINT64_C(1) << 32)
 #define MAX_SIZES 64
 typedef struct bench_sizes {
@@ -193,53 +207,58 @@ typedef struct bench_sizes {
     int count;
 } bench_sizes;
 
-/* Whether the list, of names with commas between them, has this one; NULL is a list of all. */
+/* Returns true if the list, names with commas between them, has this name. NULL is a list of
+ * all. */
 int is_listed(const char *list, const char *name);
-/* Adds the numbers of items that the text lists and are not there yet: "20" is 2^20, "12M" 12 * 2^20, "3K" 3 * 2^10. 0 when done. */
+/* Adds the numbers of items in the text that are not in the list yet: "2^20,12M,1e6"
+ * (tools/units.h). Returns 0 when done. */
 int sizes_add(bench_sizes *sizes, const char *text);
 int sizes_have(const bench_sizes *sizes, uint64_t n);
 
-/* ---- options.c: what the command line says ---------------------------------------------------------------------------- */
+/* ---- options.c: the command line ------------------------------------------------------------- */
 
 #define LEAST_BLOCKS 7
 #define MOST_BLOCKS 101
 typedef struct bench_options {
-    const char *select, *primitives, *ops, *maps, *types, *peers, *caches; /* lists; NULL: every device, primitive, ... */
+    /* Lists. NULL: every device, primitive, ... */
+    const char *select, *primitives, *ops, *maps, *types, *peers, *caches;
     bench_sizes sizes;
     int blocks;
     int json, bar, bits;
-    const char *plot; /* a file; NULL: none */
+    const char *plot; /* file; NULL: none */
 } bench_options;
 
-/* 0: go on; else the exit status + 1. */
+/* Returns 0 to go on; otherwise the exit status + 1. */
 int options_parse(int argc, char **argv, bench_options *options);
 
-/* ---- measure.c: medians over alternating blocks ------------------------------------------------------------------------- */
+/* ---- measure.c: medians over alternating blocks ---------------------------------------------- */
 
 typedef struct bench_timing {
-    double seconds;     /* one call's wall time, back to back */
-    double gpu_seconds; /* 0 when it cannot be had */
+    double seconds;     /* wall time of one call, back to back */
+    double gpu_seconds; /* 0: not available */
 } bench_timing;
 
 #define MAX_ENGINES 8
-/* Each engine runs in blocks, in turns; the block after a change of engine starts with a warm-up, because the other one's cache
- * contents and its threads that still spin disturb. `what` is named while it goes on. 0 when done. */
+/* Times the engines. Each runs in blocks, in turns. A block after a change of engine starts with a
+ * warm-up, as the other engine leaves its cache contents and threads that still spin. The progress
+ * line has `what`. Returns 0 when done. */
 int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
             bench_timing *out);
 
-/* ---- what was found ----------------------------------------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
-/* A case and what its engines took, tally first. Of the input only what it is, not where. */
+/* A case and the times of its engines, tally first. The input's memory may be gone. */
 typedef struct bench_report {
     bench_input input;
     const char *variant;
     const char *names[MAX_ENGINES];
     bench_timing timings[MAX_ENGINES];
     int count, blocks;
-    double ceiling; /* bytes per second of the primitive's, in the same run; 0: too few for one */
+    /* Bytes per second of the primitive's ceiling in the same run. 0: too few items for one. */
+    double ceiling;
 } bench_report;
 
-/* The result of a rounded input; of a scan the hash of it. */
+/* The result for a rounded input, or its hash for a scan. */
 typedef struct bench_result {
     const tally_device_info *device;
     const bench_task *task;
@@ -249,79 +268,85 @@ typedef struct bench_result {
     unsigned char value[8];
 } bench_result;
 
-/* All of a run. */
+/* All results of a run. */
 typedef struct bench_results {
     bench_report *reports;
     bench_result *results;
     size_t report_count, result_count;
 } bench_results;
 
-/* case.c: runs a case, reports and keeps what comes of it. 0 when done; else it has said why on stderr. */
+/* case.c: runs a case, and reports and keeps its outcome. Returns 0 when done; otherwise it has
+ * reported the error on stderr. */
 int case_times(const bench_options *options, const bench_input *input, bench_results *results);
 int case_bits(const bench_options *options, const bench_input *input, bench_results *results);
 
-/* report.c: as rows of the table, or a JSON object a line. */
+/* report.c: prints rows of the table, or a JSON object a line. */
 uint64_t report_bytes(const bench_input *input); /* read and written */
-void report_heading(void);
+/* Prints each device's name once. */
+void report_heading(const tally_device_info *const *devices, int count);
 void report_rows(const bench_report *report);
 void report_json(const bench_report *report);
 void report_result(const bench_result *result, int json);
 void report_json_text(const char *key, const char *text);
 
-/* figure.c: what was reported, as an SVG. Each 0 when done; else it has said why on stderr. */
+/* figure.c: draws the reports as SVG. Returns 0 when done; otherwise it has reported the error on
+ * stderr. */
 int figure_add(const bench_report *report);
 int figure_write(const char *file, int blocks);
 
-/* bits.c: whether all devices that have the case of that result got the same bits; and how many they are. */
+/* bits.c: returns true if all devices with the case of that result have the same bits. *devices is
+ * their number. */
 int bits_compare(const bench_results *all, const bench_result *of, int *devices);
-/* Says which cases differ; their number. */
+/* Prints the cases that differ. Returns their number. */
 int bits_print(const bench_results *all, FILE *out);
 
-/* ---- bars.c: what tally promises ---------------------------------------------------------------------------------------- */
+/* ---- bars.c: tally's promises ---------------------------------------------------------------- */
 
 typedef enum bar_kind {
     BAR_TIMES,   /* at least `limit` times the speed of `peer` */
     BAR_WITHIN,  /* at most `limit` seconds more than `peer` */
     BAR_SECONDS, /* at most `limit` seconds */
-    BAR_BITS     /* the results of rounded inputs have the same bits on all devices */
+    BAR_BITS     /* results of rounded inputs have the same bits on all devices */
 } bar_kind;
 
 #define PEER_OURS "tally on CUDA" /* on the same GPU, in the same run */
 
-/* One promise: for each of these operators (or maps), types and numbers of items, on each device whose name or platform has `where` in it. */
+/* A bar is one promise. It holds for each of these operators (or maps), types and numbers of items,
+ * on each device that has `where` in its name or platform. */
 typedef struct bench_bar {
     const char *where, *backend; /* NULL: any */
     bench_primitive primitive;
     const char *ops, *types, *sizes; /* lists */
     bar_kind kind;
     double limit;
-    const char *peer; /* an engine's name, PEER_OURS or the primitive's ceiling */
-    int gpu;          /* by the GPU's clock; else the host's share is included */
-    uint32_t units;   /* the most that the device may have; 0: any number */
+    const char *peer; /* name of an engine, PEER_OURS, or the ceiling */
+    int gpu;          /* GPU's clock; otherwise includes the host's share */
+    uint32_t units;   /* most compute units of the device; 0: any number */
 } bench_bar;
-extern const bench_bar bench_bars[]; /* they end with NULL ops */
+extern const bench_bar bench_bars[]; /* NULL ops end them */
 
-/* Adds the numbers of items that the bars have, in order. */
+/* Adds the bars' numbers of items in order. */
 void bars_sizes(bench_sizes *sizes);
-/* Whether a bar wants that case (its bits, or its time); that peer in it (or ceiling). The numbers of cases and devices are small. */
+/* Return true if a bar needs the case (its bits or its time), or the peer or ceiling in it. A
+ * search is fast enough, as there are few cases and devices. */
 int bars_need(const tally_device_info *device, int is_bits, const bench_task *task, tally_dtype in, uint64_t n);
 int bars_need_peer(const bench_input *input, const char *peer);
 
-/* What a run shows of a bar. */
+/* The verdict of a run on a bar. */
 typedef struct bar_verdict {
     int wanted, shown, failed; /* cases */
-    int devices;               /* whose bits were compared, the fewest of a case */
-    double worst;              /* times the peer's speed; seconds; of bits 0 or 1 */
-    const bench_task *task;    /* where that is */
+    int devices;               /* devices whose bits were compared, the fewest of a case */
+    double worst;              /* times the peer's speed; seconds; or 0 or 1 for bits */
+    const bench_task *task;    /* the case of `worst` */
     tally_dtype in;
     uint64_t n;
 } bar_verdict;
-/* misses: where to write a line for each case that failed; NULL: nowhere. */
+/* Judges a bar. `misses` gets a line for each case that failed; NULL: none. */
 bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
                        const bench_results *results, FILE *misses);
-/* A line for each bar; 0: none failed, and some case was shown. */
+/* Prints a line for each bar. Returns 0 if none failed and some case was measured. */
 int bars_print(const tally_device_info *const *devices, int device_count, const bench_results *results, int json);
-/* The bars as a table in Markdown. */
+/* Prints the bars as a table in Markdown. */
 void bars_print_table(FILE *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The results of rounded inputs beside each other: tally promises the same bits on every device. */
+/* bits.c: compares the results of rounded inputs. tally promises the same bits on every device. */
 #include <stdio.h>
 #include <string.h>
 

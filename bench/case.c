@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One case: each engine's result is checked against the known one, then they take turns in blocks, and medians are reported; or the bits of
- * a result. */
+/* case.c: runs one case. Each engine's result is checked against the known one. Then the engines
+ * take turns in blocks, and their medians are reported. For bits, only the result is kept. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define LEAST_CEILING (UINT64_C(64) << 20)
 
-/* A peer that was not there when this was built has no way in. */
+/* A peer that was not built in cannot be opened. */
 #ifndef TALLY_BENCH_CBLAS
 #define cblas_open NULL
 #endif
@@ -34,7 +34,7 @@
 #define cuda_copy_open NULL
 #endif
 
-/* Each says itself which cases it takes. */
+/* Each engine itself says which cases it takes. */
 #define MOVES(open) [BENCH_GATHER] = open, [BENCH_SCATTER] = open
 const bench_peer bench_peers[] = {
     {"tally-unchecked", {MOVES(unchecked_open)}},
@@ -63,18 +63,20 @@ static int check_output(const bench_input *input, bench_engine *engine, int is_c
     return output_poison(input) || engine->run(engine->state, 1) || output_check(input, engine->name, is_copy);
 }
 
-/* Nothing is timed that was not found right first. */
+/* Checks an engine's result. Only engines with a right result are timed. */
 static int check(const bench_input *input, bench_engine *engine) {
     return engine->value ? check_value(input, engine) : check_output(input, engine, 0);
 }
 
-/* What the checks of gathers and scatters cost is told beside the bars. */
+/* Returns true if the run wants the peer. The cost of the checks in gathers and scatters is
+ * reported beside the bars. */
 static int is_wanted(const bench_options *options, const bench_input *input, const bench_peer *peer) {
     if (!peer->open[input->task->primitive] || !is_listed(options->peers, peer->name)) return 0;
     return !options->bar || peer->open[input->task->primitive] == unchecked_open || bars_need_peer(input, peer->name);
 }
 
-/* An engine that fails says so and is left out; tally's own failure is the case's. */
+/* Opens the engines. A peer that fails reports the error and is left out; the case fails if tally
+ * does. */
 static int open_engines(const bench_options *options, const bench_input *input, bench_engine *engines) {
     int count = 0;
     if (ours_open(input, &engines[0])) return 0;
@@ -94,7 +96,8 @@ static int open_engines(const bench_options *options, const bench_input *input, 
     return count;
 }
 
-/* Room for one more row of `bytes` bytes behind `count` of them; NULL: out of memory. */
+/* Makes room for another row of `bytes` bytes behind `count` rows. Returns NULL if memory is
+ * short. */
 static void *add_row(void *rows, size_t count, size_t bytes) {
     void *more = realloc(rows, (count + 1) * bytes);
     if (!more) fprintf(stderr, "tally_bench: out of memory\n");
@@ -117,7 +120,8 @@ static int keep_result(bench_results *all, const bench_result *result) {
     return 0;
 }
 
-/* Fewer bytes are in a cache, or it is the launch that takes the time. */
+/* Returns true if the case is large enough for a ceiling. Fewer bytes stay in a cache, or the time
+ * is that of the launch. */
 static int wants_ceiling(const bench_options *options, const bench_input *input) {
     if (report_bytes(input) < LEAST_CEILING) return 0;
     return !options->bar || input->task->primitive != BENCH_REDUCE || bars_need_peer(input, PEER_READ);
@@ -129,7 +133,8 @@ static engine_open *copy_on(const tally_device_info *device) {
     return opencl_copy_open;
 }
 
-/* Bytes per second of a copy of as many items, by the device's clock where that can be had. 0: there is none. */
+/* Measures the bytes per second of a copy of as many items, by the device's clock if possible. 0
+ * means no copy. */
 static int measure_copy(const bench_options *options, const bench_input *input, double *out) {
     engine_open *const open = copy_on(input->device);
     bench_engine copy = {0};
@@ -175,7 +180,7 @@ done:
     return failed;
 }
 
-/* The value's bytes, or those of a hash; 0: they could not be had. */
+/* Gets the bytes of the value or of a hash. Returns 0 on failure. */
 static size_t result_of(const bench_input *input, const bench_engine *ours, unsigned char *bytes) {
     uint64_t hash;
     if (ours->value) return ours_result(ours, bytes);

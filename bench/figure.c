@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of a run as charts: for each device, primitive, operator, type and cache, the engines' bandwidth by the number of items. */
+/* figure.c: the figures of a run as charts. Each device, primitive, operator, type and cache has
+ * one, with the engines' bandwidth by the number of items. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "plot.h"
 #include "units.h"
 
-/* An engine's line: by the wall clock, or by the GPU's. */
+/* A line of an engine, by the wall clock or by the GPU's clock. */
 typedef struct figure_line {
     char name[48];
     size_t count;
@@ -27,7 +28,7 @@ typedef struct figure_chart {
 
 static figure_chart *charts;
 
-/* The chart of that name, made if there is none yet; NULL: out of memory. */
+/* Finds the chart with that name, or makes one. Returns NULL if memory is short. */
 static figure_chart *find_chart(const figure_chart *name) {
     figure_chart **at = &charts;
     while (*at && (strcmp((*at)->title, name->title) || strcmp((*at)->device, name->device))) at = &(*at)->next;
@@ -43,7 +44,7 @@ static figure_line *find_line(figure_chart *chart, const char *name) {
     return &chart->lines[l];
 }
 
-/* The points of one case, by the clock that `is_gpu` says. */
+/* Adds the points of one case, by the GPU's clock if `is_gpu`. */
 static int add_points(const bench_report *r, int is_gpu) {
     const bench_input *in = &r->input;
     figure_chart name = {0};
@@ -80,7 +81,7 @@ static void draw(plot *p, const figure_chart *chart, int blocks) {
     for (size_t l = 0; l < chart->count; l++) {
         const figure_line *line = &chart->lines[l];
         if (!line->count) continue;
-        /* tally is first, and stands out. */
+        /* tally is first and highlighted. */
         series[used++] = (plot_series){.name = line->name,
                                        .colour = plot_colour(l ? next++ : 0),
                                        .strong = l == 0,

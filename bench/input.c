@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The items that every engine takes. Compiled with OpenMP: filled, and the pages touched first, by all cores. */
+/* input.c: the items of all engines. It is compiled with OpenMP: all cores fill the items, and
+ * touch the pages first. */
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "bench.h"
 
-/* ---- items -------------------------------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
-/* -8 to 8. */
+/* Returns a number from -8 to 8. */
 static int item(uint64_t i, int which) {
-    const uint64_t hash = (i + (uint64_t)which * 12345) * UINT64_C(0x9e3779b97f4a7c15); /* Knuth's multiplicative hash */
+    /* Knuth's multiplicative hash. */
+    const uint64_t hash = (i + (uint64_t)which * 12345) * UINT64_C(0x9e3779b97f4a7c15);
     return (int)((uint32_t)(hash >> 40) % 17) - 8;
 }
 
 /*
- * The first input has extremes beyond these, one of each kind in the second half of the first 2^k items for every k, larger ones in larger
- * halves: so the first n items of the same memory have extremes of their own, in one place each and far from the beginning, for every n. All
- * of them fit an i8, and are whole as bf16.
+ * Extremes of the first input, which lie beyond -8 to 8. The second half of the first 2^k items has
+ * one extreme of each kind, for every k, and larger halves have larger extremes. So the first n
+ * items have extremes of their own for every n, each in a single place far from the beginning. All
+ * of them fit an i8 and are exact as bf16.
  */
 #define FIRST_LEVEL 2
 #define LAST_LEVEL 32
@@ -31,13 +34,14 @@ static extreme largest(int level) {
     return (extreme){half + half / 3, 8 + level};
 }
 
-/* Its magnitude is above all of the largest ones that may be there too. */
+/* Returns the smallest item of a level. Its magnitude exceeds that of all largest items before
+ * it. */
 static extreme smallest(int level) {
     const uint64_t half = UINT64_C(1) << (level - 1);
     return (extreme){half + 2 * half / 3, -10 - level};
 }
 
-/* The walk's place after item i, from 0 to 8, and its step there. */
+/* Returns the walk's place after item i, from 0 to 8; step() is the walk's step there. */
 static int walk(uint64_t i) {
     return (int)((uint32_t)(i * UINT64_C(0x9e3779b97f4a7c15) >> 40) % 9);
 }
@@ -46,14 +50,14 @@ static int step(uint64_t i) {
     return walk(i) - walk(i - 1);
 }
 
-/* The last of those that the first n items have. */
+/* Returns the last extreme among the first n items. */
 static extreme last_extreme(extreme (*of_level)(int), uint64_t n) {
     int level = FIRST_LEVEL;
     while (level < LAST_LEVEL && of_level(level + 1).place < n) level++;
     return of_level(level);
 }
 
-/* From -1 to below 1, by splitmix64 (Steele, Lea, Flood 2014). */
+/* Mixes bits by splitmix64 (Steele, Lea, Flood 2014), for fractions from -1 to below 1. */
 static uint64_t mixed(uint64_t i, int which) {
     uint64_t x = (i + ((uint64_t)which << 40)) * UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -69,7 +73,7 @@ static double fraction_f64(uint64_t i, int which) {
     return (double)(mixed(i, which) >> 11) * 0x1p-52 - 1;
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static uint16_t bf16_of(int value) {
     const float x = (float)value;
@@ -78,7 +82,7 @@ static uint16_t bf16_of(int value) {
     return (uint16_t)(bits >> 16);
 }
 
-/* f16 has 10 bits of fraction and exponents from 15 below to 15 above 0; f32 has 23 and a bias of 127. */
+/* f16 has 10 bits of fraction and a bias of 15; f32 has 23 bits and a bias of 127. */
 static uint16_t f16_of(int value) {
     const float x = (float)(value < 0 ? -value : value);
     uint32_t bits;
@@ -141,12 +145,12 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
     }
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------------------------ */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 int input_open(input_items *items, uint64_t bytes) {
     *items = (input_items){.bytes = bytes};
     for (int k = 0; k < ARRAYS; k++) {
-        /* What is never filled takes no memory. */
+        /* Pages that are never filled take no memory. */
         items->host[k] = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (items->host[k] == MAP_FAILED) {
             items->host[k] = NULL;
@@ -180,8 +184,8 @@ static void fill_whole(const input_items *items, int which, uint64_t begin, uint
     }
 }
 
-/* Steps, and now and then a leap to an extreme of its own and back, so that running extremes change at all distances. From level 4 on,
- * where no leap is beside another. */
+/* Fills in the walk's steps. Some are leaps to an extreme and back, so running extremes change at
+ * all distances. Leaps begin at level 4, from which no two are neighbours. */
 static void fill_walk(const input_items *items, int which, uint64_t begin, uint64_t end) {
     void *to = items->host[which];
 #pragma omp parallel for schedule(static)
@@ -227,7 +231,8 @@ void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n,
     }
 }
 
-/* A permutation of the numbers of so many bits: odd factors and shifts to the right can be undone. */
+/* Permutes the numbers of `bits` bits. Odd factors and right shifts that are xored in can be
+ * undone. */
 static uint64_t permuted(uint64_t i, unsigned bits) {
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
     for (int round = 0; round < 3; round++) {
@@ -237,7 +242,7 @@ static uint64_t permuted(uint64_t i, unsigned bits) {
     return i;
 }
 
-/* Of numbers below n: those above are followed until they come back. */
+/* Permutes the numbers below n. A number that is not below n is permuted again until it is. */
 static uint32_t shuffled(uint64_t i, uint64_t n, unsigned bits) {
     do i = permuted(i, bits);
     while (i >= n);
@@ -255,9 +260,9 @@ void input_fill_map(input_items *items, bench_map map, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) to[i] = map == MAP_IDENTITY ? (uint32_t)i : shuffled(i, n, bits);
 }
 
-/* ---- what must come out ------------------------------------------------------------------------------------------------- */
+/* ---- expected results ------------------------------------------------------------------------ */
 
-/* Of the first n items of both inputs, without the extremes. */
+/* Sums over the first n items of both inputs, without the extremes. */
 typedef struct survey {
     uint64_t n;
     int64_t sum, magnitudes, squares, products;
@@ -285,7 +290,7 @@ static void take_extreme(survey *s, extreme e) {
     s->products += (e.value - x) * y;
 }
 
-/* The last one is kept: the same n is asked for again, or a larger one. */
+/* Returns the survey of n items. The last survey is kept, for the same n or a larger one. */
 static survey survey_of(uint64_t n) {
     static survey kept;
     kept = add_items(kept.n <= n ? kept : (survey){0}, n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is to measure, and lists as the command line and the bars write them: names, and numbers of items. */
-#include <errno.h>
+/* lists.c: the tasks and types to measure, and the lists of names and of numbers of items on the
+ * command line and in the bars. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "units.h"
 
 #define X (1u << ARRAY_X)
 #define MAP (1u << ARRAY_MAP)
@@ -83,23 +83,12 @@ int sizes_have(const bench_sizes *sizes, uint64_t n) {
     return 0;
 }
 
-/* The number of items that the text begins with; 0: it begins with none. */
-static uint64_t parse_size(const char **text) {
-    char *end;
-    errno = 0;
-    if (**text < '0' || **text > '9') return 0;
-    const unsigned long value = strtoul(*text, &end, 10);
-    const int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
-    *text = end + (shift > 0);
-    if (errno || value > MOST_ITEMS) return 0;
-    const uint64_t n = shift ? (uint64_t)value << shift : value < 64 ? UINT64_C(1) << value : 0;
-    return n >= LEAST_ITEMS && n <= MOST_ITEMS ? n : 0;
-}
-
 int sizes_add(bench_sizes *sizes, const char *text) {
     for (;; text++) {
-        const uint64_t n = parse_size(&text);
-        if (!n || (*text && *text != ',')) return 1;
+        const size_t length = strcspn(text, ",");
+        uint64_t n;
+        if (!units_read_count(text, length, LEAST_ITEMS, MOST_ITEMS, &n)) return 1;
+        text += length;
         if (!sizes_have(sizes, n)) {
             if (sizes->count == MAX_SIZES) return 1;
             sizes->n[sizes->count++] = n;

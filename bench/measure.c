@@ -6,9 +6,9 @@
 #include "bench.h"
 #include "progress.h"
 
-#define BLOCK_SECONDS 0.02 /* of calls in a block: far above the clock's and the wait's own cost */
+#define BLOCK_SECONDS 0.02 /* of a block's calls: far above the cost of clock and wait */
 #define MAX_CALLS 10000
-#define MAX_GRAPH 200 /* calls: more are slow to instantiate, and the clock is fine enough */
+#define MAX_GRAPH 200 /* calls; more are slow to instantiate, and the clock needs no more */
 
 static double now(void) {
     struct timespec time;
@@ -33,8 +33,9 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* How many calls make a block, by the second of two trial runs, and how many precede it. A call that takes so long that it alone is a block
- * outlasts what disturbs its beginning. */
+/* Finds the number of calls in a block, by the second of two trial runs, and the number of warm-up
+ * calls. A call so long that it is a block alone needs no warm-up: it outlasts the disturbance at
+ * its beginning. */
 static int calls_of_block(bench_engine *engine, int *out, int *warm_up) {
     double seconds = 0;
     if (timed(engine, 1, &seconds)) return 1;
@@ -45,7 +46,8 @@ static int calls_of_block(bench_engine *engine, int *out, int *warm_up) {
     return 0;
 }
 
-/* How many calls one graph has: every copy, or a replay would find some in a cache. */
+/* Returns the calls of one graph. Cold calls need every copy, or a replay would find some in a
+ * cache. */
 static int calls_of_graph(int calls, uint64_t copies) {
     return copies > 1 ? (int)copies : calls < MAX_GRAPH ? calls : MAX_GRAPH;
 }

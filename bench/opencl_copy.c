@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A copy by an OpenCL device's driver. */
+/* opencl_copy.c: a copy by the driver of an OpenCL device. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* tally_bench's command line. */
+/* options.c: the command line of tally_bench. */
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "base/did_you_mean.h"
+#include "units.h"
+#include "wrap.h"
 
-/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+#define DEFAULT_SIZES "2^16,2^20,2^24,2^26,2^28"
+#define USAGE_WIDTH 80
+#define USAGE_COLUMN 20
 
-/* The names that an option's list may have, by index; NULL after the last. */
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* Names that an option's list may contain, by index; NULL after the last. */
 typedef const char *name_at(size_t index);
 
 static const char *primitive_at(size_t i) {
     return i + 1 < BENCH_END ? bench_primitives[i + 1].name : NULL;
 }
 
-/* Reductions have all that there are. */
+/* Reductions have all operators. */
 static const char *op_at(size_t i) {
     return bench_tasks[i].primitive == BENCH_REDUCE ? task_with(&bench_tasks[i]) : NULL;
 }
@@ -40,66 +47,87 @@ static const char *cache_at(size_t i) {
     return names[i];
 }
 
-static void print_names(FILE *file, name_at *name) {
-    for (size_t i = 0; name(i); i++) fprintf(file, " %s", name(i));
+typedef struct name_list {
+    char text[1024];
+} name_list;
+
+/* Formats "sum, min, max". */
+static name_list list_names(name_at *name) {
+    name_list out = {""};
+    size_t used = 0;
+    for (size_t i = 0; name(i) && used < sizeof(out.text); i++)
+        used += (size_t)snprintf(out.text + used, sizeof(out.text) - used, "%s%s", i ? ", " : "", name(i));
+    return out;
 }
 
-/* Whether every name of the list is one of them, and none is there twice. */
+/* Prints one line on stderr. Returns 3, the result of options_parse. */
+static int complain(const char *format, ...) {
+    va_list list;
+    fputs("tally_bench: ", stderr);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputs(" (see tally bench --help)\n", stderr);
+    return 3;
+}
+
+/* Returns 0 if every name of the list is a valid one, and none occurs twice. */
 static int check_list(const char *option, const char *list, name_at *name) {
-    size_t names = 1, found = 0;
-    if (!list) return 1;
-    for (const char *c = list; *c; c++) names += *c == ',';
-    for (size_t i = 0; name(i); i++) found += (size_t)is_listed(list, name(i));
-    if (found == names) return 1;
-    fprintf(stderr, "tally_bench: --%s %s: there are", option, list);
-    print_names(stderr, name);
-    fprintf(stderr, ", each at most once, with commas between them\n");
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        size_t i = 0, others = 0;
+        while (name(i) && (strlen(name(i)) != length || strncmp(name(i), at, length))) i++;
+        if (!name(i)) {
+            const name_list names = list_names(name);
+            return complain("--%s %s: '%.*s': %sthere are %s", option, list, (int)length, at,
+                            tally_did_you_mean(at, length, names.text).text, names.text);
+        }
+        for (const char *other = list; other; other = strchr(other, ',') ? strchr(other, ',') + 1 : NULL)
+            others += strcspn(other, ",") == length && !strncmp(other, at, length);
+        if (others > 1) return complain("--%s %s: %s is there twice", option, list, name(i));
+    }
     return 0;
 }
 
-static void print_usage(FILE *file) {
-    fputs("usage: tally_bench [--backend LIST] [--primitive LIST] [--ops LIST] [--maps LIST] [--dtypes LIST] [--peers LIST]\n"
-          "                   [--sizes LIST] [--cache LIST] [--blocks N] [--bits] [--json] [--plot FILE] [--bar]\n"
-          "  --backend LIST  devices, each of which is run: opencl:pocl,cuda:0 (default: every device)\n"
-          "  --primitive LIST\n"
-          "                  of",
-          file);
-    print_names(file, primitive_at);
-    fputs(" (default: reduce); scans are inclusive\n  --ops LIST      of", file);
-    print_names(file, op_at);
-    fputs(" (default: sum);\n                  scans have sum, min and max\n  --maps LIST     of gathers and scatters, of",
-          file);
-    print_names(file, map_at);
-    fputs(" (default: both); items are f32 there\n  --dtypes LIST   of", file);
-    print_names(file, type_at);
-    fputs(" (default: f32)\n  --peers LIST    of", file);
-    print_names(file, peer_at);
-    fputs(
-        "\n                  (default: those that are there)\n"
-        "  --sizes LIST    numbers of items: exponents of two, 2 to 32; 12M for 12 * 2^20, 3K for 3 * 2^10; up to 2^32\n"
-        "                  (default: 16,20,24,26,28)\n"
-        "  --cache LIST    warm: the same items for each call; cold, for reductions alone: others, that no cache has\n"
-        "                  (default: warm)\n"
-        "  --blocks N      timed blocks of each engine, 7 to 101 (default: 15; with --bar 7)\n"
-        "  --bits          also the bits that reductions and scans of rounded f32 and f64 inputs give: exit 1 unless all\n"
-        "                  devices give the same\n"
-        "  --json          one JSON object a line instead of the table\n"
-        "  --plot FILE     also charts of the bandwidths, as SVG\n"
-        "  --bar           the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or\n"
-        "                  if none could be shown. --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out\n",
-        file);
+/* Prints "  --ops LIST      TEXT" with the valid names, in the lines of a help text. */
+static void print_option(const char *option, const char *before, name_at *name, const char *after) {
+    char text[2048];
+    snprintf(text, sizeof(text), "%s%s%s", before, name ? list_names(name).text : "", after);
+    const int column = printf("  --%-15s ", option);
+    wrap_print(stdout, (size_t)column, USAGE_COLUMN, USAGE_WIDTH, text);
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------------------------- */
-
-/* 0: not a number that --blocks takes. */
-static int parse_blocks(const char *text) {
-    char *end;
-    const long blocks = strtol(text, &end, 10);
-    return end == text || *end || blocks < LEAST_BLOCKS || blocks > MOST_BLOCKS ? 0 : (int)blocks;
+static void print_usage(void) {
+    puts("usage: tally_bench [OPTION...]; LIST: names with commas between them");
+    print_option("backend LIST", "devices, each of which is run: opencl:pocl,cuda:0 (default: every device)", NULL, "");
+    print_option("primitive LIST", "of ", primitive_at, " (default: reduce); scans are inclusive");
+    print_option("ops LIST", "of ", op_at, " (default: sum); scans have sum, min and max");
+    print_option("maps LIST", "of gathers and scatters, of ", map_at, " (default: both); items are f32 there");
+    print_option("dtypes LIST", "of ", type_at, " (default: f32)");
+    print_option("peers LIST", "of ", peer_at, " (default: those that are there)");
+    print_option("sizes LIST",
+                 "numbers of items, 4 to 2^32: " UNITS_NOTATION ", where 12M is 12*2^20; so K, G (default: " DEFAULT_SIZES ")",
+                 NULL, "");
+    print_option("cache LIST",
+                 "warm: the same items for each call; cold, for reductions alone: others, that no cache has (default: warm)",
+                 NULL, "");
+    print_option("blocks N", "timed blocks of each engine, 7 to 101 (default: 15; with --bar 7)", NULL, "");
+    print_option("bits",
+                 "also the bits that reductions and scans of rounded f32 and f64 inputs give: exit 1 unless all devices give "
+                 "the same",
+                 NULL, "");
+    print_option("json", "one JSON object a line instead of the table", NULL, "");
+    print_option("plot FILE", "also charts of the bandwidths, as SVG", NULL, "");
+    print_option("bar",
+                 "the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or if none "
+                 "could be shown; --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out",
+                 NULL, "");
+    print_option("help", "this text", NULL, "");
 }
 
-/* What --bar leaves open the bars say. */
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* Sets the defaults. With --bar, the bars choose the rest. */
 static void set_defaults(bench_options *options) {
     if (!options->blocks) options->blocks = options->bar ? 7 : 15;
     options->bits |= options->bar;
@@ -111,7 +139,7 @@ static void set_defaults(bench_options *options) {
     if (!options->primitives) options->primitives = bench_primitives[BENCH_REDUCE].name;
     if (!options->ops) options->ops = "sum";
     if (!options->types) options->types = "f32";
-    if (!options->sizes.count) sizes_add(&options->sizes, "16,20,24,26,28");
+    if (!options->sizes.count) sizes_add(&options->sizes, DEFAULT_SIZES);
 }
 
 static int is_there(const bench_peer *peer) {
@@ -120,49 +148,80 @@ static int is_there(const bench_peer *peer) {
     return 0;
 }
 
+/* Value of a long option. It lies beyond all characters, so no short option has it. */
+#define LONG(letter) (256 + (letter))
+
+static const struct option names[] = {{"backend", required_argument, NULL, LONG('d')},
+                                      {"primitive", required_argument, NULL, LONG('m')},
+                                      {"ops", required_argument, NULL, LONG('o')},
+                                      {"maps", required_argument, NULL, LONG('a')},
+                                      {"dtypes", required_argument, NULL, LONG('t')},
+                                      {"peers", required_argument, NULL, LONG('p')},
+                                      {"sizes", required_argument, NULL, LONG('s')},
+                                      {"blocks", required_argument, NULL, LONG('b')},
+                                      {"cache", required_argument, NULL, LONG('c')},
+                                      {"json", no_argument, NULL, LONG('j')},
+                                      {"plot", required_argument, NULL, LONG('g')},
+                                      {"bar", no_argument, NULL, LONG('r')},
+                                      {"bits", no_argument, NULL, LONG('i')},
+                                      {"help", no_argument, NULL, LONG('h')},
+                                      {NULL, 0, NULL, 0}};
+
+/* Returns an option's name, which is valid until the next call. */
+static const char *option_at(size_t i) {
+    static char text[32];
+    snprintf(text, sizeof(text), "--%s", names[i].name);
+    return names[i].name ? text : NULL;
+}
+
+/* Reports getopt_long's '?' or ':' for this word. */
+static int complain_option(int found, const char *word) {
+    const name_list all = list_names(option_at);
+    if (found == ':') return complain("%s needs an argument", word);
+    if (optopt >= LONG(0)) return complain("%s takes no argument", word);
+    if (optopt) return complain("unknown option -%c; there are %s", optopt, all.text);
+    return complain("unknown option %s; %sthere are %s", word, tally_did_you_mean(word, strcspn(word, "="), all.text).text,
+                    all.text);
+}
+
+static int set_option(int name, bench_options *options) {
+    uint64_t blocks;
+    if (name == 'd') options->select = optarg;
+    if (name == 'm') options->primitives = optarg;
+    if (name == 'o') options->ops = optarg;
+    if (name == 'a') options->maps = optarg;
+    if (name == 't') options->types = optarg;
+    if (name == 'p') options->peers = optarg;
+    if (name == 'c') options->caches = optarg;
+    if (name == 'g') options->plot = optarg;
+    if (name == 'i') options->bits = 1;
+    if (name == 'j') options->json = 1;
+    if (name == 'r') options->bar = 1;
+    if (name == 's' && sizes_add(&options->sizes, optarg))
+        return complain("--sizes %s: a list of at most %d; of each %s", optarg, MAX_SIZES,
+                        units_needed(LEAST_ITEMS, MOST_ITEMS).text);
+    if (name != 'b') return 0;
+    if (!units_read_count(optarg, strlen(optarg), LEAST_BLOCKS, MOST_BLOCKS, &blocks))
+        return complain("--blocks %s: %s", optarg, units_needed(LEAST_BLOCKS, MOST_BLOCKS).text);
+    return options->blocks = (int)blocks, 0;
+}
+
 int options_parse(int argc, char **argv, bench_options *options) {
-    static const struct option names[] = {{"backend", required_argument, NULL, 'd'},
-                                          {"primitive", required_argument, NULL, 'm'},
-                                          {"ops", required_argument, NULL, 'o'},
-                                          {"maps", required_argument, NULL, 'a'},
-                                          {"dtypes", required_argument, NULL, 't'},
-                                          {"peers", required_argument, NULL, 'p'},
-                                          {"sizes", required_argument, NULL, 's'},
-                                          {"blocks", required_argument, NULL, 'b'},
-                                          {"cache", required_argument, NULL, 'c'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"plot", required_argument, NULL, 'g'},
-                                          {"bar", no_argument, NULL, 'r'},
-                                          {"bits", no_argument, NULL, 'i'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    int name, wrong = 0;
     *options = (bench_options){0};
-    while ((name = getopt_long(argc, argv, "", names, NULL)) >= 0) {
-        if (name == 'd') options->select = optarg;
-        if (name == 'm') options->primitives = optarg;
-        if (name == 'o') options->ops = optarg;
-        if (name == 'a') options->maps = optarg;
-        if (name == 't') options->types = optarg;
-        if (name == 'p') options->peers = optarg;
-        if (name == 's') wrong |= sizes_add(&options->sizes, optarg);
-        if (name == 'c') options->caches = optarg;
-        if (name == 'g') options->plot = optarg;
-        if (name == 'b') wrong |= !(options->blocks = parse_blocks(optarg));
-        if (name == 'i') options->bits = 1;
-        if (name == 'j') options->json = 1;
-        if (name == 'r') options->bar = 1;
-        if (name == 'h') return print_usage(stdout), 1;
-        if (name == '?') wrong = 1;
+    opterr = 0;
+    for (int name; (name = getopt_long(argc, argv, ":", names, NULL)) >= 0;) {
+        if (name == '?' || name == ':') return complain_option(name, argv[optind - 1]);
+        if (name == LONG('h')) return print_usage(), 1;
+        if (set_option(name - LONG(0), options)) return 3;
     }
-    if (wrong || optind < argc) return print_usage(stderr), 3;
+    if (optind < argc) return complain("unexpected argument %s", argv[optind]);
     set_defaults(options);
-    const int known = check_list("primitive", options->primitives, primitive_at) && check_list("maps", options->maps, map_at) &&
-                      check_list("ops", options->ops, op_at) && check_list("dtypes", options->types, type_at) &&
-                      check_list("cache", options->caches, cache_at) &&
-                      (!options->peers || check_list("peers", options->peers, peer_at));
-    for (const bench_peer *peer = bench_peers; known && options->peers && peer->name; peer++)
+    if (check_list("primitive", options->primitives, primitive_at) || check_list("maps", options->maps, map_at) ||
+        check_list("ops", options->ops, op_at) || check_list("dtypes", options->types, type_at) ||
+        check_list("cache", options->caches, cache_at) || check_list("peers", options->peers, peer_at))
+        return 3;
+    for (const bench_peer *peer = bench_peers; options->peers && peer->name; peer++)
         if (!is_there(peer) && is_listed(options->peers, peer->name))
             fprintf(stderr, "tally_bench: %s was not there when this was built\n", peer->name);
-    return known ? 0 : 3;
+    return 0;
 }

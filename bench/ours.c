@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tally as an engine: a plan and a queue, calls enqueued back to back, one wait. */
+/* ours.c: tally as an engine. It has a plan and a queue; calls are enqueued back to back, with one
+ * wait. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ typedef struct ours_state {
     tally_queue *queue;
     tally_buffer *out;
     uint64_t calls;
-    struct CUstream_st *stream; /* CUDA, where its peers were built: the stream that the queue wraps */
+    struct CUstream_st *stream; /* with CUDA peers: the stream that the queue wraps */
 } ours_state;
 
 static int complain(void) {
@@ -27,17 +28,18 @@ static int complain(void) {
 
 static tally_status reduce(ours_state *state, const bench_input *in) {
     const uint64_t at = input_next(in, &state->calls);
-    return tally_reduce_inputs(state->plan, state->queue, (const tally_buffer *const *)in->buffer, (const uint64_t[]){at, at},
-                               in->n, state->out, 0);
+    const tally_reduce_args args = {
+        .size = sizeof(args), .in = {in->buffer[0], in->buffer[1]}, .in_offset = {at, at}, .n = in->n, .out = state->out};
+    return tally_reduce_with(state->plan, state->queue, &args);
 }
 
 static tally_status move(ours_state *state, const bench_input *in) {
     const tally_move_args args = {.size = sizeof(args),
-                                   .map = in->buffer[ARRAY_MAP],
-                                   .n = in->n,
-                                   .in = in->buffer[ARRAY_X],
-                                   .out = in->buffer[ARRAY_OUT],
-                                   .items = in->n};
+                                  .map = in->buffer[ARRAY_MAP],
+                                  .n = in->n,
+                                  .in = in->buffer[ARRAY_X],
+                                  .out = in->buffer[ARRAY_OUT],
+                                  .items = in->n};
     return (in->task->primitive == BENCH_GATHER ? tally_gather : tally_scatter)(state->move_plan, state->queue, &args);
 }
 
@@ -61,7 +63,7 @@ static int run(void *pointer, int count) {
     return tally_queue_wait(state->queue) ? complain() : 0;
 }
 
-/* The result's type, and its bytes; TALLY_DTYPE_DEFAULT: it could not be had. */
+/* Reads the result's bytes and returns its type, or TALLY_DTYPE_DEFAULT on failure. */
 static tally_dtype read_result(ours_state *state, unsigned char *bytes) {
     tally_result_info info;
     if (!tally_plan_result(state->plan, 0, &info)) return TALLY_DTYPE_DEFAULT;
@@ -100,7 +102,7 @@ static int open_queue(ours_state *state, bench_engine *out) {
 #ifdef TALLY_BENCH_CUDA
     const tally_device_info *device = state->input->device;
     if (!strcmp(device->backend, "cuda")) {
-        /* A checked call waits, which no graph can. */
+        /* A checked call waits, and a graph cannot hold a wait. */
         if (!state->move_plan || state->is_unchecked) out->gpu_seconds = gpu_seconds;
         if (peer_stream_create(device->index, &state->stream)) return 1;
         return tally_queue_wrap_cuda(context, state->stream, &state->queue) ? complain() : 0;
@@ -114,10 +116,10 @@ static tally_status open_plan(ours_state *state, const bench_input *in) {
     const tally_reduce_desc reduction = {.size = sizeof(reduction), .op = in->task->op, .in = in->in, .max_n = in->n};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = in->task->op, .in = in->in, .out = in->in, .max_n = in->n};
     const tally_move_desc index = {.size = sizeof(index),
-                                    .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
-                                    .map = TALLY_U32,
-                                    .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
-                                    .max_n = in->n};
+                                   .item_bytes = (uint32_t)tally_dtype_bytes(in->in),
+                                   .map = TALLY_U32,
+                                   .flags = state->is_unchecked ? TALLY_UNCHECKED : 0,
+                                   .max_n = in->n};
     switch ((int)in->task->primitive) {
     case BENCH_REDUCE:
         return tally_plan_create(in->context, &reduction, &state->plan);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What comes out of scans, gathers, scatters and copies: every item is looked at. Compiled with OpenMP. */
+/* output.c: checks the outputs of scans, gathers, scatters and copies, item by item. It is compiled
+ * with OpenMP. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +9,9 @@
 #define BLOCKS 1024
 #define ALL_RIGHT UINT64_MAX
 
-/* ---- between the device and the host ------------------------------------------------------------------------------------ */
+/* ---- between the device and the host --------------------------------------------------------- */
 
-/* Where a device reads the host's memory in place, ARRAY_OUT is there already. */
+/* Transfers an array. A device that reads the host's memory in place already has ARRAY_OUT. */
 static int transfer(const bench_input *in, tally_status (*enqueue)(const bench_input *in, tally_queue *queue)) {
     tally_queue *queue = NULL;
     if (in->device->host_memory) return 0;
@@ -29,7 +30,8 @@ static tally_status fetch_out(const bench_input *in, tally_queue *queue) {
     return tally_buffer_read(queue, in->buffer[ARRAY_OUT], 0, in->host[ARRAY_OUT], array_bytes(ARRAY_OUT, in->in, in->n));
 }
 
-/* 0x7f in all bytes is neither a fraction nor any running sum or extreme of a walk: 127 as i8, NaN as f16. */
+/* Fills all bytes with 0x7f: 127 as i8, NaN as f16. This is not a fraction, nor a running sum or
+ * extreme of a walk. */
 int output_poison(const bench_input *in) {
     const uint64_t bytes = array_bytes(ARRAY_OUT, in->in, in->n);
     unsigned char *out = in->host[ARRAY_OUT];
@@ -38,7 +40,7 @@ int output_poison(const bench_input *in) {
     return transfer(in, send_out);
 }
 
-/* ---- what is right ------------------------------------------------------------------------------------------------------ */
+/* ---- expected outputs ------------------------------------------------------------------------ */
 
 static int64_t combine(tally_op op, int64_t a, int64_t b) {
     return op == TALLY_SUM ? a + b : op == TALLY_MIN ? (a < b ? a : b) : (a > b ? a : b);
@@ -52,8 +54,9 @@ static double item_at(const bench_input *in, int which, uint64_t i) {
     return input_value(in->in, (const char *)in->host[which] + i * tally_dtype_bytes(in->in));
 }
 
-/* Scans items [begin, end), of which `before` is the op's result of those that precede. The result of all; *wrong: the first place where the
- * output is something else, unless one before it is known. NULL: it is not looked at. */
+/* Scans items [begin, end). `before` is the op's result of the items before them. Returns the
+ * result of all. *wrong becomes the first place where the output differs, unless it has an earlier
+ * one. With `wrong` = NULL the output is not compared. */
 static int64_t scan_block(const bench_input *in, uint64_t begin, uint64_t end, int64_t before, uint64_t *wrong) {
     for (uint64_t i = begin; i < end; i++) {
         before = combine(in->task->op, before, (int64_t)item_at(in, ARRAY_X, i));
@@ -67,7 +70,8 @@ static uint64_t bound(const bench_input *in, uint64_t block) {
     return block * items < in->n ? block * items : in->n;
 }
 
-/* In blocks: what each holds, what is before each, then each item. */
+/* Finds the first wrong item, in blocks: first each block's aggregate, then its exclusive prefix,
+ * then each item. */
 static uint64_t wrong_scan(const bench_input *in) {
     int64_t before[BLOCKS + 1];
     uint64_t wrong = ALL_RIGHT;
@@ -81,7 +85,7 @@ static uint64_t wrong_scan(const bench_input *in) {
     return wrong;
 }
 
-/* Items are compared by their bits. */
+/* Finds the first wrong item of a move; items are compared by their bits. */
 static uint64_t wrong_move(const bench_input *in, int is_copy) {
     const uint32_t *map = in->host[ARRAY_MAP];
     const size_t bytes = tally_dtype_bytes(in->in);
@@ -109,9 +113,10 @@ int output_check(const bench_input *in, const char *engine, int is_copy) {
     return 1;
 }
 
-/* ---- hashes ------------------------------------------------------------------------------------------------------------- */
+/* ---- hashes ---------------------------------------------------------------------------------- */
 
-/* Of the items one by one, each with its place, so that cores may share it: the finaliser of splitmix64. */
+/* Hashes each item with its place, so that cores can share the work. The hash is the finaliser of
+ * splitmix64. */
 int output_hash(const bench_input *in, uint64_t *hash) {
     const size_t bytes = tally_dtype_bytes(in->in);
     const char *out = in->host[ARRAY_OUT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A BLAS on CPUs, such as OpenBLAS, which takes as many threads as there are cores. */
+/* peer_cblas.c: a BLAS on CPUs, such as OpenBLAS, which uses a thread for each core. */
 #include <cblas.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CLBlast on OpenCL devices: its sum is one of its own, its index operators give 32 bits. */
+/* peer_clblast.c: CLBlast on OpenCL devices. Its sum is its own routine, and its index operators
+ * give 32 bits. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <clblast_c.h>
 #include <math.h>
@@ -79,7 +80,7 @@ static double value(void *pointer) {
         return complain("no result can be read"), (double)NAN;
     const int is_index = state->input->task->op == TALLY_IAMAX || state->input->task->op == TALLY_ARGMAX ||
                          state->input->task->op == TALLY_ARGMIN;
-    /* A place counts from the memory's beginning, before the copies that precede. */
+    /* The place counts from the start of the memory and includes the copies before. */
     return is_index ? (double)(result.u32 % state->input->n) : state->input->in == TALLY_F32 ? (double)result.f32 : result.f64;
 }
 

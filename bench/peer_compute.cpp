@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Boost.Compute on OpenCL devices. C++ because it is; called from C. */
+/* peer_compute.cpp: Boost.Compute on OpenCL devices. The file is C++ because Boost.Compute is; C
+ * calls it. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <cmath>
 #include <cstdio>
@@ -54,7 +55,7 @@ struct Engine {
     template <typename T> compute::buffer_iterator<T> begin(int array) const {
         return compute::make_buffer_iterator<T>(arrays[array], 0);
     }
-    std::unique_ptr<tally_queue, QueueEnd> queue; /* taken along if the engine cannot be made, too */
+    std::unique_ptr<tally_queue, QueueEnd> queue; /* freed too if the engine cannot be made */
     const bench_input *input;
     tally_op op;
     compute::command_queue native;
@@ -137,7 +138,8 @@ void close_engine(void *pointer) {
     delete static_cast<Engine *>(pointer);
 }
 
-/* It compiles an iterator's place into the kernel: other copies would be other programs. */
+/* Boost.Compute compiles an iterator's place into the kernel, so each copy would be another
+ * program. */
 bool has_case(const bench_input *input) {
     return input->copies == 1 && !std::strcmp(input->device->backend, "opencl");
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reductions' peers on CUDA: CUB, Thrust and cuBLAS, on streams of their own, their storage taken beforehand. C++ because they are. Also times any
- * engine on a CUDA stream by the GPU's own clock: the calls become a graph, and events stand before and after its replay.
+ * peer_cuda.cu: the reductions' peers on CUDA: CUB, Thrust and cuBLAS. Each has its own stream, and
+ * storage that is allocated beforehand. The file is C++ because they are. It also times any engine
+ * on a CUDA stream by the GPU's own clock: the calls become a graph, with events before and after
+ * its replay.
  */
 #include <climits>
 #include <cstring>
@@ -24,7 +26,7 @@ int peer_complain(const char *call, cudaError_t error) {
     return 1;
 }
 
-/* ---- what all have in common ---------------------------------------------------------------------------------------------- */
+/* ---- parts of all peers ---------------------------------------------------------------------- */
 
 static int enqueue(void *pointer) {
     peer *p = static_cast<peer *>(pointer);
@@ -99,7 +101,7 @@ peer *peer_open(const bench_input *input) {
 }
 
 int peer_open_storage(peer *p) {
-    /* Without storage the call only tells how much it wants. */
+    /* Without storage the call only returns the size that it needs. */
     if (p->enqueue(p)) return 1;
     TRY(cudaMalloc(&p->storage, p->storage_bytes));
     return 0;
@@ -109,7 +111,7 @@ bench_engine peer_engine(peer *p) {
     return bench_engine{nullptr, p, run, nullptr, gpu_seconds, peer_close};
 }
 
-/* The peer of a sum or extreme. 0, 1 or BENCH_ABSENT, as bench.h says. */
+/* Opens the peer of a sum or extreme. Returns 0, 1 or BENCH_ABSENT as in bench.h. */
 static int open_reduction(const bench_input *input, enqueue_peer *enqueue, peer **out) {
     const tally_op op = input->task->op;
     if (std::strcmp(input->device->backend, "cuda") || !enqueue) return BENCH_ABSENT;
@@ -120,9 +122,9 @@ static int open_reduction(const bench_input *input, enqueue_peer *enqueue, peer 
     return 0;
 }
 
-/* ---- CUB ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- CUB ------------------------------------------------------------------------------------- */
 
-/* T: the items' type; S: what they are summed in, and the sum's type; N: the count's. */
+/* T is the items' type. S is the accumulator's type and the sum's. N is the type of the count. */
 template <typename T, typename S, typename N> static int enqueue_cub(peer *p) {
     const T *x = static_cast<const T *>(p->x);
     T *out = static_cast<T *>(p->out);
@@ -131,7 +133,7 @@ template <typename T, typename S, typename N> static int enqueue_cub(peer *p) {
     long long *index = static_cast<long long *>(p->index);
     switch (static_cast<int>(p->op)) {
     case TALLY_SUM:
-        if constexpr (sizeof(T) == 2) /* Sum would add halves up as halves */
+        if constexpr (sizeof(T) == 2) /* Sum would add halves as halves */
             TRY(cub::DeviceReduce::Reduce(p->storage, p->storage_bytes, x, sum, n, cuda::std::plus<S>(), S(0), p->stream));
         else
             TRY(cub::DeviceReduce::Sum(p->storage, p->storage_bytes, x, sum, n, p->stream));
@@ -151,7 +153,7 @@ template <typename T, typename S, typename N> static int enqueue_cub(peer *p) {
     }
 }
 
-/* With a count of 32 bits CUB is faster. */
+/* Returns CUB's call for the input. CUB is faster with a count of 32 bits. */
 template <typename T, typename S> static enqueue_peer *cub_of(const bench_input *input) {
     return input->n > UINT32_MAX ? enqueue_cub<T, S, uint64_t> : enqueue_cub<T, S, uint32_t>;
 }
@@ -176,7 +178,7 @@ static enqueue_peer *cub_call(const bench_input *input) {
     return nullptr;
 }
 
-/* The type of a sum, by cub_call. */
+/* Returns the type of a sum by cub_call. */
 static tally_dtype cub_sum(tally_dtype in) {
     return in == TALLY_F16 || in == TALLY_BF16 ? TALLY_F32 : in == TALLY_I8 ? TALLY_I32 : in == TALLY_I32 ? TALLY_I64 : in;
 }
@@ -199,7 +201,7 @@ int cub_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- Thrust, which gives the value to the host and waits for it: no GPU time of its own ------------------------------------- */
+/* ---- Thrust, which waits for the value on the host: no GPU time ------------------------------ */
 
 template <typename T, typename S> static int enqueue_thrust(peer *p) {
     const T *x = static_cast<const T *>(p->x), *end = x + p->n;
@@ -241,7 +243,7 @@ int thrust_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- cuBLAS ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- cuBLAS ---------------------------------------------------------------------------------- */
 
 static int enqueue_cublas(peer *p) {
     const bool single = p->in == TALLY_F32;
@@ -290,7 +292,7 @@ int cublas_open(const bench_input *input, bench_engine *out) {
     return 0;
 }
 
-/* ---- streams and graphs -------------------------------------------------------------------------------------------------------------- */
+/* ---- streams and graphs ---------------------------------------------------------------------- */
 
 int peer_stream_create(int device, struct CUstream_st **out) {
     TRY(cudaSetDevice(device));

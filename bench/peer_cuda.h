@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_cuda.h: what the peers on CUDA share: a stream and device memory of their own, and calls enqueued on it. */
+/* peer_cuda.h: declarations shared by the peers on CUDA. Each has a stream and device memory of its
+ * own and enqueues calls on the stream. */
 #ifndef TALLY_BENCH_PEER_CUDA_H
 #define TALLY_BENCH_PEER_CUDA_H
 
@@ -21,17 +22,17 @@
 struct peer {
     const bench_input *input;
     uint64_t calls;
-    const void *x, *y; /* of the call to come */
+    const void *x, *y; /* of the next call */
     const char *first_x, *first_y;
     const uint32_t *map;
     void *values; /* ARRAY_OUT */
     uint64_t n;
     tally_op op;
     tally_dtype in, result;
-    bool is_from_1;          /* a place, counted from 1 */
-    int (*enqueue)(peer *p); /* one call, asynchronous but for Thrust's reductions */
+    bool is_from_1;          /* a place, which counts from 1 */
+    int (*enqueue)(peer *p); /* one call; asynchronous except for Thrust's reductions */
     void *out, *index;       /* on the device */
-    double host;             /* Thrust gives values */
+    double host;             /* Thrust returns values */
     bool on_host;
     void *storage;
     size_t storage_bytes;
@@ -41,12 +42,12 @@ struct peer {
 
 typedef int enqueue_peer(peer *p);
 
-int peer_complain(const char *call, cudaError_t error); /* 1 */
-/* The peer of this case, without what is its own; NULL if it cannot be. */
+int peer_complain(const char *call, cudaError_t error); /* returns 1 */
+/* Opens the parts that all peers have for this case. Returns NULL on failure. */
 peer *peer_open(const bench_input *input);
-/* Of CUB: the storage that its call asks for. 0 when done. */
+/* Allocates the storage that CUB's call asks for. Returns 0 when done. */
 int peer_open_storage(peer *p);
-/* The engine of what writes ARRAY_OUT. */
+/* Returns the engine of a peer that writes ARRAY_OUT. */
 bench_engine peer_engine(peer *p);
 void peer_close(void *pointer);
 

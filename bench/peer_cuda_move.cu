@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Thrust's gather and scatter, which check no bounds and, on a stream without waiting, only enqueue; and the driver's copy. */
+/* peer_cuda_move.cu: Thrust's gather and scatter, and the driver's copy. Thrust checks no bounds.
+ * On a stream that does not wait, it only enqueues. */
 #include <cstring>
 #include <exception>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUB's inclusive scans. Halves are combined in f32 and rounded once, as tally does: DeviceScan::InclusiveSum would add them up as halves. */
+/* peer_cuda_scan.cu: CUB's inclusive scans. Halves are combined in f32 and rounded once, as in
+ * tally. DeviceScan::InclusiveSum would add them as halves. */
 #include <cstring>
 
 #include <cub/device/device_scan.cuh>
@@ -10,11 +11,11 @@
 
 #include "peer_cuda.h"
 
-/* T: the items' and values' type; S: what they are combined in. */
+/* T is the type of items and values; S is the type of the accumulator. */
 template <typename T, typename S> static int enqueue_scan(peer *p) {
     const T *x = static_cast<const T *>(p->x);
     T *out = static_cast<T *>(p->values);
-    const uint32_t n = static_cast<uint32_t>(p->n); /* as for reductions: with 64 bits CUB is slower */
+    const uint32_t n = static_cast<uint32_t>(p->n); /* CUB is slower with 64 bits */
     void *storage = p->storage;
     size_t &bytes = p->storage_bytes;
     switch (static_cast<int>(p->op)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer on CPUs: what a C programmer writes. This file alone is compiled with -O3 -march=native -ffast-math -fopenmp, so that the
- * compiler may reorder the sum, use vectors and split it among the cores.
+ * peer_openmp.c: the peer on CPUs, the code that a C programmer writes. This file is compiled with
+ * -O3 -march=native -ffast-math -fopenmp. The compiler may thus reorder the sum, use vectors and
+ * split the sum among the cores.
  */
 #include <math.h>
 #include <omp.h>
@@ -18,7 +19,7 @@ typedef struct openmp_state {
     uint64_t calls;
 } openmp_state;
 
-/* LOOP(type, acc, name, operator, identity, term): term is of x[i] and y[i]. */
+/* LOOP(type, acc, name, operator, identity, term): `term` is an expression of x[i] and y[i]. */
 #define LOOP(type, acc, name, operation, identity, term)                                                                       \
     static double type##_##name(const void *first, const void *second, uint64_t n) {                                           \
         const type *x = first, *y = second;                                                                                    \

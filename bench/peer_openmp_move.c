@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The peer of gathers and scatters on CPUs: plain loops, compiled as peer_openmp.c is; and a copy by all threads. */
+/* peer_openmp_move.c: the peer of gathers and scatters on CPUs, plain loops compiled like
+ * peer_openmp.c, and a copy by all threads. */
 #include <string.h>
 
 #include "bench.h"
@@ -28,7 +29,7 @@ static void copy(const bench_input *in) {
     for (uint64_t at = 0; at < bytes; at += piece) memcpy(out + at, x + at, bytes - at < piece ? bytes - at : piece);
 }
 
-/* The case itself is all the state there is. */
+/* The case itself is the engine's state. */
 #define RUN(name)                                                                                                              \
     static int run_##name(void *input, int count) {                                                                            \
         for (int call = 0; call < count; call++) name(input);                                                                  \

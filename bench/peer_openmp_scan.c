@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of scans on CPUs, in two passes: each thread combines its own part, then scans it, one item after another, from what the parts before it
- * hold. Compiled as peer_openmp.c is.
+ * peer_openmp_scan.c: the peer of scans on CPUs. It has two passes: each thread combines its part,
+ * then scans it item by item from the exclusive prefix of the parts before it. It is compiled like
+ * peer_openmp.c.
  */
 #include <omp.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef void scan_loop(const void *x, void *out, uint64_t n);
 #define ADD(r, x) ((r) + (x))
 #define LESS(r, x) ((x) < (r) ? (x) : (r))
 #define MORE(r, x) ((x) > (r) ? (x) : (r))
-/* SCAN(type, name, sign, combine, identity): sign as in an OpenMP reduction. */
+/* SCAN(type, name, sign, combine, identity): `sign` is that of an OpenMP reduction. */
 #define SCAN(type, name, sign, combine, identity)                                                                              \
     static void type##_##name(const void *first, void *to, uint64_t n) {                                                       \
         static type totals[MAX_THREADS];                                                                                       \

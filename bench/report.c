@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A case's figures as rows of the table or as a JSON object. */
+/* report.c: prints a case's figures as rows of the table or as a JSON object. */
 #include <stdio.h>
 
 #include "bench.h"
 #include "units.h"
+#include "wrap.h"
 
 uint64_t report_bytes(const bench_input *in) {
     uint64_t bytes = 0;
@@ -20,26 +21,28 @@ static const char *cache_name(const bench_input *in) {
     return in->copies > 1 ? "cold" : "warm";
 }
 
-/* Calls that wait cannot be in a graph. */
+/* Returns true if the engine has a ratio by the GPU's clock. Calls that wait cannot be in a
+ * graph. */
 static int has_gpu_ratio(const bench_report *r, int engine) {
     return r->timings[engine].gpu_seconds > 0 && r->timings[0].gpu_seconds > 0;
 }
 
-void report_heading(void) {
-    printf("%-34s %-16s %-4s %-5s %-5s %-22s %12s %9s %8s %9s %8s %8s\n", "device", "op", "in", "n", "cache", "engine", "us",
-           "GB/s", "ceiling", "GPU us", "tally is", "by GPU");
+void report_heading(const tally_device_info *const *devices, int count) {
+    for (int d = 0; d < count; d++)
+        wrap_printf(stdout, "%s:%d: %s, %s", devices[d]->backend, devices[d]->index, devices[d]->name, devices[d]->driver);
+    printf("  %-26s %12s %9s %8s %9s %9s %8s\n", "engine", "us", "GB/s", "ceiling", "GPU us", "tally is", "by GPU");
 }
 
+/* Prints a line for the case, and a line for each engine. */
 void report_rows(const bench_report *r) {
     const bench_input *in = &r->input;
-    char device[64], ours[48];
-    snprintf(device, sizeof(device), "%s:%d %.24s", in->device->backend, in->device->index, in->device->name);
-    snprintf(ours, sizeof(ours), "%s, %s", r->names[0], r->variant);
+    printf("%s:%d: %s of %s, n = %s, %s\n", in->device->backend, in->device->index, task_name(in->task).text,
+           tally_dtype_name(in->in), units_items(in->n).text, cache_name(in));
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];
-        printf("%-34s %-16s %-4s %-5s %-5s %-22s %12.2f %9.2f", e ? "" : device, e ? "" : task_name(in->task).text,
-               e ? "" : tally_dtype_name(in->in), units_items(in->n).text, cache_name(in), e ? r->names[e] : ours,
-               1e6 * t->seconds, 1e-9 * speed(in, t));
+        char name[48];
+        snprintf(name, sizeof(name), "%s%s%s", r->names[e], e ? "" : ", ", e ? "" : r->variant);
+        printf("  %-26s %12.2f %9.2f", name, 1e6 * t->seconds, 1e-9 * speed(in, t));
         if (r->ceiling > 0)
             printf(" %8.3f", speed(in, t) / r->ceiling);
         else
@@ -48,7 +51,7 @@ void report_rows(const bench_report *r) {
             printf(" %9.2f", 1e6 * t->gpu_seconds);
         else
             printf(" %9s", "-");
-        if (e) printf(" %7.2fx", t->seconds / r->timings[0].seconds);
+        if (e) printf(" %8.2fx", t->seconds / r->timings[0].seconds);
         if (e && has_gpu_ratio(r, e)) printf(" %7.2fx", t->gpu_seconds / r->timings[0].gpu_seconds);
         printf("\n");
     }

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the scripts of ci/ share. Sourced, from the repository's root, under `set -euo pipefail`.
+# Functions shared by the scripts of ci/. The scripts source this file from the repository's root,
+# under `set -euo pipefail`.
 
 POCL_ICD=/etc/OpenCL/vendors/pocl.icd
 
@@ -12,7 +13,7 @@ die() {
 
 jobs_here() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }
 
-# step NAME COMMAND...: runs it, says how long it took, and names it if it fails.
+# step NAME COMMAND...: runs the command and prints its time. Prints its name if it fails.
 STEP=""
 STEP_TIMES=""
 step() {
@@ -34,8 +35,8 @@ on_exit() {
 }
 trap on_exit EXIT
 
-# $TALLY_DEPS is a folder with Debian packages unpacked into it (ci/deps makes one), for machines where nothing can be
-# installed. Its headers, libraries and CMake packages are found before the system's.
+# $TALLY_DEPS is a folder of unpacked Debian packages, made by ci/deps, for machines where nothing
+# can be installed. Its headers, libraries and CMake packages come before the system's.
 use_deps() {
     [ -n "${TALLY_DEPS:-}" ] || return 0
     [ -d "$TALLY_DEPS/usr/include" ] || die "TALLY_DEPS=$TALLY_DEPS holds no usr/include: make it with ci/deps"
@@ -46,7 +47,8 @@ use_deps() {
     export CPATH="$root/usr/include${CPATH:+:$CPATH}"
     export LIBRARY_PATH="$lib${LIBRARY_PATH:+:$LIBRARY_PATH}"
     export LD_LIBRARY_PATH="$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    # The .pc files say /usr. PKG_CONFIG_SYSROOT_DIR would move the system's own packages too, so copies are rewritten.
+    # The .pc files have the prefix /usr. PKG_CONFIG_SYSROOT_DIR would move the system's own
+    # packages too, so the script rewrites copies.
     pc=$root/pkgconfig
     mkdir -p "$pc"
     local file
@@ -59,7 +61,7 @@ use_deps() {
     say "using the carried packages in $root"
 }
 
-# The folder below usr/lib of unpacked packages.
+# Prints the folder below usr/lib of the unpacked packages.
 deps_triplet() {
     local folder
     for folder in "$1"/usr/lib/*-linux-gnu*; do
@@ -71,7 +73,7 @@ deps_triplet() {
     die "$1/usr/lib holds no libraries"
 }
 
-# The tests run on POCL alone where it is installed, so that a result does not depend on what else the machine has.
+# The tests run only on POCL if it is installed, so a result does not depend on other devices.
 use_pocl_alone() {
     if [ -z "${OCL_ICD_VENDORS:-}" ] && [ -e "$POCL_ICD" ]; then export OCL_ICD_VENDORS=$POCL_ICD; fi
     say "OpenCL platforms: ${OCL_ICD_VENDORS:-as the system lists them}"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes COUNT f32 numbers, 0, 1, ... 1023, 0, 1, ..., to standard output: raw, in the machine's byte order. Their sum, min and max
- * are known, and every sum in the canonical order is exact while COUNT / 4096 has few significant bits.
+ * Writes COUNT f32 numbers, 0, 1, ... 1023, 0, 1, ..., to standard output, raw and in the machine's
+ * byte order. Their sum, min and max are known. Every sum in the canonical order is exact while
+ * COUNT / 4096 has few significant bits.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Writes a C file with the kernel sources as byte arrays and a function that finds one by its stem. Comments are left out: a text is
-# the key of the caches and of what is prebuilt, and a typo mended in a comment changes no program.
+# Writes a C file with the kernel sources as byte arrays, and a function that finds a source by its
+# stem. Comments are removed: the text is the key of the caches and of the prebuilt programs, and a
+# changed comment changes no program.
 # cmake -DOUTPUT=FILE -DFUNCTION=NAME -DSOURCES=a.cl;b.cl -P embed.cmake
 set(text "/* Made by cmake/embed.cmake. */\n#include <string.h>\n\n")
 set(rows "")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# The built-in ops in C, for few items on a CPU device (src/host/host.c): the program tally_host_programs, made of the objects that the library is
-# made of, writes them, and they become objects of the library: host_objects. Where what is built does not run, there are none: such items
-# take the way of all others.
+# The built-in ops as C, for few items on a CPU device (src/host/host.c). The program
+# tally_host_programs, which is linked from the library's own objects, writes them. Its output
+# becomes objects of the library: host_objects. A cross build cannot run the program and has none of
+# them; few items then take the same path as many.
 set(host_dtypes f32 f64 i32 i64)
 set(host_folder ${PROJECT_BINARY_DIR}/host)
 file(MAKE_DIRECTORY ${host_folder})
@@ -16,7 +17,8 @@ const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][T
 ")
   list(REMOVE_ITEM host_sources ${host_folder}/combine.c)
 else()
-  # A file for each op and dtype, so that they compile in parallel; the table of ops names them.
+  # Each op and dtype has a file, so that the files compile in parallel. The table of ops has the
+  # names.
   set(table ${PROJECT_SOURCE_DIR}/src/ops/rows.c)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
   file(READ ${table} rows)
@@ -41,7 +43,7 @@ else()
     target_compile_definitions(tally_host_programs PRIVATE TALLY_WITH_CUDA)
   endif()
 
-  # The files are by-products: one that stays as it is is not compiled again.
+  # The files are by-products, so an unchanged file is not compiled again.
   add_custom_command(
     OUTPUT ${host_folder}/made
     BYPRODUCTS ${host_sources}
@@ -55,8 +57,10 @@ endif()
 
 add_library(tally_host OBJECT ${host_sources})
 target_include_directories(tally_host PRIVATE include src)
-# The bits are the order's and the rounding's of each operation; items may be of any type to the caller. Warnings: the kernels are written for
-# other compilers. All functions take 169 KB by gcc 12; by clang 15 207 KB, with loops unrolled 460 KB (x86-64, November 2026).
+# The options keep the order and the rounding of each operation, and thus the bits. The caller's
+# items may have any type, so there is no strict aliasing. Warnings are off, as the kernels are
+# written for other compilers. All functions take 169 KB with gcc 12 and 207 KB with clang 15; with
+# unrolled loops clang needs 460 KB (x86-64, November 2026).
 target_compile_options(tally_host PRIVATE -w -O2 -fno-unroll-loops -ffp-contract=off -fno-fast-math -fno-strict-aliasing
                                           -fno-math-errno)
 if(TARGET tally_host_sources)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where: libraries, headers, the program, a CMake package and a pkg-config file.
+# `cmake --install` installs the libraries, the headers, the program, a CMake package and a
+# pkg-config file.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Two export sets: who links the shared library needs nothing else; the static one needs what tally itself links.
+# There are two export sets. The shared library needs nothing else; the static one needs the
+# libraries that tally links.
 install(TARGETS tally EXPORT tally-targets)
 install(TARGETS tally_static EXPORT tally-static-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tally DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -23,7 +25,7 @@ set(pc_libs_private "-ldl -lm -pthread")
 if(TALLY_WITH_OPENCL)
     string(PREPEND pc_libs_private "-lOpenCL ")
 endif()
-# Relative to the file, so that `cmake --install --prefix` may put all of it elsewhere.
+# The prefix is relative to the .pc file, so that `cmake --install --prefix` can move everything.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
 else()
@@ -33,8 +35,9 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tally.pc.in ${PROJECT_BINARY_DIR}/tally.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# Installs into a scratch folder, builds the README's example against that with both, and runs it. Not under the sanitizers: a
-# program without them cannot load a library with them.
+# The test installs into a scratch folder, builds the README's example there with the shared and
+# with the static library, and runs both. It is off under the sanitizers: a program without them
+# cannot load a library with them.
 if(TALLY_TESTS AND NOT TALLY_SANITIZE)
     add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/ci/check_install ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
                                   ${CMAKE_C_COMPILER})

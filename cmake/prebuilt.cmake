@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Programs compiled when the library is built (docs/backends.md): tally_prebuild makes an archive of them, from the objects that the library
-# is made of, and the archive becomes one more object: prebuilt_objects. Without TALLY_CUDA_ARCHS it is empty.
+# Prebuilt programs, compiled when the library is built (docs/backends.md). tally_prebuild is linked
+# from the library's own objects and makes an archive of them. The archive becomes another object:
+# prebuilt_objects. Without TALLY_CUDA_ARCHS it is empty.
 set(prebuilt_objects "")
 if(NOT TALLY_WITH_CUDA)
   if(TALLY_CUDA_ARCHS)
@@ -39,7 +40,7 @@ if(TALLY_CUDA_ARCHS)
   list(JOIN TALLY_CUDA_ARCHS "," archs)
   add_custom_command(
     OUTPUT ${archive}
-    # Where NVRTC is looked for, after the loader's path.
+    # CUDA_HOME is where NVRTC is searched after the loader's path.
     COMMAND ${CMAKE_COMMAND} -E env CUDA_HOME=${CUDAToolkit_BIN_DIR}/.. $<TARGET_FILE:tally_prebuild> --archs ${archs} --fatbinary
             ${TALLY_FATBINARY} --output ${archive}
     DEPENDS tally_prebuild

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuda_stream.c: an application that has its own CUDA context, stream and device memory, and wants them reduced where they are: tally
- * enqueues its kernels on the application's stream. The runtime API's cudaStream_t and pointers are the same things.
+ * cuda_stream.c: an application with its own CUDA context, stream and device memory. tally enqueues
+ * its kernels on the application's stream and reduces the items in place. The runtime API's
+ * cudaStream_t and pointers are the same objects.
  */
 #include <cuda.h>
 #include <stdint.h>
@@ -18,7 +19,8 @@ typedef struct work {
     tally_plan *plan;
 } work;
 
-/* Everything of the application's stays its own, and must outlive tally's objects. */
+/* The context, the stream and the memory still belong to the application. They must outlive tally's
+ * objects. */
 static tally_status enqueue(work *w, CUcontext context, CUstream stream, CUdeviceptr in, CUdeviceptr out) {
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_U32, .max_n = N};
     tally_status status = tally_context_create_cuda(context, &w->context);

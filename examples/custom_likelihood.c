@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_likelihood.c: an operator of one's own with two parameters: the log-likelihood of a sample, were it drawn from a normal
- * distribution of mean mu and deviation sigma. The loop looks for the best mu: one compilation, many reductions.
+ * custom_likelihood.c: a custom operator with two parameters. It computes the log-likelihood of a
+ * sample under a normal distribution of mean mu and deviation sigma. The loop searches for the best
+ * mu: one compilation, many reductions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static const tally_op_desc likelihood = {
     .params = params,
     .param_count = 2};
 
-/* A feed keeps its plan, and with it the compiled kernels, from one reduction to the next. */
+/* A feed keeps its plan, with the compiled kernels, from one reduction to the next. */
 static tally_status find_best(tally_feed *feed, const double *x, double *best_mu) {
     double best = -INFINITY, found;
     tally_status status = tally_plan_set_param(tally_feed_plan(feed), "sigma", 0.5);
@@ -36,7 +37,7 @@ static tally_status find_best(tally_feed *feed, const double *x, double *best_mu
 
 int main(void) {
     static double x[N];
-    /* Spread evenly around 3.2: it is the mean that counts. */
+    /* The items are spread evenly around 3.2, as only the mean matters. */
     for (int i = 0; i < N; i++) x[i] = 3.2 + (double)(i - N / 2) / N;
 
     tally_context *context = NULL;

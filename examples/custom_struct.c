@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_struct.c: an operator of one's own whose accumulator is a struct of three fields, each with a type of its own: the mean of a
- * column of readings without the largest one, of which one is always wrong. Negative readings mean "none" and are left out.
+ * custom_struct.c: a custom operator whose accumulator is a struct of three fields, each with its
+ * own type. It computes the mean of a column of readings without the largest one, which is always
+ * wrong. Negative readings mean "none" and are left out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ int main(void) {
     tally_op_destroy(op);
     tally_context_destroy(context);
     printf("the mean is %.9g\n", mean);
-    /* 20,000 of each of four readings, but one 102. */
+    /* 20,000 of each of four readings, without the 102 that x[777] replaces. */
     const double expected = (20000.0 * (100 + 101 + 102 + 103) - 102) / (4 * 20000 - 1);
     return !status && fabs(mean - expected) < 1e-4 ? 0 : 1;
 }

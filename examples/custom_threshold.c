@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_threshold.c: an operator of one's own: the sum of the squares above a threshold. The threshold is a parameter: another value is
- * set without compiling anything.
+ * custom_threshold.c: a custom operator that sums the squares above a threshold. The threshold is a
+ * parameter: a new value needs no compilation.
  */
 #include <stdio.h>
 
@@ -21,7 +21,8 @@ static tally_status run(work *w, const float *x, const double *thresholds, float
     static const tally_op_param threshold = {.name = "threshold", .type = TALLY_F32, .value = 0};
     const tally_op_desc squares = {.size = sizeof(squares),
                                    .name = "squares above",
-                                   .identity = "-0.0f", /* -0.0 + x is x for every x; 0.0 + -0.0 is not -0.0 */
+                                   /* -0.0 + x is x for every x, but 0.0 + -0.0 is not -0.0. */
+                                   .identity = "-0.0f",
                                    .load = "x > p.threshold ? x * x : 0",
                                    .combine = "a + b",
                                    .params = &threshold,
@@ -36,7 +37,8 @@ static tally_status run(work *w, const float *x, const double *thresholds, float
     if (!status) status = tally_buffer_write(w->queue, w->in, 0, x, N * sizeof(*x));
     for (uint64_t t = 0; t < THRESHOLDS && !status; t++) {
         status = tally_plan_set_param(w->plan, "threshold", thresholds[t]);
-        if (!status) status = tally_reduce_at(w->plan, w->queue, w->in, 0, N, w->out, t);
+        const tally_reduce_args args = {.size = sizeof(args), .in = {w->in}, .n = N, .out = w->out, .out_offset = t};
+        if (!status) status = tally_reduce_with(w->plan, w->queue, &args);
     }
     if (!status) status = tally_buffer_read(w->queue, w->out, 0, sums, THRESHOLDS * sizeof(*sums));
     return status ? status : tally_queue_wait(w->queue);
@@ -58,6 +60,7 @@ int main(void) {
     tally_queue_destroy(w.queue);
     tally_context_destroy(w.context);
     for (int t = 0; t < THRESHOLDS && !status; t++) printf("squares above %g: %.9g\n", thresholds[t], sums[t]);
-    /* 10,000 times the squares from 0 to 9, from 3, from 7, and none; f32 holds all sums on the way exactly. */
+    /* 10,000 times the squares from 0 to 9, from 3 to 9, from 7 to 9, and none. f32 holds all
+     * partials exactly. */
     return !status && sums[0] == 2850000 && sums[1] == 2800000 && sums[2] == 1940000 && sums[3] == 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opencl_buffers.c: an application that has its own OpenCL context, queue and buffers, and wants them reduced where they are: tally
- * enqueues its kernels between the application's own commands.
+ * opencl_buffers.c: an application with its own OpenCL context, queue and buffers. tally enqueues
+ * its kernels between the application's own commands and reduces the items in place.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -18,7 +18,7 @@ typedef struct work {
     tally_plan *plan;
 } work;
 
-/* Everything of the application's stays its own; tally retains what it uses. */
+/* The objects still belong to the application. tally retains those that it uses. */
 static tally_status enqueue(work *w, cl_context context, cl_device_id device, cl_command_queue queue, cl_mem in, cl_mem out) {
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_MAX, .in = TALLY_F32, .max_n = N};
     tally_status status = tally_context_create_opencl(context, device, &w->context);

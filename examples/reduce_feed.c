@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce_feed.c: numbers that come in pieces, of any lengths, more of them than a device or this machine could hold. The result has
- * the bits of one reduction over all of them, however they were cut.
+ * reduce_feed.c: numbers that come in pieces of any length, more than a device or this machine can
+ * hold. The result has the bits of one reduction over all of them, whatever the pieces.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { PIECE = 100000 };
 
-/* The harmonic series, in pieces of `length`: 1 + 1/2 + 1/3 + ... + 1/n. */
+/* Sums the harmonic series 1 + 1/2 + 1/3 + ... + 1/n in pieces of `length`. */
 static tally_status harmonic(tally_context *context, uint64_t n, uint64_t length, double *sum) {
     static double piece[PIECE];
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F64};
@@ -19,7 +19,8 @@ static tally_status harmonic(tally_context *context, uint64_t n, uint64_t length
     for (uint64_t done = 0; done < n && !status; done += length) {
         const uint64_t count = n - done < length ? n - done : length;
         for (uint64_t i = 0; i < count; i++) piece[i] = 1.0 / (double)(done + i + 1);
-        /* The feed has taken the items when the call returns: `piece` may be filled anew. */
+        /* The feed no longer needs the items when the call returns, so `piece` can be filled
+         * again. */
         status = tally_feed_push(feed, piece, count);
     }
     if (!status) status = tally_feed_finish(feed, NULL, 0, sum);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce_plan.c: a reduction that is prepared once and run often: the plan compiles the kernels and takes all the memory it will
- * need; after that, tally_reduce only enqueues: no allocation, no waiting. Here it sums each row of a matrix on the device.
+ * reduce_plan.c: a reduction that is prepared once and runs often. The plan compiles the kernels
+ * and allocates all its memory. After that, tally_reduce only enqueues: it neither allocates nor
+ * waits. The example sums each row of a matrix on the device.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -28,10 +29,17 @@ static tally_status run(work *w, int64_t *sums) {
     /* The result of summing i32 is i64: see tally_result_dtype(). */
     if (!status) status = tally_buffer_create(w->context, ROWS * sizeof(*sums), &w->sums);
 
-    /* A queue runs in order, so nothing is waited for until the results are wanted. */
+    /* A queue runs its commands in order, so only the results need a wait. */
     if (!status) status = tally_buffer_write(w->queue, w->matrix, 0, matrix, sizeof(matrix));
-    for (uint64_t row = 0; row < ROWS && !status; row++)
-        status = tally_reduce_at(w->plan, w->queue, w->matrix, row * COLUMNS, COLUMNS, w->sums, row);
+    for (uint64_t row = 0; row < ROWS && !status; row++) {
+        const tally_reduce_args args = {.size = sizeof(args),
+                                        .in = {w->matrix},
+                                        .in_offset = {row * COLUMNS},
+                                        .n = COLUMNS,
+                                        .out = w->sums,
+                                        .out_offset = row};
+        status = tally_reduce_with(w->plan, w->queue, &args);
+    }
     if (!status) status = tally_buffer_read(w->queue, w->sums, 0, sums, ROWS * sizeof(*sums));
     return status ? status : tally_queue_wait(w->queue);
 }
@@ -45,7 +53,7 @@ int main(void) {
     const tally_status status = run(&w, sums);
     if (status) fprintf(stderr, "reduce_plan: %s: %s\n", tally_status_name(status), tally_last_error());
     if (!status) printf("%s: %d row sums, the last is %lld\n", tally_plan_variant(w.plan), ROWS, (long long)sums[ROWS - 1]);
-    /* Destroying takes NULL too, in any order, after the work has ended. */
+    /* Objects can be destroyed in any order after the work has ended. NULL is accepted. */
     tally_plan_destroy(w.plan);
     tally_buffer_destroy(w.sums);
     tally_buffer_destroy(w.matrix);

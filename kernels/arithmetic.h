@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the rows of tables.h are written with, and how items are read and written: C that means the same in CUDA C, OpenCL C and C, so
- * that it is there once. It follows the prelude in every program's text, and the core compiles it for what is finished on the host.
- * Macros, because the three languages share no way to overload a function by its arguments' type; arguments are evaluated more than once.
+ * arithmetic: the words that the ops' rows (src/ops/rows.c) are written with, and how items are
+ * read and results written.
  *
- * Where they are used, V is the type computed in, R the real type of the op's parameters, MAKE(...) makes an accumulator's struct from its
- * fields' values, SIGN(a) is whether a float's sign bit is set. ZERO, ONE, ..., MIN, MAX, MAGNITUDE, NAN_ELSE, NO_INDEX and the limits
- * below without their type's name depend on the types: the specialised text defines them (src/program/source.c). IN_LANE(next, any) is `next` where a
- * lane of a chunk takes up its next item, b, to the `row` items that it has, and `any` where two accumulators of whatever are combined.
+ * Computes: nothing by itself. The rows' expressions use what stands here.
+ * How: everything is a macro, because the three languages have no common way to overload a function
+ * by the types of its arguments. A macro may evaluate an argument more than once. The text follows
+ * the prelude in every program, and src/program/source.c writes the op's functions behind it.
+ * Needs: a type V, which is computed in; a real type R, which the op's parameters have; MAKE(...),
+ * which makes an accumulator's struct of its fields' values; SIGN(a), which is 1 if the sign bit of
+ * a float is set; and words that depend on the types: ZERO, ONE, MIN, MAX, MAGNITUDE, NAN_ELSE,
+ * NO_INDEX and the limits below without the type in front. src/program/source.c defines all of them
+ * but SIGN, which is the preludes'.
+ * Why: the same C means the same in CUDA C, OpenCL C and C. So it stands once, and what is finished
+ * on the host has the same bits.
+ *
+ * IN_LANE(next, any) tells two uses of a row's combination apart. It is `next` where a lane of a
+ * chunk combines the `row` items it has so far with its next item b. It is `any` where any two
+ * accumulators are combined.
  */
 
-/* IEEE 754-2019 minimum and maximum, where the prelude has no instruction for them. No short-circuit operators: branches would keep a CPU's
- * compiler from using vectors. */
+/* IEEE 754-2019 minimum and maximum, where the prelude has no instruction for them. There are no
+ * short-circuit operators: branches would keep a CPU's compiler from using vectors. */
 #define ORDERED_MIN(a, b) ((((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(b) == 0))) ? (a) : (b))
 #define ORDERED_MAX(a, b) ((((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(a) == 0))) ? (a) : (b))
 #ifndef FLOAT_MIN
@@ -20,21 +30,23 @@
 #endif
 #define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
-/* The one that is a number, or `both` of them. */
+/* The one of a and b that is a number; `both` if both are. */
 #define NUMBER_OF(a, b, both) ((a) != (a) ? (b) : (b) != (b) ? (a) : (both))
 
-/* In V, so that the lowest integer's magnitude is right: V is unsigned, or wide enough. */
+/* Magnitudes are computed in V, so that the lowest integer's magnitude is right: V is unsigned or
+ * wide enough. */
 #define FLOAT_MAGNITUDE(x) fabs((V)(x))
 #define SIGNED_MAGNITUDE(x) ((x) < 0 ? (V)(0 - (V)(x)) : (V)(x))
 #define UNSIGNED_MAGNITUDE(x) ((V)(x))
 #define SQUARE(x) ((x) * (x))
 
-/* ---- a value and its index ------------------------------------------------------------------------------------------------------ */
+/* ---- a value and its index ------------------------------------------------------------------- */
 
 #define IS_NAN(p) ((p).value != (p).value)
 /*
- * Whether p takes the place of q: its value is beyond q's, or the first NaN, or `tie`: as extreme and earlier. An absent one has the index
- * NO_INDEX, the last of all. A lane's next item p is known to be later than q: a tie is won over an absent one alone.
+ * p takes the place of q if its value is beyond q's, if it is the first NaN, or if it ties with q:
+ * it is as extreme and has the lower index. An absent accumulator has the index NO_INDEX, which is
+ * the highest. A lane's next item p is always later than q, so it wins a tie only over an absent q.
  */
 #define TIE_ANYWHERE(p, q) ((((p).value == (q).value) | (IS_NAN(p) & IS_NAN(q))) & ((p).index < (q).index))
 #define TIE_LATER(p, q) ((q).index == NO_INDEX)
@@ -44,11 +56,12 @@
 #define GREATER(p, q) BEYOND(p, q, (p).value > (q).value)
 #define TAKE(a, b, take_b) MAKE((take_b) ? (b).value : (a).value, (take_b) ? (b).index : (a).index)
 
-/* ---- the Euclidean norm --------------------------------------------------------------------------------------------------------- */
+/* ---- the Euclidean norm ---------------------------------------------------------------------- */
 
 /*
- * J. L. Blue's three sums (ACM TOMS 4, 1978): squares of small numbers are scaled up, of big ones down, the rest is taken as it is. The
- * limits are set so that no sum of 2^43 (f32; f64: 2^63) squares overflows and no square of a small number is subnormal.
+ * J. L. Blue's three sums (ACM TOMS 4, 1978). Squares of small numbers are scaled up and squares of
+ * big ones down; the others are summed as they are. The limits are such that no sum of 2^43 squares
+ * (f64: 2^63) overflows and no square of a small number is subnormal.
  */
 #define f32_SMALL_LIMIT 0x1p-63f
 #define f32_SMALL_SCALE 0x1p86f
@@ -61,7 +74,7 @@
 #define SMALL_SQUARE(x) (fabs(x) < SMALL_LIMIT ? SQUARE((x)*SMALL_SCALE) : ZERO)
 #define BIG_SQUARE(x) (fabs(x) > BIG_LIMIT ? SQUARE((x)*BIG_SCALE) : ZERO)
 #define MEDIUM_SQUARE(x) (((fabs(x) < SMALL_LIMIT) | (fabs(x) > BIG_LIMIT)) ? ZERO : SQUARE(x))
-/* A NaN among the items is in the medium sum; "not zero" holds for it too. */
+/* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)
 #define HYPOTENUSE(large, little) ((large)*sqrt(ONE + SQUARE((little) / (large))))
@@ -74,14 +87,17 @@
      : (a).medium != 0  ? SMALL_AND_MEDIUM_ROOT(a)                                                                             \
                         : SMALL_ROOT(a))
 
-/* ---- moments -------------------------------------------------------------------------------------------------------------------- */
+/* ---- moments --------------------------------------------------------------------------------- */
 
 /*
- * `squares` is the sum of (x - mean)^2, `rest` that of x - mean, where `mean` is near the items' mean but need not be it: it is mean + LOW. So
- * a mean is a twofold number (a rounded one would be most of the error near the root), and a lane's is its first item, from which the others
- * are as far as they are from each other: whatever the items' mean, nothing cancels, and no item needs a division. Merged as T. F. Chan,
- * G. H. Golub and R. J. LeVeque do (Updating formulae and a pairwise algorithm for computing sample variances, 1979); of an empty side the
- * other is taken as it is. An infinity or NaN shows in the mean.
+ * An accumulator of moments has `mean`, a number near the items' mean; `rest`, the sum of x - mean;
+ * and `squares`, the sum of (x - mean)^2. The mean itself is the twofold number mean + LOW. A
+ * rounded mean would cause most of the error near the root of the tree.
+ * A lane's `mean` is its first item. The other items are as far from it as they are from each
+ * other. So nothing cancels, whatever the items' mean, and no item needs a division.
+ * Two accumulators are merged as by T. F. Chan, G. H. Golub and R. J. LeVeque (Updating formulae
+ * and a pairwise algorithm for computing sample variances, 1979). If one side is empty, the other
+ * is the result. An infinity or a NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
 #define SHARE(a, b) ((b).count / ((a).count + (b).count))
@@ -102,22 +118,23 @@
 #define MOMENTS(a, b) IN_LANE(NEXT_MOMENTS(a, b), MERGE_MOMENTS(a, b))
 #define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
 
-/* ---- a product of complex numbers, whose first factor is taken as it is ----------------------------------------------------------- */
+/* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
 
 #define MERGE_PRODUCTS(a, b)                                                                                                   \
     MAKE(IF_BOTH(a, b, re, (a).re *(b).re - (a).im * (b).im), IF_BOTH(a, b, im, (a).re *(b).im + (a).im * (b).re),             \
          (a).count == 0 ? (b).count : (a).count)
 
-/* ---- exponentials relative to the largest exponent ------------------------------------------------------------------------------- */
+/* ---- exponentials relative to the largest exponent ------------------------------------------- */
 
 #define SCALE_OF(a, b) ((a).top == (b).top ? ONE : exp((a).top > (b).top ? (b).top - (a).top : (a).top - (b).top))
 #define MERGE_EXPONENTIALS(a, b)                                                                                               \
     MAKE(MAX((a).top, (b).top),                                                                                                \
          ((a).top > (b).top ? (a).sum : (b).sum) + ((a).top > (b).top ? (b).sum : (a).sum) * SCALE_OF(a, b))
 
-/* ---- twofold numbers --------------------------------------------------------------------------------------------------------------- */
+/* ---- twofold numbers ------------------------------------------------------------------------- */
 
-/* The rounding error of a + b (D. E. Knuth), of a * b (T. J. Dekker's product by a fused multiply-add); 0 beside an infinity. */
+/* SUM_ERROR is the rounding error of a + b (D. E. Knuth). MULTIPLY_TWOFOLD gets that of a * b by a
+ * fused multiply-add (T. J. Dekker's product). Beside an infinity the error is 0. */
 #define IF_FINITE(value, error) ((value) - (value) == 0 ? (error) : ZERO)
 #define SUM_ERROR(a, b) (((a) - (((a) + (b)) - (((a) + (b)) - (a)))) + ((b) - (((a) + (b)) - (a))))
 #define MULTIPLY_TWOFOLD(x, y) MAKE((x) * (y), IF_FINITE((x) * (y), fma(x, y, -((x) * (y)))))
@@ -126,11 +143,11 @@
 #define ADD_TWOFOLD(a, b)                                                                                                      \
     MAKE(TWOFOLD_HIGH(a, b), IF_FINITE(TWOFOLD_HIGH(a, b), TWOFOLD_ERROR(a, b) - (TWOFOLD_HIGH(a, b) - ((a).high + (b).high))))
 
-/* ---- closeness, as numpy.isclose ---------------------------------------------------------------------------------------------------- */
+/* ---- closeness, as numpy.isclose ------------------------------------------------------------- */
 
 #define CLOSE(x, y, p) (((fabs((x) - (y)) <= (p).atol + (p).rtol * fabs(y)) & ((y) - (y) == 0)) | ((x) == (y)))
 
-/* ---- items to values, results to items: casts; the preludes have the rest -------------------------------------------------------------- */
+/* ---- casts from items to values and from results to items; the preludes have the others ------ */
 
 #define f32_VALUE(x) (x)
 #define f64_VALUE(x) (x)

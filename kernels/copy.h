@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy: copies memory and does nothing else: the ceiling that scans, gathers and scatters are measured against.
+ * copy: copies memory and does nothing else.
  *
- * How: a group owns `run` vectors of 16 bytes; each item has 8 independent loads in flight, and then stores them.
- * Needs: `run` a multiple of 8 * GROUP. Why: writing costs more than reading, so that what `read` gets is no bar for what writes.
+ * Computes: out[i] = in[i], in vectors of 16 bytes.
+ * How: a group owns `run` vectors. Each thread has 8 independent loads in flight, and then stores
+ * them.
+ * Needs: `run` is a multiple of 8 * GROUP.
+ * Why: it is the ceiling that scans, gathers and scatters are measured against. Writing costs more
+ * than reading, so `read` is no ceiling for kernels that write.
  */
 #define FLIGHT 8
 

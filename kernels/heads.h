@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heads: a flag for each item, 1 where a segment begins, from the segments' offsets: for scans, which take flags.
+ * heads: flags at the items where segments begin, made of the segments' offsets.
  *
- * Computes n bytes: tally_heads_clear makes them 0, `run` neighbours by an item, tally_heads_set the wanted ones 1. Offsets from n on are ignored.
- * Needs: nothing. Why: a search of the offsets by every tile would be a loop that depends on the data.
+ * Computes: heads[i] is 1 if a segment begins with item i, else 0, for n items. Offsets from n on
+ * are ignored.
+ * How: tally_heads_clear sets all flags to 0, `run` neighbours per thread. tally_heads_set then
+ * sets one to 1 for each offset.
+ * Needs: nothing.
+ * Why: scans take flags. If each tile searched the offsets, it would run a loop whose length
+ * depends on the data.
  */
 KERNEL BOUNDS void tally_heads_clear(GLOBAL u8 *heads, u64 n, u64 run) {
     const u64 begin = (GROUP_ID * GROUP + THREAD_ID) * run, end = begin + run < n ? begin + run : n;

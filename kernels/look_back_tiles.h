@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The look-back, the same in CUDA C and OpenCL C with NVIDIA's inline assembly: how a group learns what is before its tiles while other groups
- * still run, and the kernel. After kernels/scan_groups.h, the stem "scan", which says shuffle_from and vote_of, kernels/published.h and the
- * stem "look_back".
+ * look_back_tiles: the kernel of the variant look_back, and how its groups look back at others.
+ * CUDA C, and OpenCL C with NVIDIA's inline assembly.
  *
- * Each group publishes its tiles' totals as soon as it has them. The first warp of a group waits for the totals of the tiles before its own within the
- * block, and scans them: no chain of waits, for totals depend on no other group. The last group of a block so has the block's total, and publishes
- * it. What is before the block is a chain, in sequence: from the nearest block before whose prefix is published, totals are added from the left to
- * the right, which are the same bits whichever block that is.
+ * Computes: the scan of n items in one launch. It reads every item once.
+ * How: each group publishes the aggregates of its tiles as soon as it has them. The first warp of a
+ * group waits for the aggregates of the tiles before its own within the block and scans them. That
+ * is no chain of waits: an aggregate depends on no other group. So the last group of a block has
+ * the block's aggregate, and publishes it. The blocks' prefixes are a chain in sequence. A group
+ * starts from the nearest earlier block that has published its inclusive prefix, and combines it
+ * with the aggregates of the blocks between, from left to right. The bits are the same whichever
+ * block that is.
  *
- * A wait is bounded: after SPINS looks what is missing is computed from the items (as J. Smith, S. Levine and J. Owens call it, decoupled fallback):
- * the total of a tile by the warp itself. So a group needs no other group to run: there is no hang where groups are held back, however long. In
- * place, a group's values overwrite items only after its total is published, behind a fence: what was read before a look that finds no total was
- * items.
+ * A wait is bounded. After SPINS polls the warp computes the missing aggregates from the items, as
+ * J. Smith, S. Levine and J. Owens' decoupled fallback does. So no group needs another one to run,
+ * and nothing hangs where groups are held back, however long. In place a group stores its results
+ * only after its aggregates are published, behind a fence. So if a warp reads items, and after
+ * that finds no aggregate published, no result had overwritten what it read.
+ * Needs: kernels/published.h and the stem "look_back" before it, and from the stem "scan"
+ * shuffle_from and vote_of.
+ * Why: memory speed. It stands once for both languages.
  */
 #ifndef SPINS
-#define SPINS 2048 /* looks of about a microsecond */
+#define SPINS 2048 /* polls, of about a microsecond each */
 #endif
 
+/* Adds 1 to a counter that runs from 0 to `last`. Returns 1 if it was `last`, and is 0 again. */
 INLINE u32 count_up(GLOBAL u64 *word, u32 last) {
     u32 before;
     asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"((GLOBAL u32 *)word), "r"(last) : "memory");
     return before == last;
 }
 
-/* By one item of each group, once it has read the tag: when all have, the next call's tag is this one's successor. */
+/* Counts a group that has read the tag; one thread of each group calls it. The last of all groups
+ * raises the number of calls in memory, so that the next call gets the next tag. A block counts its
+ * own groups, and its last one counts the block. */
 INLINE void count_group(const STATE *state, u64 group, u64 groups) {
     const u64 each = WIDTH / TILES_EACH, block = group / each, last = (groups - 1) / each;
     const u32 members = (u32)(block < last ? each : (groups - 1) % each + 1);
@@ -32,44 +42,51 @@ INLINE void count_group(const STATE *state, u64 group, u64 groups) {
         *(volatile GLOBAL u32 *)state->words = state->tag;
 }
 
-/* A tile's total, from its items, by one warp. */
-INLINE SCAN total_of_tile(const CALL *c, u64 tile, u32 t) {
+/* Computes a tile's aggregate from its items, by one warp. Every thread gets it. */
+INLINE SCAN tile_aggregate(const CALL *c, u64 tile, u32 t) {
     SCAN mine;
 #pragma unroll 1
     for (u32 row = 0; row < WIDTH; row++) {
         const u64 k = tile * TILE_ITEMS + (row * WIDTH + t) * CELL;
         const ITEM_CELL cell = open_cell(c, k, load_cell(c, k));
-        const SCAN total = shuffle_from(scan_across(cell_total(c, &cell, k), t), WIDTH - 1);
-        if (row == 0 || t == row) mine = total;
+        const SCAN aggregate = shuffle_from(scan_across(cell_aggregate(c, &cell, k), t), WIDTH - 1);
+        if (row == 0 || t == row) mine = aggregate;
     }
     return shuffle_from(scan_across(mine, t), WIDTH - 1);
 }
 
-/* The scan of the totals of a block's tiles, without waiting. Item t has that of tile t already (`ready`, `part`), or its tile is not asked for. */
-INLINE SCAN tiles_by_hand(const CALL *c, const STATE *state, u64 block, u32 ready, SCAN part, u32 t) {
+/*
+ * The fallback for a block's tiles: scans their aggregates without waiting. Thread t returns the
+ * combination of the block's tiles 0 to t. If thread t is `ready`, its `part` is the aggregate of
+ * tile t, or nobody asks for that tile. An aggregate that is neither known so nor published is
+ * computed from the items.
+ */
+INLINE SCAN tiles_by_fallback(const CALL *c, const STATE *state, u64 block, u32 ready, SCAN part, u32 t) {
     GLOBAL u64 *words = words_of_tile(state, block * WIDTH + t);
     if (!ready) ready = look(see(words), state->tag, &part);
     for (u32 missing = ~vote_of(ready); missing; missing &= missing - 1) {
         const u32 who = 31U - LEADING_ZEROS(missing & (0U - missing));
-        const SCAN total = total_of_tile(c, block * WIDTH + who, t);
+        const SCAN aggregate = tile_aggregate(c, block * WIDTH + who, t);
         FENCE
         if (t == who && !look(see(words), state->tag, &part)) {
-            part = total;
-            publish(words, total, state->tag, TOTAL);
+            part = aggregate;
+            publish(words, aggregate, state->tag, AGGREGATE);
         }
     }
     return scan_across(part, t);
 }
 
-/* All 32 items see what item 0 does. */
+/* Returns the block's state, and sets *v to what it has published. Thread 0 of the warp looks, and
+ * all 32 threads get what it sees. */
 INLINE u32 look_at_block(const STATE *state, u64 block, SCAN *v) {
     const u32 is = look(see(words_of_block(state, block)), state->tag, v);
     *v = shuffle_from(*v, 0);
     return shuffle_word(is, 0);
 }
 
-/* What is before the block: without waiting for anybody. */
-INLINE SCAN prefix_by_hand(const CALL *c, const STATE *state, u64 block, u32 t) {
+/* The fallback for a block's exclusive prefix: computes it without waiting, from the nearest
+ * inclusive prefix that is published, or else from the call's carry. */
+INLINE SCAN prefix_by_fallback(const CALL *c, const STATE *state, u64 block, u32 t) {
     SCAN all = *state->carry, v = all;
     u32 has = state->continues;
     u64 b = block;
@@ -81,16 +98,21 @@ INLINE SCAN prefix_by_hand(const CALL *c, const STATE *state, u64 block, u32 t) 
 #pragma unroll 1
     for (; b < block; b++, has = 1) {
         const u32 is = look_at_block(state, b, &v);
-        if (is == 0) v = shuffle_from(tiles_by_hand(c, state, b, 0, all, t), WIDTH - 1);
+        if (is == 0) v = shuffle_from(tiles_by_fallback(c, state, b, 0, all, t), WIDTH - 1);
         all = is == PREFIX ? v : scan_join(has, all, v);
     }
     return all;
 }
 
 /*
- * By the first warp: what is before each of the group's tiles and what is before and with it, of which `own` is the totals (in items 0, 1, ...), and
- * so for their rows, which `shared` has the scans of. Item t looks at the block's tile t, and at the block t + 1 before; beyond the first one is what
- * the call continues from. The test of the fallback holds every fifth group back for milliseconds.
+ * Publishes the aggregates of the group's tiles, looks back, and turns shared->rows into the rows'
+ * inclusive prefixes. The group's first warp calls it.
+ *
+ * Before, thread j has the aggregate of the group's tile j in `own`, and shared->rows has each
+ * tile's scan of its rows. `tile` is the group's first tile, tile q of its block. Thread t polls
+ * tile t of the block, and the block t + 1 before this one. Before block 0 stands the call's carry,
+ * which counts as an inclusive prefix. With HOLD_BACK, which the fallback's test defines, every
+ * fifth group sleeps for milliseconds first.
  */
 INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
     const u64 block = tile / WIDTH;
@@ -101,10 +123,16 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
     if (tile / TILES_EACH % 5 == 3)
         for (int i = 0; i < 4; i++) asm volatile("nanosleep.u32 1000000;");
 #endif
-    SCAN part = shuffle_from(own, t - q), chain = *state->carry; /* of the tile and of the block that the item looks at */
+    /*
+     * In thread t, `part` is what tile t of the block has published, and `ready` if it has. `chain`
+     * is what the block t + 1 before this one has published, and `is` its state. `near` is the
+     * thread of the nearest block with an inclusive prefix.
+     */
+    SCAN part = shuffle_from(own, t - q), chain = *state->carry;
     u32 ready = t >= q, is = t == block ? PREFIX : 0, has_tiles = 0, has_chain = block == 0, near = 0;
-    /* A block's last tile too: in place its items are gone once its values are there, which who computes its total must find out. */
-    if (ready && t < q + TILES_EACH) publish(neighbour, part, state->tag, TOTAL);
+    /* Nobody waits for the aggregate of a block's last tile, but a fallback must see it: in place
+     * the tile's items are gone once its results are stored. */
+    if (ready && t < q + TILES_EACH) publish(neighbour, part, state->tag, AGGREGATE);
     for (u32 looks = 0; looks < SPINS && !(has_tiles && has_chain); looks++) {
         const u32 wants_tile = !ready, wants_block = !has_chain && t < block && is != PREFIX;
         SEEN a, b;
@@ -115,7 +143,7 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         if (!has_tiles && vote_of(ready) == 0xffffffffU) {
             has_tiles = 1;
             part = scan_across(part, t);
-            if (ends_block && block > 0) publish(block_words, part, state->tag, TOTAL);
+            if (ends_block && block > 0) publish(block_words, part, state->tag, AGGREGATE);
         }
         const u32 prefixes = vote_of(is == PREFIX), some = vote_of(is != 0);
         if (!has_chain && prefixes) {
@@ -125,51 +153,57 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         }
     }
     if (!has_tiles) {
-        part = tiles_by_hand(c, state, block, ready, part, t);
-        if (ends_block && block > 0) publish(block_words, part, state->tag, TOTAL);
+        part = tiles_by_fallback(c, state, block, ready, part, t);
+        if (ends_block && block > 0) publish(block_words, part, state->tag, AGGREGATE);
     }
-    SCAN before = *state->carry;
+    SCAN exclusive = *state->carry; /* of the block */
     u32 has = state->continues;
     if (block > 0 && has_chain) {
-        before = shuffle_from(chain, near);
+        exclusive = shuffle_from(chain, near);
         has = near != block || state->continues;
 #pragma unroll 1
-        for (u32 l = near; l-- > 0; has = 1) before = scan_join(has, before, shuffle_from(chain, l));
+        for (u32 l = near; l-- > 0; has = 1) exclusive = scan_join(has, exclusive, shuffle_from(chain, l));
     } else if (block > 0) {
-        before = prefix_by_hand(c, state, block, t);
+        exclusive = prefix_by_fallback(c, state, block, t);
         has = 1;
     }
-    const SCAN end = scan_join(has, before, part);
-    if (ends_block) publish(block_words, end, state->tag, PREFIX);
+    const SCAN inclusive = scan_join(has, exclusive, part); /* in thread t: of the block's tile t */
+    if (ends_block) publish(block_words, inclusive, state->tag, PREFIX);
 #pragma unroll
     for (u32 j = 0; j < TILES_EACH; j++) {
-        const SCAN left = shuffle_from(end, q + j - 1);
-        put_row(shared, j, t, has || q + j, q + j ? left : before, shuffle_from(end, q + j), shared->rows[j * WIDTH + t + 1]);
+        const SCAN left = shuffle_from(inclusive, q + j - 1);
+        put_row(shared, j, t, has || q + j, q + j ? left : exclusive, shuffle_from(inclusive, q + j),
+                shared->rows[j * WIDTH + t + 1]);
     }
-    if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE /* in place the values come after the totals */
+    /* In place the results are stored after the aggregates are published. */
+    if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE
 }
 
-/* ---- items in shared memory --------------------------------------------------------------------------------------------- */
+/* ---- items in local memory ------------------------------------------------------------------- */
 
 /*
- * Where the device has an engine for copies (sm_90), a group's items wait in shared memory: fewer registers, so more groups, and loads and stores
- * that queue for memory are no longer before the looks. 2^28 f32, H200, CUDA, November 2026: 617 us, from registers 664; f16 342 and 402.
+ * STAGED: the device has an engine for copies (sm_90), and a group's items wait in local memory.
+ * That takes fewer registers, so more groups run at once, and the polls no longer stand in line
+ * behind loads and stores. 2^28 items, H200, CUDA, November 2026: f32 617 us, from registers 664;
+ * f16 342 and 402.
  */
 #ifdef STAGED
 #define SHARED_ITEMS (TILES_EACH * (u32)TILE_ITEMS)
 
-/* The items as they lie in memory, of a reverse scan too. */
+/* The group's items in the order of memory, in a reverse scan too. `arrived` is the barrier object
+ * that counts the copied bytes. */
 typedef struct ALIGN(16) {
     ITEM item[SHARED_ITEMS];
     u64 arrived;
 } SHARED_TILES;
 
-/* Begins to copy all at once, where all are there and aligned: 1; else each item of the group copies its own cells. */
-INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 item) {
+/* Begins to copy the group's items. Returns 1 if the engine copies them all, which needs whole
+ * tiles and an aligned address. Else each thread copies its own cells here, and the result is 0. */
+INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 thread) {
     GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(begin, SHARED_ITEMS, c->n);
     if (begin + SHARED_ITEMS <= c->n && (size_t)from % 16 == 0) {
         const u32 arrived = SHARED_ADDRESS(&to->arrived), bytes = SHARED_ITEMS * ITEM_BYTES;
-        if (item == 0) {
+        if (thread == 0) {
             asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(arrived) : "memory");
             asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrived), "r"(bytes) : "memory");
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -181,7 +215,7 @@ INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 item
     }
 #pragma unroll 1
     for (u32 w = 0; w < ROWS_EACH; w++) {
-        const u32 at = (ROW(w) * WIDTH + item % WIDTH) * CELL;
+        const u32 at = (ROW(w) * WIDTH + thread % WIDTH) * CELL;
         const WIDE_ITEMS raw = load_cell(c, begin + at < c->n ? begin + at : begin);
 #pragma unroll
         for (int j = 0; j < CELL; j++) to->item[LOWEST_PLACE(at, CELL, SHARED_ITEMS) + j] = raw.item[j];
@@ -189,6 +223,7 @@ INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 item
     return 0;
 }
 
+/* Waits for the copies. The barrier comes first: thread 0 has then set up `arrived` for all. */
 INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
     u32 done = !at_once;
     BARRIER
@@ -202,7 +237,9 @@ INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
 INLINE WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
     WIDE_ITEMS w;
     LOCAL const ITEM *cell = from->item + LOWEST_PLACE(at, CELL, SHARED_ITEMS);
-    if (CELL_BYTES == 32) { /* four items and the next four begin with different halves, which are in different banks */
+    /* Threads 0 to 3 begin with the first half of their cells, 4 to 7 with the second, and so on:
+     * the halves that are read at once are in different banks. */
+    if (CELL_BYTES == 32) {
         LOCAL const ITEM_VECTOR *halves = (LOCAL const ITEM_VECTOR *)cell;
         const u32 second = at / (4 * CELL) & 1;
         const ITEM_VECTOR one = halves[second], other = halves[second ^ 1];
@@ -215,23 +252,35 @@ INLINE WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
 }
 #endif
 
-/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 KERNEL LOOK_BACK_BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    SCAN_OPEN(c)
+#ifdef STAGED
+    SHARED SHARED_TILES staged;
+    u32 at_once;
+#else
+    WIDE_ITEMS raw[ROWS_EACH];
+    SCAN part[ROWS_EACH];
+#endif
+    const SOURCE in = SOURCE_OF_ARGS;
+    const CALL c = CALL_OF(in);
+    const u32 thread = THREAD_ID, t = thread % WIDTH;
     const u64 tile = GROUP_ID * TILES_EACH, begin = tile * TILE_ITEMS;
     const u32 has = tile > 0 || CONTINUES(flow);
-    SCAN_TILE(const SCAN carry = values[CARRY_FROM(flow)]; const u32 calls = *(volatile GLOBAL u32 *)words;)
+    LOAD_TILE
+    const SCAN carry = values[CARRY_FROM(flow)];
+    const u32 calls = *(volatile GLOBAL u32 *)words;
+    SCAN_TILE
     const STATE state = state_of(words, capacity, &carry, CONTINUES(flow), calls);
-    if (item == GROUP - WIDTH) count_group(&state, GROUP_ID, GROUP_COUNT);
-    if (item < WIDTH) {
+    if (thread == GROUP - WIDTH) count_group(&state, GROUP_ID, GROUP_COUNT);
+    if (thread < WIDTH) {
         SCAN own = carry;
 #pragma unroll
         for (int j = 0; j < TILES_EACH; j++) {
-            const SCAN rows_part = scan_across(shared.rows[j * WIDTH + t + 1], t), total = shuffle_from(rows_part, WIDTH - 1);
-            shared.rows[j * WIDTH + t + 1] = rows_part;
-            if (t == j) own = total;
+            const SCAN rows = scan_across(shared.rows[j * WIDTH + t + 1], t), aggregate = shuffle_from(rows, WIDTH - 1);
+            shared.rows[j * WIDTH + t + 1] = rows;
+            if (t == j) own = aggregate;
         }
         look_back(&c, &state, tile, own, t, &shared);
         const u64 last = TILES - 1 - tile;

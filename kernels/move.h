@@ -2,14 +2,20 @@
 /*
  * move: gather, out[i] = in[map[i]], and scatter, out[map[i]] = in[i].
  *
- * Computes: tally_move moves n items; the lowest position out of bounds goes to *bad (CHECKED), entries are heeded only where the stencil is not
- * zero (STENCIL). LAST, a scatter whose last entry wins: tally_clear sets a word for each item of `out` to 0, tally_claim raises it to
- * 1 + the highest position that names the item, and tally_move moves those that are it.
- * How: group g takes the entries [g * run, g * run + run), in tiles of GROUP * FLIGHT: item l of a group takes the entries l, l + GROUP, ... of
- * each, so that neighbours read and write neighbours, whatever the offsets; FLIGHT of an item's loads are under way at once. What is left of
- * a tile is moved entry by entry. An item is copied as words of WORD_BYTES, or, should wrapped memory not be aligned to them, as bytes.
- * Needs: for positions of 8 bytes, 64-bit atomics (cl_khr_int64_base_atomics). GROUP is 1 on CPUs, whose groups walk long runs.
- * Why: map and item are two loads, one after the other, for each item: many must be in flight.
+ * Computes: tally_move moves n items. CHECKED: *bad becomes the lowest position whose entry is out
+ * of bounds. STENCIL: only entries whose stencil is not zero count. LAST: a scatter in which the
+ * last entry that names an item wins. For that, tally_clear sets a word to 0 for each item of
+ * `out`, tally_claim raises it to 1 + the highest position that names the item, and tally_move
+ * moves the entries at those positions.
+ * How: group g takes the entries [g * run, g * run + run), in tiles of GROUP * FLIGHT. Thread l
+ * takes the entries l, l + GROUP, ... of each tile, so that neighbours read and write neighbours,
+ * and FLIGHT of its loads are in flight at once. The rest of a tile is moved entry by entry. An
+ * item is copied as words of WORD_BYTES, or as bytes where the caller's memory is not aligned to
+ * such words.
+ * Needs: 64-bit atomics for positions of 8 bytes (cl_khr_int64_base_atomics). GROUP is 1 on CPUs,
+ * whose groups walk long runs.
+ * Why: each item takes two loads, one after the other: the map's and its own. So many must be in
+ * flight.
  */
 #if POSITION_BYTES == 8
 typedef u64 POSITION;
@@ -19,8 +25,11 @@ typedef u32 POSITION;
 #define NONE (~(POSITION)0)
 #define TILE (GROUP * FLIGHT)
 
-/* Threads that a multiprocessor shall hold. 1,536 leave each 40 registers, and 8 loads of 4 bytes are 48 KiB in flight. With a
- * predicate for each entry that is too few for some sizes of items, which would spill; Turing's multiprocessors hold 1,024. */
+/*
+ * Threads that a multiprocessor shall have room for. With 1,536 each has 40 registers, and 8 loads
+ * of 4 bytes in each of them are 48 KiB in flight. A predicate for each entry takes more registers,
+ * and some sizes of items would spill: it gets 1,024 threads. Turing's multiprocessors hold 1,024.
+ */
 #ifndef __CUDA_ARCH__
 #define MOVE_BOUNDS BOUNDS
 #elif STENCIL || LAST || __CUDA_ARCH__ < 800
@@ -49,14 +58,15 @@ typedef struct {
 } MOVED;
 #endif
 
-/* What an entry is as an index: of 32 bits where the map has no more, for the registers. The host says that of i32 there are 2^31 at most. */
+/* An entry as an index. It has 32 bits where the map's have no more, which saves registers. The
+ * host makes sure that a map of i32 is for at most 2^31 items. */
 #if MAP_BYTES == 8
 typedef u64 INDEX;
 #else
 typedef u32 INDEX;
 #endif
 
-/* ---- the atomics ---------------------------------------------------------------------------------------------------- */
+/* ---- the atomics ----------------------------------------------------------------------------- */
 
 #ifdef __CUDA_ARCH__
 INLINE void lower_to(POSITION *at, POSITION value) {
@@ -67,7 +77,8 @@ INLINE void raise_to(POSITION *at, POSITION value) {
 }
 #elif POSITION_BYTES == 8 && (CHECKED || LAST)
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
-/* cl_khr_int64_extended_atomics, which have the minimum and the maximum, are another extension. No plain read: it would be a race. */
+/* The atomic minimum and maximum belong to another extension, cl_khr_int64_extended_atomics. So
+ * these are loops of compare-and-swap. They begin without a plain read, which would be a race. */
 INLINE void lower_to(ATOMIC u64 *at, u64 value) {
     u64 seen = NONE, before;
     while (value < seen && (before = atom_cmpxchg(at, seen, value)) != seen) seen = before;
@@ -81,9 +92,9 @@ INLINE void raise_to(ATOMIC u64 *at, u64 value) {
 #define raise_to(at, value) atomic_max(at, value)
 #endif
 
-/* ---- entries -------------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
-/* What the entries are told by. */
+/* The arrays that say which entries count, and the number of items that they may name. */
 typedef struct {
     GLOBAL const MAP *map;
     GLOBAL const u8 *stencil;
@@ -91,7 +102,10 @@ typedef struct {
     u64 items;
 } ENTRIES;
 
-/* Whether entry i is to be moved, and the item that it names. Of a negative one that is beyond all. */
+/*
+ * Returns true if entry i is to be moved, and sets *index to the item that it names. A negative
+ * entry is beyond all items as an unsigned index. Lowers *bad to i if the entry is out of bounds.
+ */
 INLINE bool heeded(ENTRIES e, u64 i, INDEX *index, POSITION *bad) {
     *index = (INDEX)e.map[i];
 #if STENCIL
@@ -108,9 +122,9 @@ INLINE bool heeded(ENTRIES e, u64 i, INDEX *index, POSITION *bad) {
 #endif
 }
 
-/* ---- moving --------------------------------------------------------------------------------------------------------- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Entry i by itself. */
+/* Moves entry i alone. */
 INLINE void move_one(ENTRIES e, GLOBAL const MOVED *in, GLOBAL MOVED *out, u64 i, POSITION *bad) {
     INDEX index;
     if (!heeded(e, i, &index, bad)) return;
@@ -120,7 +134,7 @@ INLINE void move_one(ENTRIES e, GLOBAL const MOVED *in, GLOBAL MOVED *out, u64 i
     out[SCATTER ? index : i] = in[SCATTER ? i : index];
 }
 
-/* A tile from entry `begin` on, none of it beyond the last: the item's entries are begin, begin + GROUP, ... */
+/* Moves the thread's entries of a whole tile: begin, begin + GROUP, ... */
 INLINE void move_tile(ENTRIES e, GLOBAL const MOVED *in, GLOBAL MOVED *out, u64 begin, POSITION *bad) {
     INDEX index[FLIGHT];
     MOVED item[FLIGHT];
@@ -140,7 +154,8 @@ INLINE void move_tile(ENTRIES e, GLOBAL const MOVED *in, GLOBAL MOVED *out, u64 
     for (int f = 0; f < FLIGHT; f++)
         if (take[f]) out[SCATTER ? index[f] : begin + f * GROUP] = item[f];
 #else
-    /* Mostly all are moved: a predicate for each would only cost. */
+    /* All entries are moved in most tiles, so one test for all is cheaper than a predicate for
+     * each. */
     bool every = true;
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) index[f] = (INDEX)e.map[begin + f * GROUP];
@@ -161,7 +176,7 @@ INLINE void move_tile(ENTRIES e, GLOBAL const MOVED *in, GLOBAL MOVED *out, u64 
 }
 
 #if WORD_BYTES > 1
-/* The entries [begin, end), byte by byte. */
+/* Moves the entries [begin, end) byte by byte. */
 INLINE void move_bytes(ENTRIES e, GLOBAL const u8 *in, GLOBAL u8 *out, u64 begin, u64 end, POSITION *bad) {
     for (u64 i = begin + THREAD_ID; i < end; i += GROUP) {
         INDEX index;
@@ -176,9 +191,9 @@ INLINE void move_bytes(ENTRIES e, GLOBAL const u8 *in, GLOBAL u8 *out, u64 begin
 }
 #endif
 
-KERNEL MOVE_BOUNDS void tally_move(GLOBAL const MAP *map, u64 map_offset, u64 n, u64 run, GLOBAL const u8 *in, u64 in_offset, u64 items,
-                       GLOBAL const u8 *stencil, u64 stencil_offset, GLOBAL u8 *out, u64 out_offset,
-                       ATOMIC POSITION *bad, GLOBAL const POSITION *winners) {
+KERNEL MOVE_BOUNDS void tally_move(GLOBAL const MAP *map, u64 map_offset, u64 n, u64 run, GLOBAL const u8 *in, u64 in_offset,
+                                   u64 items, GLOBAL const u8 *stencil, u64 stencil_offset, GLOBAL u8 *out, u64 out_offset,
+                                   ATOMIC POSITION *bad, GLOBAL const POSITION *winners) {
     const u64 begin = GROUP_ID * run, end = min(n, begin + run);
     ENTRIES e;
     e.map = map + map_offset;
@@ -205,7 +220,7 @@ KERNEL MOVE_BOUNDS void tally_move(GLOBAL const MAP *map, u64 map_offset, u64 n,
 #endif
 }
 
-/* ---- the last entry wins ---------------------------------------------------------------------------------------------- */
+/* ---- the last entry wins --------------------------------------------------------------------- */
 
 #if LAST
 KERNEL MOVE_BOUNDS void tally_clear(GLOBAL POSITION *winners, u64 count, u64 run) {
@@ -214,7 +229,7 @@ KERNEL MOVE_BOUNDS void tally_clear(GLOBAL POSITION *winners, u64 count, u64 run
 }
 
 KERNEL MOVE_BOUNDS void tally_claim(GLOBAL const MAP *map, u64 map_offset, u64 n, u64 run, u64 items, GLOBAL const u8 *stencil,
-                        u64 stencil_offset, ATOMIC POSITION *winners) {
+                                    u64 stencil_offset, ATOMIC POSITION *winners) {
     const u64 begin = GROUP_ID * run, end = min(n, begin + run);
     ENTRIES e;
     e.map = map + map_offset;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe: whether a device computes as the canonical order needs (src/program/probe.c says what must come out).
+ * probe: the self-test of a device's arithmetic.
  *
- * Computes a few words from inputs that the compiler cannot see: whether a product and a sum round twice, whether sums are taken in the
- * order written, whether subnormals survive, and whether a long loop runs to its end.
- * Needs: one item.
- * Why: a driver that contracts, reassociates or flushes gives other bits without a word; Mesa 22's llvmpipe ends any loop after 65,535
- * rounds. Such a device is refused with the reason.
+ * Computes: a few words from inputs that the compiler cannot see. They show if a product and a sum
+ * round twice, if sums keep the order in which they are written, if subnormals survive, and if a
+ * long loop runs to its end. src/program/probe.c has the expected words.
+ * How: one thread computes them.
+ * Needs: nothing.
+ * Why: a driver that contracts, reassociates or flushes to zero gives other bits and says nothing.
+ * Mesa 22's llvmpipe ends any loop after 65,535 rounds. Such a device is refused with the reason.
  */
 KERNEL void tally_probe(GLOBAL const f32 *in, GLOBAL u32 *state, GLOBAL f32 *out) {
     out[0] = in[0] * in[0] + in[1];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read: reads memory and does nothing else: the ceiling that reductions are measured against.
+ * read: reads memory and does nothing else.
  *
- * How: a group owns `run` vectors of 16 bytes; each item has 8 independent loads in flight. The words are combined by exclusive or,
- * and stored only if they make one certain word, so that no compiler can leave the loads out.
- * Needs: `run` a multiple of 8 * GROUP. Why: a datasheet's bandwidth is no bar that a kernel can meet.
+ * Computes: the exclusive or of all words. It is stored only if it is one certain word, so that no
+ * compiler can leave the loads out.
+ * How: a group owns `run` vectors of 16 bytes. Each thread has 8 independent loads in flight.
+ * Needs: `run` is a multiple of 8 * GROUP.
+ * Why: it is the ceiling that reductions are measured against. No kernel reaches the bandwidth of a
+ * datasheet.
  */
 #define FLIGHT 8
 

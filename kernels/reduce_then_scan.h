@@ -1,69 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce_then_scan: a scan in three launches, in scan order v1, for GPUs: the tiles' totals, what is before each tile, the values.
+ * reduce_then_scan: a scan in three launches, in scan order v1, for GPUs.
  *
- * Computes n values. How: a group of 256 items has a tile of 4,096; the items are read twice.
- * Needs: local memory of some 35 accumulators, without shuffles 291.
- * Why: it needs nothing of the order in which groups run, nor of memory between them: the fallback where the look-back cannot be had.
+ * Computes: the scan of n items.
+ * How: a group of 256 threads owns a tile of 4,096 items. The first launch computes the tiles'
+ * aggregates, the second their exclusive prefixes, the third the results. The items are read twice.
+ * Needs: local memory for some 35 accumulators, or 291 without shuffles.
+ * Why: it needs no order among groups that run, nor among their accesses to memory. It is the
+ * fallback where look_back cannot run.
  */
 
 KERNEL BOUNDS void tally_scan_totals(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    SCAN_OPEN(c)
+    WIDE_ITEMS raw[ROWS_EACH];
+    SCAN part[ROWS_EACH];
+    const SOURCE in = SOURCE_OF_ARGS;
+    const CALL c = CALL_OF(in);
+    const u32 thread = THREAD_ID, t = thread % WIDTH;
     const u64 begin = GROUP_ID * TILE_ITEMS;
-    SCAN_TILE()
-    SCAN_ROWS
-    if (item == WIDTH - 1) values[TILE_TOTAL(GROUP_ID)] = rows_part;
+    LOAD_TILE
+    SCAN_TILE
+    SCAN rows = part[0];
+    SCAN_ROWS(rows)
+    if (thread == WIDTH - 1) values[TILE_AGGREGATE(GROUP_ID)] = rows;
 }
 
-/* By one group: each warp scans a block's tiles, item 0 goes along the blocks, 32 at a time, then all put together what is before each tile. */
+/*
+ * Runs in one group. First each warp scans the tiles of a block: values[TILE_PREFIX(tile + 1)]
+ * becomes the combination of the block's tiles up to `tile`. Then thread 0 walks the blocks, 32 at
+ * a time, for their inclusive prefixes. At last all threads combine the two, so that
+ * values[TILE_PREFIX(tile + 1)] is the inclusive prefix of `tile`.
+ */
 KERNEL BOUNDS void tally_scan_tiles(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    const u32 item = THREAD_ID, t = item % WIDTH;
+    const u32 thread = THREAD_ID, t = thread % WIDTH;
     const u64 tiles = TILES, blocks = (tiles + WIDTH - 1) / WIDTH;
     for (u64 first = 0; first < blocks; first += GROUP / WIDTH) {
-        const u64 block = first + item / WIDTH, tile = block * WIDTH + t;
-        SCAN a = values[TILE_TOTAL(tile < tiles ? tile : 0)];
+        const u64 block = first + thread / WIDTH, tile = block * WIDTH + t;
+        SCAN a = values[TILE_AGGREGATE(tile < tiles ? tile : 0)];
         SCAN_ACROSS(a)
         if (tile < tiles) values[TILE_PREFIX(tile + 1)] = a;
-        if (t == WIDTH - 1 && block < blocks) values[BLOCK_TOTAL(block)] = a;
+        if (t == WIDTH - 1 && block < blocks) values[BLOCK_AGGREGATE(block)] = a;
     }
     BARRIER
-    const SCAN carry = values[CONTINUES(flow) ? CARRY_FROM(flow) : TILE_TOTAL(0)]; /* what was written, though it be of no use */
+    /* A call that continues from none reads something that was written, and does not use it. */
+    const SCAN carry = values[CONTINUES(flow) ? CARRY_FROM(flow) : TILE_AGGREGATE(0)];
     SCAN all = carry;
     u32 has = CONTINUES(flow);
-    if (item == 0 && has) values[TILE_PREFIX(0)] = all;
+    if (thread == 0 && has) values[TILE_PREFIX(0)] = all;
     for (u64 first = 0; first < blocks; first += WIDTH) {
-        if (item < WIDTH && first + item < blocks) shared.rows[item] = values[BLOCK_TOTAL(first + item)];
+        if (thread < WIDTH && first + thread < blocks) shared.rows[thread] = values[BLOCK_AGGREGATE(first + thread)];
         BARRIER
-        for (u32 b = 0; item == 0 && b < WIDTH && first + b < blocks; b++, has = 1) {
+        for (u32 b = 0; thread == 0 && b < WIDTH && first + b < blocks; b++, has = 1) {
             all = scan_join(has, all, shared.rows[b]);
             shared.rows[b] = all;
         }
         BARRIER
-        if (item < WIDTH && first + item < blocks) values[BLOCK_PREFIX(first + item)] = shared.rows[item];
+        if (thread < WIDTH && first + thread < blocks) values[BLOCK_PREFIX(first + thread)] = shared.rows[thread];
         BARRIER
     }
-    for (u64 tile = item; tile < tiles; tile += GROUP) {
+    for (u64 tile = thread; tile < tiles; tile += GROUP) {
         const u64 block = tile / WIDTH;
         const SCAN part = values[TILE_PREFIX(tile + 1)];
         const u32 has_before = block > 0 || CONTINUES(flow);
-        const SCAN before = block ? values[BLOCK_PREFIX(block - 1)] : carry, end = scan_join(has_before, before, part);
-        values[TILE_PREFIX(tile + 1)] = end;
-        if (tile == tiles - 1) values[CARRY_TO(flow)] = end;
+        const SCAN before_block = block ? values[BLOCK_PREFIX(block - 1)] : carry;
+        const SCAN inclusive = scan_join(has_before, before_block, part);
+        values[TILE_PREFIX(tile + 1)] = inclusive;
+        if (tile == tiles - 1) values[CARRY_TO(flow)] = inclusive;
     }
 }
 
 KERNEL BOUNDS void tally_scan_items(SCAN_ARGS) {
     SHARED TILE_SHARED shared;
-    SCAN_OPEN(c)
+    WIDE_ITEMS raw[ROWS_EACH];
+    SCAN part[ROWS_EACH];
+    const SOURCE in = SOURCE_OF_ARGS;
+    const CALL c = CALL_OF(in);
+    const u32 thread = THREAD_ID, t = thread % WIDTH;
     const u64 tile = GROUP_ID, begin = tile * TILE_ITEMS;
     const u32 has = tile > 0 || CONTINUES(flow);
-    SCAN_TILE()
-    SCAN_ROWS
-    if (item < WIDTH) { /* where nothing is before, what was written at least */
-        const SCAN before = values[TILE_PREFIX(has ? tile : tile + 1)], end = values[TILE_PREFIX(tile + 1)];
-        put_row(&shared, 0, t, has, before, end, rows_part);
+    LOAD_TILE
+    SCAN_TILE
+    SCAN rows = part[0];
+    SCAN_ROWS(rows)
+    if (thread < WIDTH) { /* with nothing before the tile, its exclusive prefix was never written: the other is read */
+        const SCAN exclusive = values[TILE_PREFIX(has ? tile : tile + 1)], inclusive = values[TILE_PREFIX(tile + 1)];
+        put_row(&shared, 0, t, has, exclusive, inclusive, rows);
     }
     BARRIER
     STORE_TILE

@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans by groups, the same in CUDA C and OpenCL C: part of the programs of GPUs' scans, after kernels/scanning.h and the stem "scan", which
- * says what the languages differ in: GROUP_ID, THREAD_ID, LOCAL, SHARED, BARRIER, and shuffles, where there are any (SHUFFLES).
+ * scan_groups: what a group of many threads does with its tiles, in CUDA C and OpenCL C.
  *
- * A group has TILES_EACH neighbouring tiles. Of their rows a warp has ROWS_EACH neighbours: in each an item has one cell.
+ * Computes: nothing by itself. The kernels of GPUs' scans call what stands here.
+ * How: a group owns TILES_EACH neighbouring tiles. A warp owns ROWS_EACH neighbouring rows of them,
+ * and thread t of the warp owns cell t of each row. The group scans the cells of its rows and
+ * leaves each row's aggregate in shared.rows (SCAN_TILE). The variant's kernel turns these into
+ * prefixes. Then the threads store the results of their cells (STORE_TILE).
+ * Needs: kernels/scanning.h and the stem "scan" before it. The stem says how threads exchange
+ * values: by shuffles (SHUFFLES) or through local memory.
+ * Why: the variants differ in how a tile gets its exclusive prefix, and in nothing else.
+ *
+ * The macros here expect these names in a kernel: `thread` (of the group), `t` (of the warp),
+ * `begin` (the group's first item), `n`, `c` (the CALL), `shared` (TILE_SHARED); and `staged` and
+ * `at_once` with STAGED, else `raw` and `part`.
  */
 #ifndef TILES_EACH
 #define TILES_EACH 1
 #endif
 #define ROWS_EACH (WIDTH * WIDTH * TILES_EACH / GROUP)
 
-/* Kogge and Stone's scan of 32 neighbouring items' a; and what the item on the left has. All of a group's items take part. */
+/*
+ * SCAN_ACROSS(a) is the scan of Kogge and Stone: thread t's a becomes the combination of those of
+ * the warp's threads 0 to t. FROM_LEFT(to, a) gives thread t what thread t - 1 has in a
+ * (thread 0 its own), and FROM_LAST(to, a) what the warp's last thread has. All threads of the
+ * group take part.
+ */
 #ifdef SHUFFLES
 INLINE SCAN scan_across(SCAN a, u32 t) {
 #pragma unroll
@@ -24,70 +39,85 @@ INLINE SCAN scan_across(SCAN a, u32 t) {
 #define FROM_LEFT(to, a) to = shuffle_up(a, 1);
 #define FROM_LAST(to, a) to = shuffle_from(a, WIDTH - 1);
 #else
-/* Written out: POCL has miscompiled barriers in loops. */
+/* The steps are written out: POCL has miscompiled barriers in loops. */
 #define STEP_ACROSS(a, s)                                                                                                      \
-    shared.exchange[item] = a;                                                                                                 \
+    shared.exchange[thread] = a;                                                                                               \
     BARRIER                                                                                                                    \
-    if (t >= s) a = scan_combine(shared.exchange[item - s], a);                                                                \
+    if (t >= s) a = scan_combine(shared.exchange[thread - s], a);                                                              \
     BARRIER
 #define SCAN_ACROSS(a) STEP_ACROSS(a, 1) STEP_ACROSS(a, 2) STEP_ACROSS(a, 4) STEP_ACROSS(a, 8) STEP_ACROSS(a, 16)
 #define FROM(to, a, other)                                                                                                     \
-    shared.exchange[item] = a;                                                                                                 \
+    shared.exchange[thread] = a;                                                                                               \
     BARRIER                                                                                                                    \
     to = shared.exchange[other];                                                                                               \
     BARRIER
-#define FROM_LEFT(to, a) FROM(to, a, t ? item - 1 : item)
-#define FROM_LAST(to, a) FROM(to, a, item | (WIDTH - 1))
+#define FROM_LEFT(to, a) FROM(to, a, t ? thread - 1 : thread)
+#define FROM_LAST(to, a) FROM(to, a, thread | (WIDTH - 1))
 #endif
 
 typedef struct {
-    /* Behind the first: the rows' totals, then, tile by tile, what they come to, at last with what is before them. The first: what is before them all. */
+    /*
+     * rows[r + 1] belongs to row r of the group's tiles. It holds, one after the other: the row's
+     * aggregate; the combination of the tile's rows up to it; the row's inclusive prefix. At last
+     * rows[r] is so the exclusive prefix of row r, and rows[0] that of the group's first tile.
+     */
     SCAN rows[TILES_EACH * WIDTH + 1];
 #ifndef SHUFFLES
     SCAN exchange[GROUP];
 #endif
 } TILE_SHARED;
 
-#define ROW(w) (item / WIDTH * ROWS_EACH + (w))
+/* ROW is the number of the warp's row w among the group's rows. CELL_OF is the first item of the
+ * thread's cell in a row. */
+#define ROW(w) (thread / WIDTH * ROWS_EACH + (w))
 #define CELL_OF(row) (begin + ((row)*WIDTH + t) * CELL)
 
-/* The cell's items of row w, scanned within the row: `a`. */
+/* Scans the cells of the warp's row w: thread t's a becomes the combination of the row's cells up
+ * to its own. */
 #define SCAN_CELLS(a, w)                                                                                                       \
     {                                                                                                                          \
         const ITEM_CELL cell = open_cell(&c, CELL_OF(ROW(w)), RAW(w));                                                         \
-        a = cell_total(&c, &cell, CELL_OF(ROW(w)));                                                                            \
+        a = cell_aggregate(&c, &cell, CELL_OF(ROW(w)));                                                                        \
     }                                                                                                                          \
     SCAN_ACROSS(a)
 
-/* The cells are scanned within their rows, of which each one's total goes to `rows`. MEANWHILE: what is loaded while the items are. */
+/*
+ * LOAD_TILE begins to load the group's items. SCAN_TILE waits for them, scans each row's cells and
+ * leaves the rows' aggregates in shared.rows. STORE_TILE computes the results and stores them.
+ * What a kernel loads between LOAD_TILE and SCAN_TILE is in flight together with the items.
+ */
 #ifdef STAGED
-/* The items wait in shared memory, where each looks at its own cells only. What rows come to is computed again for the values: registers are dearer. */
-#if ITEM_BYTES < 8 /* 2^28 f64, H200, CUDA: by one row 1,345 us, two 1,339, four 1,390, which leaves too few registers */
+/*
+ * The items wait in local memory, where each thread reads its own cells only. STORE_TILE scans the
+ * rows a second time: registers that kept the first scan would cost more. The kernel declares
+ * `SHARED SHARED_TILES staged` and `u32 at_once`.
+ */
+
+/* Rows that a warp scans at once. 2^28 f64, H200, CUDA: one 1,345 us, two 1,339, four 1,390, which
+ * leaves too few registers. */
+#if ITEM_BYTES < 8
 #define ROWS_AT_ONCE _Pragma("unroll 4")
 #else
 #define ROWS_AT_ONCE _Pragma("unroll 2")
 #endif
 #define EACH_ROW ROWS_AT_ONCE for (int w = 0; w < ROWS_EACH; w++)
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
-#define SCAN_TILE(MEANWHILE)                                                                                                   \
-    const u32 item = THREAD_ID, t = item % WIDTH;                                                                                \
-    SHARED SHARED_TILES staged;                                                                                                \
-    const u32 at_once = begin_copy(&c, begin, &staged, item);                                                                  \
-    MEANWHILE                                                                                                                  \
+#define LOAD_TILE at_once = begin_copy(&c, begin, &staged, thread);
+#define SCAN_TILE                                                                                                              \
     end_copy(&staged, at_once);                                                                                                \
     EACH_ROW {                                                                                                                 \
-        SCAN part;                                                                                                             \
-        SCAN_CELLS(part, w)                                                                                                    \
-        if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part;                                                                    \
+        SCAN cells;                                                                                                            \
+        SCAN_CELLS(cells, w)                                                                                                   \
+        if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = cells;                                                                   \
     }                                                                                                                          \
     BARRIER
 #define STORE_ROWS(has, plain)                                                                                                 \
     EACH_ROW {                                                                                                                 \
-        SCAN part;                                                                                                             \
-        SCAN_CELLS(part, w)                                                                                                    \
-        scan_row(&c, RAW(w), part, shuffle_up(part, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                      \
+        SCAN cells;                                                                                                            \
+        SCAN_CELLS(cells, w)                                                                                                   \
+        scan_row(&c, RAW(w), cells, shuffle_up(cells, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                    \
     }
-/* Most groups' items are all there, and others before them. */
+/* The first branch serves most groups: their tiles are whole, and something stands before them. */
 #define STORE_TILE                                                                                                             \
     if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
         STORE_ROWS(1, 1)                                                                                                       \
@@ -95,7 +125,10 @@ typedef struct {
         STORE_ROWS(has, 0)                                                                                                     \
     }
 #else
-/* The items are in registers: all loads are under way before the first is used. */
+/*
+ * The items are in registers: all loads are in flight before the first is used. The kernel declares
+ * `WIDE_ITEMS raw[ROWS_EACH]`, the thread's cells, and `SCAN part[ROWS_EACH]`, their rows' scans.
+ */
 #ifdef SHUFFLES
 #define EACH_ROW(DO)                                                                                                           \
     _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) {                                                                    \
@@ -109,44 +142,49 @@ typedef struct {
 #define SCAN_ROW(w)                                                                                                            \
     SCAN_CELLS(part[w], w)                                                                                                     \
     if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part[w];
-#define SCAN_TILE(MEANWHILE)                                                                                                   \
-    const u32 item = THREAD_ID, t = item % WIDTH;                                                                                \
-    WIDE_ITEMS raw[ROWS_EACH];                                                                                                 \
-    SCAN part[ROWS_EACH];                                                                                                      \
-    EACH_ROW(LOAD_ROW)                                                                                                         \
-    MEANWHILE                                                                                                                  \
+#define LOAD_TILE EACH_ROW(LOAD_ROW)
+#define SCAN_TILE                                                                                                              \
     EACH_ROW(SCAN_ROW)                                                                                                         \
     BARRIER
-/* What item t - 1 of each row has, and then the values: no barrier between those. */
+/* left[w] is what thread t - 1 has in part[w]. All are exchanged first, so that no barrier stands
+ * between the stores. */
 #define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
 #define STORE_TILE                                                                                                             \
-    SCAN left[ROWS_EACH];                                                                                                      \
-    EACH_ROW(LEFT_OF_ROW)                                                                                                      \
-    _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                      \
-        scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
+    {                                                                                                                          \
+        SCAN left[ROWS_EACH];                                                                                                  \
+        EACH_ROW(LEFT_OF_ROW)                                                                                                  \
+        _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++)                                                                  \
+            scan_row(&c, RAW(w), part[w], left[w], CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);                               \
+    }
 #endif
 
-/* Then a tile's rows, by the first 32 items: `rows_part`. Without barriers the others must not read `rows`. */
+/* Scans the rows of a group with one tile: in thread t < 32, a becomes the combination of rows 0 to
+ * t. With shuffles the other threads keep their a, because they may not read `rows` without a
+ * barrier. */
 #ifdef SHUFFLES
-#define SCAN_ROWS                                                                                                              \
-    SCAN rows_part = part[0];                                                                                                  \
-    if (item < WIDTH) rows_part = scan_across(shared.rows[t + 1], t);
+#define SCAN_ROWS(a)                                                                                                           \
+    if (thread < WIDTH) a = scan_across(shared.rows[t + 1], t);
 #else
-#define SCAN_ROWS                                                                                                              \
-    SCAN rows_part = shared.rows[t + 1];                                                                                       \
-    SCAN_ACROSS(rows_part)
+#define SCAN_ROWS(a)                                                                                                           \
+    a = shared.rows[t + 1];                                                                                                    \
+    SCAN_ACROSS(a)
 #endif
 
-/* By item t of the first 32: row t of tile j with what is before the tile, if `has` says that there is anything; what is before and with the tile is
- * `end`. */
-INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN before, SCAN end, SCAN rows_part) {
-    shared->rows[j * WIDTH + t + 1] = t < WIDTH - 1 ? scan_join(has, before, rows_part) : end;
-    if (j == 0 && t == 0) shared->rows[0] = before;
+/*
+ * Puts the inclusive prefix of row t of tile j into shared->rows. The group's first 32 threads call
+ * it. `exclusive` and `inclusive` are the tile's prefixes, and `has` is 1 if anything stands before
+ * the tile. `rows` is the combination of the tile's rows 0 to t.
+ */
+INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN exclusive, SCAN inclusive, SCAN rows) {
+    shared->rows[j * WIDTH + t + 1] = t < WIDTH - 1 ? scan_join(has, exclusive, rows) : inclusive;
+    if (j == 0 && t == 0) shared->rows[0] = exclusive;
 }
 
 /*
- * All of a warp's cells are whole, and aligned. Of 32 bytes, two neighbours store each one's together: else every store fills the halves of sectors, which
- * those of other rows come between. 2^28 f64, H200, CUDA, November 2026: 1,360 us, without 1,410, of two rows at once 1,540.
+ * Stores the results of a cell where all of the warp's cells are whole and aligned. Two neighbours
+ * store cells of 32 bytes together, first one cell and then the other. If each stored its own, a
+ * store would fill halves of sectors, and stores of other rows would come between. 2^28 f64, H200,
+ * CUDA, November 2026: 1,360 us; if each stores its own 1,410, then with two rows at once 1,540.
  */
 INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t) {
     GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, CELL, c->n);
@@ -155,7 +193,7 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
         WIDE_RESULTS w;
 #pragma unroll
         for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-        const u32 high = PLACE(t, WIDTH) & 1; /* its cell lies behind the other's */
+        const u32 high = PLACE(t, WIDTH) & 1; /* 1: this thread's cell lies behind its neighbour's */
         const uint4 stays = high ? w.vector[1] : w.vector[0], goes = high ? w.vector[0] : w.vector[1];
         uint4 comes;
         comes.x = shuffle_word(goes.x, t ^ 1);
@@ -171,15 +209,21 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
     store_wide(to, r);
 }
 
-/* The values of a row's items. `has`: whether anything is before the group's tiles. `plain`: it is known that the cell is whole, and aligned. */
-INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN part, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
+/*
+ * Computes and stores the results of the thread's cell, which begins with item k, in row `row`.
+ * `cells` is the combination of the row's cells up to this one, and `left` of those before it.
+ * `has` is 1 if anything stands before the group's tiles. `plain` is 1 if the caller knows that the
+ * cell is whole and aligned.
+ */
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN cells, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
                      LOCAL const TILE_SHARED *shared) {
     if (!plain && k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
     const u32 has_row = has || row;
-    const SCAN before = shared->rows[row], end = t < WIDTH - 1 ? scan_join(has_row, before, part) : shared->rows[row + 1];
+    const SCAN before_row = shared->rows[row];
+    const SCAN inclusive = t < WIDTH - 1 ? scan_join(has_row, before_row, cells) : shared->rows[row + 1];
     WIDE_RESULTS r;
-    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before, left) : before, end, &r);
+    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before_row, left) : before_row, inclusive, &r);
     if (plain)
         store_plain_cell(c, k, &r, t);
     else

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans, the same in CUDA C and OpenCL C: part of a scan's program, after the specialised text and before its stems. Scan order v1 is in
- * src/base/order.h. What is specialised: SEGMENTED, REVERSE, EXCLUSIVE, INITIAL.
+ * scanning: the types and functions that all scans share, in CUDA C, OpenCL C and C.
  *
- * Items have a number k in the sequence that is scanned, of which a reverse scan begins with the last item. SCAN is what is combined: an
- * accumulator or, of segments, one with the items since the last beginning of a segment and whether there is one.
+ * Computes: nothing by itself. The kernels of the stems call what stands here.
+ * How: it stands in a scan's program after the specialised text and before the stems. The scan's
+ * form is specialised by SEGMENTED, REVERSE, EXCLUSIVE and INITIAL. The order of combination is
+ * scan order v1 (src/base/order.h): 4 items are a cell, 32 cells a row, 32 rows a tile, 32 tiles a
+ * block.
+ * Needs: nothing.
+ * Why: the order and the form of a scan stand once, for all its variants and languages.
+ *
+ * Item k is the item at index k of the scanned sequence. A reverse scan begins with the last item
+ * in memory, so its item 0 is that one. SCAN is the type that is combined: an accumulator, or in a
+ * segmented scan an accumulator with a counter and a flag.
+ *
+ * The aggregate of a part (a cell, a row, a tile, a block) is the combination of all its items. Its
+ * exclusive prefix is the combination of all items before the part, and its inclusive prefix also
+ * has the part's own. No identity stands for absent items: where `has` is 0 nothing stands before
+ * the part, and the exclusive prefix beside it has no meaning.
  */
 
 #define CELL 4   /* items of a cell */
@@ -16,8 +29,8 @@
 #ifdef SEGMENTED
 #define BEGINS ((u64)1 << 63)
 typedef struct {
-    ACC value;
-    u64 count; /* with BEGINS */
+    ACC value; /* of the items since the last beginning of a segment */
+    u64 count; /* how many items those are; with the bit BEGINS where a segment begins in the part */
 } SCAN;
 
 INLINE SCAN scan_combine(SCAN a, SCAN b) {
@@ -32,25 +45,27 @@ typedef ACC SCAN;
 #define scan_combine(a, b) op_combine(a, b)
 #endif
 
-/* a before b, where there is an a. */
+/* Combines a with b if `has` says that there is an a; else returns b. */
 INLINE SCAN scan_join(u32 has, SCAN a, SCAN b) {
     return has ? scan_combine(a, b) : b;
 }
 
-/* What a call scans. */
+/* The arguments of a call that do not change while it runs. */
 typedef struct {
     SOURCE in;
-    GLOBAL const u8 *heads; /* where segments begin */
-    u64 base;               /* the number of the first item */
+    GLOBAL const u8 *heads; /* heads[i] != 0: a segment begins at index i in memory */
+    u64 base;               /* items of the sequence before this call's first */
     u64 n;
     GLOBAL RESULT *out;
     ITEM initial;
-    u32 wide_in, wide_out; /* whether cells are aligned to what they are loaded and stored by */
+    u32 wide_in, wide_out; /* 1: whole cells are aligned for wide loads, for wide stores */
 } CALL;
 
+/* PLACE is the index in memory of item k of n, LOWEST_PLACE the lowest index of the `items` items
+ * from k on. WITHIN is the place in memory of item j of a cell, counted from the cell's lowest. */
 #ifdef REVERSE
 #define PLACE(k, n) ((n)-1 - (k))
-#define LOWEST_PLACE(k, items, n) ((n) - (items) - (k)) /* of so many from k on */
+#define LOWEST_PLACE(k, items, n) ((n) - (items) - (k))
 #define WITHIN(j) (CELL - 1 - (j))
 #else
 #define PLACE(k, n) (k)
@@ -58,9 +73,9 @@ typedef struct {
 #define WITHIN(j) (j)
 #endif
 
-/* ---- cells in memory ---------------------------------------------------------------------------------------------------- */
+/* ---- cells in memory ------------------------------------------------------------------------- */
 
-/* By the widest words that a cell is made of, 16 bytes at most. */
+/* A cell is loaded and stored in the widest words that it divides into, at most 16 bytes each. */
 #define WIDE_OF(bytes) ((bytes) < 16 ? (bytes) : 16)
 /* Values of an op with several results may be of any size: four of 3 bytes are no such words. */
 #define IS_WIDE(bytes) ((bytes) == 4 || (bytes) == 8 || (bytes) % 16 == 0)
@@ -86,7 +101,8 @@ typedef union {
     else {                                                                                                                     \
         _Pragma("unroll") for (int v = 0; v < (int)(BYTES) / 16; v++) w.vector[v] = ((SPACE const VECTOR *)(from))[v];         \
     }
-/* A cell's items, in the order of the sequence. */
+
+/* A cell's items in the order of the sequence. */
 typedef struct {
     ITEM item[CELL];
 #ifdef SEGMENTED
@@ -102,7 +118,8 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
     c.n = n;
     c.out = out;
     c.initial = initial;
-    /* Whole cells begin at every CELLth item from the first of the sequence. */
+    /* Item 0 begins a cell, and so does every CELLth item after it: if one whole cell is aligned,
+     * all are. */
     c.wide_in = n >= CELL && (size_t)(in.x + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL_BYTES) == 0;
     c.wide_out = IS_WIDE(CELL * sizeof(RESULT)) && n >= CELL &&
                  (size_t)(out + LOWEST_PLACE(0, CELL, n)) % WIDE_OF(CELL * sizeof(RESULT)) == 0;
@@ -110,9 +127,10 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
 }
 
 #ifdef SEGMENTED
+/* Returns 1 if a segment of the sequence begins with item k. */
 INLINE u32 begins_at(const CALL *c, u64 k) {
 #ifdef REVERSE
-    return k == 0 || c->heads[c->n - k] != 0; /* the next higher item begins one */
+    return k == 0 || c->heads[c->n - k] != 0; /* item k - 1, next in memory, is the head of its segment */
 #else
     return c->heads[k] != 0;
 #endif
@@ -120,9 +138,10 @@ INLINE u32 begins_at(const CALL *c, u64 k) {
 #endif
 
 /*
- * Item k. In place a value takes an item's place, and may be of another type (argmax of f64): a compiler that holds loads and stores of different
- * types for independent, as C allows and POCL 3.1's does, could load the item after that. In CUDA, whose compiler refuses the attribute for structs,
- * barriers and shuffles are between.
+ * Loads item k. In place a result takes the item's place, and may have another type (argmax of
+ * f64). C lets a compiler assume that loads and stores of different types are independent, and
+ * POCL 3.1's does: it could load the item after the result is stored. The attribute forbids that.
+ * CUDA's compiler refuses the attribute for structs; there barriers and shuffles stand between.
  */
 #ifdef __OPENCL_VERSION__
 typedef ITEM ALIASING_ITEM __attribute__((may_alias));
@@ -133,8 +152,8 @@ INLINE ITEM load_item(const CALL *c, u64 k) {
     return *((GLOBAL const ALIASING_ITEM *)c->in.x + PLACE(k, c->n));
 }
 
-/* The cell that begins with item k < n, as it lies in memory. Where it ends beyond n, its last items are others: they come into no value that is
- * asked for. */
+/* Loads the cell that begins with item k < n, in the order of memory. Places beyond n get item k
+ * again; no result that is stored depends on them. */
 INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
     WIDE_ITEMS w;
     if (c->wide_in && k + CELL <= c->n) {
@@ -147,6 +166,7 @@ INLINE WIDE_ITEMS load_cell(const CALL *c, u64 k) {
     return w;
 }
 
+/* Puts a cell's items into the order of the sequence, with the segments' beginnings. */
 INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
     ITEM_CELL cell;
 #pragma unroll
@@ -160,15 +180,16 @@ INLINE ITEM_CELL open_cell(const CALL *c, u64 k, const WIDE_ITEMS w) {
     return cell;
 }
 
-/* As one: CUDA's compilers store a vector that they know the parts of part by part. Sums of 2^28 by look_back, H200, November 2026: i32 1,290 us, as one
- * 935; f32 670 and 655. */
+/* Stores 16 bytes by one instruction. CUDA's compilers split a plain store of a vector whose parts
+ * they know. Sums of 2^28 by look_back, H200, November 2026: i32 1,290 us split, 935 whole; f32
+ * 670 and 655. */
 #ifdef __CUDA_ARCH__
 #define STORE_VECTOR(to, v) __stwb(to, v)
 #else
 #define STORE_VECTOR(to, v) (*(to) = (v))
 #endif
 
-/* A cell's results, given in the order of the sequence. */
+/* Stores a whole, aligned cell of results, which are given in the order of the sequence. */
 INLINE void store_wide(GLOBAL RESULT *to, const WIDE_RESULTS *r) {
     WIDE_RESULTS w;
 #pragma unroll
@@ -193,9 +214,9 @@ INLINE void store_cell(const CALL *c, u64 k, const WIDE_RESULTS *r) {
     }
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------- */
+/* ---- items combined, and results ------------------------------------------------------------- */
 
-/* Item j of the cell that begins with item k. */
+/* Item j of the cell that begins with item k, as a SCAN. */
 INLINE SCAN cell_item(const CALL *c, const ITEM_CELL *cell, u64 k, int j) {
     ITEMS v;
     v.x = cell->item[j];
@@ -210,15 +231,15 @@ INLINE SCAN cell_item(const CALL *c, const ITEM_CELL *cell, u64 k, int j) {
 #endif
 }
 
-/* The whole cell. */
-INLINE SCAN cell_total(const CALL *c, const ITEM_CELL *cell, u64 k) {
+INLINE SCAN cell_aggregate(const CALL *c, const ITEM_CELL *cell, u64 k) {
     SCAN s = cell_item(c, cell, k, 0);
 #pragma unroll
     for (int j = 1; j < CELL; j++) s = scan_combine(s, cell_item(c, cell, k, j));
     return s;
 }
 
-/* The result of `count` items, all those of the sequence so far. */
+/* Finishes s, which holds the first `count` items of the sequence. In a segmented scan the count
+ * is that of s. */
 INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
 #ifdef SEGMENTED
     ACC a = s.value;
@@ -235,7 +256,8 @@ INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
     return op_result(a, count, c->in.p);
 }
 
-/* What stands where nothing is before. */
+/* The result of an exclusive scan where nothing stands before: the initial item or the op's result
+ * of no items. */
 INLINE RESULT scan_first(const CALL *c) {
 #ifdef INITIAL
     ITEMS v;
@@ -246,9 +268,13 @@ INLINE RESULT scan_first(const CALL *c) {
 #endif
 }
 
-/* The cell's values, item by item: `before` is that of all items before it, if `has` says that there are any; `end` that with all of its items. */
-INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN before, SCAN end, WIDE_RESULTS *r) {
-    SCAN own = before; /* the items of the cell so far */
+/*
+ * Computes the results of the cell that begins with item k: r->result[j] is that of its item j.
+ * `exclusive` and `inclusive` are the cell's prefixes. `has` is 1 if anything stands before the
+ * cell; else `exclusive` is ignored.
+ */
+INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN exclusive, SCAN inclusive, WIDE_RESULTS *r) {
+    SCAN own = exclusive; /* from j = 1 on: the cell's items before item j */
 #pragma unroll
     for (int j = 0; j < CELL; j++) {
         const SCAN item = cell_item(c, cell, k, j);
@@ -258,36 +284,41 @@ INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN
 #else
         const u32 first = 0;
 #endif
-        const SCAN all = j == 0 ? before : scan_join(has, before, own);
+        const SCAN all = j == 0 ? exclusive : scan_join(has, exclusive, own);
         r->result[j] = first || (j == 0 && !has) ? scan_first(c) : scan_result(c, all, c->base + k + j);
         own = j == 0 ? item : scan_combine(own, item);
 #else
         own = j == 0 ? item : scan_combine(own, item);
-        const SCAN all = j == CELL - 1 ? end : scan_join(has, before, own);
+        const SCAN all = j == CELL - 1 ? inclusive : scan_join(has, exclusive, own);
         r->result[j] = scan_result(c, all, c->base + k + j + 1);
 #endif
     }
 }
 
-/* ---- what a scan keeps between groups, launches and calls ------------------------------------------------------------------- */
+/* ---- what a scan keeps between groups, launches and calls ------------------------------------ */
 
 /*
- * `values`, for a capacity of so many tiles and ceil(capacity / 32) blocks: two carries, what all blocks so far came to after a call, which calls
- * write in turn (`flow`, bit 0: the one to write; bit 1: whether the call continues from the other); then the tiles' totals, what is before each tile and
- * after the last (with three launches), the blocks' totals and what is before and with each block.
+ * `values` is an array of SCAN for a workspace of `capacity` tiles and ceil(capacity / 32) blocks:
+ * - two carries: the inclusive prefix of a call's last item. The calls write them in turn. `flow`
+ *   says which: bit 0 is the index of the carry that this call writes; bit 1 is set if the call
+ *   continues from the other one;
+ * and, with three launches,
+ * - the tiles' aggregates;
+ * - the tiles' exclusive prefixes, and the last tile's inclusive one behind them;
+ * - the blocks' aggregates;
+ * - the blocks' inclusive prefixes.
  */
 #define CARRY_TO(flow) ((flow)&1U)
 #define CARRY_FROM(flow) (((flow)&1U) ^ 1U)
 #define CONTINUES(flow) ((flow) >> 1 & 1U)
-#define TILE_TOTAL(tile) (2 + (tile))
+#define TILE_AGGREGATE(tile) (2 + (tile))
 #define TILE_PREFIX(tile) (2 + capacity + (tile))
-#define BLOCK_TOTAL(block) (3 + 2 * capacity + (block))
+#define BLOCK_AGGREGATE(block) (3 + 2 * capacity + (block))
 #define BLOCK_PREFIX(block) (3 + 2 * capacity + (capacity + WIDTH - 1) / WIDTH + (block))
 
+/* The arguments of every kernel of a scan. CALL_OF makes a CALL of them and of their SOURCE. */
 #define SCAN_ARGS                                                                                                              \
     SOURCE_ARGS, GLOBAL const u8 *heads, u64 heads_offset, u64 base, u64 n, u64 run, u64 capacity, GLOBAL u64 *words,          \
         GLOBAL SCAN *values, u32 flow, GLOBAL RESULT *out, u64 out_offset, const ITEM initial
-#define SCAN_OPEN(c)                                                                                                           \
-    SOURCE_OPEN(source)                                                                                                        \
-    const CALL c = call_of(source, heads + heads_offset, base, n, out + out_offset, initial);
+#define CALL_OF(source) call_of(source, heads + heads_offset, base, n, out + out_offset, initial)
 #define TILES ((n + TILE_ITEMS - 1) / TILE_ITEMS)

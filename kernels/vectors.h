@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads of 16 bytes of each input, the same in CUDA C and OpenCL C: part of every program's text, for the stems that load so. ITEM,
- * ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT stand before it (src/program/source.c).
+ * vectors: loads of 16 bytes of each input, in CUDA C and OpenCL C.
+ *
+ * Computes: nothing by itself. The stems that load 16 bytes at a time call what stands here.
+ * How: a vector is read whole and taken apart into items.
+ * Needs: ITEM, ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT (src/program/source.c).
+ * Why: it is the same for both languages, and every program has it.
  */
 
-#define VECTOR (16 / ITEM_BYTES) /* items of one */
+#define VECTOR (16 / ITEM_BYTES) /* items of a vector */
 
 #define VECTOR_OF(name)                                                                                                        \
     union {                                                                                                                    \
@@ -16,7 +20,7 @@ typedef struct {
     EACH_INPUT(VECTOR_OF)
 } VECTORS;
 
-/* `at` is the first item's place. */
+/* Loads a vector of each input; `at` is the index of its first item. */
 INLINE VECTORS vectors_at(SOURCE in, u64 at) {
     VECTORS v;
 #define READ_VECTOR(name) v.name.vector = *(GLOBAL const ITEM_VECTOR *)(in.name + at);

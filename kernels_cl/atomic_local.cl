@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic_local: atomics on one word of local memory per group, then one atomic per group on the result.
+ * atomic_local: atomics in local memory, then one atomic per group on the result.
  *
- * Needs: an atomic of the accumulator's width, in local memory too. Why: document 003, reduction #2: the contention moves on chip, where it
- * still serialises the group.
+ * Computes: the accumulator of all items, in no fixed order.
+ * How: one thread per item. The threads of a group combine their items with one word of local
+ * memory.
+ * Needs: an atomic of the accumulator's width, in local memory too.
+ * Why: document 003, reduction #2. The contention moves on chip, where it still serialises the
+ * group.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __local ACC sum;
-    const u32 item = get_local_id(0);
+    const u32 thread = get_local_id(0);
     const u64 i = get_global_id(0);
-    if (item == 0) sum = IDENTITY;
+    if (thread == 0) sum = IDENTITY;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (i < n) combine_at_local(&sum, op_load(items_at(in, i), base + i, in.p));
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) HAND_IN(sum);
+    if (thread == 0) HAND_IN(sum);
 }

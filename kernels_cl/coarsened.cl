@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coarsened: 2 x FACTOR items per item of the group are combined in sequence before the tree.
+ * coarsened: each thread combines 2 x FACTOR items in sequence before the tree.
  *
- * How: a group covers a segment of 2 x FACTOR x GROUP items; no barrier and no local memory until each has its own value. Why: document
- * 004, Fig. 10.15: fewer groups pay for the tree; too large a factor leaves the device without enough groups. FACTOR is a parameter.
+ * Computes: one accumulator per group of 2 x FACTOR x GROUP items.
+ * How: a thread takes items GROUP apart. There is no barrier and no local memory until it has its
+ * accumulator.
+ * Needs: local memory for GROUP accumulators.
+ * Why: document 004, Fig. 10.15. Fewer groups pay for the tree; too large a factor leaves the
+ * device without enough groups. FACTOR is a parameter.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __local ACC data[GROUP];
-    const u32 item = get_local_id(0);
-    const u64 i = (u64)get_group_id(0) * 2 * FACTOR * GROUP + item;
+    const u32 thread = get_local_id(0);
+    const u64 i = (u64)get_group_id(0) * 2 * FACTOR * GROUP + thread;
     ACC a = item_or_identity(in, i, n, base);
     for (u32 tile = 1; tile < 2 * FACTOR; tile++) a = op_combine(a, item_or_identity(in, i + (u64)tile * GROUP, n, base));
-    a = tree(data, item, a);
-    if (item == 0) HAND_IN(a);
+    a = tree(data, thread, a);
+    if (thread == 0) HAND_IN(a);
 }

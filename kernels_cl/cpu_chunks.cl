@@ -2,29 +2,39 @@
 /*
  * cpu_chunks: a reduction in the canonical order, for CPUs.
  *
- * Computes one partial per group: the accumulator of its run of `run` chunks (a power of two, so that a run is an aligned subtree).
- * How: one item per group, which walks its run chunk by chunk. The 128 lanes of a chunk are a structure of arrays, whose loop the compiler
- * turns into vectors of 64 bytes; BLOCK rows are taken at a time, in registers. The chunks of a run are combined as a binary counter:
+ * Computes: one partial per group: the accumulator of its run of `run` chunks. That is a power of
+ * two, so that a run is an aligned subtree.
+ * How: one thread per group, which walks its run chunk by chunk. The 128 lanes of a chunk are a
+ * structure of arrays, and the compiler turns the loop over them into vectors of 64 bytes. It takes
+ * BLOCK chunk rows at a time, in registers. The chunks of a run are combined as a binary counter:
  * after chunk c, as many levels close as c has trailing ones.
- * Needs: nothing; no local memory, no barrier.
- * Why: a work-group of many items becomes a loop between barriers on a CPU. On 2 cores, POCL 3.1, a local-memory tree is 15 to 60
- * times slower.
- * HOST: it is compiled as C, into the library, for few items (src/host/host.c). There are a hundred such programs, so they are to be small.
+ * Needs: nothing; no local memory and no barrier.
+ * Why: a CPU runs a group of many threads as loops between barriers. On 2 cores with POCL 3.1 a
+ * tree in local memory is 15 to 60 times slower.
+ * HOST: the text is compiled as C into the library, for few items (src/host/host.c). There are a
+ * hundred such programs, so they must be small.
  */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
 #endif
 
-/* A page of items, but of bytes no more than 8 rows. GB/s of a core's own time with blocks of 2, 4 and 8 KiB, on a Intel Xeon (AVX-512), POCL
- * 3.1, November 2026: sum of f32 17.0, 18.2, 16.9; of f64 (4, 8 KiB) 18.1, 15.4; its argmax 13.2, 7.9. */
+/*
+ * Chunk rows at a time: as many as make a page of 4 KiB, but at most 8 of items below 4 bytes. GB/s
+ * of a core's own time with blocks of 2, 4 and 8 KiB, on an Intel Xeon (AVX-512), POCL 3.1,
+ * November 2026: sum of f32 17.0, 18.2, 16.9; of f64 (4, 8 KiB) 18.1, 15.4; its argmax 13.2, 7.9.
+ */
 #define BLOCK (ITEM_BYTES < 4 ? 8 : 32 / ITEM_BYTES)
-/* Of the lanes' widest field. Without this, LLVM 15 takes 32 bytes at a time: an argmax of f32 is 0.49 of a sum's speed, with it 0.87. */
+/* Lanes of a vector of 64 bytes, counted by their widest field. Without this LLVM 15 takes 32 bytes
+ * at a time: an argmax of f32 then has 0.49 of a sum's speed, with it 0.87. */
 #define LANES_AT_ONCE (64 / __alignof__(LANE_ARRAYS))
 
 /*
- * 8 KiB ahead, line by line, in pieces of 64 lanes: the more there is to compute for an item, the fewer loads a core has under way by itself. A
- * sum has enough, and loses a sixth by the additional instructions. GB/s of 2 cores without and with it, f32, 256 MiB, POCL 3.1, a Xeon: max
- * 11.7, 17.9; argmax 15.9, 23.4; nrm2 15.8, 24.1; var 16.3, 24.3. An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
+ * Prefetches 8 KiB ahead, line by line, in pieces of 64 lanes. The more there is to compute for an
+ * item, the fewer loads a core has in flight by itself. A sum has enough of them, and would lose a
+ * sixth to the additional instructions.
+ * GB/s of 2 cores without and with it, f32, 256 MiB, POCL 3.1, a Xeon: max 11.7, 17.9; argmax 15.9,
+ * 23.4; nrm2 15.8, 24.1; var 16.3, 24.3.
+ * An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
  */
 #define PIECE 64
 #if defined(TAKES_LONG) && !defined(HOST) && (defined(__x86_64__) || defined(__aarch64__))
@@ -34,7 +44,8 @@
 #define PREFETCH(name)
 #endif
 
-/* Lane l with lane l + s. Of constant length each, so that no branch is mispredicted. */
+/* Combines lane l with lane l + s. Each loop has a constant length, so that no branch is
+ * mispredicted. */
 #define HALVE(s)                                                                                                               \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
@@ -77,7 +88,7 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                            u64 out_offset, u32 last) {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     const u64 group = get_group_id(0);
     const u64 begin = group * run * CHUNK_ITEMS;
     const u64 end = min(n, begin + run * CHUNK_ITEMS);

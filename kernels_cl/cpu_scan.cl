@@ -1,29 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_scan: a scan in one launch, in scan order v1, for CPUs: each group learns what is before its tiles from what other groups publish.
+ * cpu_scan: a scan in one launch, in scan order v1, for CPUs.
  *
- * Computes n values. How: one item per group, which looks twice at the items of a few tiles: for their totals, which bring them into its core's caches, and,
- * once it knows what is before them, for their values. It waits for the totals of the tiles before its own within the block, which their groups publish as
- * soon as they have them, and for what is before the block, which whoever has the block's last tile publishes: kernels/published.h has the words, and
- * kernels/look_back.h the same for GPUs. A row's 32 cells, and a tile's 1,024, lie side by side in arrays, whose loops the compiler turns into vectors.
+ * Computes: the scan of n items. It reads every item from memory once.
+ * How: one thread per group, which looks at the items of a few tiles twice. The first look computes
+ * the tiles' aggregates, publishes them, and brings the items into the core's caches. Then the
+ * group waits for the aggregates of the tiles before its own within the block, and for the block's
+ * exclusive prefix, which the group with the last tile of the block before publishes. The second
+ * look computes the results. A row's 32 cells and a tile's 1,024 lie side by side in arrays, and
+ * the compiler turns the loops over them into vectors. kernels/published.h has the words that
+ * groups publish, kernels/look_back_tiles.h the same for GPUs.
+ * Needs: words that other groups see (feature ORDER); no local memory and no barrier.
+ * Why: memory speed. 2^26 f32, POCL 3.1, 2 cores, November 2026: 35 ms; in three launches, which
+ * read the items twice, 68.
  *
- * Groups run in threads, to their end; the waits are bounded all the same: after SPINS looks what is missing is computed from the items.
- * Needs: words that other groups see (feature ORDER); no local memory, no barrier.
- * Why: items are read from memory once. 2^26 f32, POCL 3.1, 2 cores, November 2026: 35 ms; in three launches, which read them twice, 68.
+ * Groups run in threads of the CPU, each to its end. The waits are bounded all the same: after
+ * SPINS polls a group computes what is missing from the items.
  */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
 #endif
 
-/* Loops of vectors of 32 bytes, where a SCAN is no struct. By themselves compilers make others, or none. Sums of 2^26 f32, POCL 5.0 (LLVM 16), 16 cores,
- * November 2026: 7 ms, without 21. */
+/*
+ * Asks for vectors of 32 bytes, where a SCAN is no struct. By themselves compilers make other
+ * vectors, or none. Sums of 2^26 f32, POCL 5.0 (LLVM 16), 16 cores, November 2026: 7 ms, without
+ * this 21.
+ */
 #ifdef SCALAR_SCAN
 #define IN_VECTORS _Pragma("clang loop vectorize_width(32 / __alignof__(SCAN))")
 #else
 #define IN_VECTORS
 #endif
 
-/* Kogge and Stone's scan of each 32 of `count` parts, from `a` over `b` and back, to `b` at last. */
+/* The scan of Kogge and Stone of each 32 of `count` parts. The steps go from `a` to `b` and back,
+ * and end in `b`. */
 #define STEP(to, from, s)                                                                                                      \
     for (int i = 0; i < (s); i++) to[i] = from[i];                                                                             \
     IN_VECTORS                                                                                                                 \
@@ -39,7 +49,8 @@ INLINE void scan_parts(SCAN *a, SCAN *b, int count) {
     STEP(b, a, 16)
 }
 
-/* The cells of a whole row, each item with those of its cell before it: cells[j][l] is of the cell l's first j + 1 items. */
+/* Loads a whole row, from item k on. cells[j][l] becomes the combination of the first j + 1 items
+ * of cell l. */
 INLINE void fold_row(const CALL *c, u64 k, SCAN cells[CELL][WIDTH]) {
     IN_VECTORS
     for (int l = 0; l < WIDTH; l++)
@@ -56,23 +67,28 @@ INLINE void fold_row(const CALL *c, u64 k, SCAN cells[CELL][WIDTH]) {
         }
 }
 
-/* The cells' totals of a row that may end beyond n. */
-INLINE void row_totals(const CALL *c, u64 k, SCAN *totals) {
+/* Computes the aggregates of a row's cells: aggregates[l] is that of cell l. The row may end beyond
+ * n. */
+INLINE void row_aggregates(const CALL *c, u64 k, SCAN *aggregates) {
     if (k + ROW_ITEMS <= c->n) {
         SCAN cells[CELL][WIDTH];
         fold_row(c, k, cells);
-        for (int l = 0; l < WIDTH; l++) totals[l] = cells[CELL - 1][l];
+        for (int l = 0; l < WIDTH; l++) aggregates[l] = cells[CELL - 1][l];
     } else {
         for (int l = 0; l < WIDTH; l++) {
             const u64 first = k + (u64)l * CELL;
             const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
-            totals[l] = cell_total(c, &cell, first);
+            aggregates[l] = cell_aggregate(c, &cell, first);
         }
     }
 }
 
-/* What is kept of a tile between the looks at its items: each row's scan of its cells' totals, behind the first of `ends`, and the rows' scan. At last `ends`
- * has what is before the tile, and what is before and with each cell. */
+/*
+ * What a group keeps of a tile between its two looks. First ends[1 + i] is the combination of cell
+ * i and the cells before it in its row, and rows[r] that of row r and the rows before it in the
+ * tile. At last ends[0] is the tile's exclusive prefix, and ends[1 + i] the inclusive prefix of
+ * cell i.
+ */
 typedef struct {
     SCAN ends[1 + WIDTH * WIDTH], rows[WIDTH];
 } KEPT;
@@ -81,40 +97,48 @@ INLINE int rows_of_tile(const CALL *c, u64 begin) {
     return (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
 }
 
+/* Takes the first look at a tile. */
 INLINE void fold_tile(const CALL *c, u64 begin, KEPT *kept) {
-    SCAN totals[WIDTH * WIDTH], rows[WIDTH], *cells = kept->ends + 1;
+    SCAN aggregates[WIDTH * WIDTH], rows[WIDTH], *cells = kept->ends + 1;
     const int count = rows_of_tile(c, begin);
-    for (int row = 0; row < count; row++) row_totals(c, begin + row * ROW_ITEMS, totals + row * WIDTH);
-    scan_parts(totals, cells, count * WIDTH);
-    /* Beyond n any: it leads to no value that is asked for. */
+    for (int row = 0; row < count; row++) row_aggregates(c, begin + row * ROW_ITEMS, aggregates + row * WIDTH);
+    scan_parts(aggregates, cells, count * WIDTH);
+    /* Rows beyond n take any aggregate: no result that is stored depends on it. */
     for (int row = 0; row < WIDTH; row++) rows[row] = cells[(row < count ? row : 0) * WIDTH + WIDTH - 1];
     scan_parts(rows, kept->rows, WIDTH);
 }
 
-/* ---- what is before --------------------------------------------------------------------------------------------------- */
+/* ---- exclusive prefixes ---------------------------------------------------------------------- */
 
 #ifndef SPINS
-#define SPINS 65536 /* looks, of some nanoseconds, for all that a group waits for */
+#define SPINS 65536 /* polls, of some nanoseconds each, for all that a group waits for */
 #endif
 #define FENCE __atomic_thread_fence(__ATOMIC_SEQ_CST);
 
-/* A whole tile's total: what is published, or, without patience, what its items come to. */
-INLINE SCAN total_of_tile(const CALL *c, const STATE *state, u64 tile, u32 *patience) {
+/*
+ * Returns the aggregate of a whole tile. It polls for the published one while *patience, the number
+ * of polls that are left, is not 0. Then it computes the aggregate from the items (the fallback).
+ */
+INLINE SCAN tile_aggregate(const CALL *c, const STATE *state, u64 tile, u32 *patience) {
     GLOBAL u64 *words = words_of_tile(state, tile);
-    SCAN total;
+    SCAN aggregate;
     do
-        if (look(see(words), state->tag, &total)) return total;
+        if (look(see(words), state->tag, &aggregate)) return aggregate;
     while (*patience && --*patience);
     KEPT kept;
     fold_tile(c, tile * TILE_ITEMS, &kept);
     FENCE
-    if (look(see(words), state->tag, &total)) return total;
-    publish(words, kept.rows[WIDTH - 1], state->tag, TOTAL);
+    if (look(see(words), state->tag, &aggregate)) return aggregate;
+    publish(words, kept.rows[WIDTH - 1], state->tag, AGGREGATE);
     return kept.rows[WIDTH - 1];
 }
 
-/* What is before the block, if `has` comes to say that there is anything. */
-INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has, u32 *patience) {
+/*
+ * Returns the exclusive prefix of a block; *has becomes 1 if anything stands before it. It polls
+ * for the inclusive prefix of the block before while *patience is not 0. Then it goes on from the
+ * nearest prefix that is published (the fallback).
+ */
+INLINE SCAN prefix_of_block(const CALL *c, const STATE *state, u64 block, u32 *has, u32 *patience) {
     SCAN all = *state->carry;
     *has = state->continues;
     if (block == 0) return all;
@@ -126,7 +150,7 @@ INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has,
     while (b > 0 && !look(see(words_of_block(state, b - 1)), state->tag, &all)) b--;
     for (u32 joins = b > 0 || state->continues; b < block; b++, joins = 1) {
         SCAN parts[WIDTH], scanned[WIDTH];
-        for (int l = 0; l < WIDTH; l++) parts[l] = total_of_tile(c, state, b * WIDTH + l, patience);
+        for (int l = 0; l < WIDTH; l++) parts[l] = tile_aggregate(c, state, b * WIDTH + l, patience);
         scan_parts(parts, scanned, WIDTH);
         all = scan_join(joins, all, scanned[WIDTH - 1]);
         publish(words_of_block(state, b), all, state->tag, PREFIX);
@@ -134,24 +158,28 @@ INLINE SCAN before_block(const CALL *c, const STATE *state, u64 block, u32 *has,
     return all;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* `before` is before the tile, if `has` says that anything is; `end` with it. */
-INLINE void join_tile(const CALL *c, u64 begin, KEPT *kept, u32 has, SCAN before, SCAN end) {
+/*
+ * Turns kept->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
+ * and `inclusive` are the tile's prefixes; `has` is 1 if anything stands before the tile.
+ */
+INLINE void join_tile(const CALL *c, u64 begin, KEPT *kept, u32 has, SCAN exclusive, SCAN inclusive) {
     const int count = rows_of_tile(c, begin);
-    kept->ends[0] = before;
+    kept->ends[0] = exclusive;
     for (int row = 0; row < count; row++) {
         SCAN *cells = kept->ends + 1 + row * WIDTH;
         if (has || row) {
-            const SCAN left = row ? scan_join(has, before, kept->rows[row - 1]) : before;
+            const SCAN left = row ? scan_join(has, exclusive, kept->rows[row - 1]) : exclusive;
             IN_VECTORS
             for (int l = 0; l < WIDTH; l++) cells[l] = scan_combine(left, cells[l]);
         }
-        cells[WIDTH - 1] = row < WIDTH - 1 ? scan_join(has, before, kept->rows[row]) : end;
+        cells[WIDTH - 1] = row < WIDTH - 1 ? scan_join(has, exclusive, kept->rows[row]) : inclusive;
     }
 }
 
-/* The values of a row, of which ends[l] and ends[l + 1] are what is before cell l, and with it: any row. */
+/* Computes and stores the results of any row. Cell l has the exclusive prefix ends[l] and the
+ * inclusive prefix ends[l + 1]. */
 INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
     for (int l = 0; l < WIDTH; l++) {
         const u64 first = k + (u64)l * CELL;
@@ -163,15 +191,16 @@ INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
     }
 }
 
-/* A row's results, as they lie in memory. */
+/* A row's results, in the order of memory. */
 typedef union {
     RESULT result[ROW_ITEMS];
     uint4 vector[ROW_ITEMS * sizeof(RESULT) / 16];
 } ROW_RESULTS;
 
 /*
- * Many results pass the caches by: they have no room for them, and would read what is about to be overwritten. f32, POCL 3.1, 2 cores, November 2026,
- * ms with and without: 2^22 1.4, 1.4; 2^23 2.9, 4.4; 2^24 8.5, 11.6; 2^26 35, 46.
+ * Many results are stored past the caches. The caches have no room for them, and would read what is
+ * about to be overwritten. f32, POCL 3.1, 2 cores, November 2026, ms past the caches and through
+ * them: 2^22 1.4, 1.4; 2^23 2.9, 4.4; 2^24 8.5, 11.6; 2^26 35, 46.
  */
 #define PASSES(c) ((c)->n * sizeof(RESULT) >= (u64)16 << 20)
 #ifdef __has_builtin
@@ -193,7 +222,8 @@ INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
     }
 }
 
-/* Of a whole row that something is before: loops that become vectors. */
+/* Computes and stores the results of a whole row with something before it, in loops that become
+ * vectors. */
 INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
     SCAN own[CELL][WIDTH];
     RESULT results[CELL][WIDTH];
@@ -218,13 +248,15 @@ INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
     store_row(c, k, &r);
 }
 
-/* An exclusive scan has another value where a segment begins. */
+/* In an exclusive scan an item that begins a segment has another result. scan_whole_row does not
+ * know it. */
 #if defined(SEGMENTED) && defined(EXCLUSIVE)
 #define WHOLE_ROWS 0
 #else
 #define WHOLE_ROWS 1
 #endif
 
+/* Takes the second look at a tile. */
 INLINE void scan_tile(const CALL *c, u64 begin, u32 has, const KEPT *kept) {
     const int count = rows_of_tile(c, begin);
     for (int row = 0; row < count; row++) {
@@ -236,10 +268,13 @@ INLINE void scan_tile(const CALL *c, u64 begin, u32 has, const KEPT *kept) {
     }
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* Groups are numbered as they begin: whoever waits for a lower number waits for one that runs. The last resets what is counted, when all have read the
- * tag and what the call continues from: in this order, by ACQ_REL. */
+/*
+ * Groups are numbered in the order in which they begin. So a group that waits for a lower number
+ * waits for one that runs. The last group resets the counter and raises the number of calls. By
+ * then all groups have read that number and the carry: ACQ_REL orders it so.
+ */
 INLINE u64 number_of_group(const STATE *state) {
     GLOBAL u32 *next = (GLOBAL u32 *)(state->words + LINE);
     const u32 number = __atomic_fetch_add(next, 1U, __ATOMIC_ACQ_REL);
@@ -251,7 +286,8 @@ INLINE u64 number_of_group(const STATE *state) {
 }
 
 KERNEL void tally_scan_items(SCAN_ARGS) {
-    SCAN_OPEN(c)
+    const SOURCE in = SOURCE_OF_ARGS;
+    const CALL c = CALL_OF(in);
     const SCAN carry = values[CARRY_FROM(flow)];
     const STATE state =
         state_of(words, capacity, &carry, CONTINUES(flow), __atomic_load_n((GLOBAL u32 *)words, __ATOMIC_RELAXED));
@@ -266,21 +302,22 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     for (u32 j = 0; j < count; j++) {
         fold_tile(&c, (first + j) * TILE_ITEMS, &kept[j]);
         parts[q + j] = kept[j].rows[WIDTH - 1];
-        publish(words_of_tile(&state, first + j), parts[q + j], state.tag, TOTAL);
+        publish(words_of_tile(&state, first + j), parts[q + j], state.tag, AGGREGATE);
     }
     u32 has, patience = SPINS;
-    for (u32 l = 0; l < q; l++) parts[l] = total_of_tile(&c, &state, block * WIDTH + l, &patience);
-    const SCAN before = before_block(&c, &state, block, &has, &patience);
+    for (u32 l = 0; l < q; l++) parts[l] = tile_aggregate(&c, &state, block * WIDTH + l, &patience);
+    const SCAN exclusive = prefix_of_block(&c, &state, block, &has, &patience);
     scan_parts(parts, scanned, q + count);
-    for (u32 l = 0; l < q + count; l++) scanned[l] = scan_join(has, before, scanned[l]);
+    for (u32 l = 0; l < q + count; l++) scanned[l] = scan_join(has, exclusive, scanned[l]);
     if (q + count == WIDTH) publish(words_of_block(&state, block), scanned[WIDTH - 1], state.tag, PREFIX);
-    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE /* in place the values come after the totals */
+    /* In place the results are stored after the aggregates are published. */
+    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE
     for (u32 j = 0; j < count; j++) {
         const u64 begin = (first + j) * TILE_ITEMS;
         const u32 has_tile = has || q + j;
-        join_tile(&c, begin, &kept[j], has_tile, q + j ? scanned[q + j - 1] : before, scanned[q + j]);
+        join_tile(&c, begin, &kept[j], has_tile, q + j ? scanned[q + j - 1] : exclusive, scanned[q + j]);
         scan_tile(&c, begin, has_tile, &kept[j]);
     }
-    if (PASSES(&c)) FENCE /* no order is kept with what passes the caches by */
+    if (PASSES(&c)) FENCE /* stores past the caches keep no order with others */
     if (first + count == TILES) values[CARRY_TO(flow)] = scanned[q + count - 1];
 }

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feature_bulk: whether the device copies to local memory by an engine of its own, as NVIDIA's do from sm_90 on: 1.0 for every item that found its
- * word copied. The words are 0 before.
+ * feature_bulk: the trial of the feature BULK: an engine that copies to local memory, which
+ * NVIDIA's devices have from sm_90 on.
+ *
+ * Computes: verdicts[i] = 1.0 for every thread i that found its word copied.
+ * How: the engine copies `verdicts` itself, whose words are 0 before, over words that are not.
+ * Needs: one group, and NVIDIA's inline assembly.
+ * Why: the scan look_back lets its items wait in local memory where a device has the engine.
  */
 #define SHARED_ADDRESS(p) ((u32)(size_t)(p))
 
 KERNEL void tally_feature(GLOBAL f32 *verdicts) {
     __local u32 words[GROUP] __attribute__((aligned(16)));
     __local u64 arrived;
-    const u32 item = get_local_id(0), barrier_at = SHARED_ADDRESS(&arrived), bytes = GROUP * 4;
+    const u32 thread = get_local_id(0), barrier_at = SHARED_ADDRESS(&arrived), bytes = GROUP * 4;
     u32 done;
-    words[item] = item + 1;
+    words[thread] = thread + 1;
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
+    if (thread == 0) {
         asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(barrier_at) : "memory");
         asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier_at), "r"(bytes) : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(SHARED_ADDRESS(words)),
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         SHARED_ADDRESS(words)),
                      "l"(verdicts), "r"(bytes), "r"(barrier_at)
                      : "memory");
     }
@@ -27,5 +33,5 @@ KERNEL void tally_feature(GLOBAL f32 *verdicts) {
                     : "memory");
     while (!done);
     barrier(CLK_LOCAL_MEM_FENCE);
-    verdicts[item] = words[item] == 0 ? 1.0f : 0.0f;
+    verdicts[thread] = words[thread] == 0 ? 1.0f : 0.0f;
 }

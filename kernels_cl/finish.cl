@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finish: the second stage of a reduction in the canonical order, and what every such kernel shares.
+ * finish: the second stage of a reduction in the canonical order, and what all kernels of
+ * reductions share.
  *
- * Computes the aligned binary tree over `count` partials, into the result (`last`) or into one more accumulator.
- * How: one group. Each item owns an aligned run of partials, a power of two of them, reads 8 at a time and combines them as a binary
- * counter; then the items' values are combined in local memory, neighbours first. Absent partials are the identity.
- * Needs: local memory of GROUP accumulators (none when GROUP is 1).
- * Why: groups of one launch cannot see each other's partials without device-scope ordering, which OpenCL 1.2 does not have; the end
- * of a launch orders everything. The tree steps are written out: POCL has miscompiled barriers in loops.
+ * Computes: the aligned binary tree over `count` partials, into the result (`last`) or into one
+ * more accumulator.
+ * How: by one group. Each thread owns an aligned run of partials, a power of two of them. It reads
+ * 8 at a time and combines them as a binary counter. Then the threads' accumulators are combined in
+ * local memory, neighbours first. Absent partials are the identity.
+ * Needs: local memory for GROUP accumulators; none when GROUP is 1.
+ * Why: OpenCL 1.2 orders memory between groups at the end of a launch and not before, so a second
+ * launch finishes. Where the device does more (ORDER), the last group of the first launch calls the
+ * same functions. The tree's steps are written out: POCL has miscompiled barriers in loops.
  */
 
-/* Of a kernel that is launched with GROUP items. NVIDIA's compiler gives an item as many registers as it likes: more than 256 items may
- * then not fit (CL_OUT_OF_RESOURCES: prod of c128 in groups of 1,024). */
+/* NVIDIA's compiler gives a thread as many registers as it likes. Without a bound a group of more
+ * than 256 threads may not fit (CL_OUT_OF_RESOURCES: prod of c128 in groups of 1,024). */
 #if GROUP > 256
 #define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #else
 #define BOUNDS
 #endif
 
-/* A binary counter of subtrees: level[k] holds a finished subtree of 2^k leaves that waits for its right neighbour. */
-#define COUNTER_LEVELS 48 /* 2^48 chunks, of 2^12 items */
+/* A binary counter of subtrees. level[k] holds a finished subtree of 2^k leaves, which waits for
+ * its right neighbour. */
+#define COUNTER_LEVELS 48 /* for 2^48 chunks of 2^12 items */
 
 INLINE void counter_push(ACC *level, u64 leaves_before, ACC a) {
     int k = 0;
@@ -63,8 +68,11 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
 }
 
 #ifdef ORDER
-/* Whether all other groups have stored their partials (this item has stored this one's): then this one sees them, and no group after it. Slot 0,
- * which is 0 between launches, counts them. */
+/*
+ * Returns true in the group that arrives last: all other groups have stored their partials, and
+ * this one sees them. The calling thread has stored its own group's before. Slot 0 counts the
+ * groups, and is 0 between launches.
+ */
 INLINE bool arrives_last(GLOBAL ACC *partials) {
     GLOBAL u32 *arrived = (GLOBAL u32 *)partials;
     const u32 last = (u32)get_num_groups(0) - 1U;
@@ -80,16 +88,16 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
 #endif
 
 #if GROUP > 1
-#define TREE_STEP(s)                                                                                                            \
-    if (2 * (s) * item < GROUP) tree[2 * (s) * item] = op_combine(tree[2 * (s) * item], tree[2 * (s) * item + (s)]);            \
+#define TREE_STEP(s)                                                                                                           \
+    if (2 * (s) * thread < GROUP) tree[2 * (s) * thread] = op_combine(tree[2 * (s) * thread], tree[2 * (s) * thread + (s)]);   \
     barrier(CLK_LOCAL_MEM_FENCE);
 
-/* The tree over `count` partials, in tree[0]; all items see it. */
+/* Leaves the tree over `count` partials in tree[0], where all threads see it. */
 INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
-    const u64 item = get_local_id(0);
+    const u64 thread = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;
-    tree[item] = run_value(partials, min(count, item * run), min(count, (item + 1) * run));
+    tree[thread] = run_value(partials, min(count, thread * run), min(count, (thread + 1) * run));
     barrier(CLK_LOCAL_MEM_FENCE);
     TREE_STEP(1)
 #if GROUP > 2

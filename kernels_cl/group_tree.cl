@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree: a reduction in the canonical order, for GPUs: a local-memory tree per group, then a second stage (finish), which is the last
- * group's where PTX orders memory between groups.
+ * group_tree: a reduction in the canonical order, for GPUs.
  *
- * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number).
- * How: a team of items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: 32 for items of 4 bytes, 8 for
- * bytes. Each owns OWN lanes, of VECTOR neighbours, and has as many loads in flight as the tuning says. The lanes are then halved: in local
- * memory where the two belong to different items, EXCHANGED of an item's at a time (by shuffles where combining is short and PTX has them), in
- * registers where they belong to one. Then the chunks are combined, neighbours first. Short chunks and inputs of which one is not aligned to 16 bytes are loaded item by item.
- * Needs: GROUP a power of two from 32 to 1024; local memory of GROUP accumulators, or of 4 * GROUP where they have 8 bytes or fewer.
- * Why: the default of GPUs without device-scope ordering or sub-groups. No early return, no barrier in a loop.
+ * Computes: one partial per group: the accumulator of its run of `run` = GROUP / TEAM chunks. Then
+ * a second launch (finish) makes the result of them, or the last group does, where PTX orders
+ * memory between groups (`last`: TOGETHER).
+ * How: a team of threads takes a chunk. It has so many threads that with 16 bytes each they load a
+ * chunk row: 32 for items of 4 bytes, 8 for bytes. Each thread owns OWN lanes, VECTOR neighbours of
+ * each load, and has as many loads in flight as the tuning says. The lanes are then halved. Two
+ * lanes of one thread are combined in registers. Two of different threads meet in local memory,
+ * EXCHANGED of a thread's lanes at a time, or by shuffles where PTX has them and combining is
+ * short. At last the chunks are combined, neighbours first. Chunks that are not whole, and inputs
+ * of which one is not aligned to 16 bytes, are loaded item by item.
+ * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP accumulators, or for 4 *
+ * GROUP if they have at most 8 bytes.
+ * Why: it is the default of GPUs: memory speed in the canonical order, also without device-scope
+ * ordering or sub-groups. There is no early return and no barrier in a loop.
  */
 #define ROW_BYTES (LANES * ITEM_BYTES)
-#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32) /* items that share a chunk */
+#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32) /* threads that share a chunk */
 #define SPAN (GROUP / TEAM)                          /* chunks of a group */
-#define OWN (LANES / TEAM)                           /* lanes of an item */
-#define ROW_LOADS (OWN / VECTOR)                     /* loads of a row, of each input */
+#define OWN (LANES / TEAM)                           /* lanes of a thread */
+#define ROW_LOADS (OWN / VECTOR)                     /* loads of a chunk row, of each input */
 #define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
-/* The chunk's lane that an item's lane k * VECTOR + j is. */
+/* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-/* Four bytes at once: which lane of an item they go to does not matter to a sum of integers. */
+/* Adds four bytes at once. They may go to any lane of the thread: this is a sum of integers. */
 #if defined(SUM_OF_BYTES) && defined(PTX)
 #define ADD_BYTES
 INLINE LANE add_bytes(u32 word, LANE a) {
@@ -64,7 +70,8 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
         }
 }
 
-/* Lanes are exchanged by NVIDIA's shuffles where those are, and combining is so short that idle items cost nothing. */
+/* Lanes are exchanged by NVIDIA's shuffles, where combining is so short that idle threads cost
+ * nothing. */
 #if defined(PTX) && !defined(TAKES_LONG)
 #define SHUFFLES
 INLINE LANE lane_down(LANE a, u32 s) {
@@ -80,7 +87,7 @@ INLINE LANE lane_down(LANE a, u32 s) {
 }
 #endif
 
-/* An item's lanes that are in local memory at a time. */
+/* Lanes of a thread that are in local memory at a time. */
 #if defined(SHUFFLES)
 #define EXCHANGED 0
 #elif ACC_BYTES * GROUP <= 8192 && VECTOR >= 4 && !defined(ANY_ORDER)
@@ -106,30 +113,33 @@ typedef union {
 #define EXCHANGE_FIRST EXCHANGE_LANES(1)
 #define EXCHANGE_ALL EXCHANGE_LANES(VECTOR)
 #else
-/* Pair p: item p / EXCHANGED of the upper ones of its team, its lane p % EXCHANGED. */
-#define ITEM_STEP(s)                                                                                                           \
-    for (u32 p = item; p < SPAN * (s)*EXCHANGED; p += GROUP) {                                                                 \
+/* Combines the lanes of threads t and t + s of every team, for t < s. Pair p of lanes is of team p
+ * / (s * EXCHANGED). */
+#define THREAD_STEP(s)                                                                                                         \
+    for (u32 p = thread; p < SPAN * (s)*EXCHANGED; p += GROUP) {                                                               \
         const u32 at = (p / ((s)*EXCHANGED) * TEAM * EXCHANGED) + p % ((s)*EXCHANGED);                                         \
         data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                            \
     }                                                                                                                          \
     barrier(CLK_LOCAL_MEM_FENCE);
 #if TEAM > 16
-#define ITEM_STEPS ITEM_STEP(16) ITEM_STEP(8) ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#define THREAD_STEPS THREAD_STEP(16) THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
 #elif TEAM > 8
-#define ITEM_STEPS ITEM_STEP(8) ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#define THREAD_STEPS THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
 #else
-#define ITEM_STEPS ITEM_STEP(4) ITEM_STEP(2) ITEM_STEP(1)
+#define THREAD_STEPS THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
 #endif
 
-/* The lanes from..., of VECTOR, of all of a team's items: into its item 0. */
+/* Combines lanes `from`, `from` + 1, ... of all threads of a team, EXCHANGED of them, into its
+ * thread 0. */
 #define EXCHANGE(from)                                                                                                         \
-    for (int j = 0; j < EXCHANGED; j++) data.lane[item * EXCHANGED + j] = lane[(from) + j];                                    \
+    for (int j = 0; j < EXCHANGED; j++) data.lane[thread * EXCHANGED + j] = lane[(from) + j];                                  \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
-    ITEM_STEPS                                                                                                                 \
+    THREAD_STEPS                                                                                                               \
     if (t == 0)                                                                                                                \
-        for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[item * EXCHANGED + j];                                \
+        for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[thread * EXCHANGED + j];                              \
     barrier(CLK_LOCAL_MEM_FENCE);
-/* The first of an item's lanes; all VECTOR of them. The exchanges are written out: POCL has miscompiled barriers in loops. */
+/* EXCHANGE_FIRST does so with a thread's first lane, EXCHANGE_ALL with all VECTOR lanes. The
+ * exchanges are written out: POCL has miscompiled barriers in loops. */
 #define EXCHANGE_FIRST EXCHANGE(0)
 #define EXCHANGE_2(from) EXCHANGE(from) EXCHANGE((from) + EXCHANGED)
 #define EXCHANGE_4(from) EXCHANGE_2(from) EXCHANGE_2((from) + 2 * EXCHANGED)
@@ -150,15 +160,15 @@ typedef union {
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __local shared data;
 #if defined(ORDER) && defined(PTX)
     __local u32 is_last;
 #endif
     const u64 group = get_group_id(0);
-    const u32 item = get_local_id(0);
-    const u32 t = item % TEAM;
-    const u64 begin = (group * run + item / TEAM) * CHUNK_ITEMS;
+    const u32 thread = get_local_id(0);
+    const u32 t = thread % TEAM;
+    const u64 begin = (group * run + thread / TEAM) * CHUNK_ITEMS;
     const u64 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
     size_t addresses = 0;
 #define TO_CHUNK(name)                                                                                                         \
@@ -175,7 +185,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         load_items(lane, in, base + begin, count, t);
 
 #ifdef ANY_ORDER
-        /* An item's own lanes come first, which leaves one to exchange. */
+        /* A thread's own lanes are combined first, which leaves one to exchange. */
 #pragma unroll
     for (int s = OWN / 2; s > 0; s /= 2)
 #pragma unroll
@@ -197,12 +207,13 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
             for (int own = 0; own < VECTOR / 2; own++)
                 if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
-        data.chunk[item / TEAM] = lane_value(lane[0], base + begin);
+        data.chunk[thread / TEAM] = lane_value(lane[0], base + begin);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #define CHUNK_STEP(s)                                                                                                          \
-    if (2 * (s)*item < SPAN) data.chunk[2 * (s)*item] = op_combine(data.chunk[2 * (s)*item], data.chunk[2 * (s)*item + (s)]);  \
+    if (2 * (s)*thread < SPAN)                                                                                                 \
+        data.chunk[2 * (s)*thread] = op_combine(data.chunk[2 * (s)*thread], data.chunk[2 * (s)*thread + (s)]);                 \
     barrier(CLK_LOCAL_MEM_FENCE);
 #if SPAN > 1
     CHUNK_STEP(1)
@@ -225,14 +236,14 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #if SPAN > 64
     CHUNK_STEP(64)
 #endif
-    if (item == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last == ALONE);
+    if (thread == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last == ALONE);
 #if defined(ORDER) && defined(PTX)
     if (last == TOGETHER) {
-        if (item == 0) is_last = arrives_last(partials);
+        if (thread == 0) is_last = arrives_last(partials);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (is_last) {
             tree_value(partials + first, get_num_groups(0), data.tree);
-            if (item == 0) store(data.tree[0], n, params, partials, out + out_offset, ALONE);
+            if (thread == 0) store(data.tree[0], n, params, partials, out + out_offset, ALONE);
         }
     }
 #endif

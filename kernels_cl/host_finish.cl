@@ -2,13 +2,17 @@
 /*
  * host_finish: one partial per group, finished on the host.
  *
- * How: the `sequential` step's groups leave a partial each; the core copies them to the host, combines them there in sequence, and
- * sends one accumulator back. The call blocks: a step of the ladder, not a way to work. Why: documents 001 and 002 end so.
+ * Computes: one partial per group of GROUP items.
+ * How: as `sequential`. The core copies the partials to the host, combines them there in sequence,
+ * and sends one accumulator back.
+ * Needs: local memory for GROUP accumulators.
+ * Why: documents 001 and 002 end so. The call blocks, so it is a step of the ladder and not a way
+ * to work.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __local ACC data[GROUP];
-    const u32 item = get_local_id(0);
-    const ACC a = tree(data, item, item_or_identity(in, get_global_id(0), n, base));
-    if (item == 0) HAND_IN(a);
+    const u32 thread = get_local_id(0);
+    const ACC a = tree(data, thread, item_or_identity(in, get_global_id(0), n, base));
+    if (thread == 0) HAND_IN(a);
 }

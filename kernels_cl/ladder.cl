@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ladder: what the steps of the ladder share: a guarded load, combination by an atomic, the tree that later steps keep, and how a
- * group hands its value in.
+ * ladder: what the steps of the ladder share.
  *
- * How: a variant's row says whether its groups combine on one accumulator by an atomic (ATOMIC_STAGE; tally_init has set it to the
- * identity) or leave a partial each, which finish or the host combines. An accumulator of 4 or 8 bytes is combined by
- * compare-and-swap; where the device has the op itself as an atomic (NATIVE_INTEGER_ADD, or NATIVE_FLOAT_ADD by inline PTX), that is used instead.
- * Registers are exchanged within a warp (group_value) by PTX, or within a sub-group of any size (SUBGROUPS), or in local memory.
+ * Computes: nothing by itself. The steps call what stands here: a guarded load, combination by an
+ * atomic, the tree that later steps keep, and how a group hands its accumulator in.
+ * How: a variant's row says if its groups combine theirs with one accumulator by an atomic
+ * (ATOMIC_STAGE; tally_init has set that one to the identity), or leave a partial each, which
+ * finish or the host combines. An accumulator of 4 or 8 bytes is combined by compare-and-swap.
+ * Where the device has the op itself as an atomic (NATIVE_INTEGER_ADD, or NATIVE_FLOAT_ADD by
+ * inline PTX), that is used instead. Threads exchange registers (group_value) within a warp by PTX,
+ * or within a sub-group of any size (SUBGROUPS), or else through local memory.
  * Needs: 64-bit atomics for accumulators of 8 bytes (cl_khr_int64_base_atomics).
  * Why: the lecture notes' kernels end in atomicAdd on a float, which OpenCL 1.2 does not have.
  */
@@ -14,7 +17,8 @@ INLINE ACC item_or_identity(SOURCE in, u64 i, u64 n, u64 base) {
     return i < n ? op_load(items_at(in, i), base + i, in.p) : IDENTITY;
 }
 
-/* An atomic needs a word; wider accumulators have none (their variants do not apply). */
+/* An atomic works on a word of 4 or 8 bytes. The variants that need one do not apply to wider
+ * accumulators. */
 #if ATOMIC_STAGE
 #if ACC_BYTES == 8
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
@@ -32,14 +36,15 @@ typedef union {
     WORD word;
 } acc_word;
 
-/* A plain read beside atomics is a data race, which oclgrind reports. In PTX it is whole, and cheaper. */
+/* A plain read beside atomics is a data race, which oclgrind reports. With PTX the read is whole,
+ * and cheaper. */
 #ifdef PTX
 #define ATOMIC_READ(at) (*(at))
 #else
 #define ATOMIC_READ(at) COMPARE_AND_SWAP(at, 0, 0)
 #endif
 
-/* One function for each address space: OpenCL 1.2 has no generic pointers. */
+/* Defines a function for each address space: OpenCL 1.2 has no generic pointers. */
 #define DEFINE_COMBINE_AT(name, SPACE)                                                                                         \
     INLINE void name(volatile SPACE ACC *target, ACC a) {                                                                      \
         volatile SPACE WORD *at = (volatile SPACE WORD *)target;                                                               \
@@ -48,7 +53,7 @@ typedef union {
         do {                                                                                                                   \
             now.word = seen;                                                                                                   \
             next.acc = op_combine(now.acc, a);                                                                                 \
-            if (next.word == now.word) break; /* nothing to change: a minimum is mostly this */                                \
+            if (next.word == now.word) break; /* nothing changes: the usual case of a minimum */                               \
             seen = COMPARE_AND_SWAP(at, now.word, next.word);                                                                  \
         } while (seen != now.word);                                                                                            \
     }
@@ -62,7 +67,7 @@ INLINE void combine_at_local(volatile __local ACC *target, ACC a) {
 }
 #else
 #if defined(NATIVE_FLOAT_ADD) && defined(PTX)
-/* NVIDIA: the same instructions that CUDA's atomicAdd becomes. */
+/* The instructions that CUDA's atomicAdd becomes on NVIDIA's devices. */
 #if ACC_BYTES == 8
 INLINE void combine_at(volatile GLOBAL ACC *target, ACC a) {
     asm volatile("red.global.add.f64 [%0], %1;" ::"l"(target), "d"(a) : "memory");
@@ -79,7 +84,7 @@ DEFINE_COMBINE_AT(combine_at_local, __local)
 #endif
 #endif
 
-/* The one accumulator that atomics combine on. */
+/* Sets the accumulator that atomics combine with. */
 KERNEL void tally_init(GLOBAL ACC *target) {
     *target = IDENTITY;
 }
@@ -90,46 +95,49 @@ KERNEL void tally_init(GLOBAL ACC *target) {
 #define HAND_IN(a) store(a, n, params, partials + first + get_group_id(0), out + out_offset, last)
 #endif
 
-/* Neighbours far apart first (the `sequential` step): no two items of a warp in one bank, no divergence but in the last warp. */
-INLINE ACC tree(__local ACC *data, u32 item, ACC a) {
-    data[item] = a;
+/* Combines accumulators far apart first, as the step `sequential` does: no two threads of a warp
+ * use one bank, and only the last warp diverges. */
+INLINE ACC tree(__local ACC *data, u32 thread, ACC a) {
+    data[thread] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (u32 s = GROUP / 2; s > 0; s /= 2) {
-        if (item < s) data[item] = op_combine(data[item], data[item + s]);
+        if (thread < s) data[thread] = op_combine(data[thread], data[thread + s]);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return data[0];
 }
 
-/* Orders the items of a warp. Only where inline PTX was accepted can that be told from ordering the group. */
+/* Orders the threads of a warp. Where inline PTX was not accepted, only a barrier of the group
+ * does. */
 #ifdef PTX
 #define WARP_BARRIER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #else
 #define WARP_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
 
-/* The last 64 values: the first warp's own affair. Every item passes the barriers. */
-#define LAST_STEP(data, item, s)                                                                                               \
-    if ((item) < (s)) (data)[item] = op_combine((data)[item], (data)[(item) + (s)]);                                           \
+/* Combines the last 64 accumulators, which are the first warp's alone. Every thread passes the
+ * barriers. */
+#define LAST_STEP(data, thread, s)                                                                                             \
+    if ((thread) < (s)) (data)[thread] = op_combine((data)[thread], (data)[(thread) + (s)]);                                   \
     WARP_BARRIER();
 #if GROUP >= 64
-#define LAST_STEPS(data, item) LAST_STEP(data, item, 32) LAST_STEPS_32(data, item)
+#define LAST_STEPS(data, thread) LAST_STEP(data, thread, 32) LAST_STEPS_32(data, thread)
 #else
-#define LAST_STEPS(data, item) LAST_STEPS_32(data, item)
+#define LAST_STEPS(data, thread) LAST_STEPS_32(data, thread)
 #endif
-#define LAST_STEPS_32(data, item)                                                                                              \
-    LAST_STEP(data, item, 16)                                                                                                  \
-    LAST_STEP(data, item, 8)                                                                                                   \
-    LAST_STEP(data, item, 4)                                                                                                   \
-    LAST_STEP(data, item, 2)                                                                                                   \
-    LAST_STEP(data, item, 1)
+#define LAST_STEPS_32(data, thread)                                                                                            \
+    LAST_STEP(data, thread, 16)                                                                                                \
+    LAST_STEP(data, thread, 8)                                                                                                 \
+    LAST_STEP(data, thread, 4)                                                                                                 \
+    LAST_STEP(data, thread, 2)                                                                                                 \
+    LAST_STEP(data, thread, 1)
 
-/* ---- registers exchanged within a warp ------------------------------------------------------------------------------ */
+/* ---- registers exchanged within a warp ------------------------------------------------------- */
 
 #define WARP 32
 
 #if defined(PTX)
-/* The value of the item s places up; undefined above the warp. */
+/* Returns in thread t the value of thread t + s of the warp; undefined beyond the warp. */
 INLINE ACC shuffle_down(ACC a, u32 s) {
     union {
         ACC acc;
@@ -141,46 +149,53 @@ INLINE ACC shuffle_down(ACC a, u32 s) {
         asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));
     return to.acc;
 }
-#define WARP_STEP(data, item, a, s) a = op_combine(a, shuffle_down(a, s));
+#define WARP_STEP(data, thread, a, s) a = op_combine(a, shuffle_down(a, s));
 #elif defined(SUBGROUPS)
-/* The value of an item of the sub-group. In words, so that any type of accumulator will do. */
-INLINE ACC sub_group_value_of(ACC a, u32 lane) {
+/* Returns the accumulator of the thread at `place` in the sub-group. It is exchanged in words, so
+ * that it may have any type. */
+INLINE ACC sub_group_value_of(ACC a, u32 place) {
     union {
         ACC acc;
         u32 word[ACC_BYTES / 4];
     } from, to;
     from.acc = a;
 #pragma unroll
-    for (int w = 0; w < ACC_BYTES / 4; w++) to.word[w] = sub_group_shuffle(from.word[w], lane);
+    for (int w = 0; w < ACC_BYTES / 4; w++) to.word[w] = sub_group_shuffle(from.word[w], place);
     return to.acc;
 }
 
-/* The size of a sub-group is known at run time only. A step that is too wide for it changes nothing; it is not branched around,
- * since POCL's shuffles have a barrier in them, which every item must pass. */
-#define SUB_GROUP_STEP(a, lane, size, s)                                                                                       \
+/*
+ * The size of a sub-group is known at run time only. A step that is too wide for it changes
+ * nothing. There is no branch around it: POCL's shuffles have a barrier in them, which every thread
+ * must pass.
+ */
+#define SUB_GROUP_STEP(a, place, size, s)                                                                                      \
     if (s < GROUP) {                                                                                                           \
-        const u32 other = lane + s < size ? lane + s : lane;                                                                   \
+        const u32 other = place + s < size ? place + s : place;                                                                \
         const ACC b = sub_group_value_of(a, other);                                                                            \
-        a = other == lane ? a : op_combine(a, b);                                                                              \
+        a = other == place ? a : op_combine(a, b);                                                                             \
     }
 
-/* The group's value, in item 0: every sub-group's, then those of the sub-groups by item 0 alone: there may be one sub-group or
- * hundreds, and this takes one barrier for any number. Both are trees, so that a sum is as deep as with warps. */
-INLINE ACC group_value(__local ACC *data, u32 item, ACC a) {
-    const u32 lane = get_sub_group_local_id(), size = get_sub_group_size(), count = get_num_sub_groups();
-    SUB_GROUP_STEP(a, lane, size, 512)
-    SUB_GROUP_STEP(a, lane, size, 256)
-    SUB_GROUP_STEP(a, lane, size, 128)
-    SUB_GROUP_STEP(a, lane, size, 64)
-    SUB_GROUP_STEP(a, lane, size, 32)
-    SUB_GROUP_STEP(a, lane, size, 16)
-    SUB_GROUP_STEP(a, lane, size, 8)
-    SUB_GROUP_STEP(a, lane, size, 4)
-    SUB_GROUP_STEP(a, lane, size, 2)
-    SUB_GROUP_STEP(a, lane, size, 1)
-    if (lane == 0) data[get_sub_group_id()] = a;
+/*
+ * Combines the group's accumulators; thread 0 has the result. First every sub-group combines its
+ * own. Then thread 0 alone combines those of the sub-groups, of which there may be one or hundreds:
+ * that takes one barrier for any number. Both are trees, so a sum is as deep as with warps.
+ */
+INLINE ACC group_value(__local ACC *data, u32 thread, ACC a) {
+    const u32 place = get_sub_group_local_id(), size = get_sub_group_size(), count = get_num_sub_groups();
+    SUB_GROUP_STEP(a, place, size, 512)
+    SUB_GROUP_STEP(a, place, size, 256)
+    SUB_GROUP_STEP(a, place, size, 128)
+    SUB_GROUP_STEP(a, place, size, 64)
+    SUB_GROUP_STEP(a, place, size, 32)
+    SUB_GROUP_STEP(a, place, size, 16)
+    SUB_GROUP_STEP(a, place, size, 8)
+    SUB_GROUP_STEP(a, place, size, 4)
+    SUB_GROUP_STEP(a, place, size, 2)
+    SUB_GROUP_STEP(a, place, size, 1)
+    if (place == 0) data[get_sub_group_id()] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0) {
+    if (thread == 0) {
         for (u32 s = 1; s < count; s *= 2)
             for (u32 i = 0; i + s < count; i += 2 * s) data[i] = op_combine(data[i], data[i + s]);
         a = data[0];
@@ -188,37 +203,39 @@ INLINE ACC group_value(__local ACC *data, u32 item, ACC a) {
     return a;
 }
 #else
-/* The same exchange through local memory. */
-#define WARP_STEP(data, item, a, s)                                                                                            \
-    (data)[item] = a;                                                                                                          \
+/* Does the same exchange through local memory. */
+#define WARP_STEP(data, thread, a, s)                                                                                          \
+    (data)[thread] = a;                                                                                                        \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
-    a = op_combine(a, (data)[(item) / WARP * WARP + ((item) + (s)) % WARP]);                                                   \
+    a = op_combine(a, (data)[(thread) / WARP * WARP + ((thread) + (s)) % WARP]);                                               \
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 
 #if defined(PTX) || !defined(SUBGROUPS)
-#define WARP_STEPS(data, item, a)                                                                                              \
-    WARP_STEP(data, item, a, 16)                                                                                               \
-    WARP_STEP(data, item, a, 8)                                                                                                \
-    WARP_STEP(data, item, a, 4)                                                                                                \
-    WARP_STEP(data, item, a, 2)                                                                                                \
-    WARP_STEP(data, item, a, 1)
+#define WARP_STEPS(data, thread, a)                                                                                            \
+    WARP_STEP(data, thread, a, 16)                                                                                             \
+    WARP_STEP(data, thread, a, 8)                                                                                              \
+    WARP_STEP(data, thread, a, 4)                                                                                              \
+    WARP_STEP(data, thread, a, 2)                                                                                              \
+    WARP_STEP(data, thread, a, 1)
 
-/* The group's value, in item 0: every warp's, then those of the warps by the first one. */
-INLINE ACC group_value(__local ACC *data, u32 item, ACC a) {
-    WARP_STEPS(data, item, a)
+/* Combines the group's accumulators; thread 0 has the result. Every warp combines its own, and then
+ * the first warp combines those of the warps. */
+INLINE ACC group_value(__local ACC *data, u32 thread, ACC a) {
+    WARP_STEPS(data, thread, a)
 #if GROUP > WARP
-    if (item % WARP == 0) data[item / WARP] = a;
+    if (thread % WARP == 0) data[thread / WARP] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
-    a = item < GROUP / WARP ? data[item] : IDENTITY;
+    a = thread < GROUP / WARP ? data[thread] : IDENTITY;
     barrier(CLK_LOCAL_MEM_FENCE);
-    WARP_STEPS(data, item, a)
+    WARP_STEPS(data, thread, a)
 #endif
     return a;
 }
 #endif
 
-/* Every step is called as every other kernel is; what it does not use is there for the rest. */
+/* The signature of every step. It is that of all kernels of reductions, though no step uses all of
+ * its arguments. */
 #define PARTIALS                                                                                                               \
-    KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,     \
-                               u64 out_offset, u32 last)
+    KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first,                  \
+                                      GLOBAL RESULT *out, u64 out_offset, u32 last)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look_back: a scan in one launch, in scan order v1, for NVIDIA's GPUs: each group learns what is before its tiles from what other groups publish.
+ * look_back: a scan in one launch, in scan order v1, for NVIDIA's GPUs.
  *
- * Computes n values. How: a group has one to four tiles of 4,096, in registers or, with the feature BULK, in local memory; the items are read once.
- * kernels/look_back.h has the kernel.
- * Needs: local memory of some 35 accumulators a tile, and up to 32 KiB of items; words that other groups see in order (feature ORDER); NVIDIA's
- * inline assembly (PTX).
- * Why: memory speed: nothing is read twice.
+ * Computes: the scan of n items.
+ * How: each group computes the exclusive prefix of its tiles from what other groups publish. It has
+ * one to four tiles of 4,096 items, in registers, or in local memory with the feature BULK. The
+ * items are read once. The kernel is in kernels/look_back_tiles.h.
+ * Needs: local memory for some 35 accumulators per tile, and up to 32 KiB for items; words that
+ * other groups see in order (feature ORDER); NVIDIA's inline assembly (feature PTX).
+ * Why: memory speed. Nothing is read twice.
  */
 #define SHARED_ADDRESS(p) ((u32)(size_t)(p))
 #define LOOK_BACK_BOUNDS BOUNDS

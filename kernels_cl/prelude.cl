@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prelude: what every OpenCL kernel of tally starts with: names of types, constants and conversions that mean the same as in the
- * CUDA prelude. The specialised text follows (ITEM, ACC, RESULT, the op's functions, the geometry), then the stems.
+ * prelude: the words that every OpenCL kernel of tally is written with.
  *
- * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item; those that are casts in every language are in kernels/arithmetic.h. f16 and bf16 are stored as 16 bits and
- * computed in f32, whether or not the device computes in them.
+ * Computes: nothing by itself.
+ * How: names of types, constants and conversions mean the same here as in the CUDA prelude. For
+ * each item type T, T_ITEM is its storage, and T_VECTOR is 16 bytes of it. T_VALUE(x) is an item as
+ * the type that it is computed in, and T_STORE(v) is a result as an item. Those that are casts in
+ * every language are in kernels/arithmetic.h. f16 and bf16 are stored as 16 bits and computed in
+ * f32, also where the device could compute in them.
+ * Needs: OpenCL C 1.2. The specialised text follows (ITEM, ACC, RESULT, the op's functions, the
+ * geometry), then the stems.
+ * Why: a kernel or an op that is written with these words compiles in all languages.
  */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-/* The order and the rounding of every operation are part of the result: a * b + c must round twice. */
+/* The order and the rounding of every operation are part of the result: a * b + c rounds twice. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define KERNEL __kernel
 #define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #define GLOBAL __global
 #define ATOMIC volatile __global /* memory that atomics work on */
-#define LOCAL __local            /* what a pointer to memory of the group points to */
-#define SHARED __local           /* a variable that the group shares */
+#define LOCAL __local            /* before the type that a pointer to the group's memory points to */
+#define SHARED __local           /* before a variable that the group shares */
 #define INLINE static inline
 #define ALIGN(n) __attribute__((aligned(n)))
-#define KEEP_ROLLED /* before a loop that must not be unrolled: CUDA's compiler would */
+#define KEEP_ROLLED /* before a loop that must stay a loop: CUDA's compiler would unroll it */
 
 #define GROUP_ID ((u64)get_group_id(0))
 #define GROUP_COUNT ((u64)get_num_groups(0))
 #define THREAD_ID ((u32)get_local_id(0))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
-/* Whether the sign bit is set, of a float of either type. Not signbit: POCL links its functions in after the first run of the optimiser. */
+/* Is true if the sign bit of a float of either type is set. This is not signbit: POCL links its
+ * functions in after the first run of the optimiser. */
 #ifdef cl_khr_fp64
 #define SIGN(a) (sizeof(a) == 4 ? as_int((float)(a)) < 0 : as_long((double)(a)) < 0)
 #else
 #define SIGN(a) (as_int(a) < 0)
 #endif
 
-/* IEEE 754-2019 minimum and maximum of f32 by NVIDIA's instructions, in which -0 < +0 and a NaN is nothing. Scans of 2^28 minima, H200, November 2026: f32
- * 774 us, f16 778; by kernels/arithmetic.h's comparisons 938, 1,111. */
+/*
+ * IEEE 754-2019 minimum and maximum of f32 by NVIDIA's instructions, in which -0 < +0 and a number
+ * wins over a NaN. Scans of 2^28 minima, H200, November 2026: f32 774 us, f16 778; by the
+ * comparisons of kernels/arithmetic.h 938 and 1,111.
+ */
 #ifdef __NV_CL_C_VERSION
 #define FLOAT_MIN(a, b) (sizeof(a) > 4 ? ORDERED_MIN(a, b) : isunordered((a), (b)) ? NAN : fmin((a), (b)))
 #define FLOAT_MAX(a, b) (sizeof(a) > 4 ? ORDERED_MAX(a, b) : isunordered((a), (b)) ? NAN : fmax((a), (b)))
@@ -55,7 +64,7 @@ typedef float f32;
 typedef double f64;
 #endif
 
-/* ---- storage -------------------------------------------------------------------------------------------------------- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;
 typedef char16 i8_VECTOR;
@@ -94,22 +103,24 @@ typedef struct {
 typedef double2 c128_VECTOR;
 #endif
 
-/* ---- items to values ------------------------------------------------------------------------------------------------ */
+/* ---- items to values ------------------------------------------------------------------------- */
 
 /*
- * Exact; NaNs stay NaNs. vload_half is in every OpenCL, of any device. POCL 3.1 does it in integers, 9 vector instructions for 16 items: the
- * processor's own conversion (by __builtin_load_halff) sums a fifth faster, but then LLVM 15 compares in half precision, item by item:
- * argmax took 8 times as long (November 2026).
+ * Exact; a NaN stays a NaN. Every OpenCL has vload_half, for any device. POCL 3.1 does it in
+ * integers, 9 vector instructions for 16 items. The processor's own conversion (by
+ * __builtin_load_halff) makes sums a fifth faster. But LLVM 15 then compares in half precision,
+ * item by item: argmax took 8 times as long (November 2026).
  */
 INLINE f32 f16_VALUE(u16 x) {
     return vload_half(0, (const half *)&x);
 }
 #define bf16_VALUE(x) as_float((u32)(x) << 16)
 
-/* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
+/* ---- results to items: rounded once, to nearest even; one NaN for each type ------------------ */
 
 #ifdef cl_khr_fp64
-/* To f32 by rounding to odd: what is rounded to nearest from it, to 22 bits or fewer, is what would come of v itself. */
+/* Rounds to f32 by rounding to odd. The result, rounded to nearest at 22 bits or fewer, is what v
+ * itself gives when it is rounded so. */
 INLINE f32 round_to_odd(f64 v) {
     const f32 near = (f32)v;
     const u32 bits = as_uint(near);
@@ -122,8 +133,8 @@ INLINE f32 round_to_odd(f64 v) {
 INLINE u16 f16_of_f32(f32 v) {
     const u32 bits = as_uint(v), sign = bits >> 16 & 0x8000U, size = bits & 0x7fffffffU;
     if (size > 0x7f800000U) return (u16)0x7e00U;
-    if (size >= 0x477ff000U) return (u16)(sign | 0x7c00U); /* from 65,520 on */
-    /* A subnormal: the sum's last bit is worth 2^-24, as a subnormal's is. */
+    if (size >= 0x477ff000U) return (u16)(sign | 0x7c00U); /* 65,520 and above */
+    /* A subnormal: the last bit of the sum is worth 2^-24, as a subnormal's is. */
     if (size < 0x38800000U) return (u16)(sign | (as_uint(as_float(size) + 0.5f) - 0x3f000000U));
     return (u16)(sign | ((size + 0xfffU + (size >> 13 & 1U)) >> 13) - (112U << 10));
 }
@@ -147,7 +158,7 @@ INLINE f64 f64_canonical(f64 v) {
 #define f64_STORE(v) f64_canonical((f64)(v))
 #endif
 
-/* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
+/* ---- constants: +0, -0, the identities of max and min ---------------------------------------- */
 
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan: what the groups of OpenCL's scans exchange by: NVIDIA's shuffles where the device has them (PTX), else local memory and barriers, which all
- * items of the group reach. Between kernels/scan_groups.h, which uses it, and the variant's stem.
+ * scan: how the threads of OpenCL's scans exchange values.
+ *
+ * Computes: nothing by itself. The scans call what stands here.
+ * How: by NVIDIA's shuffles where the device has them (PTX), else through local memory with
+ * barriers, which all threads of the group reach (kernels/scan_groups.h).
+ * Needs: kernels/scanning.h before it. kernels/scan_groups.h follows, and uses it.
+ * Why: it is all that the languages differ in.
  */
 #ifdef PTX
 #define SHUFFLES
@@ -13,7 +18,8 @@ typedef union {
     u32 word[(sizeof(SCAN) + 3) / 4];
 } SCAN_WORDS;
 
-/* The value `distance` items down the warp; an item's own where that is beyond the warp. All 32 items take part. */
+/* Returns in thread t the value of thread t - distance of the warp, or t's own where there is none.
+ * All 32 threads take part. */
 INLINE SCAN shuffle_up(SCAN value, u32 distance) {
     SCAN_WORDS from, to;
     from.value = value;
@@ -23,17 +29,17 @@ INLINE SCAN shuffle_up(SCAN value, u32 distance) {
     return to.value;
 }
 
-INLINE u32 shuffle_word(u32 word, u32 item) {
+INLINE u32 shuffle_word(u32 word, u32 from) {
     u32 to;
-    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to) : "r"(word), "r"(item));
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to) : "r"(word), "r"(from));
     return to;
 }
 
-INLINE SCAN shuffle_from(SCAN value, u32 item) {
+INLINE SCAN shuffle_from(SCAN value, u32 from) {
     SCAN_WORDS w;
     w.value = value;
 #pragma unroll
-    for (int i = 0; i < (int)((sizeof(SCAN) + 3) / 4); i++) w.word[i] = shuffle_word(w.word[i], item);
+    for (int i = 0; i < (int)((sizeof(SCAN) + 3) / 4); i++) w.word[i] = shuffle_word(w.word[i], from);
     return w.value;
 }
 

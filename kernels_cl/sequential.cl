@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sequential: the tree with halving strides: neither divergence nor bank conflicts.
+ * sequential: the tree with strides that halve.
  *
- * Why: document 000, version 2; 002, sharedReduceBlockSum; 003, reduction #5; 001. Half the items are idle from the first step on.
+ * Computes: one accumulator per group of GROUP items.
+ * How: one thread per item. Accumulators GROUP / 2 apart are combined first (`tree` of the stem
+ * "ladder").
+ * Needs: local memory for GROUP accumulators.
+ * Why: document 000, version 2; 002, sharedReduceBlockSum; 003, reduction #5; 001. There are
+ * neither divergence nor bank conflicts, but half of the threads are idle from the first step on.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __local ACC data[GROUP];
-    const u32 item = get_local_id(0);
-    const ACC a = tree(data, item, item_or_identity(in, get_global_id(0), n, base));
-    if (item == 0) HAND_IN(a);
+    const u32 thread = get_local_id(0);
+    const ACC a = tree(data, thread, item_or_identity(in, get_global_id(0), n, base));
+    if (thread == 0) HAND_IN(a);
 }

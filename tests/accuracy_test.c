@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "direct.h"
 #include "patterns.h"
 
@@ -186,7 +187,7 @@ static void *stored(tally_dtype in, const double *x, uint64_t n) {
 }
 
 /* The level's result, as a double. */
-static double reduce_at(tally_context *context, const problem *p, const level *l) {
+static double error_at(tally_context *context, const problem *p, const level *l) {
     const tally_reduce_desc desc = {.op = p->op, .in = p->in, .acc = l->acc, .accuracy = l->accuracy};
     void *const items[] = {stored(p->in, p->x, p->n), stored(p->in, p->y, p->n)};
     double wide;
@@ -218,7 +219,7 @@ static double bound_of(const problem *p, const level *l) {
 
 /* The error relative to the sum, at most 1: not one digit. */
 static double check_level(tally_context *context, const problem *p, const level *l, double condition) {
-    const double got = reduce_at(context, p, l), error = exact_error(p->exact, got), bound = bound_of(p, l);
+    const double got = error_at(context, p, l), error = exact_error(p->exact, got), bound = bound_of(p, l);
     if (!(error <= bound))
         fail_msg("%s of %llu %s, condition %.1e, %s: %.17g is off by %.3g: the bound is %.3g", tally_op_name(p->op),
                  (unsigned long long)p->n, tally_dtype_name(p->in), condition, l->name, got, error, bound);
@@ -344,7 +345,7 @@ static void test_not_removed(void **state) {
             problem p = {.op = ops[o], .in = types[t], .n = 50000};
             fill_problem(&p, types[t] == TALLY_F32 ? 1e9 : 1e18, &r);
             void *const items[] = {stored(p.in, p.x, p.n), stored(p.in, p.y, p.n)};
-            const double plain = reduce_at(context, &p, &levels[0]), kept = reduce_at(context, &p, &levels[1]);
+            const double plain = error_at(context, &p, &levels[0]), kept = error_at(context, &p, &levels[1]);
             const double expected =
                 (types[t] == TALLY_F32 ? host_twofold_f32 : host_twofold_f64)(ops[o], (const void *const *)items, p.n);
             if (kept == plain) fail_msg("%s of %s: the compensation is gone", tally_op_name(ops[o]), tally_dtype_name(p.in));

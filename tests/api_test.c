@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "conformance.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -170,8 +171,8 @@ static void test_result_types(void **state) {
         MUST(tally_buffer_create(context, CONVERTED * bytes, &in));
         MUST(tally_buffer_create(context, (CONVERTED + 1) * result_bytes, &out));
         MUST(tally_buffer_write(queue, in, 0, items, CONVERTED * bytes));
-        for (uint64_t i = 0; i < CONVERTED; i++) MUST(tally_reduce_at(plan, queue, in, i, 1, out, i));
-        MUST(tally_reduce_at(plan, queue, in, 0, CONVERTED, out, CONVERTED));
+        for (uint64_t i = 0; i < CONVERTED; i++) MUST(reduce_at(plan, queue, in, i, 1, out, i));
+        MUST(reduce_at(plan, queue, in, 0, CONVERTED, out, CONVERTED));
         MUST(tally_buffer_read(queue, out, 0, results, (CONVERTED + 1) * result_bytes));
         MUST(tally_queue_wait(queue));
         for (uint64_t i = 0; i <= CONVERTED; i++) {
@@ -236,7 +237,7 @@ static void test_enqueue_many(void **state) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
     MUST(tally_plan_create(context, &desc, &plan));
     MUST(tally_buffer_write(queue, in, 0, items, n * sizeof *items));
-    for (uint64_t r = 0; r < runs; r++) MUST(tally_reduce_at(plan, queue, in, r, n - 7001 * r, out, r));
+    for (uint64_t r = 0; r < runs; r++) MUST(reduce_at(plan, queue, in, r, n - 7001 * r, out, r));
     MUST(tally_buffer_read(queue, out, 0, results, sizeof results));
     MUST(tally_queue_wait(queue));
     for (uint64_t r = 0; r < runs; r++)
@@ -266,14 +267,14 @@ static void test_chained(void **state) {
     MUST(tally_plan_create(context, &first, &sum));
     MUST(tally_plan_create(context, &second, &max));
     MUST(tally_buffer_write(queue, in, 0, items, PARTS * PART * sizeof *items));
-    for (uint64_t p = 0; p < PARTS; p++) MUST(tally_reduce_at(sum, queue, in, p * PART, PART, between, p));
+    for (uint64_t p = 0; p < PARTS; p++) MUST(reduce_at(sum, queue, in, p * PART, PART, between, p));
     MUST(tally_reduce(max, queue, between, PARTS, out));
     MUST(tally_buffer_read(queue, out, 0, &got, sizeof got));
     MUST(tally_queue_wait(queue));
     for (uint64_t p = 0; p < PARTS; p++) oracle_reduce(TALLY_SUM, TALLY_I32, items + p * PART, PART, &sums[p]);
     expect_result(TALLY_MAX, TALLY_I64, sums, PARTS, &got, "a max of sums");
     /* The result may lie in the memory that the items are in, beside them. */
-    MUST(tally_reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
+    MUST(reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
     MUST(tally_buffer_read(queue, between, (PARTS - 1) * sizeof got, &got, sizeof got));
     MUST(tally_queue_wait(queue));
     expect_result(TALLY_MAX, TALLY_I64, sums, PARTS - 1, &got, "a result beside its items");
@@ -283,42 +284,6 @@ static void test_chained(void **state) {
     tally_buffer_destroy(between);
     tally_buffer_destroy(out);
     tally_queue_destroy(queue);
-    free(items);
-}
-
-static void test_wrap_host(void **state) {
-    tally_context *context = context_of(state);
-    tally_context_info info;
-    MUST(tally_context_get_info(context, &info));
-    const uint64_t n = 50021;
-    float *items = items_of(PATTERN_WIDE, TALLY_F32, n + 1), result = 0;
-    tally_buffer *in = NULL, *out;
-    if (!info.device.host_memory) {
-        assert_int_equal(tally_buffer_wrap_host(context, items, n * sizeof *items, &in), TALLY_E_UNSUPPORTED);
-        assert_string_not_equal(tally_last_error(), "");
-        free(items);
-        return;
-    }
-    tally_queue *queue;
-    tally_plan *plan;
-    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
-    MUST(tally_queue_create(context, &queue));
-    MUST(tally_plan_create(context, &desc, &plan));
-    MUST(tally_buffer_wrap_host(context, &result, sizeof result, &out));
-    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes alone */
-        MUST(tally_buffer_wrap_host(context, items + shift, n * sizeof *items, &in));
-        assert_int_equal(tally_buffer_bytes(in), n * sizeof *items);
-        MUST(tally_reduce(plan, queue, in, n, out));
-        float read;
-        MUST(tally_buffer_read(queue, out, 0, &read, sizeof read));
-        MUST(tally_queue_wait(queue));
-        expect_result(TALLY_SUM, TALLY_F32, items + shift, n, &read, "of wrapped host memory, read");
-        tally_buffer_destroy(in);
-    }
-    tally_buffer_destroy(out);
-    tally_plan_destroy(plan);
-    tally_queue_destroy(queue);
-    expect_result(TALLY_SUM, TALLY_F32, items + 1, n, &result, "of wrapped host memory, in place");
     free(items);
 }
 
@@ -484,7 +449,6 @@ const device_test api_tests[] = {
     {"copies", test_copies},
     {"many enqueued", test_enqueue_many},
     {"chained", test_chained},
-    {"wrap_host", test_wrap_host},
     {"destroyed in any order", test_destroy_in_any_order},
     {"events", test_events},
     {"factors", test_factor},

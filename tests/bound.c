@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The formulas are derived in docs/numerics.md. Terms, which are what items are loaded as, are the oracle's: they do not depend on the
  * order, so that only what combinations round is bounded here. */
+#include "calls.h"
 #include "bound.h"
 
 #include <float.h>

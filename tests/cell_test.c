@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "bound.h"
 #include "cells.h"
 #include "oracle.h"
 #include "oracle_items.h"
 #include "patterns.h"
+#include "test_main.h"
 
 /* Items before and after the reduced range, and results before and after the one written. */
 #define PAD 64
@@ -132,9 +134,9 @@ static int run_twice(bench *b, const trial *t, uint64_t bytes, oracle_result run
     for (uint64_t r = 0; r < 2; r++) {
         const uint64_t to = r * RESULTS + t->out_offset;
         if (b->inputs == 1)
-            MUST(tally_reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
+            MUST(reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
         else
-            MUST(tally_reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
+            MUST(reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
     }
     MUST(tally_buffer_read(b->queue, b->out, 0, got, 2 * area));
     for (uint32_t k = 0; k < b->inputs; k++) MUST(tally_buffer_read(b->queue, b->in[k], 0, b->back[k], bytes));
@@ -283,16 +285,8 @@ static const int *patterns_of(tally_op op) {
         return of_bits;
     case TALLY_ALLCLOSE:
         return of_closeness;
-    case TALLY_SUM:
-    case TALLY_ASUM:
-    case TALLY_SUMSQ:
-    case TALLY_MEAN:
-    case TALLY_DOT:
-    case TALLY_DOTC:
-    case TALLY_DIST2:
-        return of_sums;
     default:
-        return of_extremes;
+        return oracle_is_exact(&(oracle_case){.op = op, .in = TALLY_F32}) ? of_extremes : of_sums;
     }
 }
 
@@ -535,7 +529,7 @@ void cell_test(void **state) {
     if (status == TALLY_E_UNSUPPORTED) {
         c->state = CELL_SKIPPED;
         snprintf(c->cause, sizeof c->cause, "%s", tally_last_error());
-        skip();
+        test_skip("%s", c->cause);
     }
     must(status, "tally_plan_create", __FILE__, __LINE__);
     open_bench(b);

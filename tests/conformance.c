@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance: every device must pass the same tests. The test array is built when the program runs: the matrix of cells (cells.h)
- * and the tests of conformance.h, on every device of every backend. See places.h for the environment. An argument is a pattern of the
- * names of the tests to run, with * and ?. With --only-compile before it nothing runs, but TALLY_CACHE_DIR is filled for a run to come: many
- * programs can do that at a time.
+ * conformance: every device must pass the same tests. The test array is built when the program
+ * runs: the matrix of cells (cells.h) and the tests of conformance.h, on every device of every
+ * backend. See places.h for the environment and test_main.h for the arguments.
  */
 #define _XOPEN_SOURCE 700
+#include "calls.h"
 #include "conformance.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "bound.h"
 #include "oracle.h"
+#include "test_main.h"
 
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what) {
     oracle_result expected = {{0}}, got = {{0}};
@@ -111,7 +111,8 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
     static const device_test *const lists[] = {api_tests,    host_tests,       feed_tests,      thread_tests,
                                                cache_tests,  arithmetic_tests, semantics_tests, custom_example_tests,
                                                custom_tests, fused_tests,      accuracy_tests,  enqueue_tests,
-                                               tuning_tests, scan_tests,       scan_use_tests,  move_tests};
+                                               tuning_tests, scan_tests,       scan_use_tests,  move_tests,
+                                               memory_tests, empty_tests,      golden_tests};
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const device_test *t = lists[l]; t->name; t++) {
             char *name = names[*used];
@@ -120,29 +121,46 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
         }
 }
 
+/* Compiles the cells' programs into TALLY_CACHE_DIR; returns the status to exit with. */
+static int compile_chosen(const test_choice *choice, const cell *cells, size_t count) {
+    size_t chosen = 0;
+    for (size_t c = 0; c < count; c++) {
+        if (!test_is_chosen(choice, cells[c].name)) continue;
+        cell_compile(&cells[c]);
+        chosen++;
+    }
+    return chosen || !choice->pattern ? 0 : test_none_chosen(choice);
+}
+
+static const char about[] =
+    "Every device must pass these tests.\n"
+    "--only-compile [PATTERN] runs nothing, but fills TALLY_CACHE_DIR for a run to come; many programs can do "
+    "that at a time.";
+
 int main(int argc, char **argv) {
     choose_method(argv);
     if (argc == 3 && strcmp(argv[1], "--only-use-cache") == 0) return only_use_cache(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--only-method") == 0) return only_method();
     const int only_compile = argc > 1 && strcmp(argv[1], "--only-compile") == 0;
-    const char *only = argc == 2 + only_compile ? argv[1 + only_compile] : NULL;
-    if (only) cmocka_set_test_filter(only);
+    const int records = argc == 3 && strcmp(argv[1], "--record-golden") == 0;
+    test_choice choice;
+    const int status = records ? -1 : test_choose(argc - only_compile, argv + only_compile, about, &choice);
+    if (status >= 0) return status;
     static place places[MAX_PLACES];
     static char names[MAX_PLACES * 128][96];
     size_t used = 0, count;
     const int place_count = places_open(places);
     if (place_count < 0) return 1;
+    if (records) return place_count == 0 || golden_record(&places[0], argv[2]);
     cell *cells = cells_create(places, place_count, &count);
-    for (size_t c = 0; c < count && only_compile; c++)
-        if (!only || fnmatch(only, cells[c].name, 0) == 0) cell_compile(&cells[c]);
-    if (only_compile) return 0;
+    if (only_compile) return compile_chosen(&choice, cells, count);
     suite s = {0};
     for (int p = 0; p < place_count; p++) add_device_tests(&s, &places[p], names, &used);
     for (size_t c = 0; c < count; c++) add(&s, cells[c].name, cell_test, &cells[c]);
-    const int failed = s.count ? _cmocka_run_group_tests("conformance", s.tests, s.count, NULL, NULL) : 0;
-    const int too_few = only ? 0 : cells_report(cells, count, places, place_count);
+    const int failed = s.count || choice.pattern ? test_run(&choice, s.tests, s.count, NULL, NULL) : 0;
+    const int too_few = choice.pattern || choice.list ? 0 : cells_report(cells, count, places, place_count);
     places_close(places, place_count);
     free(cells);
     free(s.tests);
-    return failed != 0 || too_few;
+    return failed ? failed : too_few;
 }

@@ -12,6 +12,8 @@ typedef struct device_test {
 
 /* Lists that end with a NULL name. */
 extern const device_test api_tests[];            /* api_test.c: the public functions on a real device */
+extern const device_test memory_tests[];         /* memory_test.c: sizes of buffers, host memory in place */
+extern const device_test empty_tests[];          /* empties_test.c: none, one and two items of every op and type */
 extern const device_test host_tests[];           /* host_test.c: few items on a CPU device, without it */
 extern const device_test feed_tests[];           /* feed_test.c: items in pieces */
 extern const device_test thread_tests[];         /* thread_test.c: contexts shared by threads */
@@ -29,6 +31,11 @@ extern const device_test move_tests[];    /* move_test.c: gather and scatter */
 
 extern const device_test scan_tests[];     /* scan_test.c: scans: ops, types, variants, forms */
 extern const device_test scan_use_tests[]; /* scan_use_test.c: scans in pieces, by operators of one's own; what is refused */
+
+extern const device_test golden_tests[]; /* golden_test.c: the bits of golden/bits.txt */
+
+/* Writes golden/bits.txt anew, as FILE, by this device: 0, or 1 with the reason printed. Sections of other devices stay. */
+int golden_record(const place *at, const char *file);
 
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);

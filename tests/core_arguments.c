@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 
 /* ---- ranges --------------------------------------------------------------------------------------------------------- */
@@ -59,21 +60,66 @@ static void test_reduce_ranges(void **unused) {
                                          {all, 1},        {all, 0},        {wraps, 1},
                                          {wraps * 2, 1},  {wraps - 1, 1},  {all - SIDE_ITEMS + 2, SIDE_ITEMS}};
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(in_ranges); i++)
-            BAD(tally_reduce_at(plan, s.queue, s.in, in_ranges[i][0], in_ranges[i][1], s.out, 0), "tally_reduce", "in");
+            BAD(reduce_at(plan, s.queue, s.in, in_ranges[i][0], in_ranges[i][1], s.out, 0), "tally_reduce", "in");
         const uint64_t out_offsets[] = {2, 3, wraps, wraps * 2, all};
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(out_offsets); i++)
-            BAD(tally_reduce_at(plan, s.queue, s.in, 0, 1, s.out, out_offsets[i]), "tally_reduce", "out");
+            BAD(reduce_at(plan, s.queue, s.in, 0, 1, s.out, out_offsets[i]), "tally_reduce", "out");
     }
     assert_int_not_equal(tally_reduce(unlimited, s.queue, s.in, wraps, s.out), TALLY_OK);
     assert_int_not_equal(tally_reduce(unlimited, s.queue, s.in, all, s.out), TALLY_OK);
     assert_int_equal(stub.launches, launches);
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, SIDE_ITEMS, 0, s.out, 1));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.out, 1));
+    MUST(reduce_at(s.plan, s.queue, s.in, SIDE_ITEMS, 0, s.out, 1));
+    MUST(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.out, 1));
     MUST(tally_queue_wait(s.queue));
     tally_plan_destroy(unlimited);
     tally_plan_destroy(short_plan);
     close_side(&s);
     SOUND();
+}
+
+/* The offset in `out` counts results, whatever values one has: pairs of minmax, structs of several ops. */
+static void test_out_offsets(void **unused) {
+    (void)unused;
+    static const tally_term_desc several[] = {{.op = TALLY_ANY}, {.op = TALLY_SUM}, {.op = TALLY_MIN}};
+    const struct {
+        tally_reduce_desc desc;
+        uint64_t bytes;
+    } cases[] = {{{.op = TALLY_SUM, .in = TALLY_F32}, 4},
+                 {{.op = TALLY_MINMAX, .in = TALLY_F32}, 8},
+                 {{.op = TALLY_MINMAX, .in = TALLY_F32, .out = TALLY_F64}, 16},
+                 {{.op = TALLY_SUM, .in = TALLY_C64}, 8},
+                 {{.terms = several, .term_count = 3, .in = TALLY_F32}, 12}};
+    enum { ROOM = 5 };
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
+        side s;
+        tally_plan *plan;
+        tally_buffer *out;
+        const uint64_t bytes = cases[c].bytes;
+        float x[2 * SIDE_ITEMS];
+        unsigned char before[ROOM * 16], after[ROOM * 16];
+        tally_reduce_desc desc = cases[c].desc;
+        desc.size = sizeof desc;
+        desc.max_n = SIDE_ITEMS;
+        open_side(&s, "stub");
+        for (int i = 0; i < 2 * SIDE_ITEMS; i++) x[i] = (float)(i + 1);
+        memset(before, 0x5a, sizeof before);
+        MUST(tally_plan_create(s.context, &desc, &plan));
+        assert_int_equal(tally_plan_result_bytes(plan), bytes);
+        MUST(tally_buffer_create(s.context, ROOM * bytes + bytes - 1, &out)); /* the last is no whole result */
+        MUST(tally_buffer_write(s.queue, out, 0, before, ROOM * bytes));
+        MUST(tally_buffer_write(s.queue, s.in, 0, x, SIDE_ITEMS * sizeof x[0]));
+        MUST(reduce_at(plan, s.queue, s.in, 0, 2, out, ROOM - 1));
+        MUST(tally_buffer_read(s.queue, out, 0, after, ROOM * bytes));
+        MUST(tally_queue_wait(s.queue));
+        assert_memory_equal(before, after, (ROOM - 1) * bytes);
+        assert_memory_not_equal(before, after + (ROOM - 1) * bytes, bytes);
+        BAD(reduce_at(plan, s.queue, s.in, 0, 2, out, ROOM), "1 items at offset 5", "out holds 5");
+        tally_buffer_destroy(out);
+        tally_plan_destroy(plan);
+        close_side(&s);
+        SOUND();
+        stub_reset();
+    }
 }
 
 static void test_overlap(void **unused) {
@@ -82,13 +128,16 @@ static void test_overlap(void **unused) {
     open_side(&s, "stub");
     const int launches = stub.launches;
     BAD(tally_reduce(s.plan, s.queue, s.in, 1, s.in), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, 50), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 10), "tally_reduce", "overlap");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 19), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, 50), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 10), "tally_reduce", "overlap");
+    BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 19), "tally_reduce", "overlap");
+    /* Times 4 bytes these are items 0 to 99: beyond `out`, not an overlap. */
+    for (uint64_t k = 0; k < SIDE_ITEMS; k += 33)
+        BAD(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, (UINT64_C(1) << 62) + k), "tally_reduce", "out holds 100");
     assert_int_equal(stub.launches, launches);
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 9));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 20));
-    MUST(tally_reduce_at(s.plan, s.queue, s.in, 10, 0, s.in, 10));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 9));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 20));
+    MUST(reduce_at(s.plan, s.queue, s.in, 10, 0, s.in, 10));
     MUST(tally_queue_wait(s.queue));
     close_side(&s);
     SOUND();
@@ -136,7 +185,9 @@ static void test_descriptors(void **unused) {
         {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "nonsense"},
          TALLY_E_ARGUMENT,
          {"nonsense", "group_tree", "cpu_chunks"}},
-        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tre"}, TALLY_E_ARGUMENT, {"group_tree"}},
+        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tre"},
+         TALLY_E_ARGUMENT,
+         {"did you mean group_tree?"}},
         {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = 3}, TALLY_E_ARGUMENT, {"group_items"}},
         {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = 96}, TALLY_E_ARGUMENT, {"group_items", "96"}},
         {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = UINT32_MAX}, TALLY_E_ARGUMENT, {"group_items"}},
@@ -257,6 +308,7 @@ static void test_what_the_device_cannot(void **unused) {
 const core_test argument_tests[] = {
     {"ranges of copies", test_copy_ranges},
     {"ranges of reductions", test_reduce_ranges},
+    {"offsets of results", test_out_offsets},
     {"overlap", test_overlap},
     {"too many items", test_too_many_items},
     {"descriptors", test_descriptors},

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_custom.h"
 #include "own_ops.h"
 
@@ -50,7 +51,7 @@ static void reduce_custom(const char *select, const tally_op_desc *desc, tally_d
         MUST(tally_buffer_create(context, n * tally_dtype_bytes(in), &buffers[k]));
         MUST(tally_buffer_write(queue, buffers[k], 0, items[k], n * tally_dtype_bytes(in)));
     }
-    MUST(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)buffers, NULL, n, out, 2));
+    MUST(reduce_inputs(plan, queue, (const tally_buffer *const *)buffers, NULL, n, out, 2));
     MUST(tally_buffer_read(queue, out, 2 * bytes, result, bytes));
     MUST(tally_queue_wait(queue));
     MUST(tally_reduce_host_inputs(context, &what, items, n, hosted));
@@ -64,7 +65,7 @@ static void reduce_custom(const char *select, const tally_op_desc *desc, tally_d
     MUST(tally_feed_push_inputs(feed, items, half));
     MUST(tally_feed_finish_inputs(feed, rest, n - half, fed));
     assert_memory_equal(fed, result, bytes);
-    MUST(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)buffers, NULL, n, out, 0));
+    MUST(reduce_inputs(plan, queue, (const tally_buffer *const *)buffers, NULL, n, out, 0));
     MUST(tally_buffer_read(queue, out, 0, fed, bytes));
     MUST(tally_queue_wait(queue));
     assert_memory_equal(fed, result, bytes);
@@ -315,17 +316,18 @@ static void test_set_param(void **unused) {
     MUST(tally_buffer_create(context, sizeof results, &out));
     MUST(tally_buffer_write(queue, in, 0, x_items, sizeof x_items));
     MUST(tally_context_get_info(context, &before));
-    MUST(tally_reduce_at(plan, queue, in, 0, ITEMS, out, 0));
+    MUST(reduce_at(plan, queue, in, 0, ITEMS, out, 0));
     MUST(tally_plan_set_param(plan, "scale", -3));
-    MUST(tally_reduce_at(plan, queue, in, 0, ITEMS, out, 1));
+    MUST(reduce_at(plan, queue, in, 0, ITEMS, out, 1));
     MUST(tally_plan_set_param(plan, "base", 0x1p20));
-    MUST(tally_reduce_at(plan, queue, in, 0, ITEMS, out, 2));
+    MUST(reduce_at(plan, queue, in, 0, ITEMS, out, 2));
     MUST(tally_buffer_read(queue, out, 0, results, sizeof results));
     MUST(tally_queue_wait(queue));
     assert_true(results[0] == 2 * sum + 100 && results[1] == -3 * sum + 100 && results[2] == -3 * sum + 0x1p20f);
     MUST(tally_context_get_info(context, &after));
     assert_int_equal(after.programs_built, before.programs_built);
-    BAD(tally_plan_set_param(plan, "scales", 1), "tally_plan_set_param", "'scales'", "there are scale, base");
+    BAD(tally_plan_set_param(plan, "scales", 1), "tally_plan_set_param", "'scales'",
+        "did you mean scale? there are scale, base");
     BAD(tally_plan_set_param(plan, "", 1), "there are scale, base");
     BAD(tally_plan_set_param(plan, NULL, 1), "tally_plan_set_param", "name");
     BAD(tally_plan_set_param(NULL, "scale", 1), "tally_plan_set_param", "plan");

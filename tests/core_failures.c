@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 #include "folders.h"
 #include "oracle.h"
@@ -120,7 +121,7 @@ static tally_status use_reduce(const char *select) {
         int opened = 0, still = 0;
         for (int k = 0; k < STUB_KIND_COUNT; k++) opened += stub.opened[k];
         const int waits = stub.waits;
-        TRY(tally_reduce_at(plan, queue, in, 2, sizes[s], out, s));
+        TRY(reduce_at(plan, queue, in, 2, sizes[s], out, s));
         for (int k = 0; k < STUB_KIND_COUNT; k++) still += stub.opened[k];
         assert_int_equal(still, opened); /* no allocation */
         assert_int_equal(stub.waits, waits);
@@ -243,7 +244,7 @@ static tally_status use_custom(const char *select) {
         TRY(tally_buffer_create(context, sizeof x, &in[k]));
         TRY(tally_buffer_write(queue, in[k], 0, k ? y : x, sizeof x));
     }
-    TRY(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, PAIRS, out, 0));
+    TRY(reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, PAIRS, out, 0));
     TRY(tally_buffer_read(queue, out, 0, &result, sizeof result));
     const tally_status waited = queue ? tally_queue_wait(queue) : TALLY_OK;
     TRY(waited);

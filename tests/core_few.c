@@ -7,8 +7,9 @@
 #include "core_tests.h"
 #include "host/host.h"
 #include "patterns.h"
+#include "test_main.h"
 
-enum { FEW = TALLY_HOST_ITEMS };
+enum { FEW = TALLY_HOST_MOST_ITEMS }; /* sums of f32 */
 
 static double x[FEW + 1], y[FEW + 1];
 static const void *const inputs[] = {x, y};
@@ -78,6 +79,35 @@ static void test_limit(void **unused) {
     SOUND();
 }
 
+/* By what an item costs: exponentials, sums of floats, all else. */
+static void test_limits(void **unused) {
+    (void)unused;
+    static const struct {
+        tally_op op;
+        tally_dtype in;
+        uint64_t items;
+    } limits[] = {
+        {TALLY_SUM, TALLY_F32, 131072},          {TALLY_MEAN, TALLY_F64, 65536},     {TALLY_DOT, TALLY_F32, 131072},
+        {TALLY_MAX, TALLY_F32, 32768},           {TALLY_SUM, TALLY_I32, 32768},      {TALLY_VAR, TALLY_F64, 32768},
+        {TALLY_COUNT_NONZERO, TALLY_F32, 32768}, {TALLY_LOGSUMEXP, TALLY_F32, 4096}, {TALLY_LOGSUMEXP, TALLY_I64, 4096}};
+    tally_context *context = open_context("stub:beta");
+    unsigned char result[16];
+    memset(x, 0, sizeof x);
+    memset(y, 0, sizeof y);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(limits); i++) {
+        const uint64_t items = has_functions() ? limits[i].items : 0;
+        const tally_reduce_desc desc = {.size = sizeof desc, .op = limits[i].op, .in = limits[i].in};
+        assert_int_equal(tally_host_items(limits[i].op, limits[i].in), items);
+        EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &desc, inputs, items, result));
+        EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &desc, inputs, items + 1, result));
+    }
+    assert_int_equal(tally_host_items(TALLY_SUM, TALLY_U16), 0);
+    assert_int_equal(tally_host_items(TALLY_OP_END, TALLY_F32), 0);
+    assert_int_equal(tally_host_items(TALLY_SUM, (tally_dtype)-1), 0);
+    tally_context_destroy(context);
+    SOUND();
+}
+
 /* A descriptor that says more than op and dtype is for the device, whatever it says. */
 static void test_descriptors(void **unused) {
     (void)unused;
@@ -130,7 +160,7 @@ static void test_devices(void **unused) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32};
     float sum;
     tally_context *context = open_context("stub:beta");
-    if (!has_functions()) skip();
+    if (!has_functions()) test_skip("the library has no functions for host memory");
     tally_device_info *info = &context->info;
     const tally_device_info before = *info;
     assert_true(tally_host_reduce(context, &desc, inputs, 10, &sum));
@@ -208,7 +238,7 @@ static void test_functions(void **unused) {
     (void)unused;
     static const uint64_t sizes[] = {0, 1, 4500};
     static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
-    if (!has_functions()) skip();
+    if (!has_functions()) test_skip("the library has no functions for host memory");
     for (size_t d = 0; d < TALLY_ARRAY_LENGTH(dtypes); d++) {
         tally_context *context = open_context("stub:beta");
         pattern_fill(PATTERN_WIDE, dtypes[d], x, 4500);
@@ -216,7 +246,9 @@ static void test_functions(void **unused) {
             const bool takes = tally_op_row_for(op, dtypes[d], TALLY_ACCURACY_DEFAULT) != NULL;
             assert_int_equal(tally_host_functions[op][dtypes[d]] != NULL, takes);
             pattern_fill_second(PATTERN_WIDE, op, dtypes[d], x, y, 4500);
-            for (size_t s = 0; takes && s < TALLY_ARRAY_LENGTH(sizes); s++) expect_same(context, op, dtypes[d], sizes[s]);
+            const uint64_t most = tally_host_items(op, dtypes[d]);
+            for (size_t s = 0; takes && s < TALLY_ARRAY_LENGTH(sizes); s++)
+                expect_same(context, op, dtypes[d], sizes[s] < most ? sizes[s] : most);
         }
         tally_context_destroy(context);
         SOUND();
@@ -225,8 +257,13 @@ static void test_functions(void **unused) {
 }
 
 const core_test few_tests[] = {
-    {"few items: the limit", test_limit},          {"few items: descriptors", test_descriptors},
-    {"few items: addresses", test_addresses},      {"few items: devices", test_devices},
-    {"few items: rounding", test_rounding},        {"few items: refusals", test_refusals},
-    {"few items: every function", test_functions}, {NULL, NULL},
+    {"few items: the limit", test_limit},
+    {"few items: the limits", test_limits},
+    {"few items: descriptors", test_descriptors},
+    {"few items: addresses", test_addresses},
+    {"few items: devices", test_devices},
+    {"few items: rounding", test_rounding},
+    {"few items: refusals", test_refusals},
+    {"few items: every function", test_functions},
+    {NULL, NULL},
 };

@@ -7,6 +7,7 @@
 #include <tally/cuda.h>
 #include <tally/opencl.h>
 
+#include "calls.h"
 #include "core_tests.h"
 
 /* ---- NULL ----------------------------------------------------------------------------------------------------------- */
@@ -73,10 +74,10 @@ static void test_null_of_objects(void **unused) {
     BAD(tally_reduce(s.plan, NULL, s.in, 1, s.out), "tally_reduce", "queue");
     BAD(tally_reduce(s.plan, s.queue, NULL, 1, s.out), "tally_reduce", "in");
     BAD(tally_reduce(s.plan, s.queue, s.in, 1, NULL), "tally_reduce", "out");
-    BAD(tally_reduce_at(NULL, s.queue, s.in, 0, 1, s.out, 0), "tally_reduce", "plan");
-    BAD(tally_reduce_at(s.plan, NULL, s.in, 0, 1, s.out, 0), "tally_reduce", "queue");
-    BAD(tally_reduce_at(s.plan, s.queue, NULL, 0, 1, s.out, 0), "tally_reduce", "in");
-    BAD(tally_reduce_at(s.plan, s.queue, s.in, 0, 1, NULL, 0), "tally_reduce", "out");
+    BAD(reduce_at(NULL, s.queue, s.in, 0, 1, s.out, 0), "tally_reduce", "plan");
+    BAD(reduce_at(s.plan, NULL, s.in, 0, 1, s.out, 0), "tally_reduce", "queue");
+    BAD(reduce_at(s.plan, s.queue, NULL, 0, 1, s.out, 0), "tally_reduce", "in");
+    BAD(reduce_at(s.plan, s.queue, s.in, 0, 1, NULL, 0), "tally_reduce", "out");
     BAD(tally_reduce_host(NULL, TALLY_SUM, TALLY_F32, x, 4, &result), "tally_reduce_host", "context");
     BAD(tally_reduce_host(s.context, TALLY_SUM, TALLY_F32, NULL, 4, &result), "tally_reduce_host", "items");
     BAD(tally_reduce_host(s.context, TALLY_SUM, TALLY_F32, x, 4, NULL), "tally_reduce_host", "result");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -204,8 +205,7 @@ static void test_offsets(void **unused) {
                         unsigned char got[16];
                         const inputs at = {
                             {(char *)p.from.of[0] + offsets[k][0] * bytes, (char *)p.from.of[1] + offsets[k][1] * bytes}};
-                        MUST(tally_reduce_inputs(plan, p.queue, (const tally_buffer *const *)p.in, offsets[k], sizes[n], p.out,
-                                                 5));
+                        MUST(reduce_inputs(plan, p.queue, (const tally_buffer *const *)p.in, offsets[k], sizes[n], p.out, 5));
                         MUST(tally_buffer_read(p.queue, p.out, 5 * width, got, width));
                         MUST(tally_queue_wait(p.queue));
                         expect_result(&what, &at, sizes[n], got, selects[s]);
@@ -231,26 +231,28 @@ static void test_refused(void **unused) {
     tally_buffer *out = p.out;
     const int launches = stub.launches;
     /* Lengths. */
-    BAD(tally_reduce_inputs(plan, p.queue, shorter, NULL, 1000, out, 0), "tally_reduce", "1000 items", "in[1] holds 999");
-    BAD(tally_reduce_inputs(plan, p.queue, shorter_first, NULL, 1000, out, 0), "in[0] holds 999");
-    BAD(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 1}, 1000, out, 0), "offset 1", "in[1] holds 1000");
-    BAD(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){1, 0}, 1000, out, 0), "offset 1", "in[0] holds 1000");
-    BAD(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, UINT64_MAX}, 1, out, 0), "in[1]");
-    BAD(tally_reduce_inputs(plan, p.queue, both, NULL, 1000, out, 128), "out holds 128");
+    BAD(reduce_inputs(plan, p.queue, shorter, NULL, 1000, out, 0), "tally_reduce", "1000 items", "in[1] holds 999");
+    BAD(reduce_inputs(plan, p.queue, shorter_first, NULL, 1000, out, 0), "in[0] holds 999");
+    BAD(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 1}, 1000, out, 0), "offset 1", "in[1] holds 1000");
+    BAD(reduce_inputs(plan, p.queue, both, (const uint64_t[]){1, 0}, 1000, out, 0), "offset 1", "in[0] holds 1000");
+    BAD(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, UINT64_MAX}, 1, out, 0), "in[1]");
+    BAD(reduce_inputs(plan, p.queue, both, NULL, 1000, out, 128), "out holds 128");
     /* Handles. */
-    BAD(tally_reduce_inputs(plan, p.queue, none, NULL, 1, out, 0), "in[1] is NULL");
-    BAD(tally_reduce_inputs(plan, p.queue, none_first, NULL, 1, out, 0), "in[0] is NULL");
-    BAD(tally_reduce_inputs(plan, p.queue, NULL, NULL, 1, out, 0), "in is NULL");
-    BAD(tally_reduce_inputs(plan, p.queue, both, NULL, 1, NULL, 0), "out");
-    BAD(tally_reduce_inputs(NULL, p.queue, both, NULL, 1, out, 0), "plan is NULL");
-    BAD(tally_reduce_inputs(plan, NULL, both, NULL, 1, out, 0), "queue");
+    BAD(reduce_inputs(plan, p.queue, none, NULL, 1, out, 0), "in[1] is NULL");
+    BAD(reduce_inputs(plan, p.queue, none_first, NULL, 1, out, 0), "in[0] is NULL");
+    BAD(reduce_inputs(plan, p.queue, NULL, NULL, 1, out, 0), "in[0] is NULL");
+    BAD(tally_reduce_with(plan, p.queue, NULL), "args is NULL");
+    BAD(tally_reduce_with(plan, p.queue, &(tally_reduce_args){.size = 8}), "args.size is 8");
+    BAD(reduce_inputs(plan, p.queue, both, NULL, 1, NULL, 0), "out");
+    BAD(reduce_inputs(NULL, p.queue, both, NULL, 1, out, 0), "plan is NULL");
+    BAD(reduce_inputs(plan, NULL, both, NULL, 1, out, 0), "queue");
     /* An output that is one of the inputs. */
-    BAD(tally_reduce_inputs(plan, p.queue, both, NULL, 1000, p.in[0], 10), "in[0] and out overlap");
-    BAD(tally_reduce_inputs(plan, p.queue, both, NULL, 1000, p.in[1], 10), "in[1] and out overlap");
-    BAD(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 29), "in[1] and out overlap");
+    BAD(reduce_inputs(plan, p.queue, both, NULL, 1000, p.in[0], 10), "in[0] and out overlap");
+    BAD(reduce_inputs(plan, p.queue, both, NULL, 1000, p.in[1], 10), "in[1] and out overlap");
+    BAD(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 29), "in[1] and out overlap");
     /* Calls of one input. */
-    BAD(tally_reduce(plan, p.queue, p.in[0], 10, out), "dot has 2 inputs", "tally_reduce_inputs");
-    BAD(tally_reduce_at(plan, p.queue, p.in[0], 0, 10, out, 0), "dot has 2 inputs", "tally_reduce_inputs");
+    BAD(tally_reduce(plan, p.queue, p.in[0], 10, out), "dot has 2 inputs", "tally_reduce_with");
+    BAD(reduce_at(plan, p.queue, p.in[0], 0, 10, out, 0), "tally_reduce_with", "in[1] is NULL");
     float x[10] = {0}, result;
     BAD(tally_reduce_host(p.context, TALLY_DOT, TALLY_F32, x, 10, &result), "tally_reduce_host", "dot has 2 inputs",
         "tally_reduce_host_inputs");
@@ -268,9 +270,9 @@ static void test_refused(void **unused) {
     BAD(tally_reduce_host_inputs(p.context, &strange, (const void *[]){x, x}, 10, &result), "desc.size");
     assert_int_equal(stub.launches, launches);
     /* What is allowed: an input twice, and an output beside what is read of an input. */
-    MUST(tally_reduce_inputs(plan, p.queue, same, NULL, 1000, out, 0));
-    MUST(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 30));
-    MUST(tally_reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 19));
+    MUST(reduce_inputs(plan, p.queue, same, NULL, 1000, out, 0));
+    MUST(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 30));
+    MUST(reduce_inputs(plan, p.queue, both, (const uint64_t[]){0, 20}, 10, p.in[1], 19));
     MUST(tally_queue_wait(p.queue));
     tally_buffer_destroy(brief);
     tally_plan_destroy(plan);
@@ -294,9 +296,9 @@ static void test_overlap_of_wrapped(void **unused) {
     MUST(tally_buffer_wrap_host(context, memory, 32 * sizeof(float), &y));
     MUST(tally_buffer_wrap_host(context, memory + 16, 32 * sizeof(float), &out));
     const tally_buffer *both[] = {x, y};
-    BAD(tally_reduce_inputs(plan, queue, both, NULL, 32, out, 15), "in[1] and out overlap");
-    MUST(tally_reduce_inputs(plan, queue, both, NULL, 32, out, 16));
-    MUST(tally_reduce_inputs(plan, queue, both, NULL, 31, out, 15));
+    BAD(reduce_inputs(plan, queue, both, NULL, 32, out, 15), "in[1] and out overlap");
+    MUST(reduce_inputs(plan, queue, both, NULL, 32, out, 16));
+    MUST(reduce_inputs(plan, queue, both, NULL, 31, out, 15));
     MUST(tally_queue_wait(queue));
     tally_buffer_destroy(x);
     tally_buffer_destroy(y);
@@ -308,6 +310,17 @@ static void test_overlap_of_wrapped(void **unused) {
 }
 
 /* ---- several ops over one pass ------------------------------------------------------------------------------------------ */
+
+/* Between the values and behind the last are zeros. */
+static void expect_zero_gaps(const tally_plan *plan, const unsigned char *got, const char *where) {
+    unsigned char gaps[256];
+    const uint64_t bytes = tally_plan_result_bytes(plan);
+    tally_result_info info;
+    memcpy(gaps, got, bytes);
+    for (uint32_t i = 0; tally_plan_result(plan, i, &info); i++) memset(gaps + info.offset, 0, tally_dtype_bytes(info.dtype));
+    for (uint64_t i = 0; i < bytes; i++)
+        if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", where, (unsigned long long)i, gaps[i]);
+}
 
 static void expect_values(const tally_plan *plan, const tally_term_desc *terms, tally_dtype in, const inputs *from, uint64_t n,
                           const unsigned char *got, const char *where) {
@@ -329,6 +342,7 @@ static void expect_values(const tally_plan *plan, const tally_term_desc *terms, 
     }
     assert_false(tally_plan_result(plan, values + 1, &info));
     assert_false(tally_plan_result(plan, UINT32_MAX, &info));
+    expect_zero_gaps(plan, got, where);
 }
 
 static void expect_fused(const char *select, const tally_term_desc *terms, uint32_t count, tally_dtype in,
@@ -345,7 +359,7 @@ static void expect_fused(const char *select, const tally_term_desc *terms, uint3
     unsigned char got[256], fed[256];
     assert_true(bytes > 0 && 2 * bytes <= 512 && bytes <= sizeof got);
     for (size_t n = 0; n < TALLY_ARRAY_LENGTH(sizes); n++) {
-        MUST(tally_reduce_inputs(plan, p.queue, (const tally_buffer *const *)p.in, NULL, sizes[n], p.out, 1));
+        MUST(reduce_inputs(plan, p.queue, (const tally_buffer *const *)p.in, NULL, sizes[n], p.out, 1));
         MUST(tally_buffer_read(p.queue, p.out, bytes, got, bytes));
         MUST(tally_queue_wait(p.queue));
         expect_values(plan, terms, in, &p.from, sizes[n], got, select);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -41,7 +42,7 @@ static bool expect_results(side *s, const char *variant, const oracle_case *what
     assert_string_equal(tally_plan_variant(plan), variant);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(sizes); i++) {
         oracle_result result = {{0}}, expected = {{0}};
-        MUST(tally_reduce_inputs(plan, s->queue, both, NULL, sizes[i], out, 0));
+        MUST(reduce_inputs(plan, s->queue, both, NULL, sizes[i], out, 0));
         MUST(tally_buffer_read(s->queue, out, 0, &result, oracle_result_bytes(what)));
         MUST(tally_queue_wait(s->queue));
         oracle_reduce_inputs(what, host, sizes[i], &expected);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core_tests.h"
 #include "scan/scan.h"
 
@@ -147,16 +148,17 @@ static void test_ranges(void **unused) {
     BAD(tally_scan(s.plan, s.queue, NULL, 1, s.out), "tally_scan", "in");
     BAD(tally_scan(s.plan, s.queue, s.in, 1, NULL), "tally_scan", "out");
     BAD(tally_scan(s.plan, s.queue, s.in, MAX_N, s.out), "tally_scan", "max_n", "262144", "262143");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 3, MAX_N - 2, s.out, 0), "tally_scan", "in", "262142 items at offset 3");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, all, 1, s.out, 0), "tally_scan", "in");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, all, all, s.out, 0), "tally_scan");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 0, 2, s.out, MAX_N - 1), "tally_scan", "out");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 0, 1, s.out, (uint64_t)1 << 61), "tally_scan", "out"); /* times 8: 0 */
-    BAD(tally_scan(s.plan, s.queue, s.out, 1, s.out), "tally_scan", "overlap");                     /* i64 over i32 */
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "tally_scan_segments", "no segments");
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, NULL, 0, 0, 1, s.out, 0), "tally_scan_segments", "segments");
+    BAD(scan_at(s.plan, s.queue, s.in, 3, MAX_N - 2, s.out, 0), "tally_scan", "in", "262142 items at offset 3");
+    BAD(scan_at(s.plan, s.queue, s.in, all, 1, s.out, 0), "tally_scan", "in");
+    BAD(scan_at(s.plan, s.queue, s.in, all, all, s.out, 0), "tally_scan");
+    BAD(scan_at(s.plan, s.queue, s.in, 0, 2, s.out, MAX_N - 1), "tally_scan", "out");
+    BAD(scan_at(s.plan, s.queue, s.in, 0, 1, s.out, (uint64_t)1 << 61), "tally_scan", "out"); /* times 8: 0 */
+    BAD(tally_scan(s.plan, s.queue, s.out, 1, s.out), "tally_scan", "overlap");               /* i64 over i32 */
+    BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "tally_scan_with", "no segments");
+    BAD(tally_scan_with(s.plan, s.queue, NULL), "tally_scan_with", "args is NULL");
+    BAD(tally_scan_with(s.plan, s.queue, &(tally_scan_args){.size = 8}), "args.size is 8");
     assert_int_equal(stub.launches, launches);
-    MUST(tally_scan_at(s.plan, s.queue, s.in, MAX_N, 0, s.out, MAX_N));
+    MUST(scan_at(s.plan, s.queue, s.in, MAX_N, 0, s.out, MAX_N));
     assert_int_equal(stub.launches, launches);
     setup other = begin("stub", sum_i32);
     BAD(tally_scan(s.plan, other.queue, s.in, 1, s.out), "tally_scan", "queue");
@@ -179,20 +181,20 @@ static void test_in_place(void **unused) {
     desc.op = TALLY_MAX;
     setup s = begin("stub", desc);
     MUST(tally_scan(s.plan, s.queue, s.in, 1000, s.in));
-    MUST(tally_scan_at(s.plan, s.queue, s.in, 7, 1000, s.in, 7));
-    MUST(tally_scan_at(s.plan, s.queue, s.in, 0, 1000, s.in, 1000));
-    MUST(tally_scan_at(s.plan, s.queue, s.in, 1000, 1000, s.in, 0));
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 0, 1000, s.in, 999), "overlap");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 1, 1000, s.in, 0), "overlap");
-    BAD(tally_scan_at(s.plan, s.queue, s.in, 999, 1000, s.in, 0), "overlap");
+    MUST(scan_at(s.plan, s.queue, s.in, 7, 1000, s.in, 7));
+    MUST(scan_at(s.plan, s.queue, s.in, 0, 1000, s.in, 1000));
+    MUST(scan_at(s.plan, s.queue, s.in, 1000, 1000, s.in, 0));
+    BAD(scan_at(s.plan, s.queue, s.in, 0, 1000, s.in, 999), "overlap");
+    BAD(scan_at(s.plan, s.queue, s.in, 1, 1000, s.in, 0), "overlap");
+    BAD(scan_at(s.plan, s.queue, s.in, 999, 1000, s.in, 0), "overlap");
     end(&s);
     desc.segments = TALLY_SEGMENTS_FLAGS;
     s = begin("stub", desc);
-    BAD(tally_scan(s.plan, s.queue, s.in, 100, s.out), "tally_scan", "tally_scan_segments");
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 0, 800, s.out, 0), "segments", "800 items at offset 1");
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, s.out, 0, 0, 1, s.out, 0), "segments and out overlap");
-    MUST(tally_scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, UINT64_MAX, 799, s.in, 0)); /* no count of flags */
-    BAD(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next");
+    BAD(tally_scan(s.plan, s.queue, s.in, 100, s.out), "tally_scan", "tally_scan_with");
+    BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 0, 800, s.out, 0), "segments", "800 items at offset 1");
+    BAD(scan_segments(s.plan, s.queue, s.in, 0, s.out, 0, 0, 1, s.out, 0), "segments and out overlap");
+    MUST(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, UINT64_MAX, 799, s.in, 0)); /* no count of flags */
+    BAD(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next");
     end(&s);
 }
 
@@ -204,8 +206,8 @@ static void test_kinds(void **unused) {
     tally_plan *plan;
     MUST(tally_plan_create(s.context, &reduction, &plan));
     BAD(tally_scan(plan, s.queue, s.in, 1, s.out), "tally_scan", "reduction");
-    BAD(tally_scan_segments(plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "reduction");
-    BAD(tally_scan_next(plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "reduction");
+    BAD(scan_segments(plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "reduction");
+    BAD(scan_next(plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "reduction");
     BAD(tally_reduce(s.plan, s.queue, s.in, 1, s.out), "tally_reduce", "scan");
     tally_plan_destroy(plan);
     end(&s);
@@ -215,24 +217,24 @@ static void test_next(void **unused) {
     (void)unused;
     tally_scan_desc desc = sum_i32;
     setup s = begin("stub", desc);
-    MUST(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, BLOCK, s.out, 0));
-    MUST(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 0, s.out, 0));
-    MUST(tally_scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 5, s.out, BLOCK));
-    BAD(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "131077");
+    MUST(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, BLOCK, s.out, 0));
+    MUST(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 0, s.out, 0));
+    MUST(scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 5, s.out, BLOCK));
+    BAD(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "131077");
     MUST(tally_scan(s.plan, s.queue, s.in, 3, s.out));
-    BAD(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "3 items");
-    BAD(tally_scan_next(NULL, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "plan");
+    BAD(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "3 items");
+    BAD(scan_next(NULL, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next", "plan");
     MUST(tally_scan(s.plan, s.queue, s.in, 2 * BLOCK, s.out));
-    BAD(tally_scan_next(s.plan, s.queue, s.in, 0, s.segments, 0, 1, s.out, 0), "no segments");
+    BAD(scan_next(s.plan, s.queue, s.in, 0, s.segments, 0, 1, s.out, 0), "no segments");
     end(&s);
     desc.flags = TALLY_REVERSE;
     s = begin("stub", desc);
-    REFUSED(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), TALLY_E_UNSUPPORTED, "tally_scan_next", "reverse");
+    REFUSED(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), TALLY_E_UNSUPPORTED, "tally_scan_next", "reverse");
     end(&s);
     desc.flags = 0;
     desc.segments = TALLY_SEGMENTS_OFFSETS;
     s = begin("stub", desc);
-    REFUSED(tally_scan_next(s.plan, s.queue, s.in, 0, s.segments, 0, 1, s.out, 0), TALLY_E_UNSUPPORTED, "offsets");
+    REFUSED(scan_next(s.plan, s.queue, s.in, 0, s.segments, 0, 1, s.out, 0), TALLY_E_UNSUPPORTED, "offsets");
     end(&s);
 }
 
@@ -244,7 +246,7 @@ static int launches_of(setup *s, uint64_t n, uint64_t count) {
     const int launches = stub.launches, waits = stub.waits;
     for (int k = 0; k < STUB_KIND_COUNT; k++) opened += stub.opened[k];
     if (((const tally_scan_plan *)s->plan)->segments)
-        MUST(tally_scan_segments(s->plan, s->queue, s->in, 0, s->segments, 0, count, n, s->out, 0));
+        MUST(scan_segments(s->plan, s->queue, s->in, 0, s->segments, 0, count, n, s->out, 0));
     else
         MUST(tally_scan(s->plan, s->queue, s->in, n, s->out));
     for (int k = 0; k < STUB_KIND_COUNT; k++) still += stub.opened[k];
@@ -268,8 +270,8 @@ static void expect_launches(const char *select, const char *variant, int each) {
     assert_int_equal(launches_of(&s, 5000, 100), each + 2);
     assert_int_equal(launches_of(&s, 5000, 0), each + 1); /* none to set */
     assert_int_equal(launches_of(&s, 0, 100), 0);
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 101, 5, s.out, 0), "segments", "101 items");
-    BAD(tally_scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 100, 5, s.out, 0), "segments");
+    BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 101, 5, s.out, 0), "segments", "101 items");
+    BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 100, 5, s.out, 0), "segments");
     assert_true(tally_plan_workspace_bytes(s.plan) >= MAX_N);
     end(&s);
 }
@@ -306,8 +308,7 @@ static tally_status use_scan(const char *select, const char *variant, tally_segm
     TRY(tally_buffer_create(context, sizeof got, &out));
     TRY(tally_buffer_create(context, 80, &offsets));
     TRY(tally_buffer_write(queue, in, 0, x, sizeof x));
-    TRY(segments ? tally_scan_segments(plan, queue, in, 0, offsets, 0, 10, COUNT, out, 0)
-                 : tally_scan(plan, queue, in, COUNT, out));
+    TRY(segments ? scan_segments(plan, queue, in, 0, offsets, 0, 10, COUNT, out, 0) : tally_scan(plan, queue, in, COUNT, out));
     TRY(tally_buffer_read(queue, out, 0, got, sizeof got));
     const tally_status waited = queue ? tally_queue_wait(queue) : TALLY_OK;
     TRY(waited);
@@ -363,10 +364,10 @@ static void test_next_after_failure(void **unused) {
     for (int k = 1; k <= 3; k++) {
         stub.fail_at = stub.calls + k;
         stub.fail_with = TALLY_E_DEVICE;
-        REFUSED(tally_scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 7, s.out, BLOCK), TALLY_E_DEVICE, "stub: launch");
+        REFUSED(scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 7, s.out, BLOCK), TALLY_E_DEVICE, "stub: launch");
     }
-    MUST(tally_scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 7, s.out, BLOCK));
-    BAD(tally_scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "131079");
+    MUST(scan_next(s.plan, s.queue, s.in, BLOCK, NULL, 0, 7, s.out, BLOCK));
+    BAD(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "131079");
     end(&s);
 }
 

@@ -24,11 +24,23 @@ static void test_selections(void **unused) {
         const char *select;
         int device;
     } good[] = {
-        {"stub", STUB_ALPHA},          {"stub:0", STUB_ALPHA},           {"stub:1", STUB_BETA},
-        {"stub:2", STUB_GAMMA},        {"stub:Beta", STUB_BETA},         {"stub:bEtA", STUB_BETA},
-        {"stub:eta tw", STUB_BETA},    {"stub:GAMMA THREE", STUB_GAMMA}, {"stub:works", STUB_ALPHA},
-        {"stub:outlet", STUB_GAMMA},   {"stub:7,stub:1", STUB_BETA},     {"stub:nothing like it,stub:gamma", STUB_GAMMA},
+        {"stub", STUB_ALPHA},
+        {"stub:0", STUB_ALPHA},
+        {"stub:1", STUB_BETA},
+        {"stub:2", STUB_GAMMA},
+        {"stub:Beta", STUB_BETA},
+        {"stub:bEtA", STUB_BETA},
+        {"stub:eta tw", STUB_BETA},
+        {"stub:GAMMA THREE", STUB_GAMMA},
+        {"stub:works", STUB_ALPHA},
+        {"stub:outlet", STUB_GAMMA},
+        {"stub:7,stub:1", STUB_BETA},
+        {"stub:nothing like it,stub:gamma", STUB_GAMMA},
         {"stub:2,stub:1", STUB_GAMMA},
+        {"STUB:1", STUB_BETA},
+        {"Stub:beta", STUB_BETA},
+        {"OpenCL:no such,STUB", STUB_ALPHA},
+        {"CUDA:no such,stub:1", STUB_BETA},
     };
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(good); i++) {
         const tally_context_info info = chosen(good[i].select);
@@ -89,6 +101,8 @@ static void test_who_decides(void **unused) {
         assert_string_equal(info.chosen_by, "TALLY_BACKEND");
         assert_string_equal(info.selection, "stub:1");
     }
+    setenv("TALLY_BACKEND", "STUB:1", 1);
+    assert_int_equal(chosen(NULL).device.index, STUB_BETA);
     const tally_context_info argued = chosen("stub:2");
     assert_int_equal(argued.device.index, STUB_GAMMA);
     assert_string_equal(argued.chosen_by, "argument");
@@ -141,6 +155,9 @@ static void test_backends_and_devices(void **unused) {
     assert_string_equal(device.name, "Gamma Three");
     assert_string_equal(device.backend, "stub");
     assert_int_equal(device.index, STUB_GAMMA);
+    MUST(tally_device_get("Stub", STUB_BETA, &device));
+    assert_string_equal(device.name, "Beta Two");
+    assert_string_equal(device.backend, "stub");
     REFUSED(tally_device_get("stub", STUB_DEVICES, &device), TALLY_E_NO_DEVICE, "stub");
     REFUSED(tally_device_get("stub", -1, &device), TALLY_E_NO_DEVICE, "stub");
     REFUSED(tally_device_get("nonsense", 0, &device), TALLY_E_ARGUMENT, "nonsense", "stub");
@@ -159,6 +176,8 @@ static void test_register_refuses(void **unused) {
     REFUSED(tally_backend_register(NULL), TALLY_E_ARGUMENT, "tally_backend_register");
     REFUSED(tally_backend_register(&stub_backend), TALLY_E_ARGUMENT, "stub");
     REFUSED(tally_backend_register(&other), TALLY_E_ARGUMENT, "stub");
+    other.name = "STUB"; /* a selection could not tell the two apart */
+    REFUSED(tally_backend_register(&other), TALLY_E_ARGUMENT, "STUB");
     other.name = "other";
     other.abi = TALLY_BACKEND_ABI + 1;
     REFUSED(tally_backend_register(&other), TALLY_E_ARGUMENT, "ABI");

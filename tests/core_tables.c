@@ -147,9 +147,41 @@ static void test_variants(void **unused) {
     REFUSED(tally_variant_get(SIZE_MAX, &info), TALLY_E_ARGUMENT, "tally_variant_get");
 }
 
+/* A name that is nearly one of the rows' is told so; the listing stays. One that is near to none gets no guess. */
+static void test_guesses(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *wrong, *guess;
+    } rows[] = {{"summ", "sum"},
+                {"sm", "sum"},
+                {"SUM", "sum"},
+                {"usm", "sum"},
+                {"argmaxx", "argmax"},
+                {"arg_max", "argmax"},
+                {"count", "count_nonzero"},
+                {"nonmin", "nanmin"},
+                {"logsumexpp", "logsumexp"}};
+    tally_op op;
+    tally_dtype dtype;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rows); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "'%s': did you mean %s? there are sum, ", rows[i].wrong, rows[i].guess);
+        REFUSED(tally_op_from_name(rows[i].wrong, &op), TALLY_E_ARGUMENT, text, "allclose");
+    }
+    REFUSED(tally_dtype_from_name("f23", &dtype), TALLY_E_ARGUMENT, "'f23': did you mean f32? there are ", "c128");
+    REFUSED(tally_dtype_from_name("C-128", &dtype), TALLY_E_ARGUMENT, "did you mean c128? ");
+    static const char *const strange[] = {
+        "", "x", "histogram", "-", "frobnicate", ",", "%s", "sumsumsumsumsumsumsumsumsumsumsumsumsumsumsumsumsumsumsumsum"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(strange); i++) {
+        REFUSED(tally_op_from_name(strange[i], &op), TALLY_E_ARGUMENT, "': there are sum, ");
+        assert_null(strstr(tally_last_error(), "did you mean"));
+    }
+}
+
 const core_test table_tests[] = {
     {"dtypes", test_dtypes},
     {"ops", test_ops},
+    {"guesses at names", test_guesses},
     {"parameters of ops", test_op_params},
     {"accuracies", test_accuracies},
     {"statuses and device classes", test_statuses_and_classes},

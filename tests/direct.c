@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "calls.h"
 #include "direct.h"
 
 #include <math.h>
@@ -35,7 +36,9 @@ void direct_reduce(tally_context *context, const tally_reduce_desc *given, const
         MUST(tally_buffer_write(queue, in[k], 0, items[k], bytes));
     }
     MUST(tally_buffer_create(context, result_bytes, &out));
-    MUST(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, n, out, 0));
+    memset(result, 0xcd, result_bytes); /* each byte must be written */
+    MUST(tally_buffer_write(queue, out, 0, result, result_bytes));
+    MUST(reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, n, out, 0));
     MUST(tally_buffer_read(queue, out, 0, result, result_bytes));
     MUST(tally_queue_wait(queue));
     tally_plan_destroy(plan);

@@ -16,9 +16,11 @@
 #include <tally/opencl.h>
 #endif
 
+#include "calls.h"
 #include "conformance.h"
 #include "patterns.h"
 #include "scan_oracle.h"
+#include "test_main.h"
 
 #define MOST_N UINT64_C(300007)
 static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* none, one group, several */
@@ -146,7 +148,7 @@ static void write_items(const setup *s, int pattern) {
 }
 
 static void enqueue_all(const setup *s) {
-    for (size_t i = 0; i < SIZES; i++) MUST(tally_reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
+    for (size_t i = 0; i < SIZES; i++) MUST(reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
     enqueue_moves(s);
     for (size_t k = 0; k < s->scan_count; k++)
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scanned); i++)
@@ -201,7 +203,7 @@ static void test_capture(void **state) {
     CUgraph graph;
     CUgraphExec exec;
     if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
-    if (strcmp(at->info.backend, "cuda") != 0) skip();
+    if (strcmp(at->info.backend, "cuda") != 0) test_skip("graphs are CUDA's");
     setup s = begin(at->context);
     MUST(tally_queue_get_cuda(s.queue, &stream));
     CALL(cuStreamGetCtx, "cuStreamGetCtx", stream, &context);
@@ -226,7 +228,7 @@ static void test_capture(void **state) {
 #else
 static void test_capture(void **state) {
     (void)state;
-    skip();
+    test_skip("built without CUDA");
 }
 #endif
 
@@ -238,7 +240,7 @@ static void test_no_wait(void **state) {
     cl_context context;
     cl_int error;
     if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
-    if (strcmp(at->info.backend, "opencl") != 0) skip();
+    if (strcmp(at->info.backend, "opencl") != 0) test_skip("events that hold a queue back are OpenCL's");
     setup s = begin(at->context);
     write_items(&s, PATTERN_WIDE);
     MUST(tally_queue_get_opencl(s.queue, &native));
@@ -263,7 +265,7 @@ static void test_no_wait(void **state) {
 #else
 static void test_no_wait(void **state) {
     (void)state;
-    skip();
+    test_skip("built without OpenCL");
 }
 #endif
 

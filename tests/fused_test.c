@@ -66,6 +66,18 @@ static void *items_of(tally_dtype in, int pattern, uint64_t n) {
     return items;
 }
 
+/* What lies between the values, and behind the last, is zeros. */
+static void expect_zero_gaps(const tally_plan *plan, const unsigned char *result, const char *what) {
+    unsigned char gaps[MAX_RESULT];
+    const uint64_t bytes = tally_plan_result_bytes(plan);
+    tally_result_info info;
+    memcpy(gaps, result, bytes);
+    for (uint32_t value = 0; tally_plan_result(plan, value, &info); value++)
+        memset(gaps + info.offset, 0, tally_dtype_bytes(info.dtype));
+    for (uint64_t i = 0; i < bytes; i++)
+        if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", what, (unsigned long long)i, gaps[i]);
+}
+
 /* Compares a fused result with those of the terms by themselves. `like`: how they are launched. */
 static void expect_singles(tally_context *context, const tally_plan *plan, const fusion *f, const tally_reduce_desc *like,
                            const void *const *items, uint64_t n, const unsigned char *result, const char *what) {
@@ -101,6 +113,7 @@ static void expect_singles(tally_context *context, const tally_plan *plan, const
         tally_plan_destroy(single);
     }
     assert_false(tally_plan_result(plan, value, &info));
+    expect_zero_gaps(plan, result, what);
 }
 
 static tally_reduce_desc fused_desc(const fusion *f) {

@@ -8,21 +8,21 @@
 #include "oracle.h"
 #include "patterns.h"
 
-enum { MANY = 70001, MOST = MANY > TALLY_HOST_ITEMS ? MANY : TALLY_HOST_ITEMS + 1 };
+enum { MANY = 70001, MOST = TALLY_HOST_MOST_ITEMS + 1 };
 
 /* Every pattern of these; of the larger ones, in which there is more than a chunk to combine, a few. */
 static const uint64_t small_sizes[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097};
-static const uint64_t large_sizes[] = {12289, TALLY_HOST_ITEMS - 1, TALLY_HOST_ITEMS, TALLY_HOST_ITEMS + 1, MANY};
 static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_DUPLICATES, PATTERN_SHIFTED};
 
 typedef struct arrays {
     unsigned char *of[2];
 } arrays;
 
-static uint64_t count_programs(tally_context *context) {
+/* Plans of calls with host arrays. */
+static uint64_t count_plans(tally_context *context) {
     tally_context_info info;
     MUST(tally_context_get_info(context, &info));
-    return info.programs_built + info.programs_prebuilt + info.programs_from_disk + info.programs_from_memory;
+    return info.host_plans_made + info.host_plans_reused;
 }
 
 /* Ends with the last of the arrays, so that a sanitizer sees what is read behind it; the result may lie at any address. */
@@ -35,7 +35,7 @@ static void expect_one(tally_context *context, const oracle_case *of, const arra
     pattern_fill(pattern, of->in, first, n);
     pattern_fill_second(pattern, of->op, of->in, first, second, n);
     memset(result, 0xcd, sizeof result);
-    const uint64_t programs = count_programs(context);
+    const uint64_t plans = count_plans(context);
     if (oracle_inputs(of->op) == 1)
         MUST(tally_reduce_host(context, of->op, of->in, first, n, result + 1));
     else
@@ -43,12 +43,14 @@ static void expect_one(tally_context *context, const oracle_case *of, const arra
     expect_result_inputs(of, inputs, n, result + 1, pattern_name(pattern));
     for (size_t i = 0; i < sizeof result; i++)
         if (i < 1 || i >= 1 + result_bytes) assert_int_equal(result[i], 0xcd);
-    if ((count_programs(context) == programs) != (n <= TALLY_HOST_ITEMS))
+    const bool is_few = n <= tally_host_items(of->op, of->in);
+    if ((count_plans(context) == plans) != is_few)
         fail_msg("%s of %llu %s: %s", tally_op_name(of->op), (unsigned long long)n, tally_dtype_name(of->in),
-                 n > TALLY_HOST_ITEMS ? "no program was asked for" : "a program was asked for");
+                 is_few ? "a plan was used" : "no plan was used");
 }
 
 static void expect_all(tally_context *context, const oracle_case *of, const arrays *a) {
+    const uint64_t most = tally_host_items(of->op, of->in), large_sizes[] = {12289, most - 1, most, most + 1, MANY};
     for (int pattern = 0; pattern < PATTERNS; pattern++)
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(small_sizes); s++) expect_one(context, of, a, pattern, small_sizes[s]);
     for (size_t p = 0; p < TALLY_ARRAY_LENGTH(large_patterns); p++)

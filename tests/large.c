@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "calls.h"
 #include "oracle.h"
 #include "patterns.h"
 #include "places.h"
+#include "test_main.h"
 
 #define BLOCK (UINT64_C(1) << 24)
 #define BLOCKS (UINT64_C(1) << 8)
@@ -52,12 +54,6 @@ static void expect_oracle(const big_case *c, const char *items, const oracle_res
                  (unsigned long long)expected.u64);
 }
 
-static void skip_for(const big_case *c, const char *cause) {
-    printf("%s: skipped: %s\n", c->at->select, cause);
-    fflush(stdout);
-    skip();
-}
-
 static void begin(const big_case *c) {
     if (!c->at->context) fail_msg("%s did not open: %s", c->at->select, c->at->error);
 }
@@ -95,7 +91,7 @@ static void test_host(void **state) {
     void *all = map_items(items, tally_dtype_bytes(c->in), &bytes);
     if (!all) {
         free(items);
-        skip_for(c, "16 GiB of addresses cannot be mapped");
+        test_skip("16 GiB of addresses cannot be mapped");
     }
     oracle_result result = {{0}};
     MUST(tally_reduce_host(c->at->context, c->op, c->in, all, N, &result));
@@ -133,7 +129,7 @@ static void expect_last_items(const big_case *c, tally_plan *plan, tally_queue *
     memcpy(last, items + (BLOCK - 3) * bytes, (3 + TAIL) * bytes);
     oracle_result result = {{0}}, expected = {{0}};
     oracle_reduce(c->op, c->in, last, 3 + TAIL, &expected);
-    MUST(tally_reduce_at(plan, queue, in, N - TAIL - 3, 3 + TAIL, out, 0));
+    MUST(reduce_at(plan, queue, in, N - TAIL - 3, 3 + TAIL, out, 0));
     MUST(tally_buffer_read(queue, out, 0, &result, tally_buffer_bytes(out)));
     MUST(tally_queue_wait(queue));
     assert_memory_equal(&result, &expected, sizeof result);
@@ -147,9 +143,9 @@ static void test_buffer(void **state) {
     char cause[128];
     snprintf(cause, sizeof cause, "%llu MiB in one buffer are more than the %llu MiB it takes",
              (unsigned long long)(N * bytes >> 20), (unsigned long long)(c->at->info.max_buffer_bytes >> 20));
-    if (c->at->info.max_buffer_bytes < N * bytes) skip_for(c, cause);
+    if (c->at->info.max_buffer_bytes < N * bytes) test_skip("%s", cause);
     const tally_status status = tally_buffer_create(c->at->context, N * bytes, &in);
-    if (status == TALLY_E_MEMORY) skip_for(c, tally_last_error());
+    if (status == TALLY_E_MEMORY) test_skip("%s", tally_last_error());
     must(status, "tally_buffer_create", __FILE__, __LINE__);
 
     char *items = make_items(c->in);
@@ -191,7 +187,10 @@ static const struct {
 } ways[] = {{"in a buffer", test_buffer}, {"by a feed", test_feed}, {"in a host array", test_host}};
 #define WAYS TALLY_ARRAY_LENGTH(ways)
 
-int main(void) {
+int main(int argc, char **argv) {
+    test_choice choice;
+    const int status = test_choose(argc, argv, "Reductions of more than 2^32 items on every device.", &choice);
+    if (status >= 0) return status;
     static place places[MAX_PLACES];
     static big_case cases[MAX_PLACES * WANTED];
     static struct CMUnitTest tests[MAX_PLACES * WANTED * WAYS];
@@ -208,9 +207,10 @@ int main(void) {
                 tests[count++] = (struct CMUnitTest){c->name[way], ways[way].run, NULL, NULL, c};
             }
         }
-    const int failed = count ? _cmocka_run_group_tests("large", tests, count, NULL, NULL) : 0;
+    const int failed = count ? test_run(&choice, tests, count, NULL, NULL) : 0;
     for (size_t i = 0; i < used; i++) too_few += cases[i].ran == 0;
-    printf("%zu of %zu cases ran nowhere\n", too_few, used);
+    if (choice.pattern || choice.list) too_few = 0;
+    if (too_few) printf("%zu of %zu cases ran nowhere\n", too_few, used);
     places_close(places, place_count);
-    return failed != 0 || too_few > 0 || used == 0;
+    return failed ? failed : too_few > 0 || used == 0;
 }

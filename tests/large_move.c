@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "places.h"
+#include "test_main.h"
 
 #define BLOCK (UINT64_C(1) << 24)
 #ifndef BLOCKS /* fewer only to try this program on a small device */
@@ -90,20 +91,14 @@ static void run_gather(tally_context *context, const setup *s) {
     tally_plan_destroy(plan);
 }
 
-static void skip_for(const place *at, const char *cause) {
-    printf("%s: skipped: %s\n", at->select, cause);
-    fflush(stdout);
-    skip();
-}
-
 static void test_moves(void **state) {
     const place *at = *state;
     setup s = {NULL};
     if (!at->context) fail_msg("%s did not open: %s", at->select, at->error);
-    if (at->info.max_buffer_bytes < 4 * N) skip_for(at, "its buffers are smaller than 16 GiB");
-    if (at->info.memory_bytes < 4 * N + N + 9 * BLOCK) skip_for(at, "it has less than 21 GiB");
+    if (at->info.max_buffer_bytes < 4 * N) test_skip("its buffers are smaller than 16 GiB");
+    if (at->info.memory_bytes < 4 * N + N + 9 * BLOCK) test_skip("it has less than 21 GiB");
     const tally_status status = tally_buffer_create(at->context, 4 * N, &s.map);
-    if (status == TALLY_E_MEMORY) skip_for(at, tally_last_error());
+    if (status == TALLY_E_MEMORY) test_skip("%s", tally_last_error());
     must(status, "tally_buffer_create", __FILE__, __LINE__);
     MUST(tally_buffer_create(at->context, N, &s.in));
     MUST(tally_buffer_create(at->context, BLOCK, &s.out));
@@ -123,13 +118,16 @@ static void test_moves(void **state) {
     free(s.got);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    test_choice choice;
+    const int status = test_choose(argc, argv, "Gather and scatter of more than 2^32 items on every device.", &choice);
+    if (status >= 0) return status;
     static place places[MAX_PLACES];
     static struct CMUnitTest tests[MAX_PLACES];
     const int count = places_open(places);
     if (count < 0) return 1;
     for (int p = 0; p < count; p++) tests[p] = (struct CMUnitTest){places[p].select, test_moves, NULL, NULL, &places[p]};
-    const int failed = count ? _cmocka_run_group_tests("large_move", tests, (size_t)count, NULL, NULL) : 0;
+    const int failed = count ? test_run(&choice, tests, (size_t)count, NULL, NULL) : 0;
     places_close(places, count);
-    return failed != 0 || count == 0;
+    return count == 0 ? 1 : failed;
 }

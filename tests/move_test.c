@@ -4,6 +4,7 @@
 
 #include "direct.h"
 #include "move_case.h"
+#include "test_main.h"
 
 #define MOST_N UINT64_C(70001)
 
@@ -114,7 +115,7 @@ static void test_wide(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);
     const uint64_t many = UINT64_C(1) << 33;
-    if (!at->info.has_atomic64) skip();
+    if (!at->info.has_atomic64) test_skip("the device has no 64-bit atomics");
     for (int kind = 0; kind < 3; kind++) {
         const move_case c = {
             .scatter = kind > 0,
@@ -129,7 +130,7 @@ static void test_unaligned(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);
     static const uint32_t bytes[] = {2, 4, 8, 12, 16};
-    if (!at->info.host_memory && strcmp(at->info.backend, "cuda") != 0) skip();
+    if (!at->info.host_memory && strcmp(at->info.backend, "cuda") != 0) test_skip("no pointers of one's own on this device");
     for (size_t b = 0; b < TALLY_ARRAY_LENGTH(bytes); b++)
         for (int kind = 0; kind < 3; kind++) {
             move_case c = {.scatter = kind > 0,

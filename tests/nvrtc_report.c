@@ -2,7 +2,19 @@
 #include "nvrtc_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define SKIPPED_STATUS 77
+
+int nvrtc_open(const tally_cuda_compiler **out) {
+    const char *require = getenv("TALLY_TEST_REQUIRE");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!tally_cuda_compiler_get(out)) return -1;
+    const int is_required = require && strstr(require, "nvrtc");
+    printf("%s: %s\n", is_required ? "failed" : "skipped", tally_last_error());
+    return is_required ? 1 : SKIPPED_STATUS;
+}
 
 int nvrtc_read_report(const char *log, const char *kernel, char *text, size_t bytes) {
     char entry[96];

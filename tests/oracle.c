@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "calls.h"
 #include "oracle.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle_items.h"
@@ -12,7 +14,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "the host evaluates floats in a wider type:
 #ifdef __FAST_MATH__
 #error "the oracle must not be compiled with -ffast-math"
 #endif
-_Static_assert(TALLY_OP_END == TALLY_ALLCLOSE + 1 && TALLY_DTYPE_END == TALLY_C128 + 1, "a new row needs its reference here");
+_Static_assert(TALLY_DTYPE_END == TALLY_C128 + 1, "a new item type needs its reference here");
 
 /* ---- what there is -------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +62,8 @@ int oracle_takes(const oracle_case *what) {
     return !is_bitwise(what->op) || !is_real_float(what->in);
 }
 
-/* What an op of these items does; each has its part of this file. */
+/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of
+ * must have it, and so must the code of its way. */
 typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
 
 static way way_of(const oracle_case *what) {
@@ -93,9 +96,17 @@ static way way_of(const oracle_case *what) {
     case TALLY_DOTC:
     case TALLY_DIST2:
         return is_float(what->in) ? IN_ORDER : OF_BITS;
-    default: /* nrm2, mean, var, std, logsumexp: in f64 for integers */
+    case TALLY_NRM2: /* in f64 for integers, like the following */
+    case TALLY_MEAN:
+    case TALLY_VAR:
+    case TALLY_STD:
+    case TALLY_LOGSUMEXP:
         return IN_ORDER;
+    case TALLY_OP_NONE:
+    case TALLY_OP_END:
+        break;
     }
+    abort();
 }
 
 /* f32 or f64: what floats, and integers where they become floats, are computed in. */
@@ -254,8 +265,8 @@ static const double *default_params(tally_op op) {
     return op == TALLY_ALLCLOSE ? closeness : none;
 }
 
-static oracle_survey survey_of_none(tally_op op) {
-    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(op)};
+static oracle_survey survey_of_none(const oracle_case *what) {
+    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(what)};
 }
 
 void oracle_begin_case(oracle *state, const oracle_case *what) {
@@ -264,7 +275,7 @@ void oracle_begin_case(oracle *state, const oracle_case *what) {
     memcpy(state->params, default_params(what->op), sizeof state->params);
     if (what->params) memcpy(state->params, what->params, (size_t)count * sizeof state->params[0]);
     state->n = 0;
-    state->survey = survey_of_none(what->op);
+    state->survey = survey_of_none(what);
 }
 
 /* A whole chunk, or the last one, of which `at` is the index of the first item. */
@@ -374,7 +385,7 @@ void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, 
     const void *const inputs[2] = {item, item};
     float f32[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
     double f64[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
-    *acc = (oracle_acc){.survey = survey_of_none(what->op)};
+    *acc = (oracle_acc){.survey = survey_of_none(what)};
     switch (way_of(what)) {
     case IN_ORDER:
         for (int f = 0; f < ORACLE_FIELDS; f++) f32[f][0] = 0, f64[f][0] = 0;
@@ -409,7 +420,7 @@ void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_
 
 void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result) {
     const tally_dtype out = oracle_result_dtype(what);
-    const oracle_survey none = survey_of_none(what->op);
+    const oracle_survey none = survey_of_none(what);
     oracle_case with_params = *what;
     double parts[2];
     if (!what->params) with_params.params = default_params(what->op);

@@ -7,10 +7,12 @@
 /* ---- whole numbers ------------------------------------------------------------------------------------------------------ */
 
 /* Integers modulo 2^64; truth values are 0 and 1. */
+/* Reads items at any address: an array of the host may suit no type. */
 static void read_integers(tally_dtype in, const void *items, uint32_t count, uint64_t *to) {
 #define READ(type, number)                                                                                                     \
     for (uint32_t i = 0; i < count; i++) {                                                                                     \
-        const type x = ((const type *)items)[i];                                                                               \
+        type x;                                                                                                                \
+        memcpy(&x, (const unsigned char *)items + i * sizeof x, sizeof x);                                                     \
         to[i] = (uint64_t)(number);                                                                                            \
     }                                                                                                                          \
     break
@@ -52,8 +54,11 @@ static uint64_t magnitude_of(tally_dtype in, uint64_t x) {
     return item_kind_of(in) == ITEM_SIGNED && IS_NEGATIVE(x) ? 0 - x : x;
 }
 
-static uint64_t bits_of_none(tally_op op) {
-    return op == TALLY_BAND ? UINT64_MAX : op == TALLY_PROD;
+/* All ones are as many as the item has bits; of signed items they are -1. */
+static uint64_t bits_of_none(const oracle_case *what) {
+    if (what->op != TALLY_BAND) return what->op == TALLY_PROD;
+    if (what->in == TALLY_BOOL) return 1;
+    return item_kind_of(what->in) == ITEM_SIGNED ? UINT64_MAX : UINT64_MAX >> (64 - 8 * item_bytes_of(what->in));
 }
 
 static void take_bits(const oracle_case *what, oracle_survey *s, const void *const inputs[], uint32_t count) {

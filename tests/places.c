@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int is_set(const char *variable) {
     const char *value = getenv(variable);
@@ -17,6 +18,11 @@ int quick(void) {
 
 int full(void) {
     return is_set("TALLY_TEST_FULL");
+}
+
+unsigned seed_of_run(void) {
+    const char *seed = getenv("TALLY_TEST_SEED");
+    return seed && *seed ? (unsigned)strtoul(seed, NULL, 10) : (unsigned)(time(NULL) / (24 * 60 * 60));
 }
 
 void must(tally_status status, const char *call, const char *file, int line) {

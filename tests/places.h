@@ -6,6 +6,7 @@
  *                                   (nvrtc and oclgrind, which other tests ask for, may stand there too)
  *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
  *   TALLY_TEST_SHARE=K/N            of the matrix each Nth cell, from the Kth on: to share a long run among programs
+ *   TALLY_TEST_SEED=N               which part of long lists is taken (sample.h): by default another one each day
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */
@@ -42,6 +43,8 @@ void places_close(place *places, int count);
 /* 1 when TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
 int quick(void);
 int full(void);
+/* TALLY_TEST_SEED, or the days since 1970: the same for programs that share a run. */
+unsigned seed_of_run(void);
 
 /* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * races: every variant, gather and scatter, and every variant of scans, on a few items, for a tool that watches memory: oclgrind on OpenCL,
- * compute-sanitizer on CUDA. The tool says what is wrong; this program says that everything ran, and checks the results, which are whole numbers so
- * that every order is exact.
- * Usage: races SELECTION [as-cpu]
- * as-cpu: takes the device for a CPU, whatever it is, and runs what has one item to a group: oclgrind says it is a GPU.
- * Prints the device, a line for each plan, and last "races: R ran, S not for this device, of T". Exit status 1 if a result is wrong or a
- * call fails; only what is not for the device may be refused: a variant of another class or of a feature it lacks, an accumulator wider than its
- * atomics.
+ * races: every variant, gather and scatter, and every variant of scans, on a few items, for a tool
+ * that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool says what is wrong;
+ * this program says that everything ran, and checks the results, which are whole numbers so that
+ * every order is exact. Usage: races SELECTION [as-cpu], and the arguments of test_main.h as-cpu:
+ * takes the device for a CPU, whatever it is, and runs what has one item to a group: oclgrind says
+ * it is a GPU. Prints the device, a line for each plan, and last "races: R ran, S not for this
+ * device, of T". Exit status 1 if a result is wrong, a call fails, or a plan is refused that the
+ * tables of variants promise to this device.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "reduce/reduce.h" /* the class, tally_context_probe */
+#include "calls.h"
+#include "reduce/reduce.h"
+#include "scan/scan.h" /* the class, tally_context_probe */
+#include "test_main.h"
 
 #define GROUP 64
 #define MAX_N 1000
@@ -23,8 +26,9 @@ static const uint64_t sizes[] = {1, 100, MAX_N};
 static const struct {
     tally_op op;
     tally_dtype in;
-} cells[] = {{TALLY_SUM, TALLY_F32}, {TALLY_SUM, TALLY_I32},    {TALLY_MIN, TALLY_I32},    {TALLY_MAX, TALLY_F32},
-             {TALLY_SUM, TALLY_U8},  {TALLY_ARGMIN, TALLY_I32}, {TALLY_MINMAX, TALLY_F32}, {TALLY_DOT, TALLY_I32}};
+    int bytes; /* of an accumulator */
+} cells[] = {{TALLY_SUM, TALLY_F32, 4}, {TALLY_SUM, TALLY_I32, 8},     {TALLY_MIN, TALLY_I32, 4},    {TALLY_MAX, TALLY_F32, 4},
+             {TALLY_SUM, TALLY_U8, 8},  {TALLY_ARGMIN, TALLY_I32, 16}, {TALLY_MINMAX, TALLY_F32, 8}, {TALLY_DOT, TALLY_I32, 8}};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MAX_INPUTS 2
@@ -101,8 +105,7 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
               fails(tally_buffer_write(queue, from[k], 0, &host[k], in_bytes), name, "tally_buffer_write");
     }
     bad = bad || fails(tally_buffer_create(context, bytes, &to), name, "tally_buffer_create") ||
-          fails(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name,
-                "tally_reduce_inputs") ||
+          fails(reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name, "tally_reduce_with") ||
           fails(tally_buffer_read(queue, to, 0, &got, bytes), name, "tally_buffer_read") ||
           fails(tally_queue_wait(queue), name, "tally_queue_wait");
     if (!bad && memcmp(&got, &want, bytes) != 0) {
@@ -274,10 +277,10 @@ static tally_status scan_in_calls(tally_plan *plan, tally_queue *queue, size_t k
                                   const tally_buffer *segments, uint64_t count, tally_buffer *out) {
     const int whole = scans[k].segments == TALLY_SEGMENTS_OFFSETS;
     const uint64_t first = n < BLOCK || whole ? n : BLOCK;
-    const tally_status status = segments ? tally_scan_segments(plan, queue, in, 0, segments, 0, count, first, out, 0)
+    const tally_status status = segments ? scan_segments(plan, queue, in, 0, segments, 0, count, first, out, 0)
                                          : tally_scan(plan, queue, in, first, out);
     if (status || first == n) return status;
-    return tally_scan_next(plan, queue, in, first, segments, first, n - first, out, first);
+    return scan_next(plan, queue, in, first, segments, first, n - first, out, first);
 }
 
 static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, const char *name) {
@@ -304,23 +307,37 @@ static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, 
 
 /* What runs where, and how much of it did. */
 typedef struct running {
+    test_choice choice;
     tally_context *context;
     tally_context_info about;
     int of_one; /* only variants whose groups have one item */
-    size_t ran, skipped, all;
+    size_t ran, skipped, all, listed;
 } running;
 
-/* A variant that is not for the device's class, or that lacks what its trial did not find there, which CUDA has; or an accumulator that no atomic is
- * as wide as. */
-static int may_be_refused(const running *r, const char *text) {
-    const int lacks = strstr(text, " lacks ") && strcmp(r->about.device.backend, "cuda") != 0;
-    return lacks || strstr(text, "is not for devices of class") || strstr(text, "no atomic is as wide");
+/* Whether a variant makes sense on the device, and the device has what it needs. */
+static int is_for_device(const running *r, unsigned classes, unsigned features) {
+    for (size_t i = 0; tally_features[i].name; i++) /* A backend without a trial of a feature does without. */
+        if (features & ~r->context->features & 1u << i && r->context->backend->kernel_source(tally_features[i].stem)) return 0;
+    return (classes & 1u << r->about.device.device_class) != 0;
 }
 
-/* Whether a plan was made, or why there is none, which is counted; *bad if that is wrong. */
-static int has_plan(running *r, tally_status status, const char *name, int *bad) {
+static int has_atomic(const running *r, int bytes) {
+    return bytes <= (r->about.device.has_atomic64 ? 8 : 4);
+}
+
+/* Whether the plan is to be made and run; lists it if that is all that is wanted. */
+static int is_wanted(running *r, const char *name) {
+    if (!test_is_chosen(&r->choice, name)) return 0;
+    if (r->choice.list) printf("%s\n", name);
+    r->listed += r->choice.list;
+    return !r->choice.list;
+}
+
+/* Whether a plan was made, or why there is none, which is counted; *bad if the device was promised
+ * one. */
+static int has_plan(running *r, tally_status status, int is_promised, const char *name, int *bad) {
     r->all++;
-    if (status == TALLY_E_UNSUPPORTED && may_be_refused(r, tally_last_error())) {
+    if (status == TALLY_E_UNSUPPORTED && !is_promised) {
         printf("skipped: %s: %s\n", name, tally_last_error());
         r->skipped++;
         return 0;
@@ -334,12 +351,15 @@ static int has_plan(running *r, tally_status status, const char *name, int *bad)
 static int reduce_all(running *r) {
     int bad = 0;
     for (size_t v = 0; v < tally_variant_count(); v++) {
-        tally_variant_info info;
-        if (fails(tally_variant_get(v, &info), "variant", "tally_variant_get")) return 1;
+        const tally_variant *row = tally_variant_row(v);
+        const tally_variant_info info = row->info;
         if (r->of_one && info.group_items > 1) continue;
         for (size_t c = 0; c < COUNT(cells); c++) {
             char name[96];
             snprintf(name, sizeof(name), "%s %s %s", info.name, tally_op_name(cells[c].op), tally_dtype_name(cells[c].in));
+            if (!is_wanted(r, name)) continue;
+            const int is_promised =
+                is_for_device(r, row->classes, 0) && (row->stage != TALLY_STAGE_ATOMIC || has_atomic(r, cells[c].bytes));
             const tally_reduce_desc desc = {.size = sizeof(desc),
                                             .op = cells[c].op,
                                             .in = cells[c].in,
@@ -348,7 +368,7 @@ static int reduce_all(running *r) {
                                             .group_items = info.group_items > 1 ? GROUP : 0,
                                             .factor = info.factor ? 2 : 0};
             tally_plan *plan;
-            if (has_plan(r, tally_plan_create(r->context, &desc, &plan), name, &bad))
+            if (has_plan(r, tally_plan_create(r->context, &desc, &plan), is_promised, name, &bad))
                 for (size_t s = 0; s < COUNT(sizes); s++)
                     bad |= reduce(r->context, plan, cells[c].op, cells[c].in, sizes[s], name);
         }
@@ -361,6 +381,7 @@ static int move_all(running *r) {
     for (size_t k = 0; k < COUNT(moves); k++) {
         char name[96];
         snprintf(name, sizeof(name), "%s of items of %u bytes", moves[k].name, moves[k].item_bytes);
+        if (!is_wanted(r, name)) continue;
         const tally_move_desc desc = {.size = sizeof(desc),
                                       .item_bytes = moves[k].item_bytes,
                                       .map = TALLY_U32,
@@ -370,7 +391,7 @@ static int move_all(running *r) {
         tally_plan *plan;
         const tally_status status = moves[k].scatter ? tally_scatter_plan_create(r->context, &desc, &plan)
                                                      : tally_gather_plan_create(r->context, &desc, &plan);
-        if (has_plan(r, status, name, &bad))
+        if (has_plan(r, status, 1, name, &bad))
             for (size_t s = 0; s < COUNT(sizes); s++) bad |= move(r->context, plan, k, sizes[s]);
     }
     return bad;
@@ -380,13 +401,15 @@ static int scan_all(running *r) {
     const size_t size_count = COUNT(scan_sizes) - (strstr(r->about.device.platform, "Oclgrind") != NULL);
     int bad = 0;
     for (size_t v = 0; v < tally_scan_variant_count(); v++) {
-        tally_variant_info info;
-        if (fails(tally_scan_variant_get(v, &info), "variant", "tally_scan_variant_get")) return 1;
+        const tally_scan_variant *row = tally_scan_variant_row(v);
+        const tally_variant_info info = row->info;
         if (r->of_one && info.group_items > 1) continue;
         for (size_t k = 0; k < COUNT(scans); k++) {
             char name[96];
             snprintf(name, sizeof(name), "%s %s %s, %s", info.name, tally_op_name(scans[k].op), tally_dtype_name(scans[k].in),
                      scans[k].name);
+            if (!is_wanted(r, name)) continue;
+            const int is_promised = is_for_device(r, row->classes, row->needs);
             const tally_scan_desc desc = {.size = sizeof(desc),
                                           .op = scans[k].op,
                                           .in = scans[k].in,
@@ -395,7 +418,7 @@ static int scan_all(running *r) {
                                           .flags = scans[k].flags,
                                           .segments = scans[k].segments};
             tally_plan *plan;
-            if (has_plan(r, tally_scan_plan_create(r->context, &desc, &plan), name, &bad))
+            if (has_plan(r, tally_scan_plan_create(r->context, &desc, &plan), is_promised, name, &bad))
                 for (size_t s = 0; s < size_count; s++) bad |= scan(r->context, plan, k, scan_sizes[s], name);
         }
     }
@@ -415,21 +438,31 @@ static int hold_places(tally_context *context) {
     return bad;
 }
 
+static const char about[] = "Every variant on a few items, for a tool that watches memory.\n"
+                            "Before these arguments comes the SELECTION of a device, and as-cpu to take it for a CPU.";
+
 int main(int argc, char **argv) {
-    if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[2], "as-cpu")))
-        return fprintf(stderr, "usage: races SELECTION [as-cpu]\n"), 2;
+    const int has_selection = argc > 1 && argv[1][0] != '-', of_one = argc > 2 && strcmp(argv[2], "as-cpu") == 0;
+    const int own = has_selection + of_one;
+    running r = {.of_one = of_one};
+    const int status = test_choose(argc - own, argv + own, about, &r.choice);
+    if (status >= 0) return status;
+    if (!has_selection) return fprintf(stderr, "races: the selection of a device is missing; see --help\n"), TEST_WRONG_USAGE;
+    r.choice.program = "races";
     setvbuf(stdout, NULL, _IOLBF, 0);
-    running r = {.of_one = argc == 3};
     if (fails(tally_context_create(argv[1], &r.context), argv[1], "tally_context_create")) return 1;
     if (r.of_one) r.context->info.device_class = TALLY_CLASS_CPU;
     if (fails(tally_context_get_info(r.context, &r.about), argv[1], "tally_context_get_info")) return 1;
     const tally_device_info *device = &r.about.device;
     printf("device: %s, %s, %s, %s\n", device->backend, device->name, device->platform,
            tally_device_class_name(device->device_class));
-    int bad = hold_places(r.context);
+    if (!r.choice.list && hold_places(r.context)) return 1;
+    int bad = 0;
     bad |= reduce_all(&r);
     bad |= move_all(&r);
     bad |= scan_all(&r);
+    if (!r.all && !r.listed) return test_none_chosen(&r.choice);
+    if (r.choice.list) return 0;
     printf("races: %zu ran, %zu not for this device, of %zu\n", r.ran, r.skipped, r.all);
     return bad || !r.ran;
 }

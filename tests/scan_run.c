@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "calls.h"
 #include "scan_run.h"
 
 #include "scan/scan.h"
@@ -117,13 +118,11 @@ static void enqueue_piece(const scan_run *r, const scan_given *g, uint64_t at, u
                           uint64_t out_offset) {
     const uint64_t in_offset = g->in_offset + at, count = g->offsets ? g->count : 0;
     if (at)
-        MUST(tally_scan_next(r->plan, r->queue, r->in, in_offset, r->segments, g->segments_offset + at, n, out,
-                             out_offset + at));
+        MUST(scan_next(r->plan, r->queue, r->in, in_offset, r->segments, g->segments_offset + at, n, out, out_offset + at));
     else if (r->segments)
-        MUST(tally_scan_segments(r->plan, r->queue, r->in, in_offset, r->segments, g->segments_offset, count, n, out,
-                                 out_offset));
+        MUST(scan_segments(r->plan, r->queue, r->in, in_offset, r->segments, g->segments_offset, count, n, out, out_offset));
     else if (in_offset || out_offset)
-        MUST(tally_scan_at(r->plan, r->queue, r->in, in_offset, n, out, out_offset));
+        MUST(scan_at(r->plan, r->queue, r->in, in_offset, n, out, out_offset));
     else
         MUST(tally_scan(r->plan, r->queue, r->in, n, out));
 }

@@ -9,6 +9,7 @@
 #include "direct.h"
 #include "patterns.h"
 #include "scan_run.h"
+#include "test_main.h"
 
 #define BLOCK UINT64_C(131072)
 #define USUAL_ROOM (BLOCK + 4099)
@@ -93,7 +94,7 @@ static void test_ops_c64(void **state) {
 }
 
 static void test_ops_others(void **state) {
-    if (!full()) skip();
+    if (!full()) test_skip("only with TALLY_TEST_FULL=1");
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
         if (in != TALLY_F32 && in != TALLY_I32 && in != TALLY_C64) expect_all_ops(state, in);
 }
@@ -288,7 +289,7 @@ static void test_forms_of_ops(void **state) {
 static void test_forms_of_variants(void **state) {
     unsigned ran = 0;
     const char *variant;
-    if (quick()) skip();
+    if (quick()) test_skip("not with TALLY_TEST_QUICK=1");
     for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
         ran += expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = variant}, full());
     assert_true(ran >= 1);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "direct.h"
 #include "patterns.h"
 #include "scan_run.h"
+#include "test_main.h"
 
 #include "scan/scan.h"
 
@@ -72,15 +74,15 @@ static void test_pieces_order(void **state) {
     assert_true(scan_run_open(&r, context, &desc, NULL, BLOCK));
     for (uint64_t i = 0; i < BLOCK; i++) x[i] = 1;
     MUST(tally_buffer_write(r.queue, r.in, 0, x, BLOCK * sizeof *x));
-    MUST(tally_scan_next(r.plan, r.queue, r.in, 0, NULL, 0, BLOCK, r.out, 0));
-    MUST(tally_scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 3, r.out, 0));
+    MUST(scan_next(r.plan, r.queue, r.in, 0, NULL, 0, BLOCK, r.out, 0));
+    MUST(scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 3, r.out, 0));
     MUST(tally_buffer_read(r.queue, r.out, 0, got, sizeof got));
     MUST(tally_queue_wait(r.queue));
     assert_int_equal(got[0], BLOCK + 1);
     assert_int_equal(got[2], BLOCK + 3);
-    assert_int_equal(tally_scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 3, r.out, 0), TALLY_E_ARGUMENT);
+    assert_int_equal(scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 3, r.out, 0), TALLY_E_ARGUMENT);
     MUST(tally_scan(r.plan, r.queue, r.in, 0, r.out));
-    MUST(tally_scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 2, r.out, 0));
+    MUST(scan_next(r.plan, r.queue, r.in, 0, NULL, 0, 2, r.out, 0));
     MUST(tally_buffer_read(r.queue, r.out, 0, got, sizeof got));
     MUST(tally_queue_wait(r.queue));
     assert_int_equal(got[1], 2);
@@ -332,8 +334,7 @@ static void test_held_back(void **state) {
         assert_int_equal(ran, count); /* a device has one of the two, with every desc */
         return;
     }
-    printf("scan: held back: skipped: %s\n", tally_last_error());
-    skip();
+    test_skip("%s", tally_last_error());
 }
 
 /* ---- what a plan says of itself, and what is refused ------------------------------------------------------------------------------ */

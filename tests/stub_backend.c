@@ -228,7 +228,8 @@ static tally_status mem_open(void *device, tally_mem_kind kind, void *handle, ui
     if (kind == TALLY_MEM_HOST && !infos[d->index].host_memory) stub_misuse("mem_open: host memory on this device");
     object *o = object_open(STUB_MEMORY, d);
     o->own_memory = kind == TALLY_MEM_DEVICE || kind == TALLY_MEM_STAGING;
-    o->memory.bytes = o->own_memory ? malloc(*bytes ? *bytes : 1) : handle;
+    static unsigned char nothing; /* where an empty array without an address is */
+    o->memory.bytes = o->own_memory ? malloc(*bytes ? *bytes : 1) : handle ? handle : &nothing;
     if (o->own_memory && !o->memory.bytes) abort();
     if (o->own_memory) memset(o->memory.bytes, 0xdb, *bytes);
     o->memory.size = *bytes;

@@ -41,7 +41,7 @@ enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
 #define ARGUMENT(name) in[name##_INDEX], offset[name##_INDEX],
 
 static SOURCE source_of(SOURCE_ARGS) {
-    SOURCE_OPEN(s)
+    const SOURCE s = SOURCE_OF_ARGS;
     return s;
 }
 

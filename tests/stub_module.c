@@ -35,9 +35,13 @@ static void remove_folder(void) {
 
 const char *tally_kernel_source_core(const char *stem); /* the core's */
 
-/* The text without the lines that decide nothing here, and without a scan's kernels, which are the stub's own (stub_scan.c). */
+/* The text without the lines that decide nothing here, so that a scan shares its reduction's module; and without a scan's kernels, which are the
+ * stub's own (stub_scan.c). */
 static char *essence(const char *whole) {
-    static const char *const dropped[] = {"#define GROUP ", "#define FACTOR ", "#define ATOMIC_STAGE ", "/* stub: "};
+    static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",     "#define ATOMIC_STAGE ",
+                                          "#define FLIGHT_LOADS ", "#define TILES_EACH ", "#define SCALAR_SCAN ",
+                                          "#define EXCLUSIVE ",    "#define REVERSE ",    "#define SEGMENTED ",
+                                          "#define INITIAL ",      "#define STAGED ",     "/* stub: "};
     char *text = malloc(strlen(whole) + 1), *cut = malloc(strlen(whole) + 1), *to = text, *source = cut;
     if (!text || !cut) abort();
     char *scanning = strstr(strcpy(cut, whole), tally_kernel_source_core("scanning"));

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "bench.h"
 #include "units.h"
 
@@ -16,33 +17,94 @@
 
 /* ---- lists -------------------------------------------------------------------------------------------------------------- */
 
+/* The one notation of counts; what is none of it, and what 64 bits do not hold, is refused. */
+static void test_counts(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *text;
+        uint64_t n;
+    } rows[] = {{"0", 0},
+                {"1000", 1000},
+                {"007", 7},
+                {"1e6", 1000000},
+                {"1E3", 1000},
+                {"5e0", 5},
+                {"0e99", UINT64_MAX},
+                {"12M", 12u << 20},
+                {"3K", 3072},
+                {"1G", 1u << 30},
+                {"2T", UINT64_C(2) << 40},
+                {"2^20", 1 << 20},
+                {"2^4K", 16384},
+                {"7^0", 1},
+                {"0^0", 1},
+                {"0^9", 0},
+                {"1^18446744073709551615", 1},
+                {"3*2^22", 3 << 22},
+                {"2*3*5K", 30720},
+                {"2^63", UINT64_C(1) << 63},
+                {"18446744073709551614", UINT64_MAX - 1},
+                {"15*2^60", UINT64_C(15) << 60}};
+    static const char *const wrong[] = {"",
+                                        " 1",
+                                        "1 ",
+                                        "-1",
+                                        "+1",
+                                        "x",
+                                        "1x",
+                                        "K",
+                                        "1KK",
+                                        "12m",
+                                        "1.5M",
+                                        "1e",
+                                        "e6",
+                                        "1e-3",
+                                        "2^",
+                                        "^2",
+                                        "2^-1",
+                                        "2^2^2",
+                                        "3*",
+                                        "*3",
+                                        "3**2",
+                                        "0x10",
+                                        "1e6e2",
+                                        "1,000",
+                                        "18446744073709551616",
+                                        "2^64",
+                                        "1e20",
+                                        "16*2^60",
+                                        "16777216T",
+                                        "99999999999999999999999999",
+                                        "2^18446744073709551615",
+                                        "2^64*0"};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint64_t n = 12345;
+        const bool taken = units_read_count(rows[i].text, strlen(rows[i].text), 0, UINT64_MAX - 1, &n);
+        if (rows[i].n == UINT64_MAX ? taken : !taken || n != rows[i].n)
+            fail_msg("\"%s\": %d, %llu", rows[i].text, taken, (unsigned long long)n);
+    }
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        uint64_t n = 12345;
+        if (units_read_count(wrong[i], strlen(wrong[i]), 0, UINT64_MAX, &n) || n != 12345)
+            fail_msg("\"%s\" was taken", wrong[i]);
+    }
+    /* The limits are within; what stands behind the length does not count. */
+    uint64_t n;
+    assert_true(units_read_count("7", 1, 7, 9, &n) && units_read_count("9", 1, 7, 9, &n) &&
+                units_read_count("8,x", 1, 7, 9, &n));
+    assert_false(units_read_count("6", 1, 7, 9, &n) || units_read_count("10", 2, 7, 9, &n));
+    assert_string_equal(units_needed(7, UINT64_C(1) << 40).text,
+                        "a whole number from 7 to 2^40 is needed, written as " UNITS_NOTATION);
+}
+
 static void test_sizes(void **unused) {
     (void)unused;
-    static const char *const wrong[] = {"",
-                                        "1",
-                                        "33",
-                                        "64",
-                                        "K",
-                                        "0M",
-                                        "4097M",
-                                        "4194305K",
-                                        "12G",
-                                        "12m",
-                                        "-12",
-                                        "12,,",
-                                        "12,x",
-                                        "12.5M",
-                                        " 12",
-                                        "12 ",
-                                        ",12",
-                                        "12,",
-                                        "2^20",
-                                        "0",
-                                        "18446744073709551616",
-                                        "18446744073709551617K"};
+    static const char *const wrong[] = {
+        "",    "1",    "2^33", "2^64",  "K",   "0M",  "4097M", "4194305K", "12G", "12m",
+        "-12", "12,,", "12,x", "12.5M", " 12", "12 ", ",12",   "12,",      "0",   "18446744073709551616"};
     bench_sizes sizes = {.count = 0};
-    assert_int_equal(sizes_add(&sizes, "10,12M,3K,32,1M,20,4096M"), 0);
-    static const uint64_t expected[] = {1024, 12u << 20, 3072, UINT64_C(1) << 32, 1 << 20};
+    assert_int_equal(sizes_add(&sizes, "2^10,12M,3K,2^32,1M,2^20,4096M,1e6,20"), 0);
+    static const uint64_t expected[] = {1024, 12u << 20, 3072, UINT64_C(1) << 32, 1 << 20, 1000000, 20};
     assert_int_equal(sizes.count, COUNT(expected));
     assert_memory_equal(sizes.n, expected, sizeof(expected));
     assert_true(sizes_have(&sizes, 3072) && !sizes_have(&sizes, 3073));
@@ -367,23 +429,23 @@ static void test_verdicts(void **unused) {
     bench_report reports[] = {report_of(&cuda, 4e-6, "CUB", 8e-6), report_of(&opencl, 5e-6, NULL, 0)};
     const bench_results results = {.reports = reports, .report_count = COUNT(reports)};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const bench_bar bar = {"H200",       rows[i].backend, BENCH_REDUCE, "sum",       "f32", "20",
+        const bench_bar bar = {"H200",       rows[i].backend, BENCH_REDUCE, "sum",       "f32", "2^20",
                                rows[i].kind, rows[i].limit,   rows[i].peer, rows[i].gpu, 0};
         const bar_verdict v = bars_judge(&bar, both, 2, &results, NULL);
         const double error = v.worst - rows[i].worst;
         if (v.wanted != 1 || v.shown != rows[i].shown || v.failed != rows[i].failed || error > 1e-9 || error < -1e-9)
             fail_msg("row %zu: wanted %d, shown %d, failed %d, worst %g", i, v.wanted, v.shown, v.failed, v.worst);
     }
-    const bench_bar two = {"H200", "cuda", BENCH_REDUCE, "sum", "f32", "20,21", BAR_TIMES, 1, "CUB", 0, 0};
+    const bench_bar two = {"H200", "cuda", BENCH_REDUCE, "sum", "f32", "2^20,2^21", BAR_TIMES, 1, "CUB", 0, 0};
     const bar_verdict v = bars_judge(&two, both, 2, &results, NULL);
     assert_true(v.wanted == 2 && v.shown == 1 && v.failed == 0);
-    const bench_bar elsewhere = {"H100", "cuda", BENCH_REDUCE, "sum", "f32", "20", BAR_TIMES, 1, "CUB", 0, 0};
+    const bench_bar elsewhere = {"H100", "cuda", BENCH_REDUCE, "sum", "f32", "2^20", BAR_TIMES, 1, "CUB", 0, 0};
     assert_int_equal(bars_judge(&elsewhere, both, 2, &results, NULL).wanted, 0);
 }
 
 static void test_bits(void **unused) {
     (void)unused;
-    const bench_bar bar = {NULL, NULL, BENCH_REDUCE, "sum", "f32,f64", "10", BAR_BITS, 1, NULL, 0, 0};
+    const bench_bar bar = {NULL, NULL, BENCH_REDUCE, "sum", "f32,f64", "2^10", BAR_BITS, 1, NULL, 0, 0};
     const bench_task *const sum = task_of(BENCH_REDUCE, "sum");
     bench_result rows[] = {
         {&cuda, sum, TALLY_F32, 1024, 4, {1, 2, 3, 4}},
@@ -407,13 +469,14 @@ static void test_bits(void **unused) {
     fclose(nowhere);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),      cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_rounded),  cmocka_unit_test(test_walk),       cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),      cmocka_unit_test(test_bars_are_sound),
-        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_counts),         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),
+        cmocka_unit_test(test_copies),         cmocka_unit_test(test_rounded),  cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_maps),           cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_bars_are_sound), cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The parts of tally_bench that need no device.", tests, sizeof tests / sizeof tests[0], NULL,
+                     NULL);
 }

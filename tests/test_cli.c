@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The program `tally`, run as a user runs it: exit codes, what is on stdout, what is on stderr.
- * Usage: test_cli TALLY NILE.npy
- */
+/* The program `tally`, run as a user runs it: exit codes, what is on stdout, what is on stderr. */
 #include "test_cli.h"
+#include "test_main.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +66,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_listings),
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_check),
+        cmocka_unit_test(test_help_command),
+        cmocka_unit_test(test_ops_list),
+        cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_quiet),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_compiling),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_scan_options),
         cmocka_unit_test(test_scan_pieces),
@@ -93,10 +98,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_tune),
         cmocka_unit_test(test_tune_refused),
     };
-    if (argc != 3) return fprintf(stderr, "usage: %s TALLY NILE.npy\n", argv[0]), 2;
-    /* The program is run in another folder. */
-    program = realpath(argv[1], NULL);
-    nile = realpath(argv[2], NULL);
-    if (!program || !nile) return fprintf(stderr, "test_cli: no such file: %s\n", program ? argv[2] : argv[1]), 2;
-    return cmocka_run_group_tests(tests, open_all, close_all) != 0;
+    program = TALLY_PROGRAM;
+    nile = NILE;
+    return test_main(argc, argv, "The program tally, run as a user runs it.", tests, COUNT(tests), open_all, close_all);
 }

@@ -117,6 +117,21 @@ void test_listings(void **unused);
 void test_help(void **unused);
 void test_check(void **unused);
 void test_progress(void **unused);
+void test_compiling(void **unused);
+
+/* The names of the commands. */
+#define COMMANDS 12
+extern const char *const all_commands[COMMANDS];
+
+/* Runs `words`; all of its output, to be freed. */
+char *read_output(const setup *how, const char *words, int *code);
+
+void test_lines(void **unused);
+void test_numbers(void **unused);
+void test_guesses(void **unused);
+void test_help_command(void **unused);
+void test_ops_list(void **unused);
+void test_quiet(void **unused);
 
 void test_operators(void **unused);
 void test_indices(void **unused);

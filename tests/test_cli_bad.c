@@ -13,8 +13,8 @@
 void test_bad_usage(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
-        {"", {"no command", "devices, variants, reduce, scan, check"}, NULL, NULL},
-        {"frobnicate", {"frobnicate", "devices, variants, reduce, scan, check"}, NULL, NULL},
+        {"", {"no command", "devices, variants, ops, reduce, scan, check"}, NULL, NULL},
+        {"frobnicate", {"frobnicate", "devices, variants, ops, reduce, scan, check"}, NULL, NULL},
         {"--frobnicate", {"--frobnicate", "--backend, --json, --dtype"}, NULL, NULL},
         {"reduce sum x --frobnicate=3", {"--frobnicate=3", "--backend"}, NULL, NULL},
         {"reduce -q sum x", {"-q", "--backend"}, NULL, NULL},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the machine's. */
 #include "test_cli.h"
+#include "test_main.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +28,10 @@ static void expect_engine(json_object *engine, double bytes) {
 void test_bench(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
     snprintf(words, sizeof(words),
-             "bench --backend %s --sizes 12,15 --ops sum,dot --cache warm,cold --blocks 7 --json --plot bench.svg", device);
+             "bench --backend %s --sizes 2^12,32K --ops sum,dot --cache warm,cold --blocks 7 --json --plot bench.svg", device);
     const result r = run(NULL, words);
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, 0);
@@ -61,11 +62,12 @@ void test_bench(void **unused) {
 void test_bench_bits(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
-    snprintf(words, sizeof(words),
-             "bench --backend %s --sizes 3K,12 --ops sum,argmax --dtypes f32,f16,bf16,i8 --blocks 7 --peers none --bits --json",
-             device);
+    snprintf(
+        words, sizeof(words),
+        "bench --backend %s --sizes 3K,4096 --ops sum,argmax --dtypes f32,f16,bf16,i8 --blocks 7 --peers none --bits --json",
+        device);
     const result r = run(NULL, words);
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.err, "bits: of 4 cases 0 were compared between devices: 0 differ"));
@@ -84,7 +86,7 @@ void test_bench_bits(void **unused) {
 void test_bench_primitives(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     static const struct {
         const char *primitive, *key, *with;
         double bytes; /* of an item */
@@ -116,9 +118,9 @@ void test_bench_primitives(void **unused) {
 void test_bench_scan_bits(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[256];
-    snprintf(words, sizeof(words), "bench --backend %s --primitive scan --sizes 12 --peers none --blocks 7 --bits --json",
+    snprintf(words, sizeof(words), "bench --backend %s --primitive scan --sizes 2^12 --peers none --blocks 7 --bits --json",
              device);
     const result first = run(NULL, words), second = run(NULL, words);
     assert_int_equal(first.code, 0);
@@ -135,9 +137,9 @@ void test_bench_scan_bits(void **unused) {
 void test_bench_bar(void **unused) {
     (void)unused;
     need_device();
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     char words[128];
-    snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 10 --json", device);
+    snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 2^10 --json", device);
     const result r = run(NULL, words);
     assert_true(r.code == 0 || r.code == 1);
     unsigned bars = 0, told[3] = {0};
@@ -163,32 +165,40 @@ void test_bench_usage(void **unused) {
         const char *words, *says;
         int code;
     } rows[] = {
-        {"bench --ops sum,max,mim", "--ops sum,max,mim", 2},
+        {"bench --ops sum,max,mim", "--ops sum,max,mim: 'mim': did you mean min? there are sum, ", 2},
         {"bench --primitive scan,sort", "--primitive scan,sort", 2},
+        {"bench --primitive gahter", "did you mean gather?", 2},
         {"bench --primitive scan --maps reverse", "--maps reverse", 2},
+        {"bench --primitive gather --maps radnom", "did you mean random?", 2},
         {"bench --dtypes f8", "--dtypes f8", 2},
-        {"bench --sizes 33", "usage:", 2},
-        {"bench --sizes 1", "usage:", 2},
-        {"bench --sizes 0M", "usage:", 2},
-        {"bench --sizes 4097M", "usage:", 2},
-        {"bench --sizes 64", "usage:", 2},
-        {"bench --sizes 12G", "usage:", 2},
-        {"bench --sizes -12", "usage:", 2},
-        {"bench --sizes 12,,13", "usage:", 2},
-        {"bench --sizes 12,", "usage:", 2},
-        {"bench --blocks 6", "usage:", 2},
+        {"bench --sizes 2^33", "4 to 2^32", 2},
+        {"bench --sizes 1", "4 to 2^32", 2},
+        {"bench --sizes 0M", "--sizes 0M", 2},
+        {"bench --sizes 4097M", "4 to 2^32", 2},
+        {"bench --sizes 2^64", "4 to 2^32", 2},
+        {"bench --sizes 12m", "1000, 1e6, 12M, 2^20 or 3*2^22", 2},
+        {"bench --sizes -12", "--sizes -12", 2},
+        {"bench --sizes 12,,13", "--sizes 12,,13", 2},
+        {"bench --sizes 12,", "--sizes 12,", 2},
+        {"bench --sizes", "--sizes needs an argument", 2},
+        {"bench --blocks 6", "7 to 101", 2},
+        {"bench --blocks 1e3", "7 to 101", 2},
         {"bench --cache hot", "--cache hot", 2},
-        {"bench --peers OpenMP,cubb", "--peers OpenMP,cubb", 2},
+        {"bench --peers OpenMP,cubb", "did you mean CUB?", 2},
         {"bench --cache warm,warm", "--cache warm,warm", 2},
-        {"bench --backend vulkan --sizes 10", "vulkan", 1},
-        {"bench sum", "usage:", 2},
-        {"bench --peers none --sizes 10 --plot no/x", "no/x", 1},
+        {"bench --siezs 2^10", "did you mean --sizes?", 2},
+        {"bench --json=x", "takes no argument", 2},
+        {"bench -x", "unknown option -x", 2},
+        {"bench sum", "unexpected argument sum", 2},
+        {"bench --backend vulkan --sizes 2^10", "vulkan", 1},
+        {"bench --peers none --sizes 2^10 --plot no/x", "no/x", 1},
     };
-    if (!has_bench()) skip();
+    if (!has_bench()) test_skip("tally_bench is not here");
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (i + 1 == COUNT(rows) && !*device) continue;
         const result r = run(NULL, rows[i].words);
         if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
             fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
+        if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
     }
 }

@@ -70,7 +70,7 @@ static void must_write(const char *words, const int32_t *items, int n) {
     snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }", own_descr('i', 4), n);
     if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
     snprintf(all, sizeof(all), "out.npy  %.*s of ", (int)strcspn(words, " "), words);
-    if (strncmp(r.out, all, strlen(all)) != 0 || count_lines(r.out) != 1) fail_msg("%s: it said %s", words, r.out);
+    if (strncmp(r.out, all, strlen(all)) != 0 || !strstr(r.out, " items\non ")) fail_msg("%s: it said %s", words, r.out);
     expect_npy("out.npy", header, items, (size_t)n * sizeof(*items));
     assert_int_equal(count_files("out.npy"), 1);
 }

@@ -41,7 +41,7 @@ void test_pairs(void **unused) {
     }
     /* Both inputs were read. */
     r = run(&(setup){.in_file = "y.npy"}, "reduce dot,dist2 x.npy -");
-    snprintf(value[1], sizeof(value[1]), "%.0f  dot of 1000 f32 in x.npy and -, by ", dot);
+    snprintf(value[1], sizeof(value[1]), "%.0f  dot of 1000 f32 in x.npy and -\n", dot);
     if (strncmp(r.out, value[1], strlen(value[1]))) fail_msg("'%s' does not start with '%s'", r.out, value[1]);
 
     const float a[4] = {1, 2, 3, -4}, b[4] = {5, -1, 0.5f, 2};
@@ -110,7 +110,7 @@ void test_own_operators(void **unused) {
     assert_string_equal(text_member(o, "value"), "22.25");
     json_object_put(o);
     r = run(NULL, SUM_OF("x*x") "x.raw");
-    assert_int_equal(strncmp(r.out, "85.0625  custom of 5 f32 in x.raw, by ", 38), 0);
+    assert_int_equal(strncmp(r.out, "85.0625  custom of 5 f32 in x.raw\nby ", 37), 0);
     /* A parameter, which no other value of it compiles anew. */
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=0.5 x.raw", "5.0");
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=2 x.raw", "4.0");

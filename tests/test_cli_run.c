@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "folders.h"
+#include "test_main.h"
 
 #define PATIENCE_SECONDS 600 /* `check` compiles everything, perhaps under a sanitizer */
 
@@ -232,7 +233,7 @@ void need_device(void) {
     const char *required = getenv("TALLY_TEST_REQUIRE");
     if (*device) return;
     if (required && *required) fail_msg("TALLY_TEST_REQUIRE=%s, but there is no device", required);
-    skip();
+    test_skip("there is no device");
 }
 
 bool is_quick(void) {

@@ -157,7 +157,7 @@ void test_scan_options(void **unused) {
     snprintf(words, sizeof(words), "scan sum --exclusive --variant %s d.npy -o y.npy", text_member(o, "variant"));
     json_object_put(o);
     r = must_run(NULL, words);
-    assert_non_null(strstr(r.out, "y.npy: f64, the exclusive scan by sum of 3 f64 in d.npy, by "));
+    assert_non_null(strstr(r.out, "y.npy: f64, the exclusive scan by sum of 3 f64 in d.npy\nby "));
 }
 
 /* Pieces of a block through a pipe and from a file give the bytes that one piece gives; reverse takes all at once. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_core [PATTERN]: the core on a stub backend; the tests whose names match, or all. */
+/* test_core: the core on a stub backend. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core_tests.h"
+#include "test_main.h"
 
 void must(tally_status status, const char *call, const char *file, int line) {
     if (status == TALLY_OK) return;
@@ -121,11 +122,11 @@ static int end(void **state) {
 }
 
 int main(int argc, char **argv) {
-    static const core_test *const lists[] = {
-        table_tests,    type_tests,   spec_tests,        selection_tests,      handle_tests,
-        argument_tests, custom_tests, custom_text_tests, custom_refused_tests, term_tests,
-        input_tests,    host_tests,   few_tests,         failure_tests,        ladder_tests,
-        tuning_tests,   scan_tests,   move_tests,        move_argument_tests,  cache_tests};
+    static const core_test *const lists[] = {table_tests,    type_tests,          spec_tests,   selection_tests, handle_tests,
+                                             argument_tests, custom_tests, custom_text_tests, custom_refused_tests, term_tests,        input_tests,  empty_tests,     host_tests,
+                                             few_tests,      failure_tests,       ladder_tests, tuning_tests,    scan_tests,
+                                             move_tests,     move_argument_tests, memory_tests, host_plan_tests, golden_tests,
+                                             cache_tests,    kept_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {
@@ -135,6 +136,5 @@ int main(int argc, char **argv) {
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const core_test *t = lists[l]; t->name && count < TALLY_ARRAY_LENGTH(tests); t++)
             tests[count++] = (struct CMUnitTest){t->name, t->run, begin, end, NULL};
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return _cmocka_run_group_tests("core", tests, count, NULL, NULL) != 0;
+    return test_main(argc, argv, "The core on a stub backend.", tests, count, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "npy.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -370,11 +371,11 @@ static void test_made_headers(void **unused) {
     assert_int_equal(npy_room(1), 128); /* NumPy's too */
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_headers), cmocka_unit_test(test_native_orders), cmocka_unit_test(test_all_dtypes),
         cmocka_unit_test(test_bad_headers),  cmocka_unit_test(test_bad_starts),    cmocka_unit_test(test_quotes_are_printable),
         cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_mutants),       cmocka_unit_test(test_made_headers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The parser of .npy files.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

@@ -27,8 +27,7 @@
 #include "reduce/reduce.h"
 #include "nvrtc_report.h"
 #include "own_ops.h"
-
-#define SKIPPED_STATUS 77
+#include "test_main.h"
 
 extern const tally_backend tally_backend_cuda;
 
@@ -59,6 +58,7 @@ typedef struct outcome {
 
 static const tally_cuda_compiler *compiler;
 static bool full; /* TALLY_TEST_FULL=1 */
+static test_choice choice;
 
 /*
  * 1,024 items leave each 64 registers, of which the loads in flight take half: a wide accumulator may spill. No variant has such groups
@@ -296,19 +296,18 @@ static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t
     desc.group_items = group;
     tally_reduce_desc resolved = desc;
     if (tally_reduce_resolve(&device, NULL, &resolved, &terms, &launch)) return;
-    if (m->cells) {
-        cell *c = &m->cells[m->count];
-        *c = (cell){.arch = arch, .desc = desc, .group_items = launch.group_items, .acc_bytes = terms.acc.bytes};
-        int used = snprintf(c->name, sizeof(c->name), "sm_%d %s/%u", arch, variant->info.name, launch.group_items);
-        if (variant->shape == TALLY_SHAPE_CHUNKS)
-            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, "x%u", launch.tuning.loads);
-        for (uint32_t t = 0; t < terms.count; t++)
-            used += snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %.12s", terms.list[t].name);
-        snprintf(c->name + used, sizeof(c->name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in),
-                 desc.acc ? " in f64" : "", desc.accuracy ? " compensated" : "");
-    }
-    m->count++;
+    cell c = {.arch = arch, .desc = desc, .group_items = launch.group_items, .acc_bytes = terms.acc.bytes};
+    int used = snprintf(c.name, sizeof(c.name), "sm_%d %s/%u", arch, variant->info.name, launch.group_items);
+    if (variant->shape == TALLY_SHAPE_CHUNKS)
+        used += snprintf(c.name + used, sizeof(c.name) - (size_t)used, "x%u", launch.tuning.loads);
+    for (uint32_t t = 0; t < terms.count; t++)
+        used += snprintf(c.name + used, sizeof(c.name) - (size_t)used, " %.12s", terms.list[t].name);
+    snprintf(c.name + used, sizeof(c.name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in), desc.acc ? " in f64" : "",
+             desc.accuracy ? " compensated" : "");
     tally_terms_close(&terms);
+    if (!test_is_chosen(&choice, c.name)) return;
+    if (m->cells) m->cells[m->count] = c;
+    m->count++;
 }
 
 /* What a program's registers and local memory depend on: the accumulator's fields, and what a lane computes in. */
@@ -516,53 +515,49 @@ static void make_custom(tally_custom_op *custom[CUSTOMS]) {
         if (tally_op_create(&descs[i], &custom[i])) fprintf(stderr, "%s\n", tally_last_error()), abort();
 }
 
-static int run_cells(const cell *cells, size_t count) {
+static const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe),         cmocka_unit_test(test_newer_device),
+                                              cmocka_unit_test(test_older_device),  cmocka_unit_test(test_broken_source),
+                                              cmocka_unit_test(test_build_options), cmocka_unit_test(test_limits)};
+#define BEHAVIOUR TALLY_ARRAY_LENGTH(behaviour)
+
+static int run(const cell *cells, size_t count) {
     outcome *outcomes = mmap(NULL, (count + 1) * sizeof(*outcomes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct CMUnitTest *tests = calloc(count + 1, sizeof(*tests));
+    struct CMUnitTest *tests = calloc(BEHAVIOUR + count, sizeof(*tests));
     test_state *states = calloc(count + 1, sizeof(*states));
     if (outcomes == MAP_FAILED || !tests || !states) return fputs("out of memory\n", stderr), 1;
-    int failed = !compile_all(cells, outcomes, count);
+    const bool is_cut_short = !choice.list && !compile_all(cells, outcomes, count);
+    memcpy(tests, behaviour, sizeof(behaviour));
     for (size_t i = 0; i < count; i++) {
         states[i] = (test_state){&cells[i], &outcomes[i]};
-        tests[i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &states[i]};
+        tests[BEHAVIOUR + i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &states[i]};
     }
-    failed |= _cmocka_run_group_tests("kernels", tests, count, NULL, NULL) != 0;
-    if (!report(cells, outcomes, count)) {
-        failed = 1;
+    int status = test_run(&choice, tests, BEHAVIOUR + count, NULL, NULL);
+    if (!choice.list && !report(cells, outcomes, count) && !choice.pattern) {
+        status = 1;
         fputs("fewer programs compiled than the tables' rows ask for\n", stderr);
     }
     munmap(outcomes, (count + 1) * sizeof(*outcomes));
     free(tests);
     free(states);
-    return failed;
+    return status ? status : is_cut_short;
 }
 
-static int run(void) {
-    const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe),         cmocka_unit_test(test_newer_device),
-                                           cmocka_unit_test(test_older_device),  cmocka_unit_test(test_broken_source),
-                                           cmocka_unit_test(test_build_options), cmocka_unit_test(test_limits)};
+int main(int argc, char **argv) {
+    const char *all = getenv("TALLY_TEST_FULL");
     tally_custom_op *custom[CUSTOMS];
     matrix m = {0};
+    int status = test_choose(argc, argv, "The CUDA kernels of reductions, compiled without a GPU.", &choice);
+    if (status < 0) status = nvrtc_open(&compiler);
+    if (status >= 0) return status;
+    full = all && strcmp(all, "1") == 0;
     make_custom(custom);
     make_cells(&m, custom);
     m.cells = calloc(m.count + 1, sizeof(*m.cells));
     if (!m.cells) return fputs("out of memory\n", stderr), 1;
     m.count = 0;
     make_cells(&m, custom);
-    int failed = cmocka_run_group_tests_name("NVRTC", behaviour, NULL, NULL) != 0;
-    failed |= run_cells(m.cells, m.count);
+    status = run(m.cells, m.count);
     free(m.cells);
     for (int i = 0; i < CUSTOMS; i++) tally_op_destroy(custom[i]);
-    return failed;
-}
-
-int main(void) {
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *require = getenv("TALLY_TEST_REQUIRE"), *all = getenv("TALLY_TEST_FULL");
-    full = all && strcmp(all, "1") == 0;
-    if (!tally_cuda_compiler_get(&compiler)) return run();
-    if (require && strstr(require, "nvrtc"))
-        return printf("failed: TALLY_TEST_REQUIRE=%s: %s\n", require, tally_last_error()), 1;
-    printf("skipped: %s\n", tally_last_error());
-    return SKIPPED_STATUS;
+    return status;
 }

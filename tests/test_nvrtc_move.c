@@ -18,8 +18,8 @@
 #include "../backends/cuda/compiler.h"
 #include "move/move.h"
 #include "nvrtc_report.h"
+#include "test_main.h"
 
-#define SKIPPED_STATUS 77
 #define FULL_ARCH 90
 
 extern const tally_backend tally_backend_cuda;
@@ -103,17 +103,14 @@ static void test_architectures(void **state) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes), cmocka_unit_test(test_kinds),
                                        cmocka_unit_test(test_architectures)};
-    const char *require = getenv("TALLY_TEST_REQUIRE");
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (tally_cuda_compiler_get(&compiler)) {
-        const bool required = require && strstr(require, "nvrtc");
-        printf("%s: %s\n", required ? "failed" : "skipped", tally_last_error());
-        return required ? 1 : SKIPPED_STATUS;
-    }
-    const int failed = cmocka_run_group_tests_name("NVRTC: gather and scatter", tests, NULL, NULL);
-    printf("%d programs, %d registers at most\n", programs, most_registers);
-    return failed != 0;
+    test_choice choice;
+    int status = test_choose(argc, argv, "The CUDA kernels of gather and scatter, compiled without a GPU.", &choice);
+    if (status < 0) status = nvrtc_open(&compiler);
+    if (status >= 0) return status;
+    const int failed = test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), NULL, NULL);
+    if (!choice.list) printf("%d programs, %d registers at most\n", programs, most_registers);
+    return failed;
 }

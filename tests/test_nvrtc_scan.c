@@ -22,8 +22,8 @@
 #include "../backends/cuda/compiler.h"
 #include "scan/scan.h"
 #include "nvrtc_report.h"
+#include "test_main.h"
 
-#define SKIPPED_STATUS 77
 #define FULL_ARCH 90
 
 extern const tally_backend tally_backend_cuda;
@@ -46,6 +46,7 @@ typedef struct cell {
     tally_op op;
     tally_dtype in;
     unsigned flags; /* tally_scan_launch.flags */
+    char name[96];
 } cell;
 
 /* Of a cell: in memory that the compiling processes share. */
@@ -59,6 +60,7 @@ typedef struct outcome {
 static cell cells[MAX_CELLS];
 static size_t cell_count;
 static outcome *outcomes;
+static test_choice choice;
 
 static bool compiler_knows(int arch) {
     for (int i = 0; i < compiler->count; i++)
@@ -172,12 +174,16 @@ static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t tu
     for (size_t v = 0; v < VARIANTS; v++) {
         if (!all && !full && v != turn % VARIANTS) continue;
         if (cell_count == MAX_CELLS) abort();
-        cells[cell_count++] = (cell){.arch = arch,
-                                     .variant = find_variant(variants[v].name),
-                                     .max_n = variants[v].max_n,
-                                     .op = op,
-                                     .in = in,
-                                     .flags = flags};
+        cell *c = &cells[cell_count];
+        *c = (cell){.arch = arch,
+                    .variant = find_variant(variants[v].name),
+                    .max_n = variants[v].max_n,
+                    .op = op,
+                    .in = in,
+                    .flags = flags};
+        snprintf(c->name, sizeof(c->name), "sm_%d %s%s %s %s, flags %#x", arch, variants[v].name,
+                 variants[v].max_n > 1 ? " large" : "", tally_op_name(op), tally_dtype_name(in), flags);
+        cell_count += test_is_chosen(&choice, c->name);
     }
 }
 
@@ -231,40 +237,38 @@ static void make_cells(void) {
     }
 }
 
-static void test_programs(void **state) {
-    (void)state;
-    size_t failed = 0, spilled = 0;
-    int most = 0;
-    for (size_t i = 0; i < cell_count; i++) {
-        const cell *c = &cells[i];
-        const outcome *o = &outcomes[i];
-        if (o->done) {
-            spilled += o->spills;
-            if (o->registers > most) most = o->registers;
-            continue;
-        }
-        failed++;
-        printf("FAILED: sm_%d %s %s %s, flags %#x: %s\n", c->arch, c->variant->info.name, tally_op_name(c->op),
-               tally_dtype_name(c->in), c->flags, o->text[0] ? o->text : "not compiled");
-    }
-    printf("%zu programs, of which %zu use local memory, as they may; %d registers at most\n", cell_count, spilled, most);
-    if (failed) fail_msg("%zu of %zu programs", failed, cell_count);
-    assert_true(cell_count > 100);
+static void test_cell(void **state) {
+    const size_t i = (size_t)((const cell *)*state - cells);
+    const outcome *o = &outcomes[i];
+    if (!o->done) fail_msg("%s: %s", cells[i].name, o->text[0] ? o->text : "not compiled");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
-    const char *require = getenv("TALLY_TEST_REQUIRE"), *wants = getenv("TALLY_TEST_FULL");
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    full = wants && strcmp(wants, "1") == 0;
-    if (tally_cuda_compiler_get(&compiler)) {
-        const bool required = require && strstr(require, "nvrtc");
-        printf("%s: %s\n", required ? "failed" : "skipped", tally_last_error());
-        return required ? 1 : SKIPPED_STATUS;
+static void report(void) {
+    size_t spilled = 0;
+    int most = 0;
+    for (size_t i = 0; i < cell_count; i++) {
+        spilled += outcomes[i].spills;
+        if (outcomes[i].registers > most) most = outcomes[i].registers;
     }
+    printf("%zu programs, of which %zu use local memory, as they may; %d registers at most\n", cell_count, spilled, most);
+}
+
+int main(int argc, char **argv) {
+    static struct CMUnitTest tests[MAX_CELLS];
+    const char *wants = getenv("TALLY_TEST_FULL");
+    int status = test_choose(argc, argv, "The CUDA kernels of scans, compiled without a GPU.", &choice);
+    if (status < 0) status = nvrtc_open(&compiler);
+    if (status >= 0) return status;
+    full = wants && strcmp(wants, "1") == 0;
     outcomes = mmap(NULL, MAX_CELLS * sizeof(*outcomes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (outcomes == MAP_FAILED) return 1;
     make_cells();
-    if (!compile_all()) printf("a process that compiles ended early\n");
-    return cmocka_run_group_tests_name("NVRTC: scans", tests, NULL, NULL) != 0;
+    if (!choice.list && !compile_all()) printf("a process that compiles ended early\n");
+    for (size_t i = 0; i < cell_count; i++)
+        tests[i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &cells[i]};
+    status = test_run(&choice, tests, cell_count, NULL, NULL);
+    if (choice.list) return status;
+    report();
+    /* Each of so few is too few. */
+    return status ? status : !choice.pattern && cell_count <= 100;
 }

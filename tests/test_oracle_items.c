@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "bound.h"
 #include "oracle.h"
 #include "oracle_items.h"
@@ -186,7 +187,7 @@ static void test_bounds(void **unused) {
     free(x[1]);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_f16_and_bf16),
         cmocka_unit_test(test_rounding_to_f16_and_bf16),
@@ -194,5 +195,5 @@ int main(void) {
         cmocka_unit_test(test_patterns_tell),
         cmocka_unit_test(test_bounds),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The oracle's items, bounds and tables.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

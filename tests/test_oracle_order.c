@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "oracle.h"
 #include "oracle_items.h"
 #include "patterns.h"
@@ -262,11 +263,11 @@ static void test_pieces_do_not_matter(void **unused) {
     free(x[1]);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats_are_in_order),
         cmocka_unit_test(test_order_matters),
         cmocka_unit_test(test_pieces_do_not_matter),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The oracle's order of combination.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

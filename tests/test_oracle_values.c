@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "oracle.h"
 #include "oracle_items.h"
 
@@ -373,12 +374,12 @@ static void test_no_items(void **unused) {
     EXPECT_NONE(ALLCLOSE, F32, uint8_t, 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),        cmocka_unit_test(test_products),        cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_indices),     cmocka_unit_test(test_truths_and_bits), cmocka_unit_test(test_closeness),
         cmocka_unit_test(test_norms),       cmocka_unit_test(test_moments),         cmocka_unit_test(test_exponentials),
         cmocka_unit_test(test_other_types), cmocka_unit_test(test_no_items),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "Values that the oracle must give.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

@@ -23,6 +23,7 @@
 #include "reduce/reduce.h"
 #include "folders.h"
 #include "stub_backend.h"
+#include "test_main.h"
 
 #define SKIPPED_STATUS 77
 #define MUST(call)                                                                                                             \
@@ -170,7 +171,8 @@ static void test_device(void **unused) {
     tally_context_info info;
     float sum, most;
     const double begin = seconds_now();
-    if (!tally_cuda_archive.count || tally_context_create("cuda", &context)) skip();
+    if (!tally_cuda_archive.count) test_skip("the build has no archive: TALLY_CUDA_ARCHS is empty");
+    if (tally_context_create("cuda", &context)) test_skip("%s", tally_last_error());
     const double opened = seconds_now();
     MUST(tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, 1000, &sum));
     const double first = seconds_now();
@@ -219,8 +221,18 @@ static int prebuild(const char *arguments, const char *output) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static char no_archive[256]; /* why none can be made; "": it can */
+
+static void need_archive(void) {
+    const char *require = getenv("TALLY_TEST_REQUIRE");
+    if (!*no_archive) return;
+    if (require && strstr(require, "nvrtc")) fail_msg("TALLY_TEST_REQUIRE=%s: %s", require, no_archive);
+    test_skip("%s", no_archive);
+}
+
 static void test_archive(void **unused) {
     (void)unused;
+    need_archive();
     char folder[512], path[600], again[600];
     void *data;
     size_t bytes, shared = 0;
@@ -280,6 +292,7 @@ static void test_archive(void **unused) {
 /* A failure leaves no archive, and says why in one line. */
 static void test_failures(void **unused) {
     (void)unused;
+    need_archive();
     static const struct {
         const char *arguments, *word;
         int status;
@@ -305,23 +318,20 @@ static void test_failures(void **unused) {
     folder_remove(folder);
 }
 
-int main(void) {
-    const struct CMUnitTest lists[] = {cmocka_unit_test(test_default_plans), cmocka_unit_test(test_other_plans),
-                                       cmocka_unit_test(test_own_archive), cmocka_unit_test(test_device)};
-    const struct CMUnitTest archives[] = {cmocka_unit_test(test_archive), cmocka_unit_test(test_failures)};
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_default_plans), cmocka_unit_test(test_other_plans),
+                                       cmocka_unit_test(test_own_archive),   cmocka_unit_test(test_device),
+                                       cmocka_unit_test(test_archive),       cmocka_unit_test(test_failures)};
     const tally_cuda_compiler *compiler;
-    const char *require = getenv("TALLY_TEST_REQUIRE"), *why = NULL;
+    test_choice choice;
+    int status = test_choose(argc, argv, "The list of prebuilt programs, and archives of them.", &choice);
+    if (status >= 0) return status;
     setenv("TALLY_CACHE_DIR", "off", 1);
     register_fake();
-    int failed = cmocka_run_group_tests_name("the list", lists, NULL, NULL) != 0;
     if (!strcmp(FATBINARY, ""))
-        why = "the CUDA toolkit's program fatbinary was not found";
+        snprintf(no_archive, sizeof(no_archive), "the CUDA toolkit's program fatbinary was not found");
     else if (tally_cuda_compiler_get(&compiler))
-        why = tally_last_error();
-    else
-        failed |= cmocka_run_group_tests_name("an archive", archives, NULL, NULL) != 0;
-    if (!why || failed) return failed;
-    const bool wanted = require && strstr(require, "nvrtc");
-    printf("%s: %s\n", wanted ? "failed" : "skipped", why);
-    return wanted ? 1 : SKIPPED_STATUS;
+        snprintf(no_archive, sizeof(no_archive), "%s", tally_last_error());
+    status = test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), NULL, NULL);
+    return !status && *no_archive && !choice.pattern && !choice.list ? SKIPPED_STATUS : status;
 }

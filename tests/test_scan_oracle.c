@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "test_main.h"
 #include "oracle_items.h"
 #include "patterns.h"
 #include "scan_oracle.h"
@@ -313,11 +314,11 @@ static void test_flags_of_offsets(void **state) {
     assert_memory_equal(flags, expected, sizeof flags);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers),   cmocka_unit_test(test_indices),
         cmocka_unit_test(test_definition), cmocka_unit_test(test_definition_of_floats),
         cmocka_unit_test(test_laws),       cmocka_unit_test(test_flags_of_offsets),
     };
-    return cmocka_run_group_tests_name("scan oracle", tests, NULL, NULL) != 0;
+    return test_main(argc, argv, "The oracle of scans.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

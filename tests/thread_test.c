@@ -125,6 +125,102 @@ static void test_contexts_from_two_threads(void **state) {
         if (workers[t].failure[0]) fail_msg("%s", workers[t].failure);
 }
 
+/* ---- calls with host arrays ------------------------------------------------------------------------------------------- */
+
+#define CALLS 25
+static const tally_op host_ops[] = {TALLY_MAX, TALLY_NRM2}; /* THREADS of each are as many plans as a context keeps */
+
+/* More items than a thread reduces itself on a CPU device. */
+static uint64_t host_items(const worker *w, int call) {
+    return MAX_N - (uint64_t)(w->index * 100 + call);
+}
+
+static void *call_and_call(void *data) {
+    worker *w = data;
+    float *items = malloc(MAX_N * sizeof *items);
+    if (!items) return snprintf(w->failure, sizeof w->failure, "no memory"), NULL;
+    pattern_fill(PATTERN_WIDE, TALLY_F32, items, MAX_N);
+    for (int call = 0; call < CALLS * w->rounds && !w->failure[0]; call++) {
+        oracle_result result = {{0}}, expected = {{0}};
+        const tally_op op = host_ops[(call + w->index) % 2];
+        const uint64_t n = host_items(w, call % CALLS);
+        if (!good(w, tally_reduce_host(w->context, op, TALLY_F32, items, n, &result), "tally_reduce_host")) break;
+        oracle_reduce(op, TALLY_F32, items, n, &expected);
+        if (memcmp(&result, &expected, sizeof result) != 0)
+            snprintf(w->failure, sizeof w->failure, "thread %d, call %d: %s has other bits", w->index, call, tally_op_name(op));
+    }
+    free(items);
+    return NULL;
+}
+
+static void call_from(tally_context *context, int threads, int rounds) {
+    worker workers[THREADS] = {0};
+    for (int t = 0; t < threads; t++) {
+        workers[t] = (worker){.context = context, .index = t, .rounds = rounds};
+        assert_int_equal(pthread_create(&workers[t].thread, NULL, call_and_call, &workers[t]), 0);
+    }
+    for (int t = 0; t < threads; t++) pthread_join(workers[t].thread, NULL);
+    for (int t = 0; t < threads; t++)
+        if (workers[t].failure[0]) fail_msg("%s", workers[t].failure);
+}
+
+static uint64_t programs_of(const tally_context_info *info) {
+    return info->programs_built + info->programs_prebuilt + info->programs_from_disk + info->programs_from_memory;
+}
+
+/* A repeated call makes no plan and asks for no program; those of four threads make as many as there are threads, at most. */
+static void test_host_calls(void **state) {
+    const place *at = *state;
+    tally_context *context;
+    tally_context_info one, again, four;
+    MUST(tally_context_create(at->select, &context));
+    call_from(context, 1, 1);
+    MUST(tally_context_get_info(context, &one));
+    assert_int_equal(one.host_plans_made, 2);
+    assert_int_equal(one.host_plans_reused, CALLS - 2);
+    assert_int_equal(one.host_plans_kept, 2);
+    assert_true(one.host_bytes_kept > 0);
+    call_from(context, 1, 2);
+    MUST(tally_context_get_info(context, &again));
+    assert_int_equal(again.host_plans_made, 2);
+    assert_int_equal(again.host_plans_reused, 3 * CALLS - 2);
+    assert_int_equal(again.host_bytes_kept, one.host_bytes_kept);
+    assert_int_equal(programs_of(&again), programs_of(&one));
+    call_from(context, THREADS, 4);
+    MUST(tally_context_get_info(context, &four));
+    assert_in_range(four.host_plans_made, 2, 2 * THREADS);
+    assert_int_equal(four.host_plans_kept, four.host_plans_made);
+    assert_int_equal(four.host_plans_made + four.host_plans_reused, (3 + 4 * THREADS) * CALLS);
+    assert_int_equal(four.programs_built + four.programs_prebuilt + four.programs_from_disk,
+                     one.programs_built + one.programs_prebuilt + one.programs_from_disk);
+    tally_context_destroy(context);
+}
+
+/* New tunings while calls are under way: the bits stay, and no plan of before. */
+static void *tune_and_tune(void *data) {
+    worker *w = data;
+    for (int i = 0; i < 50; i++)
+        good(w, tally_context_set_tunings(w->context, i % 2 ? "* * * * * 64 8 2 1" : "* * * * * 256 4 8 2"),
+             "tally_context_set_tunings");
+    return NULL;
+}
+
+static void test_host_calls_and_tunings(void **state) {
+    const place *at = *state;
+    worker tuner = {0};
+    tally_context_info info;
+    MUST(tally_context_create(at->select, &tuner.context));
+    assert_int_equal(pthread_create(&tuner.thread, NULL, tune_and_tune, &tuner), 0);
+    call_from(tuner.context, 2, 1);
+    pthread_join(tuner.thread, NULL);
+    if (tuner.failure[0]) fail_msg("%s", tuner.failure);
+    MUST(tally_context_set_tunings(tuner.context, ""));
+    MUST(tally_context_get_info(tuner.context, &info));
+    assert_int_equal(info.host_plans_kept, 0);
+    assert_int_equal(info.host_bytes_kept, 0);
+    tally_context_destroy(tuner.context);
+}
+
 /* An error's text belongs to the thread that met it. */
 static void *fail_in_thread(void *data) {
     tally_op op;
@@ -151,6 +247,8 @@ const device_test thread_tests[] = {
     {"threads: two on one context", test_two_threads},
     {"threads: plans from four", test_plans_from_four_threads},
     {"threads: contexts from two", test_contexts_from_two_threads},
+    {"threads: calls with host arrays", test_host_calls},
+    {"threads: calls with host arrays, and tunings", test_host_calls_and_tunings},
     {"threads: error text", test_error_text_per_thread},
     {NULL, NULL},
 };

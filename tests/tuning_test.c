@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "conformance.h"
 #include "oracle.h"
 #include "patterns.h"
@@ -45,7 +46,7 @@ static void expect_bits(tally_context *context, size_t c, const void *const inpu
         MUST(tally_plan_create(context, &desc, &plan));
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(sizes); i++) {
             memset(result, 0xa5, sizeof result);
-            MUST(tally_reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, sizes[i], out, 0));
+            MUST(reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, sizes[i], out, 0));
             MUST(tally_buffer_read(queue, out, 0, result, tally_plan_result_bytes(plan)));
             MUST(tally_queue_wait(queue));
             expect_result_inputs(&of, inputs, sizes[i], result, tunings[t]);

@@ -27,9 +27,9 @@ static bool wrong(const char *path, int error) {
     return false;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Makes room for n more items; a stream's number is not known. */
+/* Grows the array's memory by n items. The length of a stream is unknown until its end. */
 static bool grow(array *a, uint64_t n, uint64_t *room, const char *path) {
     const uint64_t bytes = tally_dtype_bytes(a->dtype);
     if (a->items && n <= *room - a->n) return true;
@@ -78,7 +78,7 @@ bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {
     return a->items || wrong(path, ENOMEM);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 bool array_save(const array *a, const char *path) {
     const npy_shape shape = {.dimensions = 1, .lengths = {a->n}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* array.h: a file's items, all of them in memory. */
+/* array.h: all items of a file, held in memory. */
 #ifndef TALLY_ARRAY_H
 #define TALLY_ARRAY_H
 
@@ -13,18 +13,18 @@
 typedef struct array {
     tally_dtype dtype;
     uint64_t n;
-    npy_shape shape;      /* the file's; of raw items one dimension */
+    npy_shape shape;      /* of the file; one dimension for raw items */
     unsigned char *items; /* freed by array_free */
 } array;
 
 uint64_t array_bytes(const array *a);
-/* Reads a whole file ("-": standard input), flattened in C order, in this machine's byte order;
- * raw: as input_open. Reports what is wrong. */
+/* Reads a whole file; "-" is standard input. Items come in C order and in this machine's byte
+ * order. `raw` is as in input_open. Reports an error. */
 bool array_load(array *a, const char *path, tally_dtype raw);
-/* Items that are zero. Reports a lack of memory, in the name of `path`. */
+/* Makes an array of zeros. Reports a lack of memory under the name `path`. */
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path);
-/* Writes a .npy file of one dimension: under another name, which then takes the place of `path`, so
- * that no file is ever there in part. Reports what is wrong; there is no trace then. */
+/* Writes a .npy file of one dimension. The file is written under a temporary name and then renamed
+ * to `path`, so a partial file never exists. Reports an error and then leaves no file behind. */
 bool array_save(const array *a, const char *path);
 void array_free(array *a);
 

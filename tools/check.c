@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c: `tally check`: whether the devices here return the right bits. A cell of reductions is a canonical variant, an op and a dtype; it
- * runs over sizes and value patterns, and each result is compared with the host's oracle, which the tests use too. (The ladder's
- * variants have no one right order: the conformance tests hold them to their bound.) Each cell is a program to compile, so that a part
- * must do: every dtype, every shape of accumulator, all that the bits of f32 and f64 hang on. The cells of scans, gathers and scatters are
- * check_scan.c's and check_move.c's.
+ * check.c: `tally check` tests that the devices here return the right bits.
+ *
+ * A cell of reductions is a canonical variant, an op and a dtype. It runs over sizes and value
+ * patterns. Each result is compared with the host's oracle, which the tests use too. The ladder's
+ * variants have no single right order: the conformance tests hold them to their bound.
+ *
+ * Each cell compiles a program, so the cells are a selection. It covers every dtype, every shape of
+ * accumulator, and everything that the bits of f32 and f64 depend on. check_scan.c has the cells of
+ * scans; check_move.c has those of gathers and scatters.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +20,7 @@
 #include "patterns.h"
 #include "progress.h"
 
-/* Every pattern at the small sizes; at the large ones, those that tell most. */
+/* Small sizes run with every pattern. Large sizes run with the patterns that find most errors. */
 static const uint64_t small_sizes[] = {0, 1, 2, 127, 128, 4095, 4096, 4097};
 static const uint64_t large_sizes[] = {3 * 4096 + 1, CHECK_MOST_ITEMS};
 static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_LIMITS};
@@ -66,7 +70,7 @@ void check_no_plan(check_cell *c, tally_status status) {
     c->state = status == TALLY_E_UNSUPPORTED ? CHECK_SKIPPED : CHECK_FAILED;
 }
 
-/* ---- one cell ------------------------------------------------------------------------------------------------------------ */
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 static void prepare(const check_subject *s, check_cell *c) {
     const tally_reduce_desc desc = {
@@ -75,7 +79,7 @@ static void prepare(const check_subject *s, check_cell *c) {
     if (status) check_no_plan(c, status);
 }
 
-/* "1.5" or, of two values, "0.5 1.5"; then the bytes. */
+/* Writes "1.5", or "0.5 1.5" for two values, followed by the bytes. */
 void check_describe(const check_cell *c, const unsigned char *value, char *text, size_t bytes) {
     const tally_dtype type = tally_result_dtype(c->op, c->dtype);
     const uint32_t count = tally_result_count(c->op, c->dtype);
@@ -94,7 +98,8 @@ static void compare(const check_subject *s, check_cell *c, uint64_t offset, uint
     const size_t bytes = tally_plan_result_bytes(c->plan);
     memset(&poison, 0xa5, sizeof(poison));
     tally_status status = tally_buffer_write(s->queue, s->out, 0, &poison, bytes);
-    if (!status) status = tally_reduce_at(c->plan, s->queue, s->in, offset, n, s->out, 0);
+    const tally_reduce_args args = {.size = sizeof(args), .in = {s->in}, .in_offset = {offset}, .n = n, .out = s->out};
+    if (!status) status = tally_reduce_with(c->plan, s->queue, &args);
     if (!status) status = tally_buffer_read(s->queue, s->out, 0, &got, bytes);
     if (!status) status = tally_queue_wait(s->queue);
     if (status) {
@@ -111,9 +116,10 @@ static void compare(const check_subject *s, check_cell *c, uint64_t offset, uint
     check_fail(c, text);
 }
 
-/* ---- one device ---------------------------------------------------------------------------------------------------- */
+/* ---- one device ------------------------------------------------------------------------------ */
 
-/* One input for all the cells of a dtype; at odd patterns it does not start where the buffer does. */
+/* Runs all cells of a dtype on one input. With odd patterns the input starts one item into the
+ * buffer. */
 static void try_input(const check_subject *s, check_cell *cells, size_t count, uint64_t n, int pattern) {
     const tally_dtype dtype = cells[0].dtype;
     const uint64_t offset = (uint64_t)pattern % 2, item_bytes = tally_dtype_bytes(dtype);
@@ -143,7 +149,7 @@ static void try_dtype(const check_subject *s, check_cell *cells, size_t count, u
     }
 }
 
-/* The cells of the dtype that cell `first` is of. */
+/* Counts the cells from `first` on that have the same dtype. */
 static size_t count_of_dtype(const check_subject *s, size_t first) {
     size_t count = 0;
     while (first + count < s->count && s->cells[first + count].primitive == CLI_REDUCE &&
@@ -207,14 +213,15 @@ static void close_subject(check_subject *s) {
     free(s->cells);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* A device that cannot be opened, gives a wrong bit, or runs no cell at all has failed. */
+/* Checks one device. It fails if it cannot be opened, returns a wrong bit, or runs no cell. */
 static cli_exit check_device(const cli_options *options, const char *selection) {
     check_subject s = {0};
     cli_exit code = CLI_FAILED;
     if (open_subject(&s, selection)) {
         progress_begin(selection, PROGRESS_STEPS, s.count);
+        if (!options->json) progress_wait(PROGRESS_COMPILING);
         try_all(&s);
         progress_end();
         const check_counts sum = check_count(&s, NULL);
@@ -229,7 +236,7 @@ static cli_exit check_device(const cli_options *options, const char *selection) 
     return code;
 }
 
-/* The device that --backend chooses, by its index. */
+/* Checks the device that --backend chooses, by its index. */
 static cli_exit check_chosen(const cli_options *options) {
     tally_context *context = NULL;
     tally_context_info info;

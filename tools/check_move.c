@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_move.c: the gathers and scatters of `tally check`, against loops on the host: every byte of the output and around it, and the place of
- * the first entry that is out of bounds.
+ * check_move.c: the gathers and scatters of `tally check`, compared with loops on the host. The
+ * comparison covers every byte of the output, the bytes around it, and the place of the first entry
+ * that is out of bounds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 static const uint64_t sizes[] = {0, 1, 2, 31, 257, 4097, 100003};
 #define MOST ((uint64_t)100003)
-#define BEFORE 3 /* items of the output that lie before the ones that are named, and after them */
+#define BEFORE 3 /* guard items on each side of the output */
 
 static const struct {
     cli_primitive primitive;
@@ -45,7 +46,8 @@ bool check_add_indices(check_subject *s) {
     return true;
 }
 
-/* A cell under way. The subject's `items` are what is moved, `want` and `got` are outputs, `out` is filled from `got` before each call. */
+/* A trial is a cell that is running. The subject's `items` are the items to move. Its `want` and
+ * `got` are outputs. Its `out` is filled from `got` before each call. */
 typedef struct trial {
     const check_subject *s;
     check_cell *c;
@@ -53,14 +55,15 @@ typedef struct trial {
     tally_buffer *map, *stencil;
     uint64_t *entries;
     unsigned char *map_items, *stencil_items;
-    uint64_t n, first_bad; /* first_bad: TALLY_NO_INDEX if no entry that is heeded is out of bounds */
+    uint64_t n, first_bad; /* TALLY_NO_INDEX: no entry in use is out of bounds */
     size_t out_bytes;
     maps_kind kind;
 } trial;
 
-/* ---- what is asked for ----------------------------------------------------------------------------------------------------- */
+/* ---- input and expected output --------------------------------------------------------------- */
 
-/* Entries below 0, or as far beyond the end as they can be. */
+/* Returns a bad entry: n for an odd index; otherwise -1, or the largest value of an unsigned
+ * type. */
 static uint64_t bad_entry(const trial *t, uint64_t i) {
     const bool is_signed = t->c->dtype == TALLY_I32 || t->c->dtype == TALLY_I64;
     return i % 2 ? t->n : is_signed ? UINT64_MAX : t->c->dtype == TALLY_U32 ? UINT32_MAX : UINT64_MAX;
@@ -70,7 +73,8 @@ static bool is_heeded(const trial *t, uint64_t i) {
     return !(t->c->flags & TALLY_STENCIL) || t->stencil_items[i];
 }
 
-/* Duplicates are told apart only where the last one wins; in a gather they are of no consequence. */
+/* Fills the map. A random map has duplicates in gathers, and in scatters where the last one
+ * wins. */
 static void make_map(trial *t, bool with_bad) {
     const bool twice = t->kind == MAPS_RANDOM && (t->c->primitive == CLI_GATHER || t->c->flags & TALLY_SCATTER_LAST);
     t->first_bad = TALLY_NO_INDEX;
@@ -85,7 +89,7 @@ static void make_map(trial *t, bool with_bad) {
     }
 }
 
-/* What is to come: the loop that the header documents. */
+/* Computes the expected output by the loop that the header documents. */
 static void predict(trial *t) {
     const size_t bytes = t->c->item_bytes;
     memset(t->s->got, 0xa5, t->out_bytes);
@@ -97,7 +101,7 @@ static void predict(trial *t) {
     }
 }
 
-/* ---- what comes ------------------------------------------------------------------------------------------------------------- */
+/* ---- run and compare ------------------------------------------------------------------------- */
 
 static tally_status move(const trial *t, tally_status *moved) {
     const check_subject *s = t->s;
@@ -147,7 +151,7 @@ static void compare(trial *t, bool with_bad) {
     }
 }
 
-/* ---- one cell ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one cell -------------------------------------------------------------------------------- */
 
 static tally_status open_trial(trial *t) {
     const check_cell *c = t->c;

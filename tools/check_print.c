@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* check_print.c: what `tally check` found, for people and as JSON. */
+/* check_print.c: prints the results of `tally check`, as text and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
+#include "wrap.h"
 
 static bool is_alike(const check_cell *a, const check_cell *b) {
     return a->primitive == b->primitive && strcmp(a->variant.name, b->variant.name) == 0;
@@ -16,19 +17,19 @@ check_counts check_count(const check_subject *s, const check_cell *like) {
     return sum;
 }
 
-/* The first cell of each variant stands for it. */
+/* Returns true for the first cell of a variant, which represents the variant. */
 static bool is_first(const check_subject *s, const check_cell *c) {
     const check_cell *first = s->cells;
     while (!is_alike(first, c)) first++;
     return first == c;
 }
 
-/* Gathers and scatters have no variants. */
+/* Returns true for gathers and scatters, which have no variants. */
 static bool moves_items(const check_cell *c) {
     return c->primitive == CLI_GATHER || c->primitive == CLI_SCATTER;
 }
 
-/* What cells of the same variant differ by. */
+/* Returns the text that distinguishes cells of the same variant. */
 static cli_text form_text(const check_cell *c) {
     cli_text out;
     if (moves_items(c))
@@ -41,7 +42,8 @@ static cli_text form_text(const check_cell *c) {
     return out;
 }
 
-/* Cells of the same variant that were skipped for the same reason, from the first of them on; 0 for the others. */
+/* Counts the cells that share the variant and the reason of a skip with cell `index`. Returns 0 if
+ * `index` is not the first of them. */
 static unsigned count_alike(const check_subject *s, size_t index) {
     const check_cell *c = &s->cells[index];
     unsigned alike = 0;
@@ -56,7 +58,7 @@ static unsigned count_alike(const check_subject *s, size_t index) {
 }
 
 void check_print_table(const check_subject *s) {
-    printf("%s:%d %s\n", s->device.backend, s->device.index, s->device.name);
+    wrap_printf(stdout, "%s:%d %s", s->device.backend, s->device.index, s->device.name);
     printf("  %-9s %-16s %6s %6s %7s\n", "primitive", "variant", "run", "failed", "skipped");
     for (size_t i = 0; i < s->count; i++) {
         const check_cell *c = &s->cells[i];
@@ -68,9 +70,9 @@ void check_print_table(const check_subject *s) {
     for (size_t i = 0; i < s->count; i++) {
         const check_cell *c = &s->cells[i];
         const unsigned alike = count_alike(s, i);
-        if (alike) printf("  skipped: %s, %u cells: %s\n", c->variant.name, alike, c->text);
+        if (alike) wrap_printf(stdout, "  skipped: %s, %u cells: %s", c->variant.name, alike, c->text);
         if (c->state != CHECK_FAILED) continue;
-        printf("  failed: %s %s: %s\n", c->variant.name, form_text(c).text, c->text);
+        wrap_printf(stdout, "  failed: %s %s: %s", c->variant.name, form_text(c).text, c->text);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_scan.c: the scans of `tally check`: every variant, inclusive and exclusive, forwards and in reverse, against the tests' own oracle. A
- * variant that is not canonical is held to its bound where its bits depend on the order, at some places.
+ * check_scan.c: the scans of `tally check`. Every variant runs inclusive and exclusive, forwards
+ * and in reverse, and is compared with the tests' oracle. If a variant is not canonical and its
+ * bits depend on the order, some of its values are held to their bound instead.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,12 +13,14 @@
 #include "patterns.h"
 #include "scan_oracle.h"
 
-/* Around what kernels have in one: a cell, a row, a tile; and beyond a block. */
+/* Sizes around the lengths that kernels process at once (a cell, a row, a tile), and one beyond a
+ * block. */
 static const uint64_t small_sizes[] = {0, 1, 3, 4, 5, 127, 129, 4095, 4096, 4097};
 static const uint64_t large_sizes[] = {3 * 4096 + 1, 2 * TALLY_SCAN_BLOCK + 77};
 static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_LIMITS};
 
-/* Few: a scan's programs are large. Those shaped for GPUs take POCL up to 8 seconds each: there the first two. */
+/* Few forms, because a scan's programs are large. POCL takes up to 8 seconds to compile one that is
+ * shaped for GPUs: a CPU gets the first two. */
 #define CPU_FORMS 2
 static const struct {
     tally_op op;
@@ -47,14 +50,14 @@ bool check_add_scans(check_subject *s) {
     return true;
 }
 
-/* Value i is a reduction of these items. */
+/* Returns the number of items that value i reduces, and the first of them. */
 static uint64_t items_of_value(const check_cell *c, uint64_t n, uint64_t i, uint64_t *first) {
     const uint64_t itself = c->flags & TALLY_EXCLUSIVE ? 0 : 1;
     *first = c->flags & TALLY_REVERSE ? i + 1 - itself : 0;
     return c->flags & TALLY_REVERSE ? n - *first : i + itself;
 }
 
-/* Whether value i may be what some order gives. */
+/* Returns true if some order of the items may give value i. */
 static bool is_near(const check_subject *s, const check_cell *c, const scan_op *op, uint64_t n, uint64_t i) {
     uint64_t first;
     const uint64_t count = items_of_value(c, n, i, &first);
@@ -64,26 +67,28 @@ static bool is_near(const check_subject *s, const check_cell *c, const scan_op *
     return bound_check(op->self, inputs, count, tally_plan_depth(c->plan, n), 0, &value) != BOUND_BROKEN;
 }
 
-/* The first value that is wrong; n: none. */
+/* Returns the index of the first wrong value, or n if there is none. */
 static uint64_t find_wrong(const check_subject *s, const check_cell *c, const scan_op *op, uint64_t n) {
     const size_t bytes = op->value_bytes;
     const bool exact = c->variant.canonical || oracle_is_exact(op->self);
     if (exact && memcmp(s->got, s->want, n * bytes) == 0) return n;
-    /* A bound takes as long as its items are many: the first values, the last, and ever fewer between. */
+    /* The time of a bound grows with its items. The loop visits the first values, the last, and
+     * ever fewer between. */
     for (uint64_t i = 0; i < n; i = exact || i < 5 || i + 1 == n ? i + 1 : 2 * i - 1 < n ? 2 * i - 1 : n - 1)
         if (exact ? memcmp(s->got + i * bytes, s->want + i * bytes, bytes) != 0 : !is_near(s, c, op, n, i)) return i;
     return n;
 }
 
 static void compare(const check_subject *s, check_cell *c, const scan_op *op, uint64_t n, int pattern) {
-    const uint64_t offset = (uint64_t)pattern % 2; /* the items do not always start where the buffer does */
+    const uint64_t offset = (uint64_t)pattern % 2; /* odd patterns start one item into the buffer */
     const scan_form form = {.exclusive = (c->flags & TALLY_EXCLUSIVE) != 0, .reverse = (c->flags & TALLY_REVERSE) != 0};
     char text[512], values[2][192];
     pattern_fill(pattern, c->dtype, s->items, n);
     memset(s->got, 0xa5, n * op->value_bytes);
     tally_status status = tally_buffer_write(s->queue, s->in, offset * op->item_bytes, s->items, n * op->item_bytes);
     if (!status) status = tally_buffer_write(s->queue, s->out, 0, s->got, n * op->value_bytes);
-    if (!status) status = tally_scan_at(c->plan, s->queue, s->in, offset, n, s->out, 0);
+    const tally_scan_args args = {.size = sizeof(args), .in = s->in, .in_offset = offset, .n = n, .out = s->out};
+    if (!status) status = tally_scan_with(c->plan, s->queue, &args);
     if (!status) status = tally_buffer_read(s->queue, s->out, 0, s->got, n * op->value_bytes);
     const tally_status waited = tally_queue_wait(s->queue);
     if (status || waited) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.c: messages, output and device choice for all commands. */
+/* cli.c: messages, output and the choice of a device, for all commands. */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/did_you_mean.h"
 #include "progress.h"
+#include "wrap.h"
 
 static void report(const char *ending, const char *format, va_list list) {
     char line[4096];
@@ -71,6 +72,14 @@ cli_names cli_accuracy_names(void) {
     return names;
 }
 
+cli_listing cli_there_are(const char *name, cli_names names) {
+    cli_listing out;
+    const char *verb = !*names.text ? "is none" : strchr(names.text, ',') ? "are " : "is ";
+    snprintf(out.text, sizeof(out.text), "%sthere %s%s", tally_did_you_mean(name, strlen(name), names.text).text, verb,
+             names.text);
+    return out;
+}
+
 const char *const cli_primitive_names[CLI_PRIMITIVES] = {"reduce", "scan", "gather", "scatter"};
 
 bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out) {
@@ -94,7 +103,8 @@ bool cli_flush(void) {
     static bool reported;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return true;
-    /* It failed before, for a driver's thread has flushed stdout. To write nothing says why even so. */
+    /* A driver's thread may have flushed stdout and met the error before. errno is then not set
+     * here, and an empty write sets it. */
     const ssize_t nothing = errno ? 0 : write(STDOUT_FILENO, "", 0);
     (void)nothing;
     if (!reported) cli_report("standard output: %s", errno ? strerror(errno) : "write error");
@@ -120,12 +130,12 @@ void cli_json_speed(json_object *o, double seconds, double bytes) {
     json_object_object_add(o, "bytes_per_second", json_object_new_double_s(speed, text));
 }
 
-void cli_print_speed(const tally_device_info *d, double seconds, double bytes) {
-    printf(" on %s:%d (%s), %.6f s, %.2f GB/s\n", d->backend, d->index, d->name, seconds,
-           seconds > 0 ? 1e-9 * bytes / seconds : 0);
+void cli_print_run(const char *variant, const tally_device_info *d, double seconds, double bytes) {
+    wrap_printf(stdout, "%s%s%son %s:%d (%s), %.6f\1s, %.2f\1GB/s", variant ? "by " : "", variant ? variant : "",
+                variant ? " " : "", d->backend, d->index, d->name, seconds, seconds > 0 ? 1e-9 * bytes / seconds : 0);
 }
 
-/* What the library calls its descriptors' members are options here. */
+/* The library's names of descriptor members are option names here: "desc.x" becomes "--x". */
 cli_text cli_last_error(void) {
     static const char call[] = "tally_", member[] = "desc.";
     const char *text = tally_last_error();
@@ -142,7 +152,7 @@ cli_text cli_last_error(void) {
 }
 
 cli_exit cli_open(const cli_options *options, tally_context **out) {
-    static const char origin[] = "argument "; /* what the library calls its own argument */
+    static const char origin[] = "argument "; /* the library's prefix of its own arguments */
     const tally_status status = tally_context_create(options->backend, out);
     if (status == TALLY_OK) return CLI_DONE;
     const char *text = tally_last_error();
@@ -151,30 +161,9 @@ cli_exit cli_open(const cli_options *options, tally_context **out) {
     return status == TALLY_E_ARGUMENT ? CLI_USAGE : CLI_FAILED;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A whole number at `text`; moves it on. */
-static bool read_number(const char **text, uint64_t *out) {
-    char *end;
-    if (**text < '0' || **text > '9') return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return !errno;
-}
-
-bool cli_read_count(const char *text, uint64_t *out) {
-    uint64_t value = 1, base, power;
-    while (true) {
-        if (!read_number(&text, &base)) return false;
-        power = 1;
-        if (*text == '^' && (text++, !read_number(&text, &power))) return false;
-        for (; power && base > 1; power--) {
-            if (value > UINT64_MAX / base) return false;
-            value *= base;
-        }
-        if (!base && power) value = 0;
-        if (*text != '*') return *out = value, !*text;
-        text++;
-    }
+cli_exit cli_read_count(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
+    if (!text || units_read_count(text, strlen(text), least, most, out)) return CLI_DONE;
+    return cli_usage("--%s %s: %s", option, text, units_needed(least, most).text);
 }

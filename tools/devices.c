@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "wrap.h"
 
-/* The device that a reduction would use, and why; or why there is none. */
+/* The device that a reduction uses, with the reason; or the reason why there is none. */
 typedef struct choice {
     bool made;
     tally_context_info info;
@@ -17,7 +18,7 @@ static bool is_chosen(const choice *c, const tally_device_info *device) {
     return c->made && strcmp(c->info.device.backend, device->backend) == 0 && c->info.device.index == device->index;
 }
 
-/* Without --backend, a device that cannot be chosen is something to show, not an error. */
+/* Chooses a device. Without --backend, a device that cannot be chosen is shown and is no error. */
 static cli_exit choose(const cli_options *options, choice *out) {
     tally_context *context = NULL;
     if (options->backend) {
@@ -75,31 +76,38 @@ static void print_json(const choice *c) {
     cli_print_json(o);
 }
 
-#define ROW "%c %-10s %-6s %-44s %10s  %-4s %s\n"
+#define ROW "%c %-10s %-6s %10s  %-4s %-12s "
+#define ROW_COLUMNS 50
+
+/* Prints a row. A long version of a driver exceeds its column. */
+static void print_row(const tally_device_info *d, char mark, const char *label) {
+    const int used = printf(ROW, mark, label, tally_device_class_name(d->device_class), units_bytes(d->memory_bytes).text,
+                            d->has_f64 ? "yes" : "no", d->driver);
+    wrap_print(stdout, (size_t)used, ROW_COLUMNS, WRAP_COLUMNS, d->name);
+}
 
 static void print_backend(const tally_backend_info *backend, const choice *c) {
-    if (backend->devices == 0) printf("  %-10s none: %s\n", backend->name, backend->reason);
+    if (backend->devices == 0) wrap_printf(stdout, "  %-10s none: %s", backend->name, backend->reason);
     for (int i = 0; i < backend->devices; i++) {
         tally_device_info d;
         char name[40];
         snprintf(name, sizeof(name), "%s:%d", backend->name, i);
         if (tally_device_get(backend->name, i, &d) != TALLY_OK)
-            printf("  %-10s %s\n", name, tally_last_error());
+            wrap_printf(stdout, "  %-10s %s", name, tally_last_error());
         else
-            printf(ROW, is_chosen(c, &d) ? '*' : ' ', name, tally_device_class_name(d.device_class), d.name,
-                   units_bytes(d.memory_bytes).text, d.has_f64 ? "yes" : "no", d.driver);
+            print_row(&d, is_chosen(c, &d) ? '*' : ' ', name);
     }
 }
 
 static void print_table(const choice *c) {
     tally_backend_info backend;
-    printf(ROW, ' ', "device", "class", "name", "memory", "f64", "driver");
+    printf(ROW "name\n", ' ', "device", "class", "memory", "f64", "driver");
     for (size_t i = 0; tally_backend_get(i, &backend) == TALLY_OK; i++) print_backend(&backend, c);
     if (tally_backend_count() == 0) puts("  this tally was built without any backend");
     if (c->made)
-        printf("* is used, chosen by %s (%s)\n", c->info.chosen_by, c->info.selection);
+        wrap_printf(stdout, "* is used, chosen by %s (%s)", c->info.chosen_by, c->info.selection);
     else
-        printf("none is used: %s\n", c->reason);
+        wrap_printf(stdout, "none is used: %s", c->reason);
 }
 
 cli_exit cli_devices(const cli_options *options, int count, char **operands) {

@@ -11,9 +11,9 @@
 
 typedef struct packer {
     const char *name;
-    const char *ending; /* of the files' names */
+    const char *ending; /* ending of the files' names */
     const char *unpack; /* the command that writes the unpacked file to standard output */
-    const char *magic;  /* the files' first bytes */
+    const char *magic;  /* first bytes of the files */
 } packer;
 
 static const packer packers[] = {
@@ -38,14 +38,14 @@ bool foreign_by_name(const char *name) {
     return found;
 }
 
-/* Returns the name for a command that is copied into a shell: FILE instead of a name with
- * characters that mean something to the shell. */
+/* Returns the name for a command that is copied into a shell. Returns FILE for a name with
+ * characters that are special to the shell. */
 static const char *for_shell(const char *name) {
     return *name == '-' || name[strspn(name, LETTERS "0123456789_./+-")] ? "FILE" : name;
 }
 
-/* Text has a digit, and no control characters but tabs and line ends. Bytes from 128 on may be
- * letters of a heading. */
+/* Returns true for text: it has a digit, and its only control characters are tabs and line ends.
+ * Bytes from 128 on may be letters of a heading. */
 static bool is_text(const unsigned char *start, size_t bytes) {
     bool digit = false;
     for (size_t i = 0; i < bytes; i++) {
@@ -55,7 +55,7 @@ static bool is_text(const unsigned char *start, size_t bytes) {
     return digit;
 }
 
-/* Reports text, with a command that fits its first line. */
+/* Reports a text file, with a command that reads it. The command depends on the first line. */
 static void report_text(const char *name, const unsigned char *start, size_t bytes) {
     char line[FOREIGN_BYTES + 1];
     memcpy(line, start, bytes);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* foreign.h: files that the program does not read, and what to do with them: compressed ones,
- * archives, text. */
+/* foreign.h: files that the program does not read, and advice on how to convert them: compressed
+ * files, archives and text. */
 #ifndef TALLY_FOREIGN_H
 #define TALLY_FOREIGN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FOREIGN_BYTES 512 /* of a file's start, to recognise it by */
+#define FOREIGN_BYTES 512 /* bytes of a file's start that identify its kind */
 
-/* Returns true if the name ends as that of such a file: ".gz", ".csv" and the like. Raw items may
- * begin with any bytes: a file that --dtype calls raw is looked at only if its name ends so. */
+/* Returns true if the name ends like that of such a file: ".gz", ".csv" and similar. Raw items may
+ * begin with any bytes, so a file that --dtype calls raw is inspected only if its name ends so. */
 bool foreign_by_name(const char *name);
 
-/* Reports a file that starts like one of these, and returns true. `type` is the value of --dtype, or
- * NULL. */
+/* Reports a file that starts like one of these, and returns true. `type` is the value of --dtype,
+ * or NULL. */
 bool foreign_report(const char *name, const char *type, const unsigned char *start, size_t bytes);
 
 #endif

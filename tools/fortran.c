@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-/* A tile has so many rows and columns: the cache lines that it reads and writes stay in L1. */
+/* Rows and columns of a tile. The cache lines that it reads and writes stay in L1. */
 #define TILE 32
 
-/* Least and most bytes of a piece. A piece that takes m of the first dimension's indices reads runs
+/* Least and most bytes of a piece. A piece that takes m indices of the first dimension reads runs
  * of m items, one run for each combination of the other indices. Beyond 65,536 combinations the
- * most is not enough for runs of a page: each page is then read several times, from the disk if the
- * file does not fit the memory. */
+ * upper limit is too small for runs of a page. Each page is then read several times, from the disk
+ * if the file does not fit into memory. */
 #define LEAST_BYTES ((uint64_t)8 << 20)
 #define MOST_BYTES ((uint64_t)256 << 20)
 #define PAGE_BYTES 4096
@@ -50,13 +50,13 @@ size_t fortran_piece_bytes(const npy_shape *shape, size_t item_bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-/* An axis is several dimensions of a box as one, whose index runs from 0 to `n` - 1. The first
- * dimension varies fastest. */
+/* An axis joins several dimensions of a box. Its index runs from 0 to `n` - 1. The first dimension
+ * varies fastest. */
 typedef struct axis {
     uint32_t dimensions;
     uint64_t n;
     uint64_t lengths[NPY_DIMENSION_LIMIT];
-    uint64_t from[NPY_DIMENSION_LIMIT], to[NPY_DIMENSION_LIMIT]; /* bytes from an index to the next */
+    uint64_t from[NPY_DIMENSION_LIMIT], to[NPY_DIMENSION_LIMIT]; /* bytes between indices */
 } axis;
 
 static void add_dimension(axis *x, uint64_t length, uint64_t from, uint64_t to) {
@@ -66,7 +66,8 @@ static void add_dimension(axis *x, uint64_t length, uint64_t from, uint64_t to) 
     x->n *= length;
 }
 
-/* A run is up to TILE indices of an axis: the bytes from the item of index 0 to their items. */
+/* A run is up to TILE indices of an axis. Each entry is the distance in bytes from the item of
+ * index 0. */
 typedef struct run {
     uint32_t n;
     uint64_t from[TILE], to[TILE];
@@ -120,9 +121,9 @@ static void copy_tile(const run *restrict rows, const run *restrict columns, con
     }
 }
 
-/* The box that takes `length` indices of dimension `a`, and all of the later ones. Rows are the
- * dimensions that vary fastest in `from`, as many as fill a tile; columns are the others, of which
- * the last varies fastest in `to`. */
+/* Copies the box that takes `length` indices of dimension `a` and all indices of the later ones.
+ * The rows are the dimensions that vary fastest in `from`, as many as fill a tile. The columns are
+ * the other dimensions, of which the last varies fastest in `to`. */
 static void copy_box(const fortran_walk *w, uint32_t a, uint64_t length, const unsigned char *from, unsigned char *to,
                      size_t item_bytes) {
     axis rows = {.n = 1}, columns = {.n = 1};
@@ -151,7 +152,7 @@ uint64_t fortran_next(fortran_walk *w, const void *from, size_t item_bytes, void
     const uint64_t left = w->lengths[a] - rest % w->lengths[a];
     const uint64_t length = w->room / step < left ? w->room / step : left;
     for (uint32_t d = a + 1; d-- > 0; rest /= w->lengths[d]) at += rest % w->lengths[d] * w->strides[d];
-    if (rest) return 0; /* all is done */
+    if (rest) return 0; /* the walk is done */
     copy_box(w, a, length, (const unsigned char *)from + at * item_bytes, to, item_bytes);
     w->done += length * step;
     return length * step;

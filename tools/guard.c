@@ -26,14 +26,14 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         if (at < maps[i].start || at >= maps[i].end) continue;
         static atomic_flag said = ATOMIC_FLAG_INIT;
-        while (atomic_flag_test_and_set(&said)) pause(); /* several threads may be at it: one speaks for all */
+        while (atomic_flag_test_and_set(&said)) pause(); /* only one faulting thread reports */
         progress_erase();
         const ssize_t written = write(STDERR_FILENO, maps[i].message, maps[i].bytes);
         (void)written;
         npy_write_emergency();
         _exit(CLI_FAILED);
     }
-    sigaction(number, &before, NULL); /* none of ours: the faulting instruction is tried again */
+    sigaction(number, &before, NULL); /* not in our maps: the faulting instruction runs again */
 }
 
 void guard_begin(const void *map, size_t bytes, const char *name) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.h: mapped files that shrink. Reading past the end of a mapped file that was cut short, or from a failing disk, raises SIGBUS in
- * whichever thread reads, be it the driver's: all that is left is to say so and end.
+ * guard.h: protects the program from mapped files that shrink. A read past the end of a truncated
+ * file, or from a failing disk, raises SIGBUS in the thread that reads, which may be a driver's.
+ * The program can then only report the error and exit.
  */
 #ifndef TALLY_GUARD_H
 #define TALLY_GUARD_H
 
 #include <stddef.h>
 
-/* From here on a fault within the map ends the program with a message that names the file; at most TALLY_MAX_INPUTS maps. */
+/* Guards a map. From now on a fault in the map ends the program with a message that names the file.
+ * At most TALLY_MAX_INPUTS maps are guarded at a time. */
 void guard_begin(const void *map, size_t bytes, const char *name);
 void guard_end(const void *map);
 

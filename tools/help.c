@@ -4,27 +4,13 @@
 #include <string.h>
 
 #include "options.h"
+#include "wrap.h"
 
 #define WIDTH 80
-#define TEXT_COLUMN 19 /* of options and operators: what stands after the name */
-#define JOINT '\1'     /* a space that no line ends at */
+#define TEXT_COLUMN 19 /* column of the text after the name of an option or operator */
 
-/* Prints `text` after `column` columns that are printed already; further lines are indented. */
 static void print_wrapped(size_t column, size_t indent, const char *text) {
-    for (bool first = true; *text; first = false) {
-        const size_t word = strcspn(text, " ");
-        if (!first && column + 1 + word > WIDTH) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        for (size_t i = 0; i < word; i++) putchar(text[i] == JOINT ? ' ' : text[i]);
-        column += word;
-        text += word + (text[word] == ' ');
-    }
-    putchar('\n');
+    wrap_print(stdout, column, indent, WIDTH, text);
 }
 
 static void print_row(const char *name, const char *text) {
@@ -32,15 +18,15 @@ static void print_row(const char *name, const char *text) {
     print_wrapped((size_t)n, TEXT_COLUMN, text);
 }
 
-/* ---- commands and options -------------------------------------------------------------------------------------------- */
+/* ---- commands and options -------------------------------------------------------------------- */
 
 static void print_form(const char *name, const char *operands, const char *takes) {
     char line[2048];
-    size_t used = (size_t)snprintf(line, sizeof(line), "tally%c%s%s", JOINT, name, operands);
+    size_t used = (size_t)snprintf(line, sizeof(line), "tally%c%s%s", WRAP_JOINT, name, operands);
     for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
         if (!strchr(takes, o->key)) continue;
-        used +=
-            (size_t)snprintf(line + used, sizeof(line) - used, o->value ? " [--%s%c%s]" : " [--%s]", o->name, JOINT, o->value);
+        used += (size_t)snprintf(line + used, sizeof(line) - used, o->value ? " [--%s%c%s]" : " [--%s]", o->name, WRAP_JOINT,
+                                 o->value);
     }
     fputs("  ", stdout);
     print_wrapped(2, 10, line);
@@ -62,7 +48,13 @@ static void print_options(const command_row *c) {
     }
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------- */
+static bool takes_count(const command_row *c) {
+    for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++)
+        if (command_takes(c, o) && o->value && strcmp(o->value, "N") == 0) return true;
+    return false;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef enum family { OF_ANY, OF_REAL, OF_INTEGERS, OF_SEVERAL } family;
 
@@ -70,17 +62,6 @@ static family family_of(tally_op op) {
     if (tally_op_inputs(op) > 1) return OF_SEVERAL;
     if (tally_result_dtype(op, TALLY_C64) != TALLY_DTYPE_DEFAULT) return OF_ANY;
     return tally_result_dtype(op, TALLY_F32) == TALLY_DTYPE_DEFAULT ? OF_INTEGERS : OF_REAL;
-}
-
-static void print_op(tally_op op) {
-    char text[512], number[48];
-    double value = 0;
-    size_t used = (size_t)snprintf(text, sizeof(text), "%s", tally_op_summary(op));
-    for (uint32_t i = 0; tally_op_param_name(op, i, &value); i++) {
-        snprintf(number, sizeof(number), "--param%c%s=%.15g", JOINT, tally_op_param_name(op, i, NULL), value);
-        used += (size_t)snprintf(text + used, sizeof(text) - used, i ? ", %s" : "; %s", number);
-    }
-    print_row(tally_op_name(op), text);
 }
 
 static void print_ops(void) {
@@ -94,7 +75,7 @@ static void print_ops(void) {
     for (int f = OF_ANY; f <= OF_SEVERAL; f++) {
         printf(" %s\n", families[f]);
         for (tally_op op = 1; op < TALLY_OP_END; op++)
-            if (family_of(op) == (family)f) print_op(op);
+            if (family_of(op) == (family)f) print_row(tally_op_name(op), cli_op_text(op).text);
     }
 }
 
@@ -111,6 +92,7 @@ void help_print(const command_row *only) {
         if (!only || only == c) print_usage(c);
     puts("\noptions:");
     print_options(only);
+    if (!only || takes_count(only)) puts("\nN, a number: " UNITS_NOTATION ", where 12M is 12*2^20; so K, G, T.");
     if (only && only->run == cli_study)
         puts("\nexamples:\n  tally study --backend cuda,opencl --sweep --plot ladder.svg\n"
              "  tally study --primitive scan --n 2^24");
@@ -134,4 +116,15 @@ void help_print(const command_row *only) {
          "               --param t=0.5 data.npy\n"
          "  tally scan sum data.npy -o sums.npy\n"
          "  zcat data.npy.gz | tally reduce min --backend opencl:pocl -");
+}
+
+cli_exit cli_help(const cli_options *options, int count, char **operands) {
+    (void)options;
+    const command_row *command = count ? command_find(operands[0]) : NULL;
+    if (count > 1) return cli_usage("help: unexpected argument %s", operands[1]);
+    if (count && !command)
+        return cli_usage("help %s: unknown command; %s", operands[0], cli_there_are(operands[0], command_names()).text);
+    if (command && !command->run) return program_run(command->name, (char *[]){operands[0], (char[]){"--help"}, NULL});
+    help_print(command);
+    return CLI_DONE;
 }

@@ -19,21 +19,21 @@
 #include "progress.h"
 #include "swap.h"
 
-/* Of a mapped file: small enough for a progress line on a slow disk, large enough that a launch
- * costs nothing. */
+/* Slice of a mapped file. It is small enough for a progress line on a slow disk, and large enough
+ * that the cost of a launch does not show. */
 #define SLICE_BYTES ((size_t)64 << 20)
-/* Of what is read or swapped. */
+/* Buffer for items that are read or swapped. */
 #define BUFFER_BYTES ((size_t)8 << 20)
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool wrong(const input *in, const char *problem) {
     cli_report("%s: %s", in->name, problem);
     return false;
 }
 
-/* Reads until `bytes` bytes are there or the stream ends. A stream may be slow: progress is shown
- * with every read. */
+/* Reads until `bytes` bytes are there or the stream ends. A stream may be slow, so each read
+ * updates the progress line. */
 static bool read_up_to(input *in, unsigned char *to, size_t bytes, size_t *got) {
     *got = 0;
     while (*got < bytes && !in->ended) {
@@ -53,15 +53,15 @@ static bool open_file(input *in, const char *path) {
     if (in->fd < 0) return wrong(in, strerror(errno));
     if (fstat(in->fd, &about)) return wrong(in, strerror(errno));
     if (S_ISDIR(about.st_mode)) return wrong(in, strerror(EISDIR));
-    /* Files of /proc are of size 0 and yet hold something: read them. Standard input may have been
-     * read in part: likewise. */
-    /* 3.1 GB/s through a pipe instead of 0.9 (2 cores, `cat` of 1 GiB, November 2026); one that
-     * stays small is no harm. */
+    /* Files of /proc have size 0 but are not empty, so they are read as streams. So is standard
+     * input, which may have been read in part. */
+    /* A larger pipe gives 3.1 GB/s instead of 0.9 (2 cores, `cat` of 1 GiB, November 2026). If the
+     * system refuses, the pipe stays small. */
     if (S_ISFIFO(about.st_mode)) fcntl(in->fd, F_SETPIPE_SZ, 1 << 20);
     if (in->fd == STDIN_FILENO || !S_ISREG(about.st_mode) || about.st_size == 0) return true;
     if ((uintmax_t)about.st_size > SIZE_MAX) return true;
     void *map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, in->fd, 0);
-    if (map == MAP_FAILED) return true; /* a file system that cannot: read it */
+    if (map == MAP_FAILED) return true; /* the file system cannot map: read it */
     in->map = map;
     in->map_bytes = (size_t)about.st_size;
     madvise(in->map, in->map_bytes, MADV_SEQUENTIAL);
@@ -69,7 +69,7 @@ static bool open_file(input *in, const char *path) {
     return true;
 }
 
-/* Makes the first `bytes` bytes of the file available at *start; *got of them are there. */
+/* Makes the first `bytes` bytes of the file available at *start. *got is the number that exist. */
 static bool look_ahead(input *in, size_t bytes, const unsigned char **start, size_t *got) {
     if (in->map) {
         *start = in->map;
@@ -110,7 +110,7 @@ static bool read_npy_header(input *in, tally_dtype raw) {
     in->is_npy = true;
     in->shape = header.shape;
     in->is_fortran = fortran_differs(&header.shape);
-    in->shape.is_fortran = false; /* as it is handed out */
+    in->shape.is_fortran = false; /* the order in which items are handed out */
     in->data_offset = header.data_offset;
     return true;
 }
@@ -146,8 +146,8 @@ static void set_dtype(input *in, tally_dtype dtype) {
 static bool identify(input *in, const char *path, tally_dtype raw) {
     const unsigned char *start = NULL;
     size_t got = 0;
-    /* Raw standard input is taken as it is: the way to read a raw file that happens to start like a
-     * .npy file. */
+    /* Raw standard input is not inspected. This is how a raw file that happens to start like a .npy
+     * file can be read. */
     const bool surely_raw = in->fd == STDIN_FILENO && raw != TALLY_DTYPE_DEFAULT;
     if (!surely_raw) {
         if (!look_ahead(in, NPY_MAGIC_BYTES, &start, &got)) return false;
@@ -180,13 +180,13 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
 bool input_open(input *in, const char *path, tally_dtype raw) {
     *in = (input){.name = path, .fd = -1, .share = 1};
     if (!open_file(in, path) || !identify(in, path, raw)) return input_close(in), false;
-    /* What was read beyond the header is the start of the data. */
+    /* The bytes that were read beyond the header are the start of the data. */
     if (!in->map && in->data_offset) in->held -= in->data_offset;
     if (!in->map && in->held) memmove(in->buffer, in->buffer + in->data_offset, in->held);
     return true;
 }
 
-/* ---- slices -------------------------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void swap_bytes(const input *in, void *to, const void *items, uint64_t n) {
     swap_parts(to, items, n * (in->item_bytes / in->part_bytes), in->part_bytes);
@@ -217,7 +217,7 @@ static bool next_of_stream(input *in, const void **items, uint64_t *n, bool *las
     if (!read_up_to(in, in->buffer + in->held, BUFFER_BYTES - in->held, &got)) return false;
     got += in->held;
     in->held = 0;
-    const uint64_t total = in->done * in->item_bytes + got; /* all slices but the last are of whole items */
+    const uint64_t total = in->done * in->item_bytes + got; /* all slices but the last are whole */
     *last = in->ended;
     if (in->n != INPUT_UNKNOWN) {
         if ((in->ended || total > in->n * in->item_bytes) && !check_size(in, total)) return false;
@@ -237,7 +237,7 @@ static bool wrong_copy(const input *in) {
     return false;
 }
 
-/* Copies the rest of a stream to a temporary file. `map_bytes` counts what is copied. */
+/* Copies the rest of a stream to a temporary file. `map_bytes` counts the copied bytes. */
 static bool copy_stream(input *in, int fd) {
     size_t got = in->held;
     in->held = 0;
@@ -250,7 +250,7 @@ static bool copy_stream(input *in, int fd) {
     return check_size(in, in->map_bytes);
 }
 
-/* Copies a stream to a temporary file, and maps that. */
+/* Copies a stream to a temporary file and maps that file. */
 static bool spool(input *in) {
     const int fd = files_temporary();
     if (fd < 0) return wrong_copy(in);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h: a file of items, as slices of items in this machine's byte order. A regular file is
- * mapped, and its items are handed out where they lie; what is in the other byte order or not
- * aligned, and what cannot be mapped (a pipe), goes through a buffer. An array in Fortran order is
- * handed out in C order, as all arrays: a buffer holds a piece of it. A stream of one is first
- * copied into a temporary file, for its items come in another order.
+ * input.h: a file of items, read as slices in this machine's byte order. A regular file is mapped,
+ * and its items are handed out in place. Items go through a buffer if they have the other byte
+ * order, are not aligned, or cannot be mapped (a pipe).
+ *
+ * All arrays are handed out in C order. For an array in Fortran order the buffer holds one piece. A
+ * stream of such an array is first copied to a temporary file, because a piece takes items from all
+ * over the array.
  */
 #ifndef TALLY_INPUT_H
 #define TALLY_INPUT_H
@@ -24,31 +26,31 @@ typedef struct input {
     const char *name; /* for messages: the path, or "-" */
     tally_dtype dtype;
     size_t item_bytes;
-    size_t part_bytes; /* of complex items half of it: what is swapped, and what they are aligned to */
-    uint64_t n;        /* items; INPUT_UNKNOWN for a raw stream */
-    npy_shape shape;   /* of a .npy file, in C order; else it has no dimensions */
+    size_t part_bytes; /* half of a complex item: the unit of swapping and of alignment */
+    uint64_t n;        /* INPUT_UNKNOWN for a raw stream */
+    npy_shape shape;   /* of a .npy file, in C order; others have no dimensions */
     bool is_npy;
-    bool is_fortran; /* the items lie in another order than they are handed out */
-    bool swapped;    /* the other byte order */
+    bool is_fortran; /* items lie in another order than they are handed out */
+    bool swapped;    /* the file has the other byte order */
     uint64_t done;   /* items handed out */
-    unsigned share;  /* of how many files that are read in step it is one: for the progress line */
+    unsigned share;  /* number of files read in step with this one, for the progress line */
 
     int fd;
-    unsigned char *map; /* NULL: a stream */
+    unsigned char *map; /* NULL for a stream */
     size_t map_bytes, data_offset;
-    unsigned char *buffer; /* BUFFER_BYTES, when needed; a piece of a Fortran array */
+    unsigned char *buffer; /* BUFFER_BYTES if needed; a piece of a Fortran array */
     size_t held;           /* bytes in the buffer that belong to the next slice */
-    bool ended;            /* the stream has */
-    fortran_walk walk;     /* if is_fortran: from the first piece on */
+    bool ended;            /* the stream has ended */
+    fortran_walk walk;     /* used if is_fortran, from the first piece on */
 } input;
 
-/* Opens a file ("-": standard input). raw: the type given by --dtype; TALLY_DTYPE_DEFAULT: take it
- * from the .npy header. Reports what is wrong with the file. At most TALLY_MAX_INPUTS may be open
- * at a time. */
+/* Opens a file; "-" is standard input. `raw` is the type given by --dtype. With TALLY_DTYPE_DEFAULT
+ * the type comes from the .npy header. Reports an error in the file. At most TALLY_MAX_INPUTS may
+ * be open at a time. */
 bool input_open(input *in, const char *path, tally_dtype raw);
 
-/* The next slice; *last says that it is the last one (it may be of no items). The items stay valid
- * until the next call. Reports a file that is shorter or longer than it should be. */
+/* Gets the next slice. *last is set for the last slice, which may have no items. The items stay
+ * valid until the next call. Reports a file that is shorter or longer than expected. */
 bool input_next(input *in, const void **items, uint64_t *n, bool *last);
 
 void input_close(input *in);

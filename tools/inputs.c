@@ -10,7 +10,7 @@
 #include "cli.h"
 #include "shape.h"
 
-#define REPEATED_BYTES ((size_t)1 << 20) /* a slice of a scalar */
+#define REPEATED_BYTES ((size_t)1 << 20) /* bytes of a slice of a scalar */
 
 static void make_name(inputs *set, char *const *paths) {
     size_t used = 0;
@@ -28,22 +28,23 @@ static bool differ(const inputs *set, uint32_t i, uint32_t k, const char *what, 
     return false;
 }
 
-/* A scalar's only item belongs to every item of the other files. */
+/* Returns true for a scalar, whose only item belongs to every item of the other files. */
 static bool is_scalar(const input *in) {
     return in->is_npy && in->shape.dimensions == 0;
 }
 
-/* Returns the first file that is no scalar, or 0 if all are scalars. */
+/* Returns the first file that is not a scalar, or 0 if all are scalars. */
 static uint32_t find_leader(const inputs *set) {
     for (uint32_t k = 0; k < set->count; k++)
         if (!is_scalar(&set->files[k])) return k;
     return 0;
 }
 
-/* Reports files whose items do not belong together. */
+/* Returns true if the files' items belong together; reports the difference if not. */
 static bool fit(const inputs *set) {
     const uint32_t leader = find_leader(set);
-    const input *first = &set->files[leader], *shaped = NULL; /* shaped: the first that has a shape, and is no scalar */
+    /* `shaped` is the first file that has a shape and is not a scalar. */
+    const input *first = &set->files[leader], *shaped = NULL;
     char n[2][32];
     for (uint32_t k = 0; k < set->count; k++) {
         const input *in = &set->files[k];
@@ -62,7 +63,7 @@ static bool fit(const inputs *set) {
     return true;
 }
 
-/* Reads the scalars, and repeats each. */
+/* Reads the scalars and repeats each of them. */
 static bool repeat_scalars(inputs *set) {
     const uint32_t leader = find_leader(set);
     for (uint32_t k = 0; k < set->count; k++) {
@@ -89,7 +90,7 @@ bool inputs_open(inputs *set, char *const *paths, uint32_t count, tally_dtype ra
     return false;
 }
 
-/* Some files have ended and others go on, which is found out only here for streams. */
+/* Returns true if some files have ended and others have not. Streams show this only here. */
 static bool ended_early(const inputs *set) {
     const uint32_t leader = find_leader(set);
     char n[2][48];

@@ -15,7 +15,7 @@ static cli_exit run(const arguments *a) {
         return cli_usage("no command; there are %s", command_names().text);
     }
     const command_row *command = command_find(a->words[0]);
-    if (!command) return cli_usage("unknown command %s; there are %s", a->words[0], command_names().text);
+    if (!command) return cli_usage("unknown command %s; %s", a->words[0], cli_there_are(a->words[0], command_names()).text);
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (a->given[i] && !command_takes(command, &option_table[i]))
             return cli_usage("%s takes no option --%s; there are %s", command->name, option_table[i].name,
@@ -25,16 +25,16 @@ static cli_exit run(const arguments *a) {
     return command->run(&a->options, a->count - 1, a->words + 1);
 }
 
-/* Fills the places of standard files that are closed, so that no other file gets their number, in the mode that makes their use
- * fail as it would have failed. */
+/* Opens a descriptor in place of each standard file that is closed, so that no other file gets its
+ * number. Its mode makes each use fail, as the use of a closed file fails. */
 static void hold_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) _exit(CLI_FAILED);
 }
 
 /*
- * A write beyond `ulimit -f` then fails, and the program reports it. To ignore the signal would not
- * last: Intel's OpenCL compiler puts a handler of its own in place.
+ * Blocks the signal of a write beyond `ulimit -f`. The write then fails, and the program reports
+ * it. Ignoring the signal is not enough: Intel's OpenCL compiler installs a handler of its own.
  */
 static void block_file_limit(void) {
     sigset_t signals;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* maps.c: see maps.h. Entries are computed one by one, so that a map needs no memory but its own. */
+/* maps.c: see maps.h. Entries are computed one by one, so a map needs no memory but its own. */
 #include "maps.h"
 
 #include <string.h>
 
 const char *const maps_names[MAPS_KINDS] = {"identity", "reversed", "strided", "random"};
 
-/* Columns of a table of MAPS_STRIDE columns, row by row filled with 0 to n - 1; the first ones have an item more if the last row is not full. */
+/* Entry of a strided map. A table of MAPS_STRIDE columns is filled row by row with 0 to n - 1. The
+ * map lists the columns. If the last row is not full, the first columns are longer by one item. */
 static uint64_t strided(uint64_t n, uint64_t i) {
     const uint64_t rows = n / MAPS_STRIDE, longer = n % MAPS_STRIDE;
     if (i < longer * (rows + 1)) return i % (rows + 1) * MAPS_STRIDE + i / (rows + 1);
@@ -14,8 +15,9 @@ static uint64_t strided(uint64_t n, uint64_t i) {
     return rest % rows * MAPS_STRIDE + longer + rest / rows;
 }
 
-/* Words of so many bits are permuted by steps that can be undone: multiplications by odd numbers, and shifts that are xored in. What is not
- * below n is permuted again, until it is. */
+/* Entry of a random permutation. Words just wide enough for n are permuted by steps that can be
+ * undone: multiplications by odd numbers, and shifts that are xored in. A word that is not below n
+ * is permuted again until it is. */
 static uint64_t shuffled(uint64_t n, uint64_t i) {
     unsigned bits = 1;
     while (bits < 64 && (n - 1) >> bits) bits++;
@@ -47,5 +49,6 @@ uint64_t maps_entry(maps_kind kind, uint64_t n, uint64_t i) {
 
 void maps_store(tally_dtype type, void *map, uint64_t i, uint64_t entry) {
     const size_t bytes = tally_dtype_bytes(type);
-    memcpy((char *)map + i * bytes, &entry, bytes); /* the lower bytes come first: as the library, for little-endian machines */
+    /* Lower bytes come first. Like the library, this is only for little-endian machines. */
+    memcpy((char *)map + i * bytes, &entry, bytes);
 }

@@ -8,20 +8,21 @@
 #include "array.h"
 #include "cli.h"
 #include "shape.h"
+#include "progress.h"
 
 typedef struct mover {
     const cli_options *options;
     bool scatter;
-    const char *name, *file; /* name: the command's */
+    const char *name, *file; /* `name` is the command's */
     tally_dtype raw;
-    uint64_t size; /* of `out` as --size has it; UINT64_MAX: not given */
+    uint64_t size; /* of `out`, from --size; UINT64_MAX: not given */
     array in, map, stencil, out;
     tally_context *context;
     tally_context_info info;
     double seconds;
 } mover;
 
-/* ---- the request ----------------------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static cli_exit understand(mover *m, int count, char **operands) {
     const cli_options *o = m->options;
@@ -33,9 +34,8 @@ static cli_exit understand(mover *m, int count, char **operands) {
     m->size = UINT64_MAX;
     if (strcmp(o->output, "-") == 0) return cli_usage("-o -: a file must be named: %s writes no standard output", m->name);
     if (o->dtype && tally_dtype_from_name(o->dtype, &m->raw) != TALLY_OK)
-        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
-    if (o->count && (!cli_read_count(o->count, &m->size) || m->size == UINT64_MAX))
-        return cli_usage("--size %s: no whole number such as 1000 or 2^24", o->count);
+        return cli_usage("--dtype %s: unknown item type; %s", o->dtype, cli_there_are(o->dtype, cli_dtype_names()).text);
+    if (cli_read_count("size", o->count, 0, CLI_MOST_COUNT, &m->size) != CLI_DONE) return CLI_USAGE;
     if (o->count && o->into) return cli_usage("--size %s: --into has a size of its own", o->count);
     const char *const files[] = {m->file, o->index, o->stencil, o->into};
     int streams = 0;
@@ -43,10 +43,10 @@ static cli_exit understand(mover *m, int count, char **operands) {
     return streams > 1 ? cli_usage("%s: standard input can be read once", m->name) : CLI_DONE;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Item i of one file belongs to item i of the other: both have as many items, and the same shape
- * unless one is flat. Reports it if not. */
+/* Returns true if item i of one file belongs to item i of the other. Both need the same number of
+ * items, and the same shape unless one is flat. Reports a difference. */
 static bool fit(const char *path, const array *a, const char *other, const array *b) {
     if (a->n != b->n) {
         cli_report("%s: it has %" PRIu64 " items, but %s %" PRIu64, path, a->n, other, b->n);
@@ -93,7 +93,7 @@ static bool make_out(mover *m) {
     return m->scatter || fit(o->into, &m->out, o->index, &m->map);
 }
 
-/* ---- the device -------------------------------------------------------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 typedef struct buffers {
     tally_queue *queue;
@@ -152,12 +152,14 @@ static tally_status move(const mover *m, const buffers *b, uint64_t n) {
     return m->scatter ? tally_scatter(b->plan, b->queue, &args) : tally_gather(b->plan, b->queue, &args);
 }
 
-/* One entry first: some drivers (POCL) compile at the first launch. What is wrong with it the call
- * for all will say. */
+/* Moves one entry first, because some drivers (POCL) compile at the first launch. An error in it is
+ * reported by the call for all entries. */
 static bool move_all(mover *m) {
     buffers b = {NULL};
+    if (!m->options->json) progress_wait(PROGRESS_COMPILING);
     tally_status status = open_buffers(m, &b);
     if (!status) move(m, &b, m->map.n ? 1 : 0);
+    progress_end();
     const double begun = units_seconds();
     if (!status) status = move(m, &b, m->map.n);
     m->seconds = units_seconds() - begun;
@@ -168,9 +170,9 @@ static bool move_all(mover *m) {
     return done;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
-/* A map's entry, an item read and an item written, for each entry. */
+/* Counts the bytes moved: for each entry, the entry itself, an item read and an item written. */
 static double bytes_of(const mover *m) {
     return (double)m->map.n * (double)(tally_dtype_bytes(m->map.dtype) + 2 * tally_dtype_bytes(m->in.dtype));
 }
@@ -191,9 +193,9 @@ static void print_json(const mover *m) {
 }
 
 static void print_text(const mover *m) {
-    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items,", m->options->output, m->name, m->map.n,
+    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items\n", m->options->output, m->name, m->map.n,
            tally_dtype_name(m->in.dtype), m->file, m->out.n);
-    cli_print_speed(&m->info.device, m->seconds, bytes_of(m));
+    cli_print_run(NULL, &m->info.device, m->seconds, bytes_of(m));
 }
 
 static cli_exit run(const cli_options *options, bool scatter, int count, char **operands) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * npy.c: a strict parser of the .npy header: a Python dictionary with exactly the keys descr, fortran_order and shape, each once, in
- * any order, then white space. What np.load takes by evaluating Python beyond that (escapes, nesting, other types) is refused.
+ * npy.c: a strict parser of the .npy header. The header is a Python dictionary with exactly the
+ * keys descr, fortran_order and shape, each once and in any order, followed by white space. np.load
+ * evaluates Python and so accepts more (escapes, nesting, other types); this parser refuses it.
  */
 #include "npy.h"
 
@@ -35,7 +36,7 @@ static bool bad(parser *p, const char *format, ...) {
     return false;
 }
 
-/* For messages: at most 40 bytes, what is not printable ASCII as '?'. */
+/* Text for messages: at most 40 bytes, with '?' for each byte that is not printable ASCII. */
 typedef struct quoted {
     char text[48];
 } quoted;
@@ -52,7 +53,7 @@ static void skip_space(parser *p) {
     while (p->at < p->end && (*p->at == ' ' || (*p->at >= '\t' && *p->at <= '\r'))) p->at++;
 }
 
-/* The next byte that is no white space; -1 at the end. */
+/* Returns the next byte that is not white space, or -1 at the end. */
 static int peek(parser *p) {
     skip_space(p);
     return p->at < p->end ? *p->at : -1;
@@ -82,7 +83,7 @@ static bool equals(text t, const char *word) {
     return t.bytes == strlen(word) && memcmp(t.start, word, t.bytes) == 0;
 }
 
-/* The letter of a type in a .npy header; 0: NumPy has no bf16. */
+/* Returns the letter of a type in a .npy header, or 0 for bf16, which NumPy lacks. */
 static char letter_of(tally_dtype dtype) {
     static const char letters[] = {[TALLY_KIND_FLOAT] = 'f',
                                    [TALLY_KIND_SIGNED] = 'i',
@@ -92,7 +93,7 @@ static char letter_of(tally_dtype dtype) {
     return dtype == TALLY_BF16 ? 0 : letters[tally_dtype_kind(dtype)];
 }
 
-/* The type that a letter and a size in bytes mean. */
+/* Returns the type with this letter and this size in bytes. */
 static tally_dtype find_dtype(char kind, uint64_t item_bytes) {
     for (tally_dtype dtype = 1; dtype < TALLY_DTYPE_END; dtype++)
         if (kind == letter_of(dtype) && item_bytes == tally_dtype_bytes(dtype)) return dtype;
@@ -108,7 +109,7 @@ static bool unsupported(parser *p, text descr) {
     return bad(p, "unsupported .npy item type '%s'; there are %s", quote(descr).text, names);
 }
 
-/* '<', '>', '=' or '|', or none of them; a letter; the item's bytes. */
+/* Parses a byte order ('<', '>', '=', '|' or nothing), a letter, and the bytes of an item. */
 static bool parse_descr(parser *p, npy_header *header) {
     if (peek(p) == '[') return bad(p, "unsupported .npy item type: structured (records of several fields)");
     text descr;
@@ -141,7 +142,7 @@ static bool parse_order(parser *p, npy_header *header) {
     return word || bad(p, "damaged .npy header: fortran_order is neither True nor False");
 }
 
-/* A decimal number, with the L of Python 2 if it is there. */
+/* Parses a decimal number, with an optional L of Python 2. */
 static bool parse_number(parser *p, uint64_t *out) {
     const int first = peek(p);
     if (first < '0' || first > '9') return bad(p, "damaged .npy header: the shape is not a tuple of whole numbers");
@@ -243,7 +244,7 @@ npy_status npy_parse(const void *start, size_t bytes, npy_header *header, size_t
     return NPY_OK;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 size_t npy_room(uint32_t dimensions) {
     const size_t longest = 10 + sizeof("{'descr': '<c16', 'fortran_order': False, 'shape': (,), }\n") + 22 * (size_t)dimensions;
@@ -259,7 +260,7 @@ bool npy_make(tally_dtype dtype, const npy_shape *shape, unsigned char *to, size
     if (!letter_of(dtype)) return false;
     if (!to) return true;
     memset(to, ' ', room);
-    memcpy(to, NPY_MAGIC "\1", PREFIX - 2); /* and the 0 at the text's end */
+    memcpy(to, NPY_MAGIC "\1", PREFIX - 2); /* includes the 0 that ends the text */
     to[PREFIX - 2] = (unsigned char)(length & 255);
     to[PREFIX - 1] = (unsigned char)(length >> 8);
     at += sprintf(at, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (", bytes == 1 ? '|' : native, letter_of(dtype),

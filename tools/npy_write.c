@@ -21,7 +21,7 @@ static bool failed(const npy_writer *w, int error) {
     return false;
 }
 
-/* The file that is under way; NULL: none. */
+/* The file being written, or NULL. */
 static const char *volatile under_way;
 
 void npy_write_emergency(void) {
@@ -29,9 +29,10 @@ void npy_write_emergency(void) {
     under_way = NULL;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-/* What is at the path: its permissions, if it is a regular file; no other may be replaced. */
+/* Reads the permissions of a regular file at the path. Any other kind of file must not be
+ * replaced. */
 static bool look_at(const npy_writer *w, mode_t *mode) {
     struct stat about;
     const mode_t mask = umask(0);
@@ -62,7 +63,7 @@ bool npy_write_open(npy_writer *w, const char *path, tally_dtype dtype, uint32_t
     *w = (npy_writer){.name = path, .dtype = dtype, .data_offset = npy_room(dimensions), .fd = -1};
     if (!npy_make(dtype, NULL, NULL, 0))
         return cli_report("%s: there are no .npy files of %s", path, tally_dtype_name(dtype)), false;
-    /* What a link leads to is replaced, not the link. */
+    /* The target of a link is replaced, not the link. */
     w->place = realpath(path, NULL);
     if (!w->place) w->place = strdup(path);
     if (w->place ? look_at(w, &mode) && open_temporary(w, mode) : failed(w, ENOMEM)) return true;
@@ -83,7 +84,7 @@ static bool finish(npy_writer *w, const npy_shape *shape) {
     free(header);
     const int fd = w->fd;
     w->fd = -1;
-    if (close(fd) && done) return failed(w, errno); /* some file systems say here that the disk is full */
+    if (close(fd) && done) return failed(w, errno); /* some file systems report a full disk here */
     if (done && rename(w->temporary, w->place)) return failed(w, errno);
     if (done) under_way = NULL;
     return done;

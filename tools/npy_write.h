@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * npy_write.h: a .npy file that is being written. It grows beside its place under another name, and gets its own when it is whole: nothing half
- * written is left behind by an error or a signal. One at a time.
+ * npy_write.h: writes a .npy file. The file grows in the same folder under a temporary name, and is
+ * renamed when it is complete. An error or a signal leaves no partial file. One file at a time.
  */
 #ifndef TALLY_NPY_WRITE_H
 #define TALLY_NPY_WRITE_H
@@ -19,19 +19,21 @@ typedef struct npy_writer {
     int fd;
 } npy_writer;
 
-/* `dimensions`: at most so many will be in the shape. Reports what is wrong with the path, and a type that .npy files do not have. */
+/* Starts a file. `dimensions` is the upper limit of the shape's dimensions. Reports an error in the
+ * path, and a type that .npy files lack. */
 bool npy_write_open(npy_writer *w, const char *path, tally_dtype dtype, uint32_t dimensions);
 
-/* The next items. Reports a full disk and the like. */
+/* Writes the next items. Reports an error such as a full disk. */
 bool npy_write_items(npy_writer *w, const void *items, size_t bytes);
 
-/* The file is whole, has this shape, and takes its place. Where that fails it is reported and the file is gone. */
+/* Finishes the file with this shape and renames it to its path. Reports an error, after which the
+ * file is removed. */
 bool npy_write_close(npy_writer *w, const npy_shape *shape);
 
-/* There is to be no file. Does nothing after npy_write_close. */
+/* Removes the unfinished file. A no-op after npy_write_close. */
 void npy_write_abandon(npy_writer *w);
 
-/* Removes the file that is under way; safe in a signal handler that ends the program. */
+/* Removes the unfinished file. Safe in a signal handler that ends the program. */
 void npy_write_emergency(void);
 
 #endif

@@ -3,13 +3,15 @@
 #include "options.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 const command_row command_table[] = {
     {"devices", cli_devices, "", "bj", NULL, NULL,
      "list the backends and devices that are here, and mark the one that is used"},
     {"variants", cli_variants, "", "bj", NULL, NULL, "list the ways to reduce, and say which run on the device"},
-    {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjtvayeu", "LCIFk",
+    {"ops", cli_list_ops, "", "j", NULL, NULL, "list the operators, and the types of their results"},
+    {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjqtvayeu", "LCIFk",
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
      "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own"},
     {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
@@ -28,6 +30,7 @@ const command_row command_table[] = {
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
      "time reductions, scans, gathers or scatters beside the peers that were there when tally was built: OpenMP, a BLAS, CUB "
      "and others; its options: tally bench --help"},
+    {"help", cli_help, " [COMMAND]", "", NULL, NULL, "print this text, or what it says of COMMAND"},
     {0},
 };
 
@@ -54,6 +57,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'e', "param", "NAME=X", AT(params),
      "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
      "or, as NAME:TYPE=X, of another type of accumulators"},
+    {'q', "quiet", NULL, AT(quiet), "print the values alone, one a line, and no progress"},
     {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
     {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
     {'X', "initial", "X", AT(initial), "with --exclusive: an item X comes before the first"},
@@ -68,7 +72,7 @@ const option_row option_table[OPTION_COUNT] = {
      "what is studied: reduce (the default), scan, or, by maps of several kinds, gather or scatter"},
     {'o', "op", "OP", AT(op),
      "the operator that is studied; sum is the default; tune: sum, argmax or dot alone, else all three"},
-    {'n', "n", "N", AT(n), "so many items: 1000, 2^24, 3*2^22 (the default); with --sweep, and of tune, the largest size"},
+    {'n', "n", "N", AT(n), "so many items; 3*2^22 is the default; with --sweep, and of tune, the largest size"},
     {'g', "group", "N", AT(group), "items of a group, a power of two from 32 to 1024; else the variant's own"},
     {'f', "factor", "N", AT(factor), "of the variants that have one: items in sequence before the tree"},
     {'r', "runs", "N", AT(runs), "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},
@@ -108,14 +112,14 @@ cli_names option_names(const command_row *command) {
     for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
         if (command && !command_takes(command, o)) continue;
         cli_add_name(&names, "--");
-        strcat(names.text, o->name); /* there is room for thousands of characters */
+        strcat(names.text, o->name); /* holds thousands of characters */
     }
     return names;
 }
 
-/* ---- parsing --------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
-/* getopt_long's value of an option: beyond all characters, so that it is not taken for one. */
+/* getopt_long's value for an option. It lies beyond all characters, so the two never collide. */
 #define OPTION_VALUE(index) (256 + (int)(index))
 
 static cli_exit set_option(arguments *a, const option_row *row, const char *value) {
@@ -139,6 +143,13 @@ static const option_row *find_option(const char *name) {
     return row;
 }
 
+/* Reports an unknown option, "--op=sum" included. */
+static cli_exit unknown_option(const char *text) {
+    cli_value name;
+    snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, "="), text);
+    return cli_usage("unknown option %s; %s", text, cli_there_are(name.text, option_names(NULL)).text);
+}
+
 cli_exit arguments_parse(int argc, char **argv, arguments *a) {
     struct option longs[OPTION_COUNT + 1] = {{0}};
     cli_exit code = CLI_DONE;
@@ -146,7 +157,8 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
         longs[i] = (struct option){option_table[i].name, option_table[i].value ? required_argument : no_argument, NULL,
                                    OPTION_VALUE(i)};
     opterr = 0;
-    /* '-': words come in order too, whatever POSIXLY_CORRECT says; ':': a missing argument is told apart. */
+    /* '-' returns words in their order, even under POSIXLY_CORRECT; ':' distinguishes a missing
+     * argument. */
     for (int found; code == CLI_DONE && (found = getopt_long(argc, argv, "-:ho:", longs, NULL)) != -1;) {
         if (found == 1)
             a->words[a->count++] = optarg;
@@ -163,10 +175,10 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
         else if (found == '?' && optopt)
             return cli_usage("unknown option -%c; there are %s", optopt, option_names(NULL).text);
         else if (found == '?')
-            return cli_usage("unknown option %s; there are %s", argv[optind - 1], option_names(NULL).text);
+            return unknown_option(argv[optind - 1]);
         else
             code = set_option(a, &option_table[found - OPTION_VALUE(0)], optarg);
     }
-    while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* after -- */
+    while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* words after -- */
     return code;
 }

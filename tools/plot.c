@@ -16,7 +16,8 @@ bool plot_begin(plot *p) {
     return p->body != NULL;
 }
 
-/* Text that no parser takes for anything else; control characters, which XML does not allow, are left out. */
+/* Writes text with XML's special characters escaped. Control characters, which XML forbids, are
+ * left out. */
 static void put_escaped(FILE *file, const char *text) {
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
@@ -126,9 +127,9 @@ const char *plot_broad_colour(size_t index) {
     return colours[index % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-/* ---- axes ------------------------------------------------------------------------------------------------------------ */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
-/* 1, 2 or 5 times a power of ten, for about six ticks. */
+/* Returns 1, 2 or 5 times a power of ten, for about six ticks. */
 static double round_step(double most) {
     const double rough = most / 6, decade = pow(10, floor(log10(rough)));
     return rough / decade > 5 ? 10 * decade : rough / decade > 2 ? 5 * decade : rough / decade > 1 ? 2 * decade : decade;

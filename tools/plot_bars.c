@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_bars.c: horizontal bars, a few series to a row; logarithmic where a linear axis would hide the short ones. */
+/* plot_bars.c: horizontal bars, several series a row. The axis is logarithmic where a linear one
+ * would hide the short bars. */
 #include <string.h>
 
 #include "plot.h"
@@ -7,12 +8,12 @@
 #define LEFT 210.0
 #define RIGHT 215.0 /* room for the values */
 #define ROW_GAP 12.0
-#define HIDES 30.0 /* longest by shortest bar from which on the axis is logarithmic */
+#define HIDES 30.0 /* ratio of longest to shortest bar from which the axis is logarithmic */
 
 static const plot_style title_style = {.colour = "#111827", .size = 25, .bold = true};
 static const plot_style subtitle_style = {.colour = "#4b5563", .size = 15};
 
-/* The swatches of several series. */
+/* Draws the colours and names of several series. */
 static double draw_legend(plot *p, const plot_bars *b, double y) {
     if (b->series < 2) return y;
     double x = LEFT;
@@ -52,7 +53,7 @@ static void draw_grid(plot *p, const plot_bars *b, const plot_axis *axis, double
               unit);
 }
 
-/* The limits' labels stand above the chart, in rows so that they do not meet. */
+/* Draws the limits. Their labels stand above the chart, in rows so that they do not overlap. */
 static void draw_limits(plot *p, const plot_bars *b, const plot_axis *axis, double top, double bottom) {
     for (size_t s = 0; s < b->series; s++) {
         if (!(b->limits[s].value > 0)) continue;
@@ -87,7 +88,7 @@ void plot_draw_bars(plot *p, const plot_bars *b) {
                          plot_broad_colour(s));
     }
     draw_limits(p, b, &axis, top, bottom);
-    /* Above the dashed lines. */
+    /* Texts cover the dashed lines. */
     for (size_t i = 0; i < b->rows * b->series; i++) {
         const double y = top + row * (double)(i / b->series) + ROW_GAP / 2 + 3 + bar * (double)(i % b->series);
         if (b->values[i] > 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_lines.c: lines over a logarithmic axis. Each line is named at its end, so that the labels are the legend. */
+/* plot_lines.c: lines over a logarithmic axis. Each line has its name at its end, so no chart needs
+ * a legend. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@
 
 #define LEFT 100.0
 #define RIGHT 250.0      /* room for the names */
-#define NAME_HEIGHT 22.0 /* of a name, with the space around it */
+#define NAME_HEIGHT 22.0 /* height of a name with the space around it */
 #define MOST_SERIES 64
 
 typedef struct name_place {
@@ -88,7 +89,8 @@ static int by_height(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Names from top to bottom in the order of the lines' ends, each as near to its end as the others allow. */
+/* Places the names from top to bottom in the order of the lines' ends, each as near to its end as
+ * possible. */
 static void place_names(name_place *names, size_t count, double top, double bottom) {
     qsort(names, count, sizeof(*names), by_height);
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c: commands that are programs of their own, because they link what `tally` does not. */
+/* program.c: runs commands that are separate programs. They link libraries that `tally` does
+ * not. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 #include "options.h"
 
-/* Beside this program: as it is installed, as it is built. */
+/* Folders relative to this program's: of an installation, of a build. */
 static const char *const folders[] = {TALLY_PROGRAMS, "bench"};
 
 cli_exit program_run(const char *name, char **words) {

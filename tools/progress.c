@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.c: see progress.h. The line fits 79 columns and is erased with spaces, so that any terminal will do. */
+/* progress.c: see progress.h. The line fits 79 columns and is erased with spaces, which works on
+ * any terminal. */
 #include "progress.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "units.h"
@@ -12,6 +17,7 @@
 #define COLUMNS 79
 #define PATIENCE_SECONDS 0.5
 #define INTERVAL_SECONDS 0.1
+#define WAIT_NANOSECONDS 100000000L
 
 static const char *label;
 static progress_unit unit;
@@ -19,9 +25,18 @@ static uint64_t total;
 static double begun, shown_at;
 static volatile sig_atomic_t shown;
 
+/* A separate descriptor of the terminal, as stderr may be silenced while a compiler runs. -1:
+ * stderr is not a terminal. */
+static int terminal = -1;
+
+static bool has_terminal(void) {
+    if (terminal < 0 && isatty(STDERR_FILENO)) terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return terminal >= 0;
+}
+
 static void write_all(const char *text, size_t bytes) {
-    /* A progress line that does not get through is no loss. */
-    const ssize_t written = write(STDERR_FILENO, text, bytes);
+    /* Losing a progress line does no harm. */
+    const ssize_t written = write(terminal, text, bytes);
     (void)written;
 }
 
@@ -32,7 +47,8 @@ void progress_erase(void) {
     shown = 0;
 }
 
-/* Signals that end the program, and what they did before: a driver's compiler (LLVM in POCL) may have its own handlers. */
+/* Signals that end the program, and their earlier handlers. A driver's compiler (LLVM in POCL) may
+ * have installed some. */
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
 static void (*volatile cleaner)(void);
@@ -43,7 +59,8 @@ static void on_signal(int number) {
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (endings[i] != number) continue;
         sigaction(number, &before[i], NULL);
-        before[i] = (struct sigaction){.sa_handler = SIG_DFL}; /* what was before may come back to us */
+        /* An earlier handler may call this one again. */
+        before[i] = (struct sigaction){.sa_handler = SIG_DFL};
     }
     raise(number);
 }
@@ -63,9 +80,63 @@ void progress_at_signals(void (*clean)(void)) {
     catch_signals();
 }
 
+/* Shows a text of n characters in place of the line, padded with spaces. */
+static void show(char line[COLUMNS + 2], int n) {
+    if (n < 0) return;
+    if (n > COLUMNS + 1) n = COLUMNS + 1;
+    for (int i = 1; i < n; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = ' ';
+    for (; n < COLUMNS + 1; n++) line[n] = ' ';
+    shown = 1;
+    write_all(line, (size_t)n);
+}
+
+/* ---- a call that takes long ------------------------------------------------------------------ */
+
+static pthread_t waiter;
+static bool has_waiter;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool is_over; /* guarded by the lock */
+
+static void *wait_and_show(void *text) {
+    struct timespec until;
+    char line[COLUMNS + 2];
+    int timed_out = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_NANOSECONDS;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_mutex_lock(&lock);
+    while (!is_over && !timed_out) timed_out = pthread_cond_timedwait(&changed, &lock, &until);
+    if (!is_over) show(line, snprintf(line, sizeof(line), "\r%s", (const char *)text));
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void stop_waiting(void) {
+    if (!has_waiter) return;
+    pthread_mutex_lock(&lock);
+    is_over = true;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&lock);
+    pthread_join(waiter, NULL);
+    has_waiter = false;
+}
+
+void progress_wait(const char *text) {
+    stop_waiting();
+    is_over = false;
+    if (!has_terminal()) return;
+    catch_signals(); /* here: in the thread it could race with this one's changes */
+    has_waiter = !pthread_create(&waiter, NULL, wait_and_show, (void *)(uintptr_t)text);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
 void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_total) {
     progress_end();
-    label = isatty(STDERR_FILENO) ? new_label : NULL;
+    label = has_terminal() ? new_label : NULL;
     unit = new_unit;
     total = new_total;
     begun = shown_at = units_seconds();
@@ -82,18 +153,13 @@ void progress_update(uint64_t done) {
         snprintf(amount, sizeof(amount), "%s, %.2f GB/s", units_bytes(done).text, 1e-9 * (double)done / (now - begun));
     else
         snprintf(amount, sizeof(amount), "%llu of %llu", (unsigned long long)done, (unsigned long long)total);
-    int n = snprintf(line, sizeof(line), "\r%s%s  %.30s", percent, amount, label);
-    if (n < 0) return;
-    if ((size_t)n >= sizeof(line)) n = (int)sizeof(line) - 1;
-    for (int i = 1; i < n; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = ' ';
-    for (; n < COLUMNS + 1; n++) line[n] = ' ';
+    stop_waiting();
     if (!shown) catch_signals();
-    shown = 1;
-    write_all(line, (size_t)n);
+    show(line, snprintf(line, sizeof(line), "\r%s%s  %.30s", percent, amount, label));
 }
 
 void progress_end(void) {
+    stop_waiting();
     progress_erase();
     label = NULL;
 }

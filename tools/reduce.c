@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce.c: `tally reduce`: one feed for each file, or for each of the pairs that an operator of two inputs takes. */
+/* reduce.c: `tally reduce`. Each file has one feed; for an operator of two inputs, each pair of
+ * files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "progress.h"
 #include "reduce.h"
 
-/* Items that the feed's staging holds, at most: what tally_feed_create takes by itself, in bytes. */
+/* Upper limit on the bytes in the feed's staging: the default of tally_feed_create. */
 #define STAGING_BYTES ((uint64_t)32 << 20)
 
 static bool failed(const inputs *in) {
@@ -41,14 +42,15 @@ static bool feed_items(tally_feed *feed, inputs *in, reduce_outcome *o) {
     return tally_feed_finish_inputs(feed, items, n, o->result) == TALLY_OK || failed(in);
 }
 
-/* Some drivers (POCL) compile at the first launch: one item, so that this is over before the clock starts. */
+/* Feeds one item before the clock starts, because some drivers (POCL) compile at the first
+ * launch. */
 static bool warm_up(tally_feed *feed, const inputs *in, void *result) {
     static const uint64_t zero[2];
     const void *const items[TALLY_MAX_INPUTS] = {zero, zero, zero, zero};
     return tally_feed_finish_inputs(feed, items, 1, result) == TALLY_OK || failed(in);
 }
 
-/* Sets the parameters, and makes room for the result. */
+/* Sets the parameters and allocates the result. */
 static bool prepare(const reduce_request *r, const inputs *in, tally_feed *feed, reduce_outcome *o) {
     tally_plan *plan = tally_feed_plan(feed);
     for (uint32_t i = 0; i < r->param_count && !r->custom; i++)
@@ -72,9 +74,11 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
                                     .variant = r->variant};
     tally_feed *feed = NULL;
     o->in = desc.in;
+    if (!r->json && !r->quiet) progress_wait(PROGRESS_COMPILING);
     if (!create_feed(r, in, &desc, &feed)) return false;
     bool done = prepare(r, in, feed, o) && warm_up(feed, in, o->result);
-    progress_begin(in->name, PROGRESS_BYTES, n == INPUT_UNKNOWN ? 0 : n * inputs_item_bytes(in) * in->count);
+    progress_end();
+    if (!r->quiet) progress_begin(in->name, PROGRESS_BYTES, n == INPUT_UNKNOWN ? 0 : n * inputs_item_bytes(in) * in->count);
     const double begun = units_seconds();
     done = done && feed_items(feed, in, o);
     o->seconds = units_seconds() - begun;
@@ -83,20 +87,26 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
     return done;
 }
 
-/* CLI_FAILED for a file that is bad; the others are done all the same. */
-static cli_exit reduce_files(const reduce_request *r, char *const *files) {
+/* Reduces all files. Returns CLI_FAILED if one is bad; the others are still reduced. */
+static cli_exit reduce_files(const reduce_request *r, char *const *files, reduce_total *total) {
     inputs in;
     reduce_outcome o = {0};
     if (!inputs_open(&in, files, r->inputs, r->types.raw)) return CLI_FAILED;
     const bool done = reduce_inputs(r, &in, &o);
     inputs_close(&in);
-    if (done) reduce_print(r, files, &o);
+    if (done) {
+        reduce_print(r, files, &o);
+        if (!strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
+        total->seconds += o.seconds;
+        total->bytes += o.bytes;
+    }
     free(o.result);
     return done && cli_flush() ? CLI_DONE : CLI_FAILED;
 }
 
 cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
     reduce_request r;
+    reduce_total total = {.seconds = 0};
     cli_exit code = reduce_understand(options, count, operands, &r);
     if (code == CLI_DONE) code = cli_open(options, &r.context);
     if (code == CLI_DONE && tally_context_get_info(r.context, &r.info) != TALLY_OK) {
@@ -104,7 +114,8 @@ cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
         code = CLI_FAILED;
     }
     for (int i = 0; r.context && i < r.file_count && cli_flush(); i += (int)r.inputs)
-        if (reduce_files(&r, r.files + i) != CLI_DONE) code = CLI_FAILED;
+        if (reduce_files(&r, r.files + i, &total) != CLI_DONE) code = CLI_FAILED;
+    reduce_print_total(&r, &total);
     tally_context_destroy(r.context);
     reduce_forget(&r);
     return code;

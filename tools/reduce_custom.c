@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce_custom.c: an operator of one's own, by C expressions in options. */
+/* reduce_custom.c: a custom operator, from C expressions in options. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 
 #include "reduce.h"
 
-#define OWN_NAME "custom" /* what the library calls an operator without a name */
+#define OWN_NAME "custom" /* the library's name for an operator without a name */
 
 static const char *const parts[] = {"load", "combine", "identity", "finish"};
 
-/* Removes `what` wherever it stands, or puts `instead` there, which is no longer. */
+/* Replaces each `what` by `instead`, which is not longer and may be empty. */
 static void replace(char *text, const char *what, const char *instead) {
     const size_t old = strlen(what), new = strlen(instead);
     for (char *at = text; (at = strstr(at, what)) != NULL; at += new) {
@@ -20,7 +20,8 @@ static void replace(char *text, const char *what, const char *instead) {
     }
 }
 
-/* The library speaks of "op custom: load: ..." and, in a compiler's words, of "load of op custom:1:3: ...": these are options here. */
+/* Rewrites the library's error in terms of options. The library writes "op custom: load: ...", and
+ * a compiler's message has "load of op custom:1:3: ...". */
 cli_text reduce_custom_error(void) {
     cli_text error = cli_last_error();
     char what[64], instead[32];
@@ -63,12 +64,9 @@ cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r)
         return cli_usage("--load: an operator of one's own needs %s%s%s too", options->combine ? "" : "--combine",
                          options->combine || options->identity ? "" : " and ", options->identity ? "" : "--identity");
     if (options->accuracy) return cli_usage("--accuracy is of the operators sum, asum, sumsq, mean and dot, not of --load");
-    desc.inputs = 1;
-    if (options->inputs) {
-        desc.inputs = (uint32_t)(options->inputs[0] - '0');
-        if (options->inputs[0] < '1' || desc.inputs > TALLY_MAX_INPUTS || options->inputs[1])
-            return cli_usage("--inputs %s: a whole number from 1 to %d is needed", options->inputs, TALLY_MAX_INPUTS);
-    }
+    uint64_t inputs = 1;
+    if (cli_read_count("inputs", options->inputs, 1, TALLY_MAX_INPUTS, &inputs) != CLI_DONE) return CLI_USAGE;
+    desc.inputs = (uint32_t)inputs;
     const tally_status status = tally_op_create(&desc, &r->custom);
     if (status == TALLY_E_ARGUMENT) return cli_usage("%s", reduce_custom_error().text);
     if (status) return cli_report("%s", reduce_custom_error().text), CLI_FAILED;

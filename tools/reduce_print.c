@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* reduce_print.c: the results of `tally reduce`, for people and as JSON. */
+/* reduce_print.c: prints the results of `tally reduce`, as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +10,14 @@ static const char *name_of(const reduce_request *r, const reduce_want *want) {
     return r->custom ? "custom" : tally_op_name(r->terms[want->term].op);
 }
 
-/* Value `index` of an op's result; NULL when it has no more. */
+/* Finds value `index` of an op's result. Returns NULL if there are fewer values. */
 static const tally_result_info *find_value(const reduce_outcome *o, uint32_t term, uint32_t index) {
     for (uint32_t i = 0; i < o->value_count; i++)
         if (o->values[i].term == term && index-- == 0) return &o->values[i];
     return NULL;
 }
 
-/* What stands for the result itself, be it an index. */
+/* Finds the value that represents the result, which may be an index. */
 static const tally_result_info *main_value(const reduce_outcome *o, const reduce_want *want) {
     return find_value(o, want->term, 0);
 }
@@ -32,7 +32,7 @@ static bool has_index(const reduce_outcome *o, const reduce_want *want) {
     return index != TALLY_NO_INDEX;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_object *value_json(const reduce_outcome *o, uint32_t term) {
     const tally_result_info *first = find_value(o, term, 0), *second = find_value(o, term, 1);
@@ -44,7 +44,7 @@ static json_object *value_json(const reduce_outcome *o, uint32_t term) {
     return pair;
 }
 
-/* A text; of several inputs an array of them. */
+/* Returns a text, or an array of texts for several inputs. */
 static json_object *files_json(const reduce_request *r, char *const *files) {
     if (r->inputs == 1) return cli_json_text(files[0]);
     json_object *names = json_object_new_array();
@@ -72,7 +72,7 @@ static void print_json(const reduce_request *r, char *const *files, const reduce
     cli_print_json(line);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_value(const reduce_outcome *o, uint32_t term) {
     const tally_result_info *value;
@@ -94,15 +94,31 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
     }
     printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
     for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
-    printf(", by %s", o->variant);
-    cli_print_speed(&r->info.device, o->seconds, (double)o->bytes);
+    printf("\n");
+}
+
+/* Prints only the value, or only the index. */
+static void print_quiet(const reduce_outcome *o, const reduce_want *want) {
+    if (is_index(want) && !has_index(o, want))
+        printf("none");
+    else
+        print_value(o, want->term);
+    printf("\n");
 }
 
 void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o) {
     for (uint32_t i = 0; i < r->want_count; i++) {
         if (r->json)
             print_json(r, files, o, &r->wants[i]);
+        else if (r->quiet)
+            print_quiet(o, &r->wants[i]);
         else
             print_text(r, files, o, &r->wants[i]);
     }
+}
+
+/* Prints the line about the run, unless there was no result. */
+void reduce_print_total(const reduce_request *r, const reduce_total *total) {
+    if (r->json || r->quiet || !*total->variants.text) return;
+    cli_print_run(total->variants.text, &r->info.device, total->seconds, (double)total->bytes);
 }

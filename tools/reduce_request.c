@@ -36,7 +36,7 @@ static cli_exit want_op(reduce_request *r, const char *list, const char *name) {
     tally_op op;
     if (!*name) return cli_usage("reduce '%s': an operator is empty; there are %s", list, cli_op_names().text);
     if (tally_op_from_name(name, &op) != TALLY_OK)
-        return cli_usage("reduce: unknown operator %s; there are %s", name, cli_op_names().text);
+        return cli_usage("reduce: unknown operator %s; %s", name, cli_there_are(name, cli_op_names()).text);
     if (r->term_count && tally_op_inputs(op) != r->inputs)
         return cli_usage("reduce %s: %s reads %u files and %s %u: they cannot share a pass", list,
                          tally_op_name(r->terms[0].op), r->inputs, name, tally_op_inputs(op));
@@ -76,8 +76,8 @@ static cli_exit check_params(const reduce_request *r, const char *list) {
     for (uint32_t i = 0; i < r->param_count; i++) {
         cli_names names = {""};
         if (has_param(r, r->params[i].name, &names)) continue;
-        return cli_usage("--param %s: %s has no such parameter; there %s %s", r->params[i].name, list,
-                         strchr(names.text, ',') ? "are" : "is", *names.text ? names.text : "none");
+        return cli_usage("--param %s: %s has no such parameter; %s", r->params[i].name, list,
+                         cli_there_are(r->params[i].name, names).text);
     }
     return CLI_DONE;
 }
@@ -113,7 +113,8 @@ static cli_exit understand_names(const cli_options *o, reduce_request *r) {
     const cli_exit code = cli_read_types(o, &r->types);
     if (code != CLI_DONE) return code;
     if (o->variant && !variant_exists(o->variant))
-        return cli_usage("--variant %s: unknown variant; there are %s", o->variant, cli_variant_names(CLI_REDUCE).text);
+        return cli_usage("--variant %s: unknown variant; %s", o->variant,
+                         cli_there_are(o->variant, cli_variant_names(CLI_REDUCE)).text);
     tally_variant_info info;
     for (size_t i = 0; o->variant && tally_variant_get(i, &info) == TALLY_OK; i++)
         if (strcmp(info.name, o->variant) == 0 && !info.canonical)
@@ -137,7 +138,8 @@ static cli_exit check_files(const reduce_request *r, const char *what) {
 cli_exit reduce_understand(const cli_options *options, int count, char *const *operands, reduce_request *r) {
     tally_op op;
     const bool custom = options->load != NULL;
-    *r = (reduce_request){.variant = options->variant, .json = options->json};
+    *r = (reduce_request){.variant = options->variant, .json = options->json, .quiet = options->quiet};
+    if (r->json && r->quiet) return cli_usage("reduce: --json and --quiet exclude each other");
     if (!custom && count == 0) return cli_usage("reduce: no operator; there are %s", cli_op_names().text);
     if (custom && count && tally_op_from_name(operands[0], &op) == TALLY_OK && access(operands[0], F_OK))
         return cli_usage("reduce %s: with --load there is no other operator, and there is no file of that name", operands[0]);

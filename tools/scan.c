@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c: `tally scan`: a file through the device in pieces of whole blocks. While the device is at one piece, the values before it are written
- * and the items after it are read. A reverse scan begins with the last item: its only piece is the whole file.
+ * scan.c: `tally scan` sends a file through the device in pieces of whole blocks. While the device
+ * scans one piece, the program writes the values before it and reads the items after it. A reverse
+ * scan starts with the last item, so its only piece is the whole file.
  */
 #include "scan.h"
 
@@ -14,7 +15,8 @@
 #include "npy_write.h"
 #include "progress.h"
 
-/* Of a piece's items, and of its values, about: TALLY_TEST_SCAN_PIECE sets the items, for tests. */
+/* Approximate bytes of a piece's items, and of its values. TALLY_TEST_SCAN_PIECE sets the items,
+ * for tests. */
 #define PIECE_BYTES ((uint64_t)32 << 20)
 
 typedef struct piece {
@@ -55,9 +57,9 @@ static bool too_large(const job *j) {
     return false;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Up to `room` items; fewer only at the end. */
+/* Reads up to `room` items, and fewer only at the end. */
 static bool read_items(job *j, unsigned char *to, uint64_t room, uint64_t *n) {
     const size_t bytes = j->in.item_bytes;
     *n = 0;
@@ -77,7 +79,7 @@ static bool read_items(job *j, unsigned char *to, uint64_t room, uint64_t *n) {
     return true;
 }
 
-/* All items into the first piece's memory, which grows: a stream does not say how many there are. */
+/* Reads all items into the first piece's memory, which grows: the length of a stream is unknown. */
 static bool read_all(job *j) {
     piece *p = &j->pieces[0];
     uint64_t some;
@@ -96,12 +98,13 @@ static bool read_all(job *j) {
     return true;
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static uint64_t room_of_pieces(const job *j) {
     const char *text = getenv("TALLY_TEST_SCAN_PIECE");
     uint64_t room = PIECE_BYTES / j->in.item_bytes / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK, asked;
-    if (text && cli_read_count(text, &asked) && asked >= TALLY_SCAN_BLOCK) room = asked / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK;
+    if (text && units_read_count(text, strlen(text), TALLY_SCAN_BLOCK, CLI_MOST_COUNT, &asked))
+        room = asked / TALLY_SCAN_BLOCK * TALLY_SCAN_BLOCK;
     if (j->in.n != INPUT_UNKNOWN && j->in.n < room) room = j->in.n ? j->in.n : 1;
     return room;
 }
@@ -143,7 +146,8 @@ static bool create_piece(job *j, piece *p) {
     return status == TALLY_E_MEMORY && j->r->flags & TALLY_REVERSE ? too_large(j) : failed(j);
 }
 
-/* Some drivers (POCL) compile at the first launch: one item, so that this is over before the clock starts. */
+/* Scans one item before the clock starts, because some drivers (POCL) compile at the first
+ * launch. */
 static bool warm_up(job *j) {
     const piece *p = &j->pieces[0];
     static const uint64_t zero[2];
@@ -157,23 +161,24 @@ static bool warm_up(job *j) {
 static bool prepare(job *j) {
     const bool reverse = (j->r->flags & TALLY_REVERSE) != 0;
     if (!reverse) j->room = room_of_pieces(j);
-    if ((reverse && !read_all(j)) || !create_plan(j)) return false;
+    if (reverse && !read_all(j)) return false;
+    if (!j->r->json) progress_wait(PROGRESS_COMPILING);
+    if (!create_plan(j)) return false;
     if (!npy_write_open(&j->to, j->r->output, j->o.out, j->in.shape.dimensions + 2)) return false;
     if (!create_piece(j, &j->pieces[0])) return false;
-    /* What fits one piece needs no second. */
+    /* A second piece is needed only if the items do not fit into one. */
     if (!reverse && (j->in.n == INPUT_UNKNOWN || j->in.n > j->room) && !create_piece(j, &j->pieces[1])) return false;
     return warm_up(j);
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool enqueue(job *j, piece *p) {
     const uint64_t before = j->o.n;
     j->o.n += p->n;
     tally_status status = tally_buffer_write(j->queue, p->in, 0, p->items, p->n * j->in.item_bytes);
-    if (!status)
-        status = before ? tally_scan_next(j->plan, j->queue, p->in, 0, NULL, 0, p->n, p->out, 0)
-                        : tally_scan(j->plan, j->queue, p->in, p->n, p->out);
+    const tally_scan_args args = {.size = sizeof(args), .in = p->in, .n = p->n, .out = p->out};
+    if (!status) status = (before ? tally_scan_next : tally_scan_with)(j->plan, j->queue, &args);
     if (!status) status = tally_buffer_read(j->queue, p->out, 0, p->values, p->n * j->value_bytes);
     return status == TALLY_OK || failed(j);
 }
@@ -185,7 +190,8 @@ static bool write_values(job *j, const piece *p) {
     return true;
 }
 
-/* The piece that is on the device is `now`; one of no items is none. */
+/* Runs the pieces in turn. `now` is the piece on the device. A piece without items ends the
+ * loop. */
 static bool run_pieces(job *j) {
     piece *now = &j->pieces[0], *next = &j->pieces[1];
     if (!(j->r->flags & TALLY_REVERSE) && !read_items(j, now->items, j->room, &now->n)) return false;
@@ -200,13 +206,14 @@ static bool run_pieces(job *j) {
         now = next;
         next = done;
     }
-    /* A stream that holds more or less than its header says is found out at its end. */
+    /* A stream with more or fewer items than its header claims shows this only at its end. */
     uint64_t more = 0;
     unsigned char item[16];
     return read_items(j, item, 1, &more);
 }
 
-/* The input's shape; of what has none, and of two values for each item, another dimension. */
+/* Returns the output's shape: the input's, or one dimension if it has none. Two values for each
+ * item add a dimension. */
 static npy_shape shape_of(const job *j) {
     npy_shape shape = j->in.shape;
     const uint64_t values = j->value_bytes / tally_dtype_bytes(j->o.out);
@@ -231,7 +238,7 @@ static bool run(job *j) {
 }
 
 static void release(job *j) {
-    if (j->queue) (void)tally_queue_wait(j->queue); /* what failed is reported */
+    if (j->queue) (void)tally_queue_wait(j->queue); /* the error is reported already */
     npy_write_abandon(&j->to);
     for (int p = 0; p < 2; p++) {
         tally_buffer_destroy(j->pieces[p].in);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_print.c: what `tally scan` says of what it has written, for people and as JSON. */
+/* scan_print.c: prints the outcome of `tally scan`, as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -26,8 +26,8 @@ void scan_print(const scan_request *r, const scan_outcome *o) {
         print_json(r, o);
         return;
     }
-    printf("%s: %s, the%s%s scan by %s of %" PRIu64 " %s in %s, by %s", r->output, tally_dtype_name(o->out),
+    printf("%s: %s, the%s%s scan by %s of %" PRIu64 " %s in %s\n", r->output, tally_dtype_name(o->out),
            r->flags & TALLY_EXCLUSIVE ? " exclusive" : "", r->flags & TALLY_REVERSE ? " reverse" : "", tally_op_name(r->op),
-           o->n, tally_dtype_name(o->in), r->path, o->variant);
-    cli_print_speed(&r->info.device, o->seconds, (double)o->bytes);
+           o->n, tally_dtype_name(o->in), r->path);
+    cli_print_run(o->variant, &r->info.device, o->seconds, (double)o->bytes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_request.c: understanding the arguments of `tally scan`. */
+/* scan_request.c: parses the arguments of `tally scan`. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "scan.h"
 
-/* ---- names ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static cli_names op_names(void) {
     cli_names names = {""};
@@ -25,31 +25,34 @@ static cli_exit check_variant(const char *name) {
                    ? CLI_DONE
                    : cli_usage("--variant %s: does not combine in the canonical order, which files are scanned in", name);
     }
-    return cli_usage("--variant %s: unknown variant of scans; there are %s", name, cli_variant_names(CLI_SCAN).text);
+    return cli_usage("--variant %s: unknown variant of scans; %s", name, cli_there_are(name, cli_variant_names(CLI_SCAN)).text);
 }
 
 static cli_exit check_params(const scan_request *r) {
     for (uint32_t i = 0; i < r->param_count; i++) {
-        const char *own = NULL;
+        const char *own, *name = r->params[i].name;
+        cli_names names = {""};
         uint32_t p = 0;
-        while ((own = tally_op_param_name(r->op, p, NULL)) != NULL && strcmp(own, r->params[i].name) != 0) p++;
-        if (!own) return cli_usage("--param %s: %s has no such parameter", r->params[i].name, tally_op_name(r->op));
+        for (; (own = tally_op_param_name(r->op, p, NULL)) != NULL && strcmp(own, name) != 0; p++) cli_add_name(&names, own);
+        if (!own)
+            return cli_usage("--param %s: %s has no such parameter; %s", name, tally_op_name(r->op),
+                             cli_there_are(name, names).text);
     }
     return CLI_DONE;
 }
 
 static cli_exit read_op(const char *name, tally_op *op) {
     if (tally_op_from_name(name, op) != TALLY_OK)
-        return cli_usage("scan: unknown operator %s; there are %s", name, op_names().text);
+        return cli_usage("scan: unknown operator %s; %s", name, cli_there_are(name, op_names()).text);
     if (tally_op_inputs(*op) != 1)
         return cli_usage("scan %s: it reads %u files, and a scan reads one; there are %s", name, tally_op_inputs(*op),
                          op_names().text);
     return CLI_DONE;
 }
 
-/* ---- the initial value -------------------------------------------------------------------------------------------------- */
+/* ---- the initial value ----------------------------------------------------------------------- */
 
-/* A whole number of the type, which is not always a double. */
+/* Reads a whole number of the type. A double cannot hold all of them. */
 static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     const size_t bytes = tally_dtype_bytes(dtype);
     const bool is_signed = tally_result_dtype(TALLY_SUM, dtype) == TALLY_I64 && dtype != TALLY_BOOL;
@@ -61,11 +64,12 @@ static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     const unsigned unused = 64 - 8 * (unsigned)bytes;
     if (dtype == TALLY_BOOL ? u > 1 : is_signed ? (int64_t)(u << unused) >> unused != s : u << unused >> unused != u)
         return false;
-    memcpy(item, &u, bytes); /* the lower bytes come first: as the library, for little-endian machines */
+    /* Lower bytes come first. Like the library, this is only for little-endian machines. */
+    memcpy(item, &u, bytes);
     return true;
 }
 
-/* X, or of complex types X+Yj too. */
+/* Reads X; for complex types also X+Yj. */
 static bool read_number(tally_dtype dtype, const char *text, void *item) {
     const tally_dtype part = cli_part_dtype(dtype);
     char *end;
@@ -91,7 +95,7 @@ bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
     return false;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all arguments --------------------------------------------------------------------------- */
 
 cli_exit scan_understand(const cli_options *options, int count, char *const *operands, scan_request *r) {
     *r = (scan_request){.variant = options->variant,

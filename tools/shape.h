@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shape.h: shapes of arrays, compared and named. */
+/* shape.h: compares and names the shapes of arrays. */
 #ifndef TALLY_SHAPE_H
 #define TALLY_SHAPE_H
 
@@ -7,7 +7,7 @@
 
 bool shape_equal(const npy_shape *a, const npy_shape *b);
 
-/* A shape as Python writes it: "(5, 1)", "(7,)", "()". A long one is cut, and ends in "...)". */
+/* A shape in Python's notation: "(5, 1)", "(7,)", "()". A long one is cut and ends in "...)". */
 typedef struct shape_name {
     char text[256];
 } shape_name;

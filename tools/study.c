@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* study.c: `tally study`: the ladder of variants, or another primitive's, checked, timed and compared on one or more devices. */
+/* study.c: `tally study` checks, times and compares the ladder of variants, or the rows of another
+ * primitive, on one or more devices. */
 #include "study.h"
 
 #include <errno.h>
@@ -20,15 +21,7 @@
 #define MOST_N (UINT64_C(1) << 40)
 #define MOST_DEVICES 16
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
-
-/* An option between two limits; `out` keeps its default when there is none. */
-static cli_exit read_limited(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *out) {
-    if (!text) return CLI_DONE;
-    if (cli_read_count(text, out) && *out >= least && *out <= most) return CLI_DONE;
-    return cli_usage("--%s %s: a whole number from %" PRIu64 " to %" PRIu64 " is needed, such as 1000 or 3*2^10", name, text,
-                     least, most);
-}
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static cli_exit read_primitive(const char *name, cli_primitive *out) {
     cli_names names = {""};
@@ -37,7 +30,7 @@ static cli_exit read_primitive(const char *name, cli_primitive *out) {
         cli_add_name(&names, cli_primitive_names[p]);
         if (name && strcmp(name, cli_primitive_names[p]) == 0) *out = (cli_primitive)p, name = NULL;
     }
-    return name ? cli_usage("--primitive %s: the study is of one of %s", name, names.text) : CLI_DONE;
+    return name ? cli_usage("--primitive %s: the study is of one; %s", name, cli_there_are(name, names).text) : CLI_DONE;
 }
 
 static cli_names row_names(const study_request *r) {
@@ -48,19 +41,21 @@ static cli_names row_names(const study_request *r) {
     return names;
 }
 
-static bool row_exists(const study_request *r, const char *name, size_t length) {
+static bool row_exists(const study_request *r, const char *name) {
     tally_variant_info v;
     for (size_t i = 0; study_row_get(r, i, &v); i++)
-        if (strlen(v.name) == length && strncmp(v.name, name, length) == 0) return true;
-    return r->primitive <= CLI_SCAN && length == strlen(STUDY_AUTO) && strncmp(name, STUDY_AUTO, length) == 0;
+        if (strcmp(v.name, name) == 0) return true;
+    return r->primitive <= CLI_SCAN && strcmp(name, STUDY_AUTO) == 0;
 }
 
 static cli_exit check_rows(const study_request *r) {
     for (const char *at = r->variants; at;) {
         const size_t length = strcspn(at, ",");
-        if (!row_exists(r, at, length))
-            return cli_usage("--variant %.*s: unknown %s of %s; there are %s", (int)length, at, study_row_word(r),
-                             cli_primitive_names[r->primitive], row_names(r).text);
+        cli_value name; /* a truncated name matches no row's name */
+        snprintf(name.text, sizeof(name.text), "%.*s", (int)length, at);
+        if (!row_exists(r, name.text))
+            return cli_usage("--variant %s: unknown %s of %s; %s", name.text, study_row_word(r),
+                             cli_primitive_names[r->primitive], cli_there_are(name.text, row_names(r)).text);
         at = at[length] ? at + length + 1 : NULL;
     }
     return CLI_DONE;
@@ -72,7 +67,7 @@ static cli_exit check_plot(const char *file) {
     return cli_usage("--plot %s: the plot is an SVG file, and its name ends in .svg", file);
 }
 
-/* What only some primitives have. */
+/* Checks the options that only some primitives have. */
 static cli_exit check_primitive(const cli_options *options, const study_request *r) {
     const char *of = cli_primitive_names[r->primitive];
     if (r->primitive != CLI_REDUCE && (options->group || options->factor))
@@ -97,17 +92,18 @@ static cli_exit understand(const cli_options *options, study_request *r) {
     cli_exit code = read_primitive(options->primitive, &r->primitive);
     if (code != CLI_DONE) return code;
     if (options->op && tally_op_from_name(options->op, &r->op) != TALLY_OK)
-        return cli_usage("--op %s: unknown operator; there are %s", options->op, cli_op_names().text);
+        return cli_usage("--op %s: unknown operator; %s", options->op, cli_there_are(options->op, cli_op_names()).text);
     if (options->dtype && tally_dtype_from_name(options->dtype, &r->dtype) != TALLY_OK)
-        return cli_usage("--dtype %s: unknown item type; there are %s", options->dtype, cli_dtype_names().text);
+        return cli_usage("--dtype %s: unknown item type; %s", options->dtype,
+                         cli_there_are(options->dtype, cli_dtype_names()).text);
     code = check_primitive(options, r);
     if (options->json && options->csv) return cli_usage("study: --json and --csv exclude each other");
-    if (code == CLI_DONE) code = read_limited("n", options->n, 1, MOST_N, &n);
-    if (code == CLI_DONE) code = read_limited("group", options->group, LEAST_GROUP, MOST_GROUP, &group);
+    if (code == CLI_DONE) code = cli_read_count("n", options->n, 1, MOST_N, &n);
+    if (code == CLI_DONE) code = cli_read_count("group", options->group, LEAST_GROUP, MOST_GROUP, &group);
     if (code == CLI_DONE && (group & (group - 1)))
         code = cli_usage("--group %s: a power of two from %d to %d is needed", options->group, LEAST_GROUP, MOST_GROUP);
-    if (code == CLI_DONE) code = read_limited("factor", options->factor, 1, MOST_FACTOR, &factor);
-    if (code == CLI_DONE) code = read_limited("runs", options->runs, LEAST_RUNS, MOST_RUNS, &runs);
+    if (code == CLI_DONE) code = cli_read_count("factor", options->factor, 1, MOST_FACTOR, &factor);
+    if (code == CLI_DONE) code = cli_read_count("runs", options->runs, LEAST_RUNS, MOST_RUNS, &runs);
     if (code == CLI_DONE) code = check_rows(r);
     if (code == CLI_DONE) code = check_plot(options->plot);
     r->n = n;
@@ -118,7 +114,7 @@ static cli_exit understand(const cli_options *options, study_request *r) {
     return code;
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static size_t count_failed(const study_list *list) {
     size_t failed = 0;
@@ -143,7 +139,8 @@ static void print(const study_request *r, const study_device *devices, size_t co
     for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
 }
 
-/* A file that cannot be written is found out before the work; what is interrupted then leaves none that is empty. */
+/* Tests that the file can be written before the work starts. An interrupted run leaves no empty
+ * file. */
 static bool can_write(const char *file) {
     const bool is_new = file && access(file, F_OK) != 0;
     FILE *f = file ? fopen(file, "ab") : NULL;
@@ -153,7 +150,7 @@ static bool can_write(const char *file) {
     return true;
 }
 
-/* That a device is not here is found out before the others are measured. */
+/* Tests that a device is present before others are measured. */
 static cli_exit try_device(const char *selection) {
     const cli_options options = {.backend = selection};
     tally_context *context = NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* study_data.c: the study for programs: a JSON object for each device, or one CSV table. Points without figures are not in CSV. */
+/* study_data.c: prints the study for programs, as a JSON object for each device or as one CSV
+ * table. The CSV has only points with figures. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "study.h"
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_number(json_object *o, const char *name, double value, const char *format) {
     char text[48];
@@ -13,7 +14,7 @@ static void add_number(json_object *o, const char *name, double value, const cha
     json_object_object_add(o, name, value > 0 ? json_object_new_double_s(value, text) : NULL);
 }
 
-/* "of_read", "copy_bytes_per_second" */
+/* Builds a key such as "of_read" or "copy_bytes_per_second". */
 static cli_value key(const study_request *r, const char *before, const char *after) {
     cli_value out;
     snprintf(out.text, sizeof(out.text), "%s%s%s", before, study_ceiling_of(r).noun, after);
@@ -43,7 +44,7 @@ static json_object *row_json(const study_request *r, const study_device *d, cons
     return o;
 }
 
-/* The points with figures as `name`; of the others the skipped and the failed go to their own arrays. */
+/* Adds the points with figures as `name`. Skipped and failed points have their own arrays. */
 static void add_rows(json_object *o, const char *name, const study_request *r, const study_device *d, const study_list *list,
                      json_object *skipped, json_object *failed) {
     json_object *rows = json_object_new_array();
@@ -94,7 +95,7 @@ void study_print_json(const study_request *request, const study_device *device) 
     cli_print_json(o);
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 static void print_quoted(const char *text) {
     putchar('"');
@@ -105,7 +106,7 @@ static void print_quoted(const char *text) {
     putchar('"');
 }
 
-/* 0: nothing to compare with. */
+/* Prints a ratio; 0 means that there is no reference. */
 static void print_ratio(double ratio) {
     if (ratio > 0)
         printf(",%.6f", ratio);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* study_figures.c: what follows from the points of a study, and how it is said. */
+/* study_figures.c: figures and sentences derived from the points of a study. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ tally_dtype study_map_dtype(const study_request *request) {
 }
 
 double study_speed(const study_request *request, const study_point *point) {
-    double bytes = (double)study_item_bytes(request); /* read */
+    double bytes = (double)study_item_bytes(request); /* read bytes */
     if (request->primitive != CLI_REDUCE) bytes += (double)study_out_bytes(request, 1);
     if (request->primitive > CLI_SCAN) bytes += (double)tally_dtype_bytes(study_map_dtype(request));
     return point->median > 0 ? (double)point->n * bytes / point->median : 0;
@@ -49,9 +49,9 @@ study_speedup study_speedup_of(const study_list *ladder, size_t index) {
                            .to_tree = tree ? tree->median / p->median : 0};
 }
 
-/* ---- texts ----------------------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Four digits, as document 003 has them. */
+/* Formats four digits, as in document 003. */
 static cli_value four_digits(double value, const char *unit) {
     cli_value out;
     const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
@@ -108,9 +108,10 @@ cli_value study_date(void) {
     return out;
 }
 
-/* ---- findings -------------------------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
-/* The local tree's time by the global tree's, of pair `i`: above 1, the global tree is faster. 0: not measured. 1: within the spread. */
+/* Returns the ratio of the local tree's time to the global tree's, for pair `i`. The global tree is
+ * faster above 1. 1 means a difference within the spread; 0 means not measured. */
 static double small_ratio(const study_list *small, size_t i) {
     const study_point *global = &small->points[2 * i], *local = &small->points[2 * i + 1];
     if (global->state != STUDY_CHECKED || local->state != STUDY_CHECKED) return 0;

@@ -1,121 +1,114 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_input.c: the items of the study of reductions and scans, and the host's reference. Operators whose result does not depend on the order have random items,
- * and must give the oracle's bits; those of the others are study_sums.c's.
+ * study_input.c: the input for the study of reductions and scans, and the expected results. They
+ * come from the oracle, for any operator. If some order rounds the items, a canonical variant must
+ * match the order v1, and any other variant the bound (bound.h).
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle.h"
-#include "patterns.h"
-#include "study.h"
+#include "bound.h"
+#include "study_items.h"
 
 #define PIECE_ITEMS ((uint64_t)1 << 20)
 
-/* The items before the next one, combined in sequence. */
-typedef struct prefix {
-    study_sums sums; /* n counts in any case */
-    oracle_acc acc;  /* of what is exact */
-} prefix;
-
 typedef struct reference {
     uint64_t n;
-    oracle_result value; /* of what is exact */
-    study_sums sums;     /* of the rest */
+    oracle_result value;
 } reference;
 
 struct study_input {
-    tally_op op;
-    tally_dtype in;
+    study_recipe recipe;
     size_t result_bytes;
-    bool exact;
-    unsigned thinning;
-    prefix known;         /* of scans: so many values have been found right; */
-    unsigned char *right; /* those, which need not be looked at again. There is room for the largest n. NULL: none are kept */
+    unsigned char *items;  /* all items, for the bound; NULL: nothing rounds */
+    unsigned char *values; /* values of a scan that does not round, else NULL */
     size_t count;
     reference references[];
 };
 
-/* Random bits; of floats random numbers, so that a NaN does not decide everything. */
-static void make_random(tally_dtype in, uint64_t i, unsigned char *item) {
-    const uint64_t random = pattern_random(i);
-    const size_t bytes = tally_dtype_bytes(in);
-    const uint64_t bits = in == TALLY_BOOL ? random >> 63 : random >> (64 - 8 * bytes);
-    if (in == TALLY_F16 || in == TALLY_BF16 || in == TALLY_F32 || in == TALLY_F64)
-        cli_part_store(in, (double)(int64_t)random * 0x1p-53, item);
-    else
-        memcpy(item, &bits, bytes);
+uint64_t study_input_bytes(const study_request *request, uint64_t n) {
+    const study_recipe r = study_recipe_for(request, n);
+    if (r.rounds) return n * tally_dtype_bytes(request->dtype);
+    return request->primitive == CLI_SCAN ? study_out_bytes(request, n) : 0;
 }
 
-/* Makes items, and adds them to what has been read so far. */
-static void make_items(const study_input *input, oracle *state, study_sums *sums, uint64_t count, unsigned char *items) {
-    const size_t bytes = tally_dtype_bytes(input->in), part_bytes = tally_dtype_bytes(cli_part_dtype(input->in));
-    const uint64_t first = sums->n;
-    if (input->exact) {
-        for (uint64_t i = 0; i < count; i++) make_random(input->in, first + i, items + i * bytes);
-        oracle_push(state, items, count);
-        sums->n += count;
-        return;
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        double parts[2];
-        study_sums_item(input->op, input->in, input->thinning, first + i, parts);
-        study_sums_take(input->op, input->in, parts, sums);
-        for (size_t at = 0; at < bytes; at += part_bytes)
-            cli_part_store(cli_part_dtype(input->in), parts[at / part_bytes], items + i * bytes + at);
+/* ---- expected results ------------------------------------------------------------------------ */
+
+/* Computes the values of a scan from item `first` on. *acc holds the items before. The computation
+ * is sequential, as every order gives the same values. */
+static void scan_items(const study_input *input, uint64_t first, uint64_t count, const unsigned char *items, oracle_acc *acc) {
+    const oracle_case *what = &input->recipe.what;
+    const size_t bytes = tally_dtype_bytes(what->in);
+    for (uint64_t i = first; i < first + count; i++) {
+        oracle_acc next;
+        oracle_acc_load(what, items + (i - first) * bytes, i, &next);
+        if (i)
+            oracle_acc_combine(what, acc, &next);
+        else
+            *acc = next;
+        oracle_acc_finish(what, acc, i + 1, input->values + i * input->result_bytes);
     }
 }
 
-/* The sizes rise; the items are made and written in pieces that end where a size ends. */
-static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *buffer, unsigned char *items) {
-    const size_t bytes = tally_dtype_bytes(input->in);
-    oracle *state = malloc(sizeof(*state));
-    study_sums sums = {0};
+static tally_status write_items(tally_queue *queue, tally_buffer *buffer, uint64_t at, const void *items, uint64_t bytes) {
+    const tally_status status = tally_buffer_write(queue, buffer, at, items, bytes), waited = tally_queue_wait(queue);
+    return status ? status : waited;
+}
+
+/* Makes and writes the items in pieces. The sizes rise, and a piece ends where a size ends. `room`
+ * holds a piece. */
+static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *buffer, unsigned char *room) {
+    const study_recipe *r = &input->recipe;
+    const size_t bytes = tally_dtype_bytes(r->what.in);
+    oracle *state = malloc(2 * sizeof(*state)), *ended = state + 1;
+    oracle_acc acc;
+    uint64_t done = 0;
     tally_status status = state ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
-    if (state && input->exact) oracle_begin(state, input->op, input->in);
+    if (state) oracle_begin(state, r->what.op, r->what.in);
     for (size_t i = 0; i < input->count && !status; i++) {
-        reference *r = &input->references[i];
-        while (sums.n < r->n && !status) {
-            const uint64_t first = sums.n, count = r->n - first < PIECE_ITEMS ? r->n - first : PIECE_ITEMS;
-            make_items(input, state, &sums, count, items);
-            status = tally_buffer_write(queue, buffer, first * bytes, items, count * bytes);
-            const tally_status waited = tally_queue_wait(queue);
-            if (!status) status = waited;
+        reference *to = &input->references[i];
+        while (done < to->n && !status) {
+            const uint64_t count = to->n - done < PIECE_ITEMS ? to->n - done : PIECE_ITEMS;
+            unsigned char *items = input->items ? input->items + done * bytes : room;
+            study_items_make(r, done, count, items);
+            oracle_push(state, items, count);
+            if (input->values) scan_items(input, done, count, items, &acc);
+            status = write_items(queue, buffer, done * bytes, items, count * bytes);
+            done += count;
         }
-        r->sums = sums;
-        if (status || !input->exact) continue;
-        oracle *ended = malloc(sizeof(*ended));
-        if (!ended) status = tally_fail(TALLY_E_MEMORY, "out of memory");
-        if (ended) oracle_end(memcpy(ended, state, sizeof(*ended)), &r->value);
-        free(ended);
+        memcpy(ended, state, sizeof(*ended));
+        oracle_end(ended, &to->value);
     }
     free(state);
     return status;
 }
 
+static tally_status take_memory(study_input *input, const study_request *request, uint64_t most) {
+    const uint64_t bytes = study_input_bytes(request, most);
+    if (input->recipe.rounds)
+        input->items = malloc(bytes);
+    else if (bytes)
+        input->values = malloc(bytes);
+    if (!bytes || input->items || input->values) return TALLY_OK;
+    return tally_fail(TALLY_E_MEMORY, "out of memory");
+}
+
 study_input *study_input_create(const study_request *request, tally_queue *queue, tally_buffer *buffer, const uint64_t *sizes,
                                 size_t count) {
     study_input *input = calloc(1, sizeof(*input) + count * sizeof(reference));
-    unsigned char *items = malloc(PIECE_ITEMS * tally_dtype_bytes(request->dtype));
+    unsigned char *room = malloc(PIECE_ITEMS * tally_dtype_bytes(request->dtype));
     tally_status status = tally_fail(TALLY_E_MEMORY, "out of memory");
-    if (input && items) {
-        const oracle_case what = {.op = request->op, .in = request->dtype};
-        *input = (study_input){.op = request->op,
-                               .in = request->dtype,
-                               .result_bytes = oracle_result_bytes(&what),
-                               .exact = oracle_is_exact(&what),
-                               .thinning = study_sums_thinning(request->op, request->dtype, count ? sizes[count - 1] : 0),
-                               .count = count};
+    if (input && room) {
+        *input = (study_input){.recipe = study_recipe_for(request, sizes[count - 1]), .count = count};
+        input->result_bytes = oracle_result_bytes(&input->recipe.what);
         for (size_t i = 0; i < count; i++) input->references[i].n = sizes[i];
-        if (request->primitive == CLI_SCAN) input->right = malloc(study_out_bytes(request, sizes[count - 1]));
-        if (!input->right && request->primitive == CLI_SCAN)
-            status = tally_fail(TALLY_E_MEMORY, "out of memory");
-        else
-            status = fill(input, queue, buffer, items);
+        status = take_memory(input, request, sizes[count - 1]);
+        if (!status) status = fill(input, queue, buffer, room);
     }
-    free(items);
+    free(room);
     if (status == TALLY_OK) return input;
     cli_report("study: %s", tally_last_error());
     study_input_destroy(input);
@@ -123,67 +116,95 @@ study_input *study_input_create(const study_request *request, tally_queue *queue
 }
 
 void study_input_destroy(study_input *input) {
-    if (input) free(input->right);
+    if (input) free(input->items), free(input->values);
     free(input);
 }
 
-bool study_input_check(const study_input *input, uint64_t n, uint64_t depth, const void *result, char *text, size_t bytes) {
-    const tally_dtype out = tally_result_dtype(input->op, input->in);
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* Returns true if two values have the same bits, or are equal as floats. The sign of a zero may
+ * depend on the order. */
+static bool is_same(const study_input *input, const void *got, const void *wanted) {
+    const tally_dtype out = oracle_result_dtype(&input->recipe.what), part = cli_part_dtype(out);
+    if (memcmp(got, wanted, input->result_bytes) == 0) return true;
+    if (input->recipe.exact) return false;
+    for (size_t at = 0; at < input->result_bytes; at += tally_dtype_bytes(part)) {
+        const double x = cli_part_number(part, (const char *)got + at), y = cli_part_number(part, (const char *)wanted + at);
+        if (isnan(x) || isnan(y) || x < y || x > y) return false;
+    }
+    return true;
+}
+
+static study_state fail(const study_input *input, const void *got, const void *wanted, char *text, size_t bytes) {
+    const tally_dtype out = oracle_result_dtype(&input->recipe.what);
+    const char *near = input->recipe.rounds ? "about " : "";
+    snprintf(text, bytes, "got %s, expected %s%s", cli_value_text(out, got).text, near, cli_value_text(out, wanted).text);
+    return STUDY_FAILED;
+}
+
+/* Checks a value of the first n items by the bound. `wanted` is the oracle's value. */
+static study_state check_bound(const study_input *input, uint64_t n, uint64_t depth, const void *got, const void *wanted,
+                               char *text, size_t bytes) {
+    const void *const inputs[] = {input->items};
+    oracle_result value = {{0}};
+    memcpy(&value, got, input->result_bytes);
+    switch (bound_check(&input->recipe.what, inputs, n, depth, 0, &value)) {
+    case BOUND_KEPT:
+        return STUDY_CHECKED;
+    case BOUND_FREE:
+        snprintf(text, bytes, "cannot be checked: there is no bound on the error of %" PRIu64 " combinations in a row", depth);
+        return STUDY_SKIPPED;
+    case BOUND_BROKEN:
+        break;
+    }
+    return fail(input, got, wanted, text, bytes);
+}
+
+study_state study_input_check(const study_input *input, uint64_t n, bool canonical, uint64_t depth, const void *result,
+                              char *text, size_t bytes) {
     for (size_t i = 0; i < input->count; i++) {
         const reference *r = &input->references[i];
+        const void *const inputs[] = {input->items};
+        oracle_result got = {{0}};
         if (r->n != n) continue;
-        if (!input->exact) return study_sums_check(input->op, input->in, &r->sums, depth, result, text, bytes);
-        if (memcmp(result, &r->value, input->result_bytes) == 0) return true;
-        snprintf(text, bytes, "got %s, expected %s", cli_value_text(out, result).text, cli_value_text(out, &r->value).text);
-        return false;
+        memcpy(&got, result, input->result_bytes);
+        if (canonical && bound_is_canonical(&input->recipe.what, inputs, n, &got, &r->value)) return STUDY_CHECKED;
+        if (!canonical && input->recipe.rounds) return check_bound(input, n, depth, result, &r->value, text, bytes);
+        if (!canonical && is_same(input, result, &r->value)) return STUDY_CHECKED;
+        return fail(input, result, &r->value, text, bytes);
     }
-    snprintf(text, bytes, "cannot be checked: there is no reference for n = %llu", (unsigned long long)n);
-    return false;
+    snprintf(text, bytes, "cannot be checked: there is no reference for n = %" PRIu64, n);
+    return STUDY_FAILED;
 }
 
-/* ---- scans --------------------------------------------------------------------------------------------------------------- */
-
-/* Takes one item more, and looks at the value of the items so far. */
-static bool check_next(const study_input *input, prefix *p, uint64_t depth, const void *value, char *text, size_t bytes) {
-    const oracle_case what = {.op = input->op, .in = input->in};
-    const uint64_t i = p->sums.n;
-    oracle_result wanted = {{0}};
-    if (!input->exact) {
-        double parts[2];
-        study_sums_item(input->op, input->in, input->thinning, i, parts);
-        study_sums_take(input->op, input->in, parts, &p->sums);
-        return study_sums_check(input->op, input->in, &p->sums, depth, value, text, bytes);
-    }
-    _Alignas(16) unsigned char item[16];
-    oracle_acc acc;
-    make_random(input->in, i, item);
-    oracle_acc_load(&what, item, i, &acc);
-    if (i)
-        oracle_acc_combine(&what, &p->acc, &acc);
-    else
-        p->acc = acc;
-    p->sums.n++;
-    oracle_acc_finish(&what, &p->acc, p->sums.n, &wanted);
-    if (memcmp(value, &wanted, input->result_bytes) == 0) return true;
-    const tally_dtype out = tally_result_dtype(input->op, input->in);
-    snprintf(text, bytes, "got %s, expected %s", cli_value_text(out, value).text, cli_value_text(out, &wanted).text);
-    return false;
+/* Returns the next place to check: the first values, the last, and ever fewer between. The time of
+ * a bound grows with its items. */
+static uint64_t next_place(const study_input *input, uint64_t i, uint64_t n) {
+    if (!input->recipe.rounds || i < 5 || i + 1 == n) return i + 1;
+    return 2 * i - 1 < n ? 2 * i - 1 : n - 1;
 }
 
-/* A value is of the items up to it, whatever n is: what was right once is right again. Other bits may be right too: all is looked at then. */
-bool study_input_check_values(study_input *input, uint64_t n, uint64_t depth, const void *values, char *text, size_t bytes) {
-    const uint64_t known = input->known.sums.n < n ? input->known.sums.n : n;
-    const bool same = memcmp(values, input->right, known * input->result_bytes) == 0;
-    const unsigned char *got = values;
-    prefix p = same ? input->known : (prefix){.sums = {0}};
-    for (uint64_t i = p.sums.n; i < n; i++) {
-        if (check_next(input, &p, depth, got + i * input->result_bytes, text, bytes)) continue;
+study_state study_input_check_values(const study_input *input, uint64_t n, uint64_t depth, const void *values, char *text,
+                                     size_t bytes) {
+    const study_recipe *r = &input->recipe;
+    const size_t each = input->result_bytes;
+    study_state state = STUDY_CHECKED;
+    if (input->values && memcmp(values, input->values, n * each) == 0) return state;
+    for (uint64_t i = 0; i < n; i = next_place(input, i, n)) {
+        const unsigned char *got = (const unsigned char *)values + i * each;
+        oracle_result wanted = {{0}};
+        if (r->rounds)
+            oracle_reduce(r->what.op, r->what.in, input->items, i + 1, &wanted);
+        else
+            memcpy(&wanted, input->values + i * each, each);
+        if (r->rounds)
+            state = check_bound(input, i + 1, depth, got, &wanted, text, bytes);
+        else if (!is_same(input, got, &wanted))
+            state = fail(input, got, &wanted, text, bytes);
+        if (state == STUDY_CHECKED) continue;
         const size_t used = strlen(text);
         snprintf(text + used, bytes - used, ", at item %" PRIu64, i);
-        return false;
+        return state;
     }
-    if (!same || n <= known) return true;
-    memcpy(input->right + known * input->result_bytes, got + known * input->result_bytes, (n - known) * input->result_bytes);
-    input->known = p;
-    return true;
+    return state;
 }

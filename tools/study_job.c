@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* study_job.c: a row of the study made ready to run: a variant of reductions or scans, or a kind of map. */
+/* study_job.c: prepares a row of the study to run: a variant of reductions or scans, or a kind of
+ * map. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "study.h"
 
-/* ---- what all rows share --------------------------------------------------------------------------------------------------- */
+/* ---- parts of all rows ----------------------------------------------------------------------- */
 
 bool study_row_get(const study_request *request, size_t index, tally_variant_info *out) {
     const bool varies = request->primitive == CLI_REDUCE || request->primitive == CLI_SCAN;
@@ -34,7 +35,7 @@ void study_memory_close(study_memory *m) {
     tally_context_destroy(m->context);
 }
 
-/* ---- a row --------------------------------------------------------------------------------------------------------------- */
+/* ---- a row ----------------------------------------------------------------------------------- */
 
 tally_status study_job_open(study_job *job, const study_memory *on, const tally_variant_info *row, uint32_t group,
                             uint32_t factor, uint64_t max_n) {
@@ -47,7 +48,7 @@ tally_status study_job_open(study_job *job, const study_memory *on, const tally_
                                       .group_items = group,
                                       .factor = factor};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = r->op, .in = r->dtype, .max_n = max_n, .variant = row->name};
-    *job = (study_job){.on = on, .row = row->name};
+    *job = (study_job){.on = on, .row = row->name, .canonical = row->canonical};
     if (r->primitive == CLI_REDUCE) return tally_plan_create(on->context, &reduce, &job->plan);
     if (r->primitive == CLI_SCAN) return tally_scan_plan_create(on->context, &scan, &job->plan);
     return study_moves_plan(on, row->name, max_n, &job->moves);
@@ -69,7 +70,7 @@ tally_status study_job_run(const study_job *job, uint64_t n) {
                                              : tally_reduce(job->plan, m->queue, m->in, n, m->out);
 }
 
-bool study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes) {
+study_state study_job_check(const study_job *job, uint64_t n, bool run, char *text, size_t bytes) {
     const study_memory *m = job->on;
     const uint64_t size = study_out_bytes(m->request, n);
     memset(m->got, 0xa5, size);
@@ -79,10 +80,10 @@ bool study_job_check(const study_job *job, uint64_t n, bool run, char *text, siz
     const tally_status waited = tally_queue_wait(m->queue);
     if (status || waited) {
         snprintf(text, bytes, "%s", tally_last_error());
-        return false;
+        return STUDY_FAILED;
     }
-    if (job->moves) return study_moves_check(m, job->row, n, text, bytes);
+    if (job->moves) return study_moves_check(m, job->row, n, text, bytes) ? STUDY_CHECKED : STUDY_FAILED;
     const uint64_t depth = tally_plan_depth(job->plan, n);
     return m->request->primitive == CLI_SCAN ? study_input_check_values(m->input, n, depth, m->got, text, bytes)
-                                             : study_input_check(m->input, n, depth, m->got, text, bytes);
+                                             : study_input_check(m->input, n, job->canonical, depth, m->got, text, bytes);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_measure.c: runs the points of a study on one device. A point is checked first, then timed: marks of the device's clock stand
- * between runs that are queued back to back, so that the host's share does not count where the host is fast enough; afterwards the
- * last result is checked again.
+ * study_measure.c: runs the points of a study on one device. A point is checked, then timed, and
+ * the last result is checked again. For timing, runs are queued back to back with marks of the
+ * device's clock between them. The host's share does not count if the host is fast enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +11,15 @@
 #include "progress.h"
 #include "study.h"
 
-#define SLOW_SECONDS 0.5 /* a run that takes longer is repeated less often: */
+#define SLOW_SECONDS 0.5 /* a slower run is repeated less often */
 #define LEAST_RUNS 3
-#define LADDER_SECONDS 6.0 /* as often as fits into this */
+#define LADDER_SECONDS 6.0 /* upper limit on a row's repeats, in the ladder */
 #define SWEEP_SECONDS 1.5
-/* Runs shorter than this have two others queued before them, so that the device never waits for the host. */
+/* Two other runs are queued before a run shorter than this, so the device never waits for the
+ * host. */
 #define SHORT_SECONDS 0.01
 
-#define DOCUMENT_GROUP 1024 /* document 002's blocks: 8 of 1,024 */
+#define DOCUMENT_GROUP 1024 /* threads a group in document 002: 8 groups of 1,024 */
 static const uint64_t small_sizes[] = {8 * 1024, 1 << 14, 1 << 16, 1 << 18, 1 << 20};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -28,11 +29,11 @@ typedef struct bench {
     const study_request *request;
     study_device *device;
     study_memory memory;
-    tally_event **events; /* request->runs + 1 */
+    tally_event **events; /* request->runs + 1 events */
     uint64_t steps;
 } bench;
 
-/* ---- lists ----------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static study_point *add_point(study_list *list) {
     if (list->count == list->room) {
@@ -65,7 +66,7 @@ static bool find_wanted(const bench *b, const char *name, tally_variant_info *ou
     return false;
 }
 
-/* ---- one point ------------------------------------------------------------------------------------------------------- */
+/* ---- one point ------------------------------------------------------------------------------- */
 
 static bool failed(study_point *p) {
     p->state = STUDY_FAILED;
@@ -74,12 +75,11 @@ static bool failed(study_point *p) {
 }
 
 static bool check(const study_job *job, study_point *p, bool run) {
-    if (study_job_check(job, p->n, run, p->text, sizeof(p->text))) return true;
-    p->state = STUDY_FAILED;
-    return false;
+    p->state = study_job_check(job, p->n, run, p->text, sizeof(p->text));
+    return p->state == STUDY_CHECKED;
 }
 
-/* Times `runs` runs, each between two marks; the first `before` runs are not timed. */
+/* Times `runs` runs, each between two marks. The first `before` runs are not timed. */
 static bool time_runs(const bench *b, const study_job *job, study_point *p, unsigned before, unsigned runs, double *seconds) {
     tally_status status = TALLY_OK;
     for (unsigned i = 0; i < before && !status; i++) status = study_job_run(job, p->n);
@@ -90,7 +90,7 @@ static bool time_runs(const bench *b, const study_job *job, study_point *p, unsi
     }
     for (unsigned i = 0; i < runs && !status; i++) {
         status = tally_event_seconds(b->events[i], b->events[i + 1], &seconds[i]);
-        if (seconds[i] < 1e-9) seconds[i] = 1e-9; /* below the clock's step */
+        if (seconds[i] < 1e-9) seconds[i] = 1e-9; /* less than the clock's step */
     }
     const tally_status waited = tally_queue_wait(b->memory.queue);
     return (status || waited) ? failed(p) : true;
@@ -129,11 +129,11 @@ static void run_point(bench *b, const study_job *job, study_point *p, double pat
     free(seconds);
 }
 
-/* Runs a row at each of the sizes. Without a plan, all these points have its reason. */
+/* Runs a row at each of the sizes. Without a plan, all points get the reason. */
 static bool run_row(bench *b, study_list *list, const tally_variant_info *row, uint32_t group, uint32_t factor,
                     const uint64_t *sizes, size_t count, double patience) {
     study_job job;
-    /* Kernels of one item per group have no other form. */
+    /* Kernels with one thread a group take no other group size. */
     if (row->group_items <= 1) group = 0;
     if (!row->factor) factor = 0;
     const tally_status status = study_job_open(&job, &b->memory, row, group, factor, sizes[count - 1]);
@@ -150,14 +150,14 @@ static bool run_row(bench *b, study_list *list, const tally_variant_info *row, u
             continue;
         }
         failed(p);
-        /* What this device cannot do, or has no memory for, is no defect. */
+        /* An unsupported row, or a lack of memory, is not a defect. */
         if (status == TALLY_E_UNSUPPORTED || status == TALLY_E_MEMORY) p->state = STUDY_SKIPPED;
     }
     study_job_close(&job);
     return list->count > 0;
 }
 
-/* ---- all points ------------------------------------------------------------------------------------------------------ */
+/* ---- all points ------------------------------------------------------------------------------ */
 
 static size_t sweep_sizes(const study_request *request, uint64_t *sizes) {
     size_t count = 0;
@@ -196,6 +196,7 @@ static void measure_all(bench *b) {
     uint64_t sizes[MAX_SIZES];
     const size_t swept = sweep_sizes(r, sizes);
     progress_begin(d->label, PROGRESS_STEPS, count_steps(b));
+    if (!r->json) progress_wait(PROGRESS_COMPILING);
     for (size_t i = 0; study_row_get(r, i, &v); i++)
         if (is_wanted(b, v.name)) run_row(b, &d->ladder, &v, r->group, r->factor, &r->n, 1, LADDER_SECONDS);
     if (has_small(b)) measure_small(b);
@@ -207,9 +208,9 @@ static void measure_all(bench *b) {
     progress_end();
 }
 
-/* ---- the device ------------------------------------------------------------------------------------------------------ */
+/* ---- the device ------------------------------------------------------------------------------ */
 
-/* Every n that is run, rising. */
+/* Lists every n of the run in rising order. */
 static size_t all_sizes(const bench *b, uint64_t *sizes) {
     size_t count = sweep_sizes(b->request, sizes), kept = 0;
     for (size_t i = 0; i < COUNT(small_sizes) && has_small(b); i++) sizes[count++] = small_sizes[i];
@@ -230,7 +231,8 @@ static cli_exit give_up(const bench *b) {
     return CLI_FAILED;
 }
 
-/* Said before anything is taken: some drivers take memory only when it is used, and then end the program. */
+/* Tests the memory before any is allocated. Some drivers allocate memory only at its first use, and
+ * then end the program. */
 static bool has_room(const bench *b, uint64_t n) {
     const study_request *r = b->request;
     const tally_device_info *d = &b->device->info;
@@ -238,8 +240,9 @@ static bool has_room(const bench *b, uint64_t n) {
     const uint64_t map = r->primitive > CLI_SCAN ? tally_dtype_bytes(study_map_dtype(r)) : 0;
     const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     const uint64_t widest = in > out ? (in > map ? in : map) : out > map ? out : map;
-    /* The output is read back; of a scan, what was right is kept beside it. */
-    const uint64_t all = in + out + map + (d->host_memory ? (r->primitive == CLI_SCAN ? 2 * out : out) : 0);
+    /* Host memory holds a copy of the output and the expected values. */
+    const uint64_t beside = r->primitive > CLI_SCAN ? 0 : study_input_bytes(r, n) / n;
+    const uint64_t all = in + out + map + (d->host_memory ? out + beside : 0);
     if (n <= most / widest && n <= d->memory_bytes / all) return true;
     cli_report(
         "study on %s: %llu items of %s are too many for %s: each takes %llu bytes in all; a buffer there holds at most %s, "
@@ -249,7 +252,7 @@ static bool has_room(const bench *b, uint64_t n) {
     return false;
 }
 
-/* What `auto` picks; of gathers and scatters there is no choice. */
+/* Finds the variant that `auto` picks. Gathers and scatters have no choice. */
 static tally_status find_automatic(bench *b) {
     study_job job;
     const tally_variant_info any = {.name = STUDY_AUTO};
@@ -269,11 +272,13 @@ static cli_exit open_bench(bench *b) {
     if (tally_context_get_info(m->context, &info)) return give_up(b);
     d->info = info.device;
     snprintf(d->label, sizeof(d->label), "%s:%d", d->info.backend, d->info.index);
+    if (!r->json) progress_wait(PROGRESS_COMPILING);
     if (find_automatic(b)) return give_up(b);
     const size_t count = all_sizes(b, sizes);
     const uint64_t most = sizes[count - 1];
     if (!has_room(b, most)) return CLI_FAILED;
     if ((r->primitive == CLI_REDUCE ? tally_measure_read : tally_measure_copy)(m->context, 0, &d->ceiling)) return give_up(b);
+    progress_end();
     tally_status status = study_memory_open(m, most);
     b->events = calloc(r->runs + 1, sizeof(tally_event *));
     if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * study_moves.c: the rows of gathers and scatters in the study: maps of three kinds, with bounds checked and not. Items and entries are functions
- * of the index, so that they are kept nowhere but on the device.
+ * study_moves.c: the rows of gathers and scatters in the study: three kinds of maps, with and
+ * without a check of bounds. Items and entries are functions of the index, so only the device
+ * stores them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,14 +44,14 @@ static size_t find_row(const char *name) {
     return row;
 }
 
-/* ---- items and maps ------------------------------------------------------------------------------------------------------ */
+/* ---- items and maps -------------------------------------------------------------------------- */
 
 static void make_item(uint64_t i, unsigned char item[16]) {
     const uint64_t words[2] = {pattern_random(i), ~pattern_random(i)};
     memcpy(item, words, sizeof(words));
 }
 
-/* Items, or entries of a map, in pieces. */
+/* Writes items, or entries of a map, in pieces. */
 static tally_status fill(const study_memory *m, tally_buffer *buffer, uint64_t n, bool is_map, maps_kind kind) {
     const tally_dtype type = is_map ? study_map_dtype(m->request) : m->request->dtype;
     const size_t width = tally_dtype_bytes(type);
@@ -80,7 +81,7 @@ tally_status study_moves_map(const study_memory *m, const char *row, uint64_t n)
     return fill(m, m->map, n, true, rows[find_row(row)].kind);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 tally_status study_moves_plan(const study_memory *m, const char *row, uint64_t max_n, tally_plan **out) {
     const tally_move_desc desc = {.size = sizeof(desc),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* study_plot.c: the study as charts: bandwidth by row; with a sweep, by n and by factor, for each device. */
+/* study_plot.c: charts of the study: bandwidth by row, and in a sweep by n and by factor, for each
+ * device. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +32,7 @@ static const study_point *find_point(const study_list *list, const char *variant
     return NULL;
 }
 
-/* ---- by variant ------------------------------------------------------------------------------------------------------ */
+/* ---- by variant ------------------------------------------------------------------------------ */
 
 typedef struct bar_data {
     const char *rows[MOST_ROWS], *series[MOST_SERIES];
@@ -42,7 +43,7 @@ typedef struct bar_data {
     char texts[MOST_ROWS * MOST_SERIES][64];
 } bar_data;
 
-/* Every row that has a figure on some device. */
+/* Adds every row that has a figure on some device. */
 static size_t fill_rows(bar_data *b, const study_request *r, const study_device *devices, size_t count) {
     tally_variant_info v;
     size_t rows = 0;
@@ -96,7 +97,7 @@ static void draw_variants(plot *p, const study_request *r, const study_device *d
     free(b);
 }
 
-/* ---- by n and by factor ---------------------------------------------------------------------------------------------- */
+/* ---- by n and by factor ---------------------------------------------------------------------- */
 
 static size_t points_of_first(const study_list *list) {
     size_t count = 0;
@@ -185,7 +186,7 @@ static void draw_factors(plot *p, const study_request *r, const study_device *d)
                                      .series = &series,
                                      .label_count = count,
                                      .labels = labels,
-                                     /* Far above, it would flatten the line. */
+                                     /* A limit far above the line would flatten it. */
                                      .limit = 4 * best > giga(d->ceiling) ? limit_of(r, d) : (plot_limit){0}});
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* study_print.c: the study as tables for people: document 003's "Performance 12M Reduction", with the spread and what the device reads. */
+/* study_print.c: prints the study as tables: document 003's "Performance 12M Reduction", with the
+ * spread and the device's read bandwidth added. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "study.h"
+#include "wrap.h"
 
 static int label_width(const study_list *list) {
     int width = 8;
@@ -15,7 +17,7 @@ static int label_width(const study_list *list) {
     return width;
 }
 
-/* "37.53 ms" and "36.10..39.02": the spread is in the median's unit. */
+/* Formats "36.10..39.02", the spread in the unit of the median "37.53 ms". */
 static cli_value spread_text(const study_point *p) {
     cli_value out;
     const double unit = p->median < 0.9995e-3 ? 1e6 : p->median < 0.9995 ? 1e3 : 1;
@@ -24,14 +26,15 @@ static cli_value spread_text(const study_point *p) {
     return out;
 }
 
-/* Empty where there is nothing to compare with. */
+/* Formats a ratio, or "" if there is no reference. */
 static cli_value ratio_text(double ratio) {
     cli_value out = {""};
     if (ratio > 0) snprintf(out.text, sizeof(out.text), ratio >= 1000 ? "%.0f" : ratio >= 100 ? "%.1f" : "%.3f", ratio);
     return out;
 }
 
-/* Whether an earlier point was skipped for the same reason: a sweep would say it for every n. */
+/* Returns true if an earlier point was skipped for the same reason, which holds for every n of a
+ * sweep. */
 static bool said_before(const study_list *list, size_t at) {
     const study_point *p = &list->points[at];
     for (size_t i = 0; i < at; i++) {
@@ -46,8 +49,8 @@ static void print_others(const study_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         const study_point *p = &list->points[i];
         if (p->state == STUDY_CHECKED || (p->state == STUDY_SKIPPED && said_before(list, i))) continue;
-        printf("  %s: %s, n %" PRIu64 ": %s\n", p->state == STUDY_SKIPPED ? "skipped" : "failed", p->variant.name, p->n,
-               p->text);
+        wrap_printf(stdout, "  %s: %s, n %" PRIu64 ": %s", p->state == STUDY_SKIPPED ? "skipped" : "failed", p->variant.name,
+                    p->n, p->text);
     }
 }
 
@@ -57,9 +60,10 @@ static const char *bytes_counted(const study_request *r) {
 }
 
 static void print_heading(const study_request *r, const study_device *d) {
-    printf("%s %s: %s, %s\n", d->label, d->info.name, study_task(r).text, study_date().text);
-    printf("%s %s %s; times by the device's clock: median (least..most) of %" PRIu32 " runs\n\n", study_ceiling_of(r).verb,
-           study_speed_text(d->ceiling).text, study_ceiling_of(r).where, r->runs);
+    wrap_printf(stdout, "%s %s: %s, %s", d->label, d->info.name, study_task(r).text, study_date().text);
+    wrap_printf(stdout, "%s %s %s; results checked; times by the device's clock: median (least..most) of %" PRIu32 " runs",
+                study_ceiling_of(r).verb, study_speed_text(d->ceiling).text, study_ceiling_of(r).where, r->runs);
+    puts("");
 }
 
 static void print_ladder(const study_request *r, const study_device *d) {
@@ -69,18 +73,18 @@ static void print_ladder(const study_request *r, const study_device *d) {
     unsigned fewer = 0, above = 0;
     bool marked = false;
     print_heading(r, d);
-    printf("  %-*s %10s %18s  %12s", width, study_row_word(r), "time", "least..most", "bandwidth");
-    if (steps) printf(" %8s %10s %8s", "step", "cumulative", "to tree");
-    printf(" of %-4s  %s\n", study_ceiling_of(r).noun, "checked");
+    printf("  %-*s %9s %17s %11s", width, study_row_word(r), "time", "least..most", "bandwidth");
+    if (steps) printf(" %7s %10s %7s", "step", "cumulative", "to tree");
+    printf(" of %s\n", study_ceiling_of(r).noun);
     for (size_t i = 0; i < ladder->count; i++) {
         const study_point *p = &ladder->points[i];
         const study_speedup s = study_speedup_of(ladder, i);
         if (p->state != STUDY_CHECKED) continue;
         const double share = study_speed(r, p) / d->ceiling;
-        printf("%c %-*s %10s %18s  %12s", p->automatic ? '*' : ' ', width, p->variant.name, study_time_text(p->median).text,
+        printf("%c %-*s %9s %17s %11s", p->automatic ? '*' : ' ', width, p->variant.name, study_time_text(p->median).text,
                spread_text(p).text, study_speed_text(study_speed(r, p)).text);
-        if (steps) printf(" %8s %10s %8s", ratio_text(s.step).text, ratio_text(s.cumulative).text, ratio_text(s.to_tree).text);
-        printf(" %6.1f%%  %s\n", 100 * share, "yes");
+        if (steps) printf(" %7s %10s %7s", ratio_text(s.step).text, ratio_text(s.cumulative).text, ratio_text(s.to_tree).text);
+        printf(" %6.1f%%\n", 100 * share);
         marked |= p->automatic;
         fewer += p->runs < r->runs;
         above += share > 1.02;
@@ -106,12 +110,13 @@ static void print_small(const study_device *d) {
                study_time_text(pair[1].median).text);
     }
     print_others(small);
-    if (*study_small_finding(d).text) printf("  %s\n", study_small_finding(d).text);
+    if (*study_small_finding(d).text) wrap_printf(stdout, "  %s", study_small_finding(d).text);
 }
 
-/* A row for each n, a column for each variant would be too wide: the other way round, in GB/s, eight sizes to a table. */
+/* Prints a row for each variant and a column for each n, in GB/s, with as many sizes as fit a
+ * line. */
 static void print_sizes(const study_request *r, const study_device *d) {
-    enum { COLUMNS = 9 };
+    enum { COLUMNS = 8 };
     const study_list *sizes = &d->sizes;
     const int width = label_width(sizes);
     size_t per = 0;
@@ -119,16 +124,16 @@ static void print_sizes(const study_request *r, const study_device *d) {
     for (size_t from = 0; from < per; from += COLUMNS) {
         const size_t to = from + COLUMNS < per ? from + COLUMNS : per;
         printf("\n  GB/s by n\n  %-*s", width, study_row_word(r));
-        for (size_t c = from; c < to; c++) printf(" %10" PRIu64, sizes->points[c].n);
+        for (size_t c = from; c < to; c++) printf(" %8s", units_items(sizes->points[c].n).text);
         puts("");
         for (size_t row = 0; row + per <= sizes->count; row += per) {
             printf("%c %-*s", sizes->points[row].automatic ? '*' : ' ', width, sizes->points[row].variant.name);
             for (size_t c = from; c < to; c++) {
                 const study_point *p = &sizes->points[row + c];
                 if (p->state == STUDY_CHECKED)
-                    printf(" %10.4g", 1e-9 * study_speed(r, p));
+                    printf(" %8.4g", 1e-9 * study_speed(r, p));
                 else
-                    printf(" %10s", "");
+                    printf(" %8s", "");
             }
             puts("");
         }
@@ -147,34 +152,40 @@ static void print_factors(const study_request *r, const study_device *d) {
                study_speed_text(study_speed(r, p)).text, study_groups_per_unit(d, p));
     }
     print_others(&d->factors);
-    if (*study_factor_finding(r, d).text) printf("  %s\n", study_factor_finding(r, d).text);
+    if (*study_factor_finding(r, d).text) wrap_printf(stdout, "  %s", study_factor_finding(r, d).text);
 }
 
-/* The devices side by side; a variant that is in no ladder's figures has no row. */
+/* Formats "33.09 us 0.990 GB/s   4.3%*", or "" if the device has no figures for the row. */
+static cli_value side_text(const study_request *r, const study_device *device, const char *row) {
+    cli_value out = {""};
+    for (size_t p = 0; p < device->ladder.count; p++) {
+        const study_point *point = &device->ladder.points[p];
+        if (point->state != STUDY_CHECKED || strcmp(point->variant.name, row)) continue;
+        snprintf(out.text, sizeof(out.text), "%.16s %.16s %5.1f%%%c", study_time_text(point->median).text,
+                 study_speed_text(study_speed(r, point)).text, 100 * study_speed(r, point) / device->ceiling,
+                 point->automatic ? '*' : ' ');
+    }
+    return out;
+}
+
+/* Prints the devices side by side, as many as fit a line. A variant without figures has no row. */
 static void print_side_by_side(const study_request *r, const study_device *devices, size_t count) {
+    enum { COLUMNS = 2 };
     tally_variant_info v;
-    int width = 20;
-    printf("\nside by side: %s\n  %-*s", study_task(r).text, width, study_row_word(r));
-    for (size_t d = 0; d < count; d++) printf("  %30s", devices[d].label);
-    puts("");
-    for (size_t i = 0; study_row_get(r, i, &v); i++) {
-        char line[1024] = "";
-        size_t used = 0;
-        bool any = false;
-        for (size_t d = 0; d < count; d++) {
-            const study_list *ladder = &devices[d].ladder;
-            char cell[128] = "";
-            for (size_t p = 0; p < ladder->count; p++) {
-                const study_point *point = &ladder->points[p];
-                if (point->state != STUDY_CHECKED || strcmp(point->variant.name, v.name)) continue;
-                snprintf(cell, sizeof(cell), "%.39s %.39s %5.1f%%%c", study_time_text(point->median).text,
-                         study_speed_text(study_speed(r, point)).text, 100 * study_speed(r, point) / devices[d].ceiling,
-                         point->automatic ? '*' : ' ');
-                any = true;
-            }
-            if (used < sizeof(line)) used += (size_t)snprintf(line + used, sizeof(line) - used, "  %30s", cell);
+    const int width = 20;
+    for (size_t from = 0; from < count; from += COLUMNS) {
+        const size_t to = from + COLUMNS < count ? from + COLUMNS : count;
+        printf("\nside by side: %s\n  %-*s", study_task(r).text, width, study_row_word(r));
+        for (size_t d = from; d < to; d++) printf("  %30s", devices[d].label);
+        puts("");
+        for (size_t i = 0; study_row_get(r, i, &v); i++) {
+            bool any = false;
+            for (size_t d = 0; d < count; d++) any |= *side_text(r, &devices[d], v.name).text != 0;
+            if (!any) continue;
+            printf("  %-*s", width, v.name);
+            for (size_t d = from; d < to; d++) printf("  %30s", side_text(r, &devices[d], v.name).text);
+            puts("");
         }
-        if (any) printf("  %-*s%s\n", width, v.name, line);
     }
     printf("  percent: of what the device %s%s\n", study_ceiling_of(r).verb,
            r->primitive > CLI_SCAN ? "" : "; * is what auto picks there");

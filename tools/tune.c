@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tune.c: `tally tune`: tries the shapes of launches on a device, by kind of operator, width of items and size, and keeps the fastest as rows of
- * the file of tunings that contexts read. Every shape must give the same bits. The file is written at the end, whole.
+ * tune.c: `tally tune` tries the shapes of launches on a device, by kind of operator, width of
+ * items and size. It keeps the fastest as rows of the file of tunings that contexts read. Every
+ * shape must give the same bits. The file is written as a whole at the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,18 +16,19 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "wrap.h"
 
 #define FILE_NAME "tunings.txt" /* in the cache's directory */
 #define LEAST_EXPONENT 13       /* bytes of the smallest size, as a power of two */
 #define MOST_EXPONENT 30
 #define MAX_SIZES (MOST_EXPONENT - LEAST_EXPONENT + 1)
 #define ROUNDS 5
-#define TRIAL_SECONDS 1e-3 /* of calls between two marks of the device's clock */
+#define TRIAL_SECONDS 1e-3 /* time of the calls between two marks of the clock */
 #define MOST_CALLS 200
-#define CLOSE 1.04 /* times the fastest are as good: fewer rows, and noise decides less */
+#define CLOSE 1.04 /* times within this factor are equal: fewer rows, less noise */
 #define RESULT_BYTES 64
 
-/* What a row says of a launch; 0: nothing. */
+/* A launch as a row of the file has it; 0 means unset. */
 typedef struct shape {
     unsigned group, loads, groups, run;
 } shape;
@@ -40,7 +42,7 @@ static const shape cpu_shapes[] = {{0, 0, 4, 2},  {0, 0, 4, 8},  {0, 0, 4, 32}, 
 #define MAX_SHAPES COUNT(gpu_shapes)
 _Static_assert(COUNT(cpu_shapes) <= MAX_SHAPES, "the arrays below hold either");
 
-/* An operator for each kind that rows tell apart, and a type for each width of items. */
+/* One operator for each kind that rows distinguish, and one type for each width of items. */
 static const struct {
     tally_op op;
     const char *kind;
@@ -56,14 +58,15 @@ typedef struct tuner {
     const shape *shapes;
     size_t shape_count;
     int most_exponent;
-    uint64_t most_n; /* items, if the command line says so */
+    uint64_t most_n; /* items, if given on the command line */
     uint64_t steps;
     bool json;
-    char device[sizeof(((tally_device_info *)0)->name)]; /* as rows have it */
-    FILE *rows;                                          /* what is kept */
+    char device[sizeof(((tally_device_info *)0)->name)]; /* as in rows */
+    FILE *rows;                                          /* the rows to keep */
 } tuner;
 
-/* One kind and type; seconds[size][shape], the last of each those of the library as it is. INFINITY: the device cannot. */
+/* The times of one kind and type, seconds[size][shape]. The last shape is the library's own choice.
+ * INFINITY means that the device cannot run it. */
 typedef struct sweep {
     tally_op op;
     tally_dtype in;
@@ -76,7 +79,7 @@ static cli_exit complain(const char *what) {
     return cli_report("tune: %s: %s", what, cli_last_error().text), CLI_FAILED;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void print_field(FILE *file, unsigned value) {
     if (value)
@@ -85,7 +88,7 @@ static void print_field(FILE *file, unsigned value) {
         fprintf(file, " -");
 }
 
-/* up_to: bytes of an input, a power of two; 0: any. */
+/* Prints a row. `up_to` is the bytes of an input, a power of two; 0 means any size. */
 static void print_row(FILE *file, const tuner *t, const sweep *s, uint64_t up_to, const shape *best) {
     fprintf(file, "%s %s %s %zu ", t->info.device.backend, t->device, s->kind, tally_dtype_bytes(s->in));
     if (!up_to)
@@ -99,7 +102,7 @@ static void print_row(FILE *file, const tuner *t, const sweep *s, uint64_t up_to
     fprintf(file, "\n");
 }
 
-/* Whether a line of the file is about the same as one that is new: its first four words are. */
+/* Returns true if a new row replaces a line of the file: both begin with the same four words. */
 static bool is_replaced(const char *line, const char *rows) {
     char old[4][160], new[4][160];
     if (sscanf(line, "%159s %159s %159s %159s", old[0], old[1], old[2], old[3]) != 4) return false;
@@ -112,7 +115,8 @@ static bool is_replaced(const char *line, const char *rows) {
     return false;
 }
 
-/* A regular file, to read: at a pipe the program would wait. */
+/* Opens a regular file to read. Any other kind counts as absent, as a pipe would block the
+ * program. */
 static FILE *open_old(const char *path) {
     struct stat about;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -121,8 +125,9 @@ static FILE *open_old(const char *path) {
     return file;
 }
 
-/* The new rows, then those of the old file that are about something else; by a new file, so that a reader sees one or the other. A line that is
- * no row goes: for its sake the whole file would be ignored. */
+/* Writes the new rows, then the rows of the old file that they do not replace. A temporary file is
+ * renamed, so a reader sees the old or the new file. Lines that are not rows are dropped, because
+ * one of them makes readers ignore the whole file. */
 static cli_exit write_file(tally_context *context, const char *dir, const char *rows) {
     char path[600], made[640], line[1024];
     snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
@@ -143,7 +148,7 @@ static cli_exit write_file(tally_context *context, const char *dir, const char *
     return cli_report("%s: %s", path, strerror(error)), CLI_FAILED;
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static tally_status set_shape(const tuner *t, const shape *s) {
     char row[96] = "";
@@ -157,12 +162,12 @@ static tally_status set_shape(const tuner *t, const shape *s) {
 }
 
 static tally_status enqueue(const tuner *t, tally_plan *plan, uint64_t n) {
-    const tally_buffer *const in[] = {t->in, t->in};
-    return tally_reduce_inputs(plan, t->queue, in, NULL, n, t->out, 0);
+    const tally_reduce_args args = {.size = sizeof(args), .in = {t->in, t->in}, .n = n, .out = t->out};
+    return tally_reduce_with(plan, t->queue, &args);
 }
 
 static tally_status time_calls(const tuner *t, tally_plan *plan, uint64_t n, int calls, double *seconds) {
-    tally_status status = enqueue(t, plan, n); /* so that the device does not wait for the host */
+    tally_status status = enqueue(t, plan, n); /* keeps the device from waiting for the host */
     if (!status) status = tally_event_record(t->begin, t->queue);
     for (int i = 0; i < calls && !status; i++) status = enqueue(t, plan, n);
     if (!status) status = tally_event_record(t->end, t->queue);
@@ -183,7 +188,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Shapes take turns; the median of each one's rounds. */
+/* Times the shapes in turns. The result is the median of each shape's rounds. */
 static tally_status time_plans(const tuner *t, tally_plan *const *plans, uint64_t n, double *seconds) {
     double times[MAX_SHAPES + 1][ROUNDS], once;
     int calls[MAX_SHAPES + 1];
@@ -204,14 +209,15 @@ static tally_status time_plans(const tuner *t, tally_plan *const *plans, uint64_
     return status;
 }
 
-/* A plan of each shape that the device can run, and one of the library as it is; the same result from all. */
+/* Times a plan for each shape that the device can run, and one with the library's own choice. All
+ * must give the same result. */
 static cli_exit measure_size(tuner *t, const sweep *s, uint64_t n, double *seconds) {
     tally_plan *plans[MAX_SHAPES + 1] = {NULL};
     unsigned char expected[RESULT_BYTES], result[RESULT_BYTES];
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = s->op, .in = s->in, .max_n = n};
     cli_exit code = CLI_DONE;
     for (size_t i = 0; i <= t->shape_count && code == CLI_DONE; i++) {
-        const size_t k = t->shape_count - i; /* the library's own is first */
+        const size_t k = t->shape_count - i; /* the library's own choice comes first */
         progress_update(t->steps++);
         tally_status status = set_shape(t, k < t->shape_count ? &t->shapes[k] : NULL);
         if (!status) status = tally_plan_create(t->context, &desc, &plans[k]);
@@ -228,7 +234,7 @@ static cli_exit measure_size(tuner *t, const sweep *s, uint64_t n, double *secon
     return code;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------------- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static double fastest(const sweep *s, int size, size_t shapes) {
     double least = INFINITY;
@@ -236,7 +242,7 @@ static double fastest(const sweep *s, int size, size_t shapes) {
     return least;
 }
 
-/* A row for as many sizes as one shape is good for: the one that is so for most. */
+/* Keeps rows for all sizes. Each row covers as many sizes as one shape is good for. */
 static void keep_best(const tuner *t, const sweep *s) {
     for (int size = 0, next; size < s->sizes; size = next) {
         size_t best = 0;
@@ -269,9 +275,9 @@ static void print_sweep(const tuner *t, const sweep *s) {
     }
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* Numbers of either sign and many magnitudes, of which no type has a NaN. */
+/* Fills the input with numbers of both signs and many magnitudes, which are NaN in no type. */
 static tally_status fill(tuner *t, tally_dtype in) {
     enum { BLOCK = 1 << 16 };
     static unsigned char block[BLOCK];
@@ -293,6 +299,7 @@ static tally_status fill(tuner *t, tally_dtype in) {
 static cli_exit tune_type(tuner *t, size_t kind, tally_dtype in) {
     sweep s = {.op = kinds[kind].op, .in = in, .kind = kinds[kind].kind};
     cli_exit code = fill(t, in) ? complain("writing the items") : CLI_DONE;
+    if (!t->json) progress_wait(PROGRESS_COMPILING);
     for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++) {
         const uint64_t n = (UINT64_C(1) << e) / tally_dtype_bytes(in);
         if (n <= t->most_n || e == LEAST_EXPONENT) code = measure_size(t, &s, n, s.seconds[s.sizes++]);
@@ -344,9 +351,10 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
         }
     if (!steps)
         return cli_usage("tune takes --op sum, argmax or dot and --dtype f32, f64, f16 or i8, one for each kind and width");
-    if (!t->json)
-        printf("%s:%d %s\n%-7s %-5s %10s %12s %12s %9s  fastest\n", t->info.device.backend, t->info.device.index,
-               t->info.device.name, "op", "in", "input", "untuned us", "tuned us", "is");
+    if (!t->json) {
+        wrap_printf(stdout, "%s:%d %s", t->info.device.backend, t->info.device.index, t->info.device.name);
+        printf("%-7s %-5s %10s %12s %12s %9s  fastest\n", "op", "in", "input", "untuned us", "tuned us", "is");
+    }
     cli_exit code = CLI_DONE;
     for (size_t k = 0; k < COUNT(kinds); k++)
         for (size_t d = 0; d < COUNT(dtypes) && code == CLI_DONE; d++)
@@ -362,8 +370,7 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
 cli_exit cli_tune(const cli_options *options, int count, char **operands) {
     (void)count, (void)operands;
     tuner t = {.json = options->json, .most_n = UINT64_MAX};
-    if (options->n && !cli_read_count(options->n, &t.most_n))
-        return cli_usage("--n %s: a whole number is needed, such as 2^20", options->n);
+    if (cli_read_count("n", options->n, 1, CLI_MOST_COUNT, &t.most_n) != CLI_DONE) return CLI_USAGE;
     char *rows = NULL;
     size_t bytes = 0;
     cli_exit code = cli_open(options, &t.context);

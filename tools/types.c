@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* types.c: the options that several commands take: types, the accuracy, parameters. */
+/* types.c: options that several commands take: types, the accuracy, parameters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +20,18 @@ static bool accuracy_exists(const char *name, tally_accuracy *out) {
 cli_exit cli_read_types(const cli_options *o, cli_types *t) {
     *t = (cli_types){0};
     if (o->dtype && tally_dtype_from_name(o->dtype, &t->raw) != TALLY_OK)
-        return cli_usage("--dtype %s: unknown item type; there are %s", o->dtype, cli_dtype_names().text);
+        return cli_usage("--dtype %s: unknown item type; %s", o->dtype, cli_there_are(o->dtype, cli_dtype_names()).text);
     if (o->out && tally_dtype_from_name(o->out, &t->out) != TALLY_OK)
-        return cli_usage("--out %s: unknown type; there are %s", o->out, cli_dtype_names().text);
+        return cli_usage("--out %s: unknown type; %s", o->out, cli_there_are(o->out, cli_dtype_names()).text);
     if (o->acc && !accumulator_exists(o->acc, &t->acc))
-        return cli_usage("--acc %s: unknown type of an accumulator; there are %s", o->acc, cli_acc_names().text);
+        return cli_usage("--acc %s: unknown type of an accumulator; %s", o->acc, cli_there_are(o->acc, cli_acc_names()).text);
     if (o->accuracy && !accuracy_exists(o->accuracy, &t->accuracy))
-        return cli_usage("--accuracy %s: unknown level; there are %s", o->accuracy, cli_accuracy_names().text);
+        return cli_usage("--accuracy %s: unknown level; %s", o->accuracy,
+                         cli_there_are(o->accuracy, cli_accuracy_names()).text);
     return CLI_DONE;
 }
 
-/* NAME=VALUE, NAME:TYPE=VALUE. */
+/* Reads NAME=VALUE or NAME:TYPE=VALUE. */
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
@@ -44,7 +45,7 @@ cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params
     if (type) *type++ = 0;
     if (type && !is_custom) return cli_usage("--param %s: only parameters of --load have a type", text);
     if (type && !accumulator_exists(type, &param->type))
-        return cli_usage("--param %s: unknown type of a parameter; there are %s", text, cli_acc_names().text);
+        return cli_usage("--param %s: unknown type of a parameter; %s", text, cli_there_are(type, cli_acc_names()).text);
     for (uint32_t i = 0; i + 1 < *count; i++)
         if (strcmp(params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
     return CLI_DONE;

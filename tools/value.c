@@ -12,12 +12,12 @@ tally_dtype cli_part_dtype(tally_dtype dtype) {
     return dtype == TALLY_C64 ? TALLY_F32 : dtype == TALLY_C128 ? TALLY_F64 : dtype;
 }
 
-/* ---- floats ---------------------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
-/* Of the numbers that are no subnormals: the bits after the point, and the least exponent. */
+/* Format of numbers that are not subnormal: the bits after the point, and the least exponent. */
 typedef struct format {
     int bits, least_exponent;
-    int digits; /* that distinguish all numbers of the format */
+    int digits; /* digits that distinguish all numbers of the format */
 } format;
 
 static format format_of(tally_dtype dtype) {
@@ -33,7 +33,7 @@ static format format_of(tally_dtype dtype) {
     }
 }
 
-/* The nearest number of the format, ties to even; beyond its largest numbers as if it had no end. */
+/* Rounds to the nearest number of the format, ties to even. The exponent has no upper limit. */
 static double round_to(format f, double x) {
     if (x == 0 || !isfinite(x)) return x;
     const int exponent = ilogb(x) > f.least_exponent ? ilogb(x) : f.least_exponent;
@@ -77,7 +77,7 @@ static uint16_t half_of(double x) {
     return (uint16_t)(sign | (((unsigned)(exponent + 14) << 10) + (unsigned)ldexp(magnitude, 10 - exponent)));
 }
 
-/* What is written is always the nearest number of the item's type. */
+/* Writes the nearest number of the item's type. */
 static void write_float(tally_dtype dtype, double x, void *to) {
     const float single = (float)(dtype == TALLY_BF16 ? round_to(format_of(TALLY_BF16), x) : x);
     uint32_t word;
@@ -101,9 +101,9 @@ static void write_float(tally_dtype dtype, double x, void *to) {
     }
 }
 
-/* ---- any part -------------------------------------------------------------------------------------------------------- */
+/* ---- any part -------------------------------------------------------------------------------- */
 
-/* A real value of any type in the widest one of its kind. */
+/* A real value of any type, in the widest type of its kind. */
 typedef struct wide {
     tally_kind kind;
     double number;
@@ -116,7 +116,7 @@ static wide widen(tally_dtype dtype, const void *value) {
     const size_t bytes = tally_dtype_bytes(dtype);
     wide w = {.kind = kind};
     if (kind == TALLY_KIND_FLOAT) return w.number = read_float(dtype, value), w;
-    /* Little-endian machines only: the low bytes come first. */
+    /* Low bytes come first: only for little-endian machines. */
     memcpy(&w.natural, value, bytes);
     const unsigned unused = 64 - 8 * (unsigned)bytes;
     w.integer = (int64_t)(w.natural << unused) >> unused;
@@ -139,16 +139,16 @@ void cli_part_store(tally_dtype part, double number, void *to) {
     memcpy(to, &bits, bytes);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* The shortest text that reads back as the same number of the type. */
+/* Formats the shortest text that reads back as the same number of the type. */
 static void shortest(char *text, size_t bytes, tally_dtype dtype, double number) {
     const format f = format_of(dtype);
     for (int digits = 1; digits <= f.digits; digits++) {
         snprintf(text, bytes, "%.*g", digits, number);
         const double back = dtype == TALLY_F32 ? (double)strtof(text, NULL) : round_to(f, strtod(text, NULL));
         if (back != number) continue;
-        /* 1370, not 1.37e+03. */
+        /* An exponent below 15 is written out: 1370, not 1.37e+03. */
         const char *exponent = strstr(text, "e+");
         const int before_point = exponent ? atoi(exponent + 2) + 1 : 0;
         if (exponent && before_point <= 15) snprintf(text, bytes, "%.*g", before_point, number);
@@ -180,7 +180,7 @@ cli_value cli_value_text(tally_dtype dtype, const void *value) {
     const tally_kind kind = tally_dtype_kind(dtype);
     const size_t bytes = tally_dtype_bytes(dtype);
     if (kind != TALLY_KIND_COMPLEX) return part_text(dtype, value);
-    /* 1.5+2j, 0-infj: what Python and NumPy write, and read. */
+    /* 1.5+2j, 0-infj: the notation of Python and NumPy. */
     cli_value out;
     const cli_value re = part_text(cli_part_dtype(dtype), value),
                     im = part_text(cli_part_dtype(dtype), (const char *)value + bytes / 2);
@@ -195,9 +195,9 @@ static json_object *part_json(tally_dtype dtype, const void *value) {
     if (w.kind == TALLY_KIND_UNSIGNED) return json_object_new_uint64(w.natural);
     if (!isfinite(w.number)) return json_object_new_string(non_finite(w.number));
     char text[48];
-    /* Readers have no narrower float than f32. */
+    /* JSON readers have no float narrower than f32. */
     const int n = snprintf(text, sizeof(text), "%.*g", dtype == TALLY_F64 ? 17 : 9, w.number);
-    /* "-0" would be read as an integer, and lose its sign. */
+    /* "-0" would be read as an integer and lose its sign. */
     if (!strpbrk(text, ".e")) snprintf(text + n, sizeof(text) - (size_t)n, ".0");
     return json_object_new_double_s(w.number, text);
 }

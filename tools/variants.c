@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* variants.c: `tally variants`. Whether a variant runs on the device is found out by making a plan of it: a sum of f32, reduced or scanned. */
+/* variants.c: `tally variants`. It tests each variant on the device by making a plan for a sum of
+ * f32, reduced or scanned. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
+#include "wrap.h"
 
 #define WITH_VARIANTS (CLI_SCAN + 1)
 
@@ -11,7 +13,7 @@ typedef struct device_view {
     tally_context *context; /* NULL: no device */
     char device[40];
     char automatic[WITH_VARIANTS][64];
-    char reason[1024]; /* why there is no device */
+    char reason[1024]; /* reason of the missing device */
 } device_view;
 
 static tally_status make_plan(tally_context *context, cli_primitive of, const char *variant, tally_plan **plan) {
@@ -80,6 +82,11 @@ static void print_json(const device_view *view) {
 
 #define ROW "%c %-19s %-19s %5s %6s  %-12s  %-9s  %s\n"
 
+static void print_about(const char *word, const char *text) {
+    printf("    %-5s ", word);
+    wrap_print(stdout, 10, 10, WRAP_COLUMNS, text);
+}
+
 static void print_rows(const device_view *view, cli_primitive of) {
     tally_variant_info v;
     printf(ROW, ' ', cli_primitive_names[of], "stem", "group", "factor", "finish", "canonical",
@@ -93,8 +100,10 @@ static void print_rows(const device_view *view, cli_primitive of) {
                v.canonical ? "yes" : "no",
                !view->context ? ""
                : runs         ? "runs"
-                              : tally_last_error());
-        printf("    step: %s\n    why:  %s\n", v.step, v.why);
+                              : "no");
+        if (view->context && !runs) print_about("not:", tally_last_error());
+        print_about("step:", v.step);
+        print_about("why:", v.why);
         if (*v.source) printf("    from: document %s\n", v.source);
     }
 }
@@ -105,7 +114,7 @@ static void print_table(const device_view *view) {
         print_rows(view, of);
     }
     if (!view->context)
-        printf("auto picks none: %s\n", view->reason);
+        wrap_printf(stdout, "auto picks none: %s", view->reason);
     else
         printf("* is what auto picks on %s\n", view->device);
 }

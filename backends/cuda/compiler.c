@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVRTC: found at run time, and asked for machine code. */
+/* The compiler: NVRTC, opened at run time. It compiles kernels to machine code. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <nvrtc.h> /* types and constants alone: nothing is linked */
+#include <nvrtc.h> /* for its types and constants: nothing is linked */
 
 #include "compiler.h"
 #include "driver.h"
 
-/* X(name): the calls that are used. All of them are in CUDA 11.2 and later. */
+/* X(name): the calls that are used. CUDA 11.2 and later have all of them. */
 #define CALLS(X)                                                                                                               \
     X(nvrtcVersion)                                                                                                            \
     X(nvrtcGetErrorString)                                                                                                     \
@@ -46,14 +46,14 @@ static const struct {
 static nvrtc_calls nvrtc;
 static tally_cuda_compiler compiler;
 
-/* ---- finding it --------------------------------------------------------------------------------------------------- */
+/* ---- finding it ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *file;
-    int cuda; /* the CUDA version that it comes with; 0: any */
+    int cuda; /* the CUDA version that the file comes with; 0: any */
 } libraries[] = {{"libnvrtc.so.13", 13}, {"libnvrtc.so.12", 12}, {"libnvrtc.so.11.2", 11}, {"libnvrtc.so", 0}};
 
-/* "" is the loader's own search. */
+/* An empty folder is the loader's own search. */
 #define PLACES "the loader's path, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64"
 static const struct {
     const char *variable, *folder;
@@ -91,7 +91,8 @@ static bool open_library(const char *folder_of, const char *folder, const char *
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return false;
     if (!find_calls(library) || !ask_archs()) return dlclose(library), false;
-    /* NVRTC opens its second half by name alone: where the loader would not find it, it must be loaded already. */
+    /* NVRTC opens libnvrtc-builtins by name alone. The loader finds it in such a folder only if it
+     * is loaded already. */
     if (folder[0]) {
         snprintf(path, sizeof(path), "%s%slibnvrtc-builtins.so.%d.%d", folder_of, folder, compiler.version / 1000,
                  compiler.version % 1000 / 10);
@@ -109,7 +110,8 @@ static bool open_anywhere(size_t which) {
     return false;
 }
 
-/* An NVRTC newer than the driver makes what the driver may not load: those of its CUDA version and below come first. */
+/* Opens the first NVRTC that is found. A driver may be unable to load what a newer NVRTC makes, so
+ * libraries of the driver's CUDA version and below are tried first. */
 static void open_nvrtc(void) {
     const int driver = tally_cuda.version / 1000;
     for (int newer = 0; newer < 2; newer++)
@@ -133,7 +135,7 @@ tally_status tally_cuda_compiler_get(const tally_cuda_compiler **out) {
     return TALLY_OK;
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 #define LOG_HEAD 600 /* characters of a log that go into the error text */
 
@@ -147,7 +149,8 @@ void tally_cuda_build_options(int arch, char *text, size_t bytes) {
         used += (size_t)snprintf(text + used, bytes - used, " %s", constant_options[i]);
 }
 
-/* The option for the device: machine code, or PTX for the newest architecture below. */
+/* Chooses the option for the device: its own machine code, or else PTX for the newest architecture
+ * below it. */
 static tally_status choose_arch(int arch, char *option, size_t bytes, bool *ptx) {
     int newest = 0;
     for (int i = 0; i < compiler.count && compiler.archs[i] <= arch; i++) newest = compiler.archs[i];
@@ -181,7 +184,8 @@ static tally_status get_image(nvrtcProgram program, bool ptx, tally_cuda_image *
     return result ? fail(result, ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN") : TALLY_OK;
 }
 
-/* The log's errors, without the warnings between them: they are about text that is not the user's. Each message ends with an empty line. */
+/* Copies the errors of a log, without the warnings between them, which are about text that is not
+ * the user's. Each message ends with an empty line. */
 static void find_errors(const char *log, char *errors, size_t bytes) {
     size_t used = 0;
     errors[0] = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler.h: NVRTC, opened at run time. It needs neither a driver nor a device, so tests use it alone. */
+/* compiler.h: NVRTC, opened at run time. It needs neither driver nor device, so tests use it
+ * alone. */
 #ifndef TALLY_BACKENDS_CUDA_COMPILER_H
 #define TALLY_BACKENDS_CUDA_COMPILER_H
 
@@ -7,32 +8,34 @@
 
 #include <tally/backend.h>
 
-/* What NVRTC compiles for: its version (13000 is 13.0) and the architectures (90 is sm_90), sorted. */
+/* NVRTC's version (13000 is 13.0) and the architectures that it compiles for (90 is sm_90),
+ * sorted. */
 typedef struct tally_cuda_compiler {
     int version;
     int archs[64];
     int count;
 } tally_cuda_compiler;
 
-/* Opens NVRTC, once a process. Errors: E_BUILD, whose text says where it was looked for. */
+/* Opens NVRTC, once per process. Errors: E_BUILD, whose text says where it was looked for. */
 tally_status tally_cuda_compiler_get(const tally_cuda_compiler **out);
 
 typedef struct tally_cuda_image {
     void *data;   /* cubin, or 0-terminated PTX; malloc'd */
-    size_t bytes; /* with the final 0 */
-    char *log;    /* what the compiler said; malloc'd, never NULL */
+    size_t bytes; /* including the final 0 of PTX */
+    char *log;    /* the compiler's messages; malloc'd, never NULL */
 } tally_cuda_image;
 
 /*
- * Compiles for the architecture: to machine code if NVRTC knows it, otherwise to PTX for the newest one below it, which the
- * driver compiles further. `option` is one more option, or NULL. Errors: E_BUILD with the head of the log; E_MEMORY.
+ * Compiles for the architecture: to machine code if NVRTC knows it, else to PTX for the newest one
+ * below it, which the driver compiles further. `option` is one more option, or NULL. Errors:
+ * E_BUILD, with the head of the log; E_MEMORY.
  */
 tally_status tally_cuda_compile(const char *source, int arch, const char *option, tally_cuda_image *out);
-/* Compiles to PTX, whether or not NVRTC has machine code for the architecture. */
+/* Compiles to PTX, also where NVRTC has machine code for the architecture. */
 tally_status tally_cuda_compile_ptx(const char *source, int arch, tally_cuda_image *out);
 void tally_cuda_image_free(tally_cuda_image *image);
 
-/* The options that kernels of this architecture are compiled with, as one text. */
+/* Writes the options that kernels of this architecture are compiled with, as one text. */
 void tally_cuda_build_options(int arch, char *text, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices: counted, described, opened by their primary context or by the caller's own. */
+/* Devices: counted, described, and opened in their primary context or in the caller's own. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ tally_status tally_cuda_device_count(int *count, char *reason, size_t reason_byt
     return TALLY_OK;
 }
 
-/* Asks for one number; the first failure is kept. */
+/* Asks for one attribute. `error` keeps the first failure. */
 static int attribute(CUdevice id, CUdevice_attribute which, CUresult *error) {
     int value = 0;
     const CUresult result = tally_cuda.cuDeviceGetAttribute(&value, which, id);
@@ -55,7 +55,7 @@ tally_status tally_cuda_device_info(int index, tally_device_info *info) {
     return error ? tally_cuda_fail(error, "cuDeviceGet(%d)", index) : describe(id, index, info);
 }
 
-/* The caller's context: its device is its own. */
+/* Adopts the caller's context, with its device. */
 static tally_status adopt(tally_cuda_device *device, CUcontext context) {
     CUresult error = tally_cuda.cuCtxPushCurrent(context);
     if (error) return tally_fail(TALLY_E_ARGUMENT, "cuCtxPushCurrent: %s (%d)", tally_cuda_error_name(error), (int)error);
@@ -65,7 +65,7 @@ static tally_status adopt(tally_cuda_device *device, CUcontext context) {
     return error ? tally_cuda_fail(error, "cuCtxGetDevice") : TALLY_OK;
 }
 
-/* The context that the CUDA runtime uses too. */
+/* Retains the primary context, which the CUDA runtime uses too. */
 static tally_status retain(tally_cuda_device *device, int index) {
     CUresult error = tally_cuda.cuDeviceGet(&device->id, index);
     if (error) return tally_cuda_fail(error, "cuDeviceGet(%d)", index);

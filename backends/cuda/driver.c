@@ -14,7 +14,7 @@
 
 tally_cuda_driver tally_cuda;
 
-/* Where each entry point goes. */
+/* The place of each entry point in tally_cuda_driver. */
 static const struct {
     const char *symbol;
     size_t offset;
@@ -41,7 +41,8 @@ static bool find_calls(void *library, char *reason, size_t bytes) {
     return true;
 }
 
-/* "CUDA 13.0, libcuda 580.95.05": the file that libcuda.so.1 links to carries the driver's own version in its name. */
+/* Writes "CUDA 13.0, libcuda 580.95.05". libcuda.so.1 links to a file whose name carries the
+ * driver's own version. */
 static void describe_version(char *text, size_t bytes) {
     const int length = snprintf(text, bytes, "CUDA %d.%d", tally_cuda.version / 1000, tally_cuda.version % 1000 / 10);
     Dl_info where;
@@ -68,7 +69,8 @@ static void open_driver(void) {
     if (!find_calls(library, reason, bytes)) return;
     const CUresult error = tally_cuda.cuInit(0);
     if (error) {
-        /* A driver that is there but does not start (another kernel module, no device node) serves as little as none. */
+        /* A driver that is there but does not start (another kernel module, no device node) is as
+         * good as none. */
         if (error == CUDA_ERROR_STUB_LIBRARY)
             snprintf(reason, bytes, LIBRARY " is the toolkit's stub, not a driver");
         else
@@ -92,7 +94,7 @@ const tally_cuda_driver *tally_cuda_open(void) {
     return &tally_cuda;
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 const char *tally_cuda_error_name(CUresult error) {
     const char *name = NULL;
@@ -109,7 +111,7 @@ tally_status tally_cuda_fail(CUresult error, const char *format, ...) {
                       tally_cuda_error_name(error), (int)error);
 }
 
-/* ---- the current context ------------------------------------------------------------------------------------------ */
+/* ---- the current context --------------------------------------------------------------------- */
 
 tally_status tally_cuda_enter(const tally_cuda_device *device, bool *pushed) {
     CUcontext current = NULL;

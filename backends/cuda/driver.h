@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* driver.h: what the files of the CUDA backend share: the driver's entry points, opened at run time, and its objects. */
+/* driver.h: the driver's entry points, opened at run time, and the objects of the CUDA backend. */
 #ifndef TALLY_BACKENDS_CUDA_DRIVER_H
 #define TALLY_BACKENDS_CUDA_DRIVER_H
 
 #include <stdbool.h>
 
-#include <cuda.h> /* types and constants alone: nothing is linked */
+#include <cuda.h> /* for its types and constants: nothing is linked */
 
 #include <tally/backend.h>
 
 /*
- * X(name, symbol): the calls that are used. <cuda.h> makes macros of names whose functions have newer versions (cuMemAlloc is
- * cuMemAlloc_v2): the symbol is the version that every driver of CUDA 11 and later exports with the type that is used here.
+ * X(name, symbol): the calls that are used. <cuda.h> makes macros of names whose functions have
+ * newer versions (cuMemAlloc is cuMemAlloc_v2). So `symbol` is the version that every driver of
+ * CUDA 11 and later exports with the type that is used here.
  */
 #define TALLY_CUDA_CALLS(X)                                                                                                    \
     X(cuInit, "cuInit")                                                                                                        \
@@ -49,11 +50,11 @@
     X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
     X(cuEventElapsedTime, "cuEventElapsedTime")
 
-/* X(name, parameters): the call that overlapping launches take. Drivers before CUDA 11.8 lack it,
- * and so may the headers. */
+/* X(name, parameters): the call that makes launches overlap. Drivers before CUDA 11.8 lack it, and
+ * so may the headers. */
 #define TALLY_CUDA_NEWER_CALLS(X) X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))
 
-/* The driver, once tally_cuda_device_count has found one. */
+/* The driver. tally_cuda_open sets it. */
 typedef struct tally_cuda_driver {
 #define FIELD(name, symbol) __typeof__(name) *name;
     TALLY_CUDA_CALLS(FIELD)
@@ -61,28 +62,28 @@ typedef struct tally_cuda_driver {
 #define FIELD(name, parameters) CUresult(CUDAAPI *name) parameters;
     TALLY_CUDA_NEWER_CALLS(FIELD)
 #undef FIELD
-    bool can_overlap;      /* all of the newer calls are there */
-    int version;           /* as cuDriverGetVersion gives it: 13000; 0 without a driver */
+    bool can_overlap;      /* the driver has all of the newer calls */
+    int version;           /* as cuDriverGetVersion gives it (13000 is 13.0); 0: no driver */
     char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
     int devices;
-    char reason[256]; /* why there are none */
+    char reason[256]; /* why there are no devices */
 } tally_cuda_driver;
 
-/* Opens libcuda and counts the devices, once a process. */
+/* Opens libcuda and counts the devices, once per process. */
 const tally_cuda_driver *tally_cuda_open(void);
-/* The same, for the slots that only run after it. */
+/* The same driver, for slots that run only after tally_cuda_open. */
 extern tally_cuda_driver tally_cuda;
 
 typedef struct tally_cuda_device {
     CUdevice id;
     CUcontext context;
-    bool primary; /* retained, to be released */
-    int arch;     /* compute capability: 90 is 9.0 */
+    bool primary; /* the context was retained, and is to be released */
+    int arch;     /* compute capability; 90 is 9.0 */
 } tally_cuda_device;
 
 typedef struct tally_cuda_mem {
     CUdeviceptr address;
-    void *host; /* of staging memory */
+    void *host; /* the address of staging memory */
     tally_mem_kind kind;
 } tally_cuda_mem;
 
@@ -95,14 +96,14 @@ typedef struct tally_cuda_queue {
 typedef struct tally_cuda_program {
     CUmodule module;
     const void *image; /* the cubin, PTX or fat binary that the module was loaded from */
-    void *own;         /* its memory; NULL: the library's */
+    void *own;         /* the image's memory, to be freed; NULL: it is the library's */
     size_t bytes;
-    bool overlaps; /* its kernels' launches may begin before what is before them has ended: they wait by themselves */
+    bool overlaps; /* its kernels wait by themselves, so a launch may begin before the one before it has ended */
 } tally_cuda_program;
 
 typedef struct tally_cuda_kernel {
     CUfunction function;
-    bool overlaps; /* its program's */
+    bool overlaps; /* as its program */
 } tally_cuda_kernel;
 
 typedef struct tally_cuda_event {
@@ -112,14 +113,15 @@ typedef struct tally_cuda_event {
 
 /* Sets the error text "WHAT: CUDA_ERROR_NAME (number)" and returns E_MEMORY or E_DEVICE. */
 tally_status tally_cuda_fail(CUresult error, const char *format, ...) TALLY_PRINTF(2, 3);
-/* CUDA_ERROR_NAME, for texts of another form. */
+/* Returns "CUDA_ERROR_NAME", for texts of another form. */
 const char *tally_cuda_error_name(CUresult error);
 
-/* Makes the device's context the thread's current one, unless it is already; leave restores what was before. */
+/* Makes the device's context the thread's current one, unless it is that already. tally_cuda_leave
+ * restores the context that was current before. */
 tally_status tally_cuda_enter(const tally_cuda_device *device, bool *pushed);
 void tally_cuda_leave(bool pushed);
 
-/* The slots, by file: device.c, memory.c, queue.c, program.c. */
+/* The slots of the backend, by file: device.c, memory.c, queue.c, program.c. */
 tally_status tally_cuda_device_count(int *count, char *reason, size_t reason_bytes);
 tally_status tally_cuda_device_info(int index, tally_device_info *info);
 tally_status tally_cuda_device_open(int index, void *native_context, void *native_device, tally_device_info *info,
@@ -136,7 +138,7 @@ tally_status tally_cuda_queue_wait(void *queue);
 void *tally_cuda_queue_native(void *queue);
 tally_status tally_cuda_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
 tally_status tally_cuda_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
-tally_status tally_cuda_launch(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count,
+tally_status tally_cuda_launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
                                const tally_arg *args);
 tally_status tally_cuda_event_create(void *device, void **event);
 void tally_cuda_event_close(void *device, void *event);

@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* What the driver knows of an address: for one that it has never seen, all of it is 0. */
+/* The driver's answers about an address. All are 0 for an address that it does not know. */
 typedef struct pointer_facts {
     unsigned type;
     int ordinal;
@@ -21,7 +21,8 @@ static CUresult ask(CUdeviceptr address, pointer_facts *facts) {
     return tally_cuda.cuPointerGetAttributes(sizeof(which) / sizeof(which[0]), which, answers, address);
 }
 
-/* Checks that the address is memory of our device. */
+/* Checks that the address is memory of this device, and sets *bytes, if 0, to what the allocation
+ * has left. */
 static tally_status wrap(const tally_cuda_device *device, CUdeviceptr address, uint64_t *bytes) {
     pointer_facts facts = {.ordinal = -1};
     const CUresult error = ask(address, &facts);
@@ -48,7 +49,7 @@ static tally_status wrap(const tally_cuda_device *device, CUdeviceptr address, u
 }
 
 static tally_status take(const tally_cuda_device *device, tally_cuda_mem *mem, void *handle, uint64_t *bytes) {
-    /* CUDA has no empty allocations. */
+    /* CUDA has no empty allocations: one of 0 bytes gets one byte. */
     const size_t wanted = *bytes ? *bytes : 1;
     CUresult error;
     switch (mem->kind) {
@@ -91,7 +92,7 @@ tally_status tally_cuda_mem_open(void *opaque, tally_mem_kind kind, void *handle
 void tally_cuda_mem_close(void *device, void *opaque) {
     tally_cuda_mem *mem = opaque;
     bool pushed;
-    /* At the end of a process the driver may be gone before us: then its memory is too. */
+    /* At the end of a process the driver may be gone already, and its memory with it. */
     if (!tally_cuda_enter(device, &pushed)) {
         if (mem->kind == TALLY_MEM_DEVICE) tally_cuda.cuMemFree(mem->address);
         if (mem->kind == TALLY_MEM_STAGING) tally_cuda.cuMemFreeHost(mem->host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds programs in the archive that came with the library. */
+/* Finds a program in the archive that came with the library. */
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL

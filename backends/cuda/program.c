@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: compiled by NVRTC, now, before, or when the library was built; and their kernels. */
+/* Programs and their kernels. A program is compiled by NVRTC now, or was compiled by an earlier
+ * process or when the library was built. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,9 @@
 #include "prebuilt.h"
 
 /*
- * cuModuleLoadData takes an address alone and finds the end by what it reads there: a cut or foreign image would lead it
- * beyond. So an image must be an ELF file whose tables lie within it, or text that ends with its 0.
+ * cuModuleLoadData gets an address and no length: it finds the end by what it reads, and a cut or
+ * foreign image would lead it beyond. So an image must be an ELF file whose tables lie within it,
+ * or text that ends with its 0.
  */
 static bool image_is_whole(const unsigned char *data, size_t bytes) {
     Elf64_Ehdr head;
@@ -22,7 +24,8 @@ static bool image_is_whole(const unsigned char *data, size_t bytes) {
            head.e_phoff <= bytes && segments <= bytes - head.e_phoff;
 }
 
-/* Of a fat binary the driver takes what fits the device; PTX is compiled by the driver here. */
+/* Loads the image. The driver picks the part of a fat binary that fits the device, and compiles PTX
+ * here. */
 static tally_status load(tally_cuda_program *program) {
     char log[601] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -65,7 +68,7 @@ static tally_status make_image(const tally_cuda_device *device, const tally_prog
     return TALLY_OK;
 }
 
-/* Launches overlap from compute capability 9.0 on. */
+/* The compute capability from which on launches overlap. */
 #define OVERLAP_ARCH 90
 
 tally_status tally_cuda_program_create(void *opaque, const tally_program_desc *desc, void **out) {
@@ -109,12 +112,10 @@ void tally_cuda_program_close(void *device, void *opaque) {
     free(program);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
-/*
- * A CUfunction lives as long as its module. Asking for it loads its code (modules load lazily since CUDA 11.7), so that a launch has nothing
- * left to load: it may be under capture.
- */
+/* Gets the CUfunction, which lives as long as its module. This loads the kernel's code: modules
+ * load lazily since CUDA 11.7. So a launch has nothing left to load, and may be captured. */
 tally_status tally_cuda_kernel_create(void *opaque, void *program, const char *entry, void **out) {
     const tally_cuda_program *from = program;
     bool pushed;

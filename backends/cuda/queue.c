@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: streams, copies, launches, and time. What enqueues is fit for the capture of a CUDA graph. */
+/* Queues: streams, copies, launches and time. Everything that is enqueued may be captured into a
+ * CUDA graph. */
 #include <stdlib.h>
 
 #include "driver.h"
 
 #define MAX_ARGS 24
-#define MAX_GROUPS UINT64_C(0x7fffffff) /* of a grid's first dimension */
+#define MAX_GROUPS UINT64_C(0x7fffffff) /* limit of a grid's first dimension */
 
-/* The caller's stream must be of our context; NULL is the context's default stream. */
+/* Checks that the caller's stream belongs to the device's context. NULL is the context's default
+ * stream. */
 static tally_status check_native(const tally_cuda_device *device, CUstream stream) {
     CUcontext context = NULL;
     if (!stream) return TALLY_OK;
@@ -30,7 +32,7 @@ tally_status tally_cuda_queue_open(void *opaque, int wrap, void *native, void **
         status = check_native(device, native);
     } else {
         *queue = (tally_cuda_queue){.device = device, .own = true};
-        /* Not to wait for the default stream, which may be anybody's. */
+        /* The stream does not wait for the default stream, which anybody may use. */
         const CUresult error = tally_cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
         if (error) status = tally_cuda_fail(error, "cuStreamCreate");
     }
@@ -66,7 +68,7 @@ void *tally_cuda_queue_native(void *opaque) {
     return ((const tally_cuda_queue *)opaque)->stream;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 tally_status tally_cuda_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
     const tally_cuda_queue *queue = opaque;
@@ -90,45 +92,46 @@ tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void 
     return error ? tally_cuda_fail(error, "cuMemcpyDtoHAsync(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-static CUresult launch(const tally_cuda_kernel *kernel, CUstream stream, unsigned groups, unsigned items, void **values) {
+static CUresult launch(const tally_cuda_kernel *kernel, CUstream stream, unsigned groups, unsigned threads, void **values) {
     CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                  .value = {.programmaticStreamSerializationAllowed = 1}};
     const CUlaunchConfig config = {.gridDimX = groups,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
-                                   .blockDimX = items,
+                                   .blockDimX = threads,
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
                                    .hStream = stream,
                                    .attrs = &overlap,
                                    .numAttrs = 1};
     if (kernel->overlaps) return tally_cuda.cuLaunchKernelEx(&config, kernel->function, values, NULL);
-    return tally_cuda.cuLaunchKernel(kernel->function, groups, 1, 1, items, 1, 1, 0, stream, values, NULL);
+    return tally_cuda.cuLaunchKernel(kernel->function, groups, 1, 1, threads, 1, 1, 0, stream, values, NULL);
 }
 
-tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t items, uint32_t count,
+tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
                                const tally_arg *args) {
     const tally_cuda_queue *queue = opaque;
     if (groups > MAX_GROUPS)
         return tally_fail(TALLY_E_UNSUPPORTED, "cuda: %llu groups in one launch: %llu at most", (unsigned long long)groups,
                           (unsigned long long)MAX_GROUPS);
     if (count > MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "cuda: %u kernel arguments: %d at most", count, MAX_ARGS);
-    /* The driver copies the values before it returns, and takes them through pointers to non-const. */
+    /* The driver copies the values before it returns, but takes them through pointers to
+     * non-const. */
     void *values[MAX_ARGS];
     for (uint32_t i = 0; i < count; i++)
         values[i] = args[i].mem ? (void *)&((tally_cuda_mem *)args[i].mem)->address : (void *)(uintptr_t)args[i].value;
     bool pushed;
     const tally_status status = tally_cuda_enter(queue->device, &pushed);
     if (status) return status;
-    const CUresult error = launch(kernel, queue->stream, (unsigned)groups, items, values);
+    const CUresult error = launch(kernel, queue->stream, (unsigned)groups, threads, values);
     tally_cuda_leave(pushed);
-    if (error) return tally_cuda_fail(error, "cuLaunchKernel(%llu groups of %u)", (unsigned long long)groups, items);
+    if (error) return tally_cuda_fail(error, "cuLaunchKernel(%llu groups of %u)", (unsigned long long)groups, threads);
     return TALLY_OK;
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 tally_status tally_cuda_event_create(void *opaque, void **out) {
     const tally_cuda_device *device = opaque;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The OpenCL backend, on one screen; and the names of OpenCL's errors. */
+/* The OpenCL backend, on one screen, and the names of OpenCL's errors. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -36,7 +36,7 @@ const tally_backend tally_backend_opencl = {
     .event_seconds = ocl_event_seconds,
 };
 
-/* The errors that the calls of this backend can meet. */
+/* The errors that the calls of this backend can return. */
 #define ERRORS(X)                                                                                                              \
     X(CL_DEVICE_NOT_FOUND)                                                                                                     \
     X(CL_DEVICE_NOT_AVAILABLE)                                                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Platforms and devices. */
+/* Platforms and devices: found, described and opened. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define MAX_DEVICES 64
 #define MAX_PLATFORMS 32
 
-/* Found once a process: an OpenCL loader reads its list of platforms once too. */
+/* Devices are looked for once per process. A loader reads its list of platforms once, too. */
 static struct {
     pthread_once_t once;
     cl_device_id devices[MAX_DEVICES];
@@ -25,7 +25,7 @@ static tally_device_class class_of(cl_device_id device) {
     return type & CL_DEVICE_TYPE_CPU ? TALLY_CLASS_CPU : TALLY_CLASS_OTHER;
 }
 
-/* Whether kernels can be built and run there at all. */
+/* Returns 1 if kernels can be built and run on the device. */
 static int usable(cl_device_id device) {
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
     clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL);
@@ -103,7 +103,8 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
     clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
-    /* The version is the platform's identity too: POCL's tells its LLVM. Name first: selections look for a part of it. */
+    /* The version tells platforms apart, too: POCL's has the number of its LLVM. The name comes
+     * first, because selections look for a part of it. */
     snprintf(info->platform, sizeof(info->platform), "%s, %.*s", name, 60, version);
     snprintf(info->build_options, sizeof(info->build_options), "%s%s%s", OCL_STANDARD, is_rounded(device) ? OCL_ROUNDED : "",
              strstr(name, "Oclgrind") ? OCL_AS_WRITTEN : "");
@@ -125,7 +126,8 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     info->max_group_items = (uint32_t)group;
     info->has_f64 = f64 != 0;
     info->has_atomic64 = has_extension(device, "cl_khr_int64_base_atomics");
-    /* An integrated GPU shares the memory too, but may copy what is not aligned to its pages. */
+    /* An integrated GPU shares the memory too, but its driver may copy what is not aligned to
+     * pages. */
     info->host_memory = info->device_class == TALLY_CLASS_CPU;
     return TALLY_OK;
 }
@@ -134,7 +136,7 @@ tally_status ocl_device_info(int index, tally_device_info *info) {
     return describe(found.devices[index], index, info);
 }
 
-/* The device must be one of the context's. */
+/* Adopts the caller's context and device. The device must be one of the context's. */
 static tally_status adopt(ocl_device *device, cl_context context, cl_device_id id, int *index) {
     cl_device_id ids[MAX_DEVICES];
     size_t bytes = 0;

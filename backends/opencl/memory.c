@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory: the device's, the caller's cl_mem, host memory in place, and staging. */
+/* Memory: the device's, the caller's cl_mem, host memory used in place, and staging. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "opencl.h"
 
 static cl_mem create(const ocl_device *device, cl_mem_flags flags, uint64_t bytes, void *host, cl_int *error) {
-    /* OpenCL has no empty buffers. */
+    /* OpenCL has no empty buffers: one of 0 bytes gets one byte. */
     if (!bytes) return clCreateBuffer(device->context, CL_MEM_READ_WRITE, 1, NULL, error);
     return clCreateBuffer(device->context, flags, bytes, host, error);
 }
 
-/* The caller's cl_mem, which must be of our context; asks its size. */
+/* Wraps the caller's cl_mem, which must belong to this context, and sets *bytes to its size. */
 static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, uint64_t *bytes) {
     cl_context context = NULL;
     size_t size = 0;
@@ -27,7 +27,8 @@ static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, 
     return TALLY_OK;
 }
 
-/* Memory that copies fast: pinned by the driver; on a CPU any memory is, and needs only a vector's alignment. */
+/* Opens memory that copies fast to the device: pinned by the driver. On a CPU any memory copies
+ * fast, and needs only the alignment of a vector. */
 static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes) {
     cl_device_type type = 0;
     clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);

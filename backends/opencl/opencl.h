@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl.h: what the files of the OpenCL backend share. OpenCL 1.2; anything newer is probed. */
+/* opencl.h: the objects and slots of the OpenCL backend. It uses OpenCL 1.2; anything newer is
+ * probed. */
 #ifndef TALLY_BACKENDS_OPENCL_H
 #define TALLY_BACKENDS_OPENCL_H
 
@@ -11,17 +12,17 @@
 typedef struct ocl_device {
     cl_context context;
     cl_device_id id;
-    cl_command_queue maps; /* maps staging memory */
-    int has_c3;            /* it compiles OpenCL C 3.0 */
+    cl_command_queue maps; /* a queue that maps staging memory */
+    int has_c3;            /* 1: the device compiles OpenCL C 3.0 */
     char options[96];      /* of its programs, behind the standard: OCL_ROUNDED, OCL_AS_WRITTEN */
 } ocl_device;
 
 typedef struct ocl_mem {
     cl_mem handle;
     tally_mem_kind kind;
-    void *host;      /* of staging memory */
-    void *owned;     /* host memory under it that is to be freed */
-    uint64_t number; /* no other object has it, not even a later one with the same handle */
+    void *host;      /* the address of staging memory */
+    void *owned;     /* its memory, if it is to be freed */
+    uint64_t number; /* unique: a later object with the same handle has another number */
 } ocl_mem;
 
 typedef struct ocl_queue {
@@ -29,7 +30,7 @@ typedef struct ocl_queue {
     cl_context context;
 } ocl_queue;
 
-/* The value of an argument that was set last, or its memory's number; 0 bytes: none. */
+/* The last value of an argument, or the number of its memory. 0 bytes: none was set. */
 typedef struct ocl_kept {
     size_t bytes;
     unsigned char value[16];
@@ -44,7 +45,7 @@ typedef struct ocl_kernel {
 /* Sets the error text "WHAT: CL_NAME (number)" and returns the status that fits the number. */
 tally_status ocl_fail(cl_int error, const char *format, ...) TALLY_PRINTF(2, 3);
 
-/* The slots, by file. */
+/* The slots of the backend, by file: device.c, memory.c, queue.c, program.c. */
 tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes);
 tally_status ocl_device_info(int index, tally_device_info *info);
 tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **device);
@@ -60,7 +61,7 @@ tally_status ocl_queue_wait(void *queue);
 void *ocl_queue_native(void *queue);
 tally_status ocl_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
 tally_status ocl_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
-tally_status ocl_launch(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count, const tally_arg *args);
+tally_status ocl_launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count, const tally_arg *args);
 tally_status ocl_event_create(void *device, void **event);
 void ocl_event_close(void *device, void *event);
 tally_status ocl_event_record(void *queue, void *event);
@@ -75,9 +76,10 @@ tally_status ocl_kernel_create(void *device, void *program, const char *entry, v
 void ocl_kernel_close(void *device, void *kernel);
 
 #define OCL_STANDARD "-cl-std=CL1.2"
-/* Of programs that use sub-groups, where the device has it: in 1.2 only some devices take them (POCL does, Intel's do not). */
+/* For programs that use sub-groups, if the device has it. Under 1.2 only some devices take them:
+ * POCL's do, Intel's do not. */
 #define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
-/* Where the device can: elsewhere a division or root in f32 may be off in its last bits. */
+/* For devices that take it. On others a division or a root in f32 may be wrong in its last bits. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
 /* On Oclgrind, which does not know the constants of 128 bits that LLVM's optimiser makes (21.10). */
 #define OCL_AS_WRITTEN " -cl-opt-disable"

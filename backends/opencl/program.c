@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs and kernels. */
+/* Programs and their kernels. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 #define LOG_HEAD 600 /* characters of a build log that go into the error text */
 
-/* Keeps of a log its errors, with the lines that go with them, and drops the warnings: they are about text that is not the user's. */
+/* Keeps a log's errors, with the lines that belong to them, and drops its warnings, which are about
+ * text that is not the user's. */
 static void keep_errors(char *log) {
     char *to = log;
     bool keep = false;
@@ -28,8 +29,9 @@ static void keep_errors(char *log) {
 }
 
 /*
- * NVIDIA's compiler does not heed #line: it says <kernel>:LINE for a line of the whole text. Where the text's line before that is a #line,
- * the name that it gives is written to `name`, as other compilers would have begun their message; else "".
+ * NVIDIA's compiler does not heed #line: its messages say <kernel>:LINE, for a line of the whole
+ * text. If the line before that one is a #line, `name` becomes the name in it, as other compilers
+ * would begin their message. Else `name` becomes "".
  */
 static void find_line_name(const char *log, const char *text, size_t bytes, char *name, size_t name_bytes) {
     static const char place[] = "<kernel>:", directive[] = "#line 1 \"";
@@ -63,23 +65,24 @@ static tally_status build_failed(cl_program program, cl_device_id device, cl_int
 }
 
 const char *ocl_kernel_source(const char *stem) {
-    /* POCL's method cbs has no sub-groups, and the trial could not tell: POCL 6.0 ends the process for want of a symbol. */
+    /* POCL's method cbs has no sub-groups, and the trial cannot find that out: POCL 6.0 ends the
+     * process because a symbol is missing. */
     const char *method = getenv("POCL_WORK_GROUP_METHOD");
     if (method && !strcmp(method, "cbs") && !strcmp(stem, "feature_subgroups")) return NULL;
     return tally_kernel_source_opencl(stem);
 }
 
-static void write_options(const ocl_device *device, const tally_program_desc *desc, char *text, size_t bytes) {
-    const char *standard = device->has_c3 && desc->sub_groups ? OCL_SUBGROUPS_STANDARD : OCL_STANDARD;
-    snprintf(text, bytes, "%s%s", standard, device->options);
+static void write_options(const ocl_device *device, const tally_program_desc *desc, char *text, size_t text_bytes) {
+    snprintf(text, text_bytes, "%s%s", device->has_c3 && desc->sub_groups ? OCL_SUBGROUPS_STANDARD : OCL_STANDARD,
+             device->options);
 }
 
 tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const ocl_device *device = opaque;
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
-    char options[160];
     if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
+    char options[160];
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;
         write_options(device, desc, options, sizeof(options));
@@ -110,7 +113,7 @@ tally_status ocl_program_binary(void *device, void *program, void **data, size_t
     cl_uint devices = 0;
     size_t size = 0;
     cl_int error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL);
-    /* An adopted context may have several devices; its programs then have as many binaries. */
+    /* An adopted context may have several devices. Its programs then have a binary for each. */
     if (!error && devices != 1)
         return tally_fail(TALLY_E_UNSUPPORTED, "opencl: a program of %u devices is not cached", devices);
     if (!error) error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);

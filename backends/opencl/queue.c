@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: waiting, copies, launches, and time. */
+/* Queues: waiting, copies, launches and time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "opencl.h"
 
-/* The caller's queue: of our context and device, in order. */
+/* Checks that the caller's queue is of this context and device, and in order. */
 static tally_status check_native(const ocl_device *device, cl_command_queue native) {
     cl_context context = NULL;
     cl_device_id id = NULL;
@@ -60,7 +60,7 @@ void *ocl_queue_native(void *opaque) {
     return ((const ocl_queue *)opaque)->handle;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 tally_status ocl_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
     const ocl_queue *queue = opaque;
@@ -76,9 +76,10 @@ tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, 
     return error ? ocl_fail(error, "clEnqueueReadBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* What the kernel has already is not set again. Memory is told by its number: another object may have a released one's handle. */
+/* Sets an argument, unless the kernel has the same already. Memory is compared by its number:
+ * another object may have got the handle of a released one. */
 static cl_int set_arg(ocl_kernel *kernel, uint32_t i, const tally_arg *arg) {
     const ocl_mem *mem = arg->mem;
     const void *identity = mem ? &mem->number : arg->value;
@@ -94,7 +95,7 @@ static cl_int set_arg(ocl_kernel *kernel, uint32_t i, const tally_arg *arg) {
     return error;
 }
 
-tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint32_t items, uint32_t count,
+tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint32_t threads, uint32_t count,
                         const tally_arg *args) {
     const ocl_queue *queue = opaque;
     ocl_kernel *kernel = opaque_kernel;
@@ -102,13 +103,13 @@ tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint
         const cl_int error = set_arg(kernel, i, &args[i]);
         if (error) return ocl_fail(error, "clSetKernelArg(%u)", i);
     }
-    const size_t global = groups * items, local = items;
+    const size_t global = groups * threads, local = threads;
     const cl_int error = clEnqueueNDRangeKernel(queue->handle, kernel->handle, 1, NULL, &global, &local, 0, NULL, NULL);
-    if (error) return ocl_fail(error, "clEnqueueNDRangeKernel(%llu groups of %u)", (unsigned long long)groups, items);
+    if (error) return ocl_fail(error, "clEnqueueNDRangeKernel(%llu groups of %u)", (unsigned long long)groups, threads);
     return TALLY_OK;
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 tally_status ocl_event_create(void *device, void **event) {
     (void)device;

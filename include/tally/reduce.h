@@ -44,7 +44,7 @@ typedef struct tally_reduce_desc {
     tally_op op;
     tally_dtype in; /* the items' type */
     tally_dtype out;
-    uint64_t max_n;       /* the most items that tally_reduce will be given; 0: as many as the device's memory holds */
+    uint64_t max_n;       /* the most items of a call; 0: as many as the device holds beside the workspace */
     const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
     uint32_t group_items; /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
     uint32_t factor;      /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
@@ -58,7 +58,8 @@ typedef struct tally_reduce_desc {
 /*
  * Compiles the reduction, or finds it in the cache, and takes all the memory that it will need: for
  * a canonical variant at most 4 MiB + max_n / 512 bytes of device memory; tree_global takes an
- * accumulator for each item, host_finish one for each group. Blocks.
+ * accumulator for each item, most of the memory where max_n is 0; host_finish takes one for each
+ * group. Blocks.
  * Errors: E_ARGUMENT for a descriptor that makes no sense, an unknown variant (the text lists
  * them); E_UNSUPPORTED when the device cannot run it (no f64, groups too large, too little local
  * memory, no such atomics); E_BUILD; E_MEMORY.
@@ -73,7 +74,7 @@ TALLY_API const char *tally_plan_variant(const tally_plan *plan);
 TALLY_API uint64_t tally_plan_depth(const tally_plan *plan, uint64_t n);
 /* The result's bytes, and where in it the value `index` is. Values are laid out as the members of a
  * C struct, in the order of the terms; a result of several values is a struct itself, in the order
- * of its values. 0 beyond the last value. */
+ * of its values. Padding is zeros. 0 beyond the last value. */
 TALLY_API uint64_t tally_plan_result_bytes(const tally_plan *plan);
 typedef struct tally_result_info {
     tally_dtype dtype;
@@ -89,38 +90,45 @@ TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, 
 /* Device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
+/* Where a reduction's items are, and where its result goes. Offsets are in items and in results: no
+ * alignment beyond an item's own is needed. A result of two values (minmax) is one result. */
+typedef struct tally_reduce_args {
+    size_t size;                              /* sizeof(tally_reduce_args) */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the plan has inputs; n items of each */
+    uint64_t in_offset[TALLY_MAX_INPUTS];
+    uint64_t n;
+    tally_buffer *out;
+    uint64_t out_offset;
+} tally_reduce_args;
+
 /*
- * Enqueues the reduction of n items of `in` into one value of the result's type in `out`: no
- * allocation, no synchronisation (but the variant host_finish waits for its partials).
- * The offsets of tally_reduce_at are in items of the input's and of the result's type; no alignment
- * beyond the item's own is needed.
- * The same plan must not run on two queues at once. n = 0 gives the op's value for no items.
+ * Enqueues the reduction of n items into one result: no allocation, no waiting (but the variant
+ * host_finish waits for its partials). n = 0 gives the op's value for no items. A plan must not run
+ * on two queues at once.
  * Errors: E_ARGUMENT for NULL, handles of another context, n above max_n, a range outside a buffer,
  * input and output that overlap.
  */
+TALLY_API tally_status tally_reduce_with(tally_plan *plan, tally_queue *queue, const tally_reduce_args *args);
+/* The same for one input, from its first item on, and the first result of `out`. */
 TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n,
                                     tally_buffer *out);
-TALLY_API tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                       uint64_t n, tally_buffer *out, uint64_t out_offset);
-
-/* The same for a plan of several inputs: as many buffers (and offsets; NULL: all 0) as the op has
- * inputs.
- * Errors also: E_ARGUMENT when one of the inputs holds fewer than n items. */
-TALLY_API tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
-                                           const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset);
 
 /* ---- host arrays and feeds ------------------------------------------------------------------- */
 
 /* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of
- * them. Blocks. Any n; what the device cannot hold is streamed through it. On a device with
- * host_memory the array is used in place; on a CPU, the calling thread itself reduces up to 32,768
- * items of f32, f64, i32 or i64, to the same bits, without a call of the driver. */
+ * them. Blocks. Any n; items that the device cannot hold are streamed through it. A device with
+ * host_memory uses the array in place. On a CPU the calling thread itself reduces few items of f32,
+ * f64, i32 or i64 (4,096 to 131,072 at most, by what they cost), to the same bits, without a call of
+ * the driver. The context keeps plan, queue and memory of the last calls (8 at most, of 320 MiB;
+ * tally_context_describe tells) until it goes or gets new tunings: a call of the same kind, of about
+ * as many items, makes nothing. Threads may share the context. */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
 
 /* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as
  * tally_plan_result says. What says more than op and in (variant "auto", say) is always the
- * device's. */
+ * device's. A variant that is not canonical takes no input in pieces: all of it must fit the
+ * device. Errors also: E_MEMORY where it does not. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tally/scan.h: scans: the result of the items up to each one.
- */
+/* tally/scan.h: scans. Value i of a scan is the op's result for the items up to item i. */
 #ifndef TALLY_API_SCAN_H
 #define TALLY_API_SCAN_H
 
@@ -11,70 +9,97 @@
 extern "C" {
 #endif
 
-/* ---- scans ------------------------------------------------------------------------------------------------------------ */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
-/* tally_scan_desc.flags */
+/* Bits of tally_scan_desc.flags. */
 enum {
-    TALLY_EXCLUSIVE = 1, /* out[i] is of the items before item i; else item i is among them */
-    TALLY_REVERSE = 2    /* the items are taken from the last to the first: `before` and `first` below then mean that order */
+    TALLY_EXCLUSIVE = 1, /* out[i] is of the items before item i; without it, item i counts too */
+    /* The items are taken from the last to the first; "before" and "first" mean that order. */
+    TALLY_REVERSE = 2
 };
 
-/* How tally_scan is told where segments begin, each of which is a scan of its own. */
+/* How a call of tally_scan_with says where segments begin. Each segment is a scan of its own. */
 typedef enum tally_segments {
     TALLY_SEGMENTS_NONE,
-    TALLY_SEGMENTS_FLAGS, /* a u8 for each item: nonzero at each segment's lowest item, in a reverse scan too */
-    TALLY_SEGMENTS_OFFSETS /* u64s: the indices of segments' lowest items, in any order; equal ones are one, those from n on are ignored */
+    /* A u8 for each item: nonzero at a segment's lowest item, also in a reverse scan. */
+    TALLY_SEGMENTS_FLAGS,
+    /* u64s: the indices of the segments' lowest items, in any order. Equal ones count once;
+     * those from n on are ignored. */
+    TALLY_SEGMENTS_OFFSETS
 } tally_segments;
 
-/* What to scan. Zeroed members mean their defaults; members with the names of tally_reduce_desc's mean the same. */
+/* A scan to plan. A zeroed member means its default. Members named as in tally_reduce_desc mean the
+ * same. */
 typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
-    tally_op op; /* of one input */
+    tally_op op; /* an op of one input */
     tally_dtype in, out;
-    uint64_t max_n;
-    const char *variant; /* a row of tally_scan_variant_get; NULL or "auto": the default for the device */
+    uint64_t max_n;      /* most items of a call; offsets take a byte of memory for each */
+    const char *variant; /* as tally_scan_variant_get names it; NULL or "auto": the default */
     tally_dtype acc;
     tally_accuracy accuracy;
-    tally_custom_op *custom; /* in place of `op` */
-    uint32_t flags;          /* TALLY_EXCLUSIVE, TALLY_REVERSE */
+    tally_custom_op *custom; /* replaces `op` */
+    uint32_t flags;          /* TALLY_EXCLUSIVE and TALLY_REVERSE, or 0 */
     tally_segments segments;
-    const void *
-        initial; /* an item (of type `in`, read by tally_scan_plan_create) that comes before the first of each segment; NULL: none. Only
-                          * of exclusive scans, whose first value it is; E_UNSUPPORTED with argmin, argmax, iamax */
+    /* An item of type `in` that comes before the first item of each segment; NULL: none. It is the
+     * first value of each segment. tally_scan_plan_create copies it. For exclusive scans only;
+     * E_UNSUPPORTED with argmin, argmax and iamax. */
+    const void *initial;
 } tally_scan_desc;
 
 /*
- * Compiles a scan, or finds it in the cache, and takes all the memory that it will need (tally_plan_workspace_bytes). Blocks. What is made is
- * a plan: tally_plan_variant, tally_plan_result (of each value), tally_plan_set_param, tally_plan_depth and tally_plan_destroy take it.
- * Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs, and for an initial value with argmin, argmax or iamax.
+ * Compiles a scan, or finds it in the cache, and allocates all the memory that it needs
+ * (tally_plan_workspace_bytes). Blocks. The caller destroys the plan with tally_plan_destroy.
+ * tally_plan_variant, tally_plan_result (of one value), tally_plan_set_param and tally_plan_depth
+ * take it too. Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs, and for an
+ * initial item with argmin, argmax or iamax.
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 
+/* Where a scan's items are and where its values go. Offsets are in items and in values. */
+typedef struct tally_scan_args {
+    size_t size; /* sizeof(tally_scan_args) */
+    const tally_buffer *in;
+    uint64_t in_offset, n;
+    const tally_buffer *segments; /* n flags or `count` offsets; NULL for a plan without */
+    uint64_t segments_offset;     /* in flags or in offsets */
+    uint64_t count;               /* number of offsets; ignored for flags */
+    tally_buffer *out;
+    uint64_t out_offset;
+} tally_scan_args;
+
 /*
- * Enqueues the scan of n items of `in` into n values of the result's type in `out`: out[i] is the op's result of the items up to item i (an
- * exclusive scan: of those before it; of none it is `initial`, or what the op gives for n = 0). No allocation, no synchronisation.
- * In place: `out` may be `in`, at the same byte, if a value is as wide as an item; else they must not overlap. Bits: docs/numerics.md has the
- * order of combination, a function of the items' indices (and of where segments begin); value i depends on no later item.
- * Errors: E_ARGUMENT as tally_reduce, for a plan that is no scan's, and for one with segments.
+ * Enqueues the scan of n items into n values. Allocates nothing and does not wait. The buffers stay
+ * the caller's.
+ *
+ * out[i] is the op's result for the items up to item i. In an exclusive scan it is the result for
+ * the items before item i; the first value of a segment is `initial`, or the op's value for
+ * no items. docs/numerics.md has the order of combination: a function of the items' indices and of
+ * where segments begin. Value i depends on no later item.
+ *
+ * `out` may be `in`, at the same byte, if a value is as wide as an item. Else they must not
+ * overlap. `segments` and `out` must not overlap.
+ *
+ * Errors: E_ARGUMENT as tally_reduce_with, and for a plan that is no scan; E_DEVICE.
  */
+TALLY_API tally_status tally_scan_with(tally_plan *plan, tally_queue *queue, const tally_scan_args *args);
+/* Enqueues a scan without segments, from the first item of `in` to the first value of `out`.
+ * Errors: as tally_scan_with. */
 TALLY_API tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out);
-TALLY_API tally_status tally_scan_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                     uint64_t n, tally_buffer *out, uint64_t out_offset);
-/* The same for a plan with segments: `segments` holds n flags, or `count` offsets (count is ignored for flags); its offset is in u8s or u64s. It
- * must not overlap `out`. */
-TALLY_API tally_status tally_scan_segments(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                           const tally_buffer *segments, uint64_t segments_offset, uint64_t count, uint64_t n,
-                                           tally_buffer *out, uint64_t out_offset);
 
-/* Continues: the items of this call come after those of the plan's calls before it, since the last tally_scan, as if all were one input; so far
- * they must be whole blocks of TALLY_SCAN_BLOCK items. For what does not fit the device's memory. Errors also: E_ARGUMENT where they are not;
- * E_UNSUPPORTED for a reverse scan. `segments`: NULL for a plan without; flags alone. */
+/*
+ * Continues a scan that does not fit the device's memory. The items of this call come after those
+ * of the plan's calls since the last tally_scan or tally_scan_with, as if all were one input. The
+ * number of items before this call must be a multiple of TALLY_SCAN_BLOCK. Segments are by flags
+ * only. Errors: as tally_scan_with; also E_ARGUMENT where the items before are no multiple;
+ * E_UNSUPPORTED for a reverse scan and for segments by offsets.
+ */
 #define TALLY_SCAN_BLOCK 131072
-TALLY_API tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                       const tally_buffer *segments, uint64_t segments_offset, uint64_t n, tally_buffer *out,
-                                       uint64_t out_offset);
+TALLY_API tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_scan_args *args);
 
-/* The ways to scan, as tally_variant_get has those to reduce. Errors: E_ARGUMENT for an index that is not below the count. Static texts. */
+/* List the variants of scans, as tally_variant_count and tally_variant_get list those of
+ * reductions. Static texts. Errors: E_ARGUMENT for NULL and for an index that is not below the
+ * count. */
 TALLY_API size_t tally_scan_variant_count(void);
 TALLY_API tally_status tally_scan_variant_get(size_t index, tally_variant_info *out);
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: parallel reductions on any vendor's device through OpenCL and on NVIDIA through CUDA, with the same bits on all.
+ * tally: parallel reductions on any vendor's device through OpenCL and on NVIDIA through CUDA, with
+ * the same bits on all.
  *
- * Every function that can fail returns a tally_status; TALLY_OK is 0. After a failure tally_last_error() holds one line of
- * text for the calling thread, and what *_create and *_wrap_* make is NULL. The library never prints, never exits and never changes the
- * caller's data. (Drivers may print: POCL's compiler writes "1 error generated." to stderr.)
+ * Errors. Every function that can fail returns a tally_status; TALLY_OK is 0. After a failure
+ * tally_last_error() has one line of text for the calling thread, and the object of a *_create or
+ * *_wrap_* call is NULL. The library never prints, never exits and never changes the caller's data.
+ * (Drivers may print: POCL's compiler writes "1 error generated." to stderr.)
  *
- * Words: a *context* is an opened device; a *buffer* is device memory; a *queue* is a CUDA stream or an OpenCL command queue;
- * a *plan* is a reduction made ready to run (compiled, its workspace taken). Contexts may be shared between threads, plans may
- * be created from any thread; one plan or feed serves one queue and one thread at a time.
+ * Words. A *context* is an opened device. A *buffer* is device memory. A *queue* is a CUDA stream
+ * or an OpenCL command queue. A *plan* is a reduction, scan or move made ready to run: compiled,
+ * its memory allocated. A *feed* is a reduction of host items that come in pieces.
  *
- * Destroying: every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context alive, so the order of
- * destruction is free; what is enqueued must have ended (tally_queue_wait) before its plan or buffers are destroyed.
+ * Threads. Threads may share a context and may create plans at the same time. A plan or a feed
+ * serves one queue and one thread at a time.
+ *
+ * Destruction. Every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context
+ * alive, so the order of destruction is free. Wait for the queue (tally_queue_wait) before the
+ * plans and buffers of the enqueued work are destroyed.
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H

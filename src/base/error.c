@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread's last error text. */
+/* The last error text of each thread. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 
-/* The text, and the public function that failed: NULL until its name is known. */
+/* The text and the public function that failed; `call` is NULL until its name is known. */
 static _Thread_local struct {
     char text[2048];
     const char *call;
     char whole[2048 + 64];
 } last;
 
-/* Bytes of the character: 0 for a control character and for what is no UTF-8. */
+/* Returns the bytes of the character; 0 for a control character and for bytes that are no UTF-8. */
 static size_t printable_bytes(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     if (c[0] < 0x80) return c[0] >= ' ' && c[0] != 0x7f;
@@ -25,7 +25,7 @@ static size_t printable_bytes(const char *text) {
 }
 
 void tally_text_print(char *to, size_t bytes, const char *text) {
-    static const char breaks[] = "\n\r\t"; /* compilers' logs have them; the text is one line */
+    static const char breaks[] = "\n\r\t"; /* the logs of compilers have these */
     size_t used = 0;
     for (size_t n; *text; text += n) {
         char escaped[5];

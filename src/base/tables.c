@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of statuses, types, accuracies and device classes, looked up by value and by name. */
+/* The rows of statuses, types, accuracies and device classes, found by value or by name. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "base/base.h"
 
 static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {
@@ -23,7 +24,7 @@ static const tally_dtype_row dtypes[TALLY_DTYPE_END] = {
     [TALLY_C128] = {"c128", 16, TALLY_KIND_COMPLEX, TALLY_F64, "complex: two f64, real part first"},
 };
 
-/* A value of another enum: its name and what it is. */
+/* A row of the other enums: the value's name and a text. */
 typedef struct word {
     const char *name, *text;
 } word;
@@ -51,7 +52,7 @@ static const word classes[TALLY_CLASS_END] = {
     [TALLY_CLASS_OTHER] = {"other", "accelerators; served with the GPU's kernels"},
 };
 
-/* Values come from callers, who can put any number into an enum: compare as unsigned. */
+/* A caller can put any number into an enum, so values are compared as unsigned. */
 #define IN_TABLE(value, end) ((unsigned)(value) < (unsigned)(end))
 
 const tally_dtype_row *tally_dtype_find(tally_dtype dtype) {
@@ -103,7 +104,6 @@ const char *tally_accuracy_name(tally_accuracy accuracy) {
     return IN_TABLE(accuracy, TALLY_ACCURACY_END) ? accuracies[accuracy].name : NULL;
 }
 
-/* The names of a table's rows (any struct whose first member is its name), "sum, min, max", for error texts. */
 void tally_list_names(const void *rows, size_t row_bytes, size_t count, char *text, size_t bytes) {
     size_t used = 0;
     text[0] = 0;
@@ -133,5 +133,6 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {
         if (dtypes[i].name && !strcmp(name, dtypes[i].name)) return *out = (tally_dtype)i, TALLY_OK;
     char names[512];
     tally_list_names(dtypes, sizeof(dtypes[0]), TALLY_DTYPE_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

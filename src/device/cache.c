@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program cache on disk: one file per entry, named by its key, in a directory of the user's own. An entry is a header with the
- * key and a checksum, then the payload; it is written under another name and renamed, so that readers see all of it or nothing. An
- * entry that fails its check is never trusted: it is dropped and built anew. Nothing here fails: without a directory, programs are
- * just compiled.
+ * The program cache on disk: a directory of the user's own with one file an entry, named by its
+ * key. An entry is a header with the key and a checksum, then the payload. It is written under
+ * another name and then renamed, so a reader sees all of it or nothing. An entry that fails its
+ * check is dropped and compiled anew. Nothing here fails: without a directory, programs are
+ * compiled each time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,8 @@ struct tally_cache {
     char dir[512];
 };
 
-/* What stands before the payload. In the machine's byte order: the directory is this machine's user's own. */
+/* The header before the payload, in the machine's byte order: the directory belongs to one
+ * machine's user. */
 typedef struct header {
     char magic[8];
     tally_key key;
@@ -34,7 +36,7 @@ typedef struct header {
 
 static const char magic[8] = "tallyP1";
 
-/* Makes every part of the path, as mkdir -p does; the last one for the user alone. */
+/* Makes all parts of the path, as mkdir -p does. Only the user may enter the last one. */
 static bool make_directory(const char *path) {
     char part[512];
     snprintf(part, sizeof(part), "%s", path);
@@ -46,7 +48,8 @@ static bool make_directory(const char *path) {
     return !mkdir(path, 0700) || errno == EEXIST;
 }
 
-/* Where the cache should be; "" when it is turned off. */
+/* Chooses the path of the cache's directory. Returns false, with the reason in `note`, if there
+ * is none or the cache is turned off. */
 static bool choose_directory(char *dir, size_t bytes, char *note, size_t note_bytes) {
     const char *own = getenv("TALLY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
@@ -71,7 +74,7 @@ tally_cache *tally_cache_open(char *dir, size_t dir_bytes, char *note, size_t no
     struct stat stat;
     if (!make_directory(path) || lstat(path, &stat))
         return snprintf(note, note_bytes, "%.*s: %s", 180, path, strerror(errno)), NULL;
-    /* Machine code is loaded from here: nobody else may have a say in it. */
+    /* Machine code is loaded from here, so nobody else may write here. */
     if (!S_ISDIR(stat.st_mode) || stat.st_uid != geteuid() || (stat.st_mode & (S_IWGRP | S_IWOTH)))
         return snprintf(note, note_bytes, "%.*s is not a directory that only this user can write", 180, path), NULL;
     if (access(path, W_OK | X_OK)) return snprintf(note, note_bytes, "%.*s: %s", 180, path, strerror(errno)), NULL;
@@ -87,7 +90,7 @@ void tally_cache_close(tally_cache *cache) {
 }
 
 tally_key tally_cache_key(const tally_device_info *device, const char *source, size_t bytes) {
-    /* Each text with its final 0, so that no two lists of texts run together alike. */
+    /* Each text counts with its final 0, so that two lists of texts never give the same bytes. */
     const char *texts[] = {TALLY_VERSION,  device->backend, device->platform,     device->name,
                            device->driver, source,          device->build_options};
     XXH3_state_t state;
@@ -117,7 +120,8 @@ FILE *tally_file_open(const char *path) {
     return errno = kept, NULL;
 }
 
-/* A file larger than the process may write (ulimit -f) would end the process by SIGXFSZ. */
+/* Tells whether the process may write a file of that size (ulimit -f). SIGXFSZ would end it
+ * otherwise. */
 static bool may_write(uint64_t bytes) {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
@@ -144,7 +148,7 @@ void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *d
     if (good) return *bytes = head.bytes, data;
     free(data);
     *damaged = true;
-    remove(path); /* an empty directory too */
+    remove(path); /* removes an empty directory too */
     return NULL;
 }
 

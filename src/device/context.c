@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts: choosing and opening a device, and what is known about it. */
+/* Contexts: a device is chosen and opened here, and described. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
     return TALLY_OK;
 }
 
-/* The selection that counts, and where it came from. */
+/* Returns the selection that decides and writes its origin to *by. NULL: the default. */
 static const char *selection_in_force(const char *select, const char **by) {
     const char *environment = getenv("TALLY_BACKEND");
     if (select && select[0]) return *by = "argument", select;
@@ -54,7 +54,7 @@ tally_status tally_context_create(const char *select, tally_context **out) {
     const char *selection = selection_in_force(select, &by);
     char all[160] = "";
     if (!selection) {
-        /* The default names what was built in, so that a build with one backend does not call the other unknown. */
+        /* The default names only what is built in, so that no name of it is unknown. */
         size_t used = 0;
         for (size_t i = 0; tally_backend_at(i) && used < sizeof(all); i++)
             used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "," : "", tally_backend_at(i)->name);
@@ -69,6 +69,11 @@ tally_status tally_context_create(const char *select, tally_context **out) {
 
 static void release(tally_context *context) {
     if (atomic_fetch_sub(&context->references, 1) != 1) return;
+    if (context->keeper) {
+        /* The last kept object must not close the context again. */
+        atomic_store(&context->references, 1);
+        context->keeper->close(context);
+    }
     for (tally_program *program = context->programs, *next; program; program = next) {
         next = program->next;
         context->backend->program_close(context->device, program->handle);
@@ -101,11 +106,13 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     out->programs_from_disk = context->from_disk;
     out->programs_from_memory = context->from_memory;
     out->cache_entries_damaged = context->damaged;
+    const tally_keeper *keeper = context->keeper;
     pthread_mutex_unlock(&context->lock);
+    if (keeper) keeper->count(context, out);
     return TALLY_OK;
 }
 
-/* "PTX, SUBGROUPS": found before the first plan. */
+/* Writes "PTX, SUBGROUPS"; features are known after the first plan. */
 static void list_features(tally_context *context, char *text, size_t size) {
     pthread_mutex_lock(&context->lock);
     const bool probed = context->probed;
@@ -154,12 +161,14 @@ tally_status tally_context_describe(tally_context *context, char *text, size_t s
              "features: %s\n"
              "cache: %s%s%s\n"
              "tunings: %s\n"
-             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n",
+             "programs: %llu built, %llu prebuilt, %llu from disk, %llu from memory, %llu damaged entries\n"
+             "host calls: %llu plans kept, %llu reused, %.1f MiB\n",
              device->backend, device->index, device->name, tally_device_class_name(device->device_class), device->platform,
              device->driver, info.chosen_by, selection, device->compute_units, (double)device->memory_bytes / (1 << 30),
              device->host_memory ? "yes" : "no", features, bracket[0], cache, bracket[1], tunings,
              (unsigned long long)info.programs_built, (unsigned long long)info.programs_prebuilt,
              (unsigned long long)info.programs_from_disk, (unsigned long long)info.programs_from_memory,
-             (unsigned long long)info.cache_entries_damaged);
+             (unsigned long long)info.cache_entries_damaged, (unsigned long long)info.host_plans_kept,
+             (unsigned long long)info.host_plans_reused, (double)info.host_bytes_kept / (1 << 20));
     return TALLY_OK;
 }

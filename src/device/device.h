@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* device.h: backends, contexts, memory and queues, and what is kept for a device: the cache on disk and the tunings. */
+/* device.h: backends, contexts, memory and queues; the cache on disk and the tunings of a
+ * device. */
 #ifndef TALLY_SRC_DEVICE_H
 #define TALLY_SRC_DEVICE_H
 
@@ -9,29 +10,32 @@
 
 #include "base/base.h"
 
-/* ---- registry.c ---------------------------------------------------------------------------------------------------- */
+/* ---- registry.c ------------------------------------------------------------------------------ */
 
+/* Returns a backend; NULL for an index beyond the last. */
 const tally_backend *tally_backend_at(size_t index);
-/* Follows a selection; `by` names its origin in error texts. */
+/* Finds the device that a selection names. `by` is its origin, for error texts. */
 tally_status tally_select(const char *selection, const char *by, const tally_backend **backend, int *device);
 
-/* ---- features.c ---------------------------------------------------------------------------------------------------- */
+/* ---- features.c ------------------------------------------------------------------------------ */
 
-/* What some devices of a backend have beyond the standard. A trial of the stem finds it: it is built, run and checked. */
+/* A feature: something that some devices of a backend have beyond the standard. Its trial is a
+ * program that is built, run and checked. */
 typedef struct tally_feature {
-    const char *name; /* defined in the programs that ask for the feature */
-    const char *stem; /* the trial */
-    unsigned classes; /* bit 1 << tally_device_class: where it is tried */
-    bool always;      /* defined in every program, not only where it is asked for */
+    const char *name; /* macro that the programs that ask for the feature define */
+    const char *stem; /* kernel text of the trial */
+    unsigned classes; /* where it is tried: bit 1 << tally_device_class */
+    bool always;      /* every program defines the macro, asked for or not */
 } tally_feature;
 enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER, TALLY_FEATURE_BULK, TALLY_FEATURE_END };
 extern const tally_feature tally_features[TALLY_FEATURE_END];
 
-/* ---- cache.c ------------------------------------------------------------------------------------------------------- */
+/* ---- cache.c --------------------------------------------------------------------------------- */
 
 typedef struct tally_cache tally_cache;
 
-/* Opens the disk cache. It never fails: without a directory it is NULL and `note` says why. */
+/* Opens the cache on disk. Never fails: without a directory it returns NULL, and `note` says
+ * why. */
 tally_cache *tally_cache_open(char *dir, size_t dir_bytes, char *note, size_t note_bytes);
 void tally_cache_close(tally_cache *cache);
 
@@ -39,23 +43,27 @@ typedef struct tally_key {
     uint64_t low, high;
 } tally_key;
 
+/* Makes the key of a program: a hash of its text, the library's version and the device. */
 tally_key tally_cache_key(const tally_device_info *device, const char *source, size_t bytes);
-/* Returns a copy of the entry's payload, to be freed; NULL if there is none. *damaged tells an entry that failed its check. */
+/* Returns a copy of the entry's payload, which the caller frees; NULL if there is none. *damaged
+ * tells that an entry failed its check. */
 void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *damaged);
+/* Writes an entry, if it can. */
 void tally_cache_store(tally_cache *cache, tally_key key, const void *data, size_t bytes);
+/* Removes an entry. */
 void tally_cache_drop(tally_cache *cache, tally_key key);
-/* Opens a regular file to read. NULL with errno on failure: ENXIO if something else is there, such as a pipe, for which
- * a read would wait. */
+/* Opens a regular file to read. On failure it returns NULL and sets errno; ENXIO stands for
+ * anything but a file, such as a pipe, on which a read would wait. */
 FILE *tally_file_open(const char *path);
 
-/* ---- tuning.c ------------------------------------------------------------------------------------------------------ */
+/* ---- tuning.c -------------------------------------------------------------------------------- */
 
-/* The shape of a launch: it changes a reduction's speed, and never its result. 0: as the variant has it. */
+/* The shape of a launch. It changes a reduction's speed, never its result. 0: the variant's own. */
 typedef struct tally_tuning {
-    uint32_t group_items; /* of variants whose groups own chunks */
-    uint32_t loads;       /* of those: loads of 16 bytes that a thread has in flight, at most */
-    uint32_t unit_groups; /* of variants whose groups own runs: groups for each core, at most */
-    uint32_t least_run;   /* of those: chunks of a group, at least */
+    uint32_t group_items; /* chunk variants: threads of a group */
+    uint32_t loads;       /* chunk variants: most 16-byte loads that a thread has in flight */
+    uint32_t unit_groups; /* run variants: most groups for each core */
+    uint32_t least_run;   /* run variants: fewest chunks of a group */
 } tally_tuning;
 
 typedef struct tally_tuning_row tally_tuning_row;
@@ -64,29 +72,30 @@ typedef struct tally_tunings {
     size_t count;
 } tally_tunings;
 
-/* The launch that a tuning is looked up for. */
+/* The launch that a tuning is searched for. */
 typedef struct tally_tuning_query {
     const char *ops;     /* "sum", "struct" or "pair" */
-    uint64_t item_bytes; /* of an item */
-    uint64_t bytes;      /* of each input */
-    bool runs;           /* the variant's groups own runs; else chunks */
+    uint64_t item_bytes; /* size of an item */
+    uint64_t bytes;      /* size of one input */
+    bool runs;           /* the variant's groups own runs; false: chunks */
 } tally_tuning_query;
 
-/* Reads rows in the form that tunings.txt explains. Returns 0, or the number of the first line that is no row; *out is then empty. */
+/* Reads rows of the form that tunings.txt explains. Returns 0, or the number of the first line that
+ * is no row; *out is then empty. */
 size_t tally_tunings_parse(const char *text, tally_tunings *out);
 void tally_tunings_free(tally_tunings *tunings);
-/* Searches `own` (may be NULL), then the built-in rows, and returns the first that matches the device and the query and sets a
- * field that the query's variant uses; all zeros if none does. */
+/* Searches `own` (may be NULL), then the built-in rows. Returns the first row that matches the
+ * device and the query and sets a field that the query's variant uses; all zeros if none does. */
 tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info *device, const tally_tuning_query *query);
-/* Takes the rows of the file in the cache's directory, if there is one. */
+/* Reads the rows of the file in the cache's directory, if there is one. */
 #define TALLY_TUNINGS_FILE "tunings.txt"
 void tally_tunings_load(tally_context *context);
-/* Writes the device's name as a row has it. */
+/* Writes the device's name in the form of a row. */
 void tally_tuning_device(const tally_device_info *device, char *name, size_t bytes);
 
-/* ---- objects ------------------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
-/* The first member of every object: tells a handle from garbage, and one kind from another. */
+/* The first member of every object. It tells a handle from garbage and one kind from another. */
 typedef enum tally_tag {
     TALLY_TAG_CONTEXT = 0x54435458,
     TALLY_TAG_BUFFER = 0x54425546,
@@ -102,21 +111,34 @@ typedef struct tally_program {
     void *handle;
 } tally_program;
 
+/* An upper room's way to keep objects in a context between calls. The room sets the context's
+ * keeper when it first keeps one. */
+typedef struct tally_keeper {
+    /* The tunings have changed: what is kept is void. */
+    void (*renew)(tally_context *context);
+    /* Fills in the members on host calls. */
+    void (*count)(tally_context *context, tally_context_info *info);
+    /* The last reference has gone. */
+    void (*close)(tally_context *context);
+} tally_keeper;
+
 struct tally_context {
     tally_tag tag;
-    atomic_uint references;
+    atomic_uint references; /* the user's handle and every object but the kept ones */
     const tally_backend *backend;
     void *device;
     tally_device_info info;
     char chosen_by[64], selection[128];
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     tally_tunings tunings;
-    char tunings_note[128]; /* what is wrong with the file of tunings; "" otherwise */
+    char tunings_note[128];     /* the fault of the tunings' file; "" if there is none */
+    const tally_keeper *keeper; /* NULL: nothing is kept */
+    void *kept;                 /* the keeper's data */
     tally_program *programs;
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
     bool probed;
-    unsigned features; /* bit i: the device passed the trial of feature i */
+    unsigned features; /* bit i: the device has feature i */
     uint64_t built, prebuilt, from_disk, from_memory, damaged;
 };
 
@@ -125,7 +147,7 @@ struct tally_buffer {
     tally_context *context;
     void *mem;
     uint64_t bytes;
-    void *host; /* of host and staging memory: its address */
+    void *host; /* host and staging memory: the address */
 };
 
 struct tally_queue {
@@ -141,29 +163,33 @@ struct tally_event {
     bool recorded;
 };
 
-/* Argument checks. Errors: E_ARGUMENT naming the argument. */
+/* Check the handles of a call. Errors: E_ARGUMENT; the text names the argument. */
 tally_status tally_check_context(const tally_context *context);
 tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context *context, const char *argument);
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context);
-/* The buffer must hold n items of so many bytes at an item offset. */
+/* Checks that the buffer holds n items of `bytes` bytes each from the item `offset` on. */
 tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *argument);
-/* What is read and what is written must not overlap; offsets and lengths in bytes. */
+/* Checks that a range to read and a range to write do not overlap. Offsets and lengths are in
+ * bytes. */
 tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
                                uint64_t out_begin, uint64_t out_bytes, const char *argument);
-/* Tells whether they begin at the same byte. */
+/* Tells whether two ranges begin at the same byte. */
 bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_buffer *out, uint64_t out_begin);
 
+/* Adds a reference; tally_context_destroy takes one away. */
 void tally_context_retain(tally_context *context);
-/* Opens a device of a backend; used by tally_context_create and the native entry points. */
+/* Opens a device of a backend. tally_context_create and the calls for native handles use it. */
 tally_status tally_context_open(const tally_backend *backend, int index, void *native_context, void *native_device,
                                 const char *chosen_by, const char *selection, tally_context **out);
 
+/* Opens memory of a kind as a buffer. The buffer holds the context. */
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out);
-/* Sets the first `bytes` to 0. Blocks. */
+/* Sets the first `bytes` bytes to 0. Blocks. */
 tally_status tally_buffer_clear(tally_buffer *buffer, uint64_t bytes);
+/* Opens a queue: a new one, or with `wrap` the caller's. The queue holds the context. */
 tally_status tally_queue_open(tally_context *context, int wrap, void *native, tally_queue **out);
 
-/* An argument of a launch: a memory object, or a variable's value. */
+/* An argument of a launch: a memory object, or the value of a variable. */
 #define TALLY_MEM(object) ((tally_arg){.mem = (object)})
 #define TALLY_VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
 

@@ -5,13 +5,13 @@
 #define ON(id) (1u << TALLY_CLASS_##id)
 
 const tally_feature tally_features[TALLY_FEATURE_END] = {
-    /* NVIDIA's inline assembly in OpenCL: shuffles, barriers of a warp, atomics on floats. A CPU has none, and POCL prints the
-     * compiler's complaint. */
+    /* Inline assembly of NVIDIA's in OpenCL: shuffles, barriers of a warp, atomics on floats. It is
+     * not tried on CPUs, which have none: POCL would print the compiler's complaint. */
     [TALLY_FEATURE_PTX] = {"PTX", "feature_ptx", ON(GPU) | ON(OTHER), true},
     /* Registers exchanged within an OpenCL sub-group. */
     [TALLY_FEATURE_SUBGROUPS] = {"SUBGROUPS", "feature_subgroups", ON(GPU) | ON(OTHER) | ON(CPU), false},
     /* Memory that is ordered between the groups of a launch. */
     [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", ON(GPU) | ON(OTHER) | ON(CPU), false},
-    /* Copies to local memory by an engine of their own; in OpenCL by NVIDIA's inline assembly. */
+    /* Copies to local memory by the device's copy engine; in OpenCL by NVIDIA's inline assembly. */
     [TALLY_FEATURE_BULK] = {"BULK", "feature_bulk", ON(GPU) | ON(OTHER), false},
 };

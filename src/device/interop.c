@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Native handles in and out: tally/cuda.h and tally/opencl.h. Nothing here knows more of either than the handles' types. */
+/* Native handles wrapped and given out: tally/cuda.h and tally/opencl.h. This file knows only
+ * the handles' types. */
 #include <string.h>
 
 #include <tally/cuda.h>
@@ -25,7 +26,7 @@ static tally_status open_native(const char *name, void *native_context, void *na
     return tally_fail(TALLY_E_UNSUPPORTED, "this library was built without %s", name);
 }
 
-/* The context must be of that backend. */
+/* Checks that the context is one of that backend. */
 static tally_status check_backend(const tally_context *context, const char *name) {
     const tally_status status = tally_check_context(context);
     if (status) return status;
@@ -64,7 +65,7 @@ static tally_status get_queue(const tally_queue *queue, const char *name, const 
     return status;
 }
 
-/* ---- CUDA --------------------------------------------------------------------------------------------------------- */
+/* ---- CUDA ------------------------------------------------------------------------------------ */
 
 tally_status tally_context_create_cuda(struct CUctx_st *native, tally_context **out) {
     return TALLY_NAMED(open_native("cuda", native, NULL, out));
@@ -94,7 +95,7 @@ tally_status tally_queue_get_cuda(const tally_queue *queue, struct CUstream_st *
     return TALLY_NAMED(status);
 }
 
-/* ---- OpenCL ------------------------------------------------------------------------------------------------------- */
+/* ---- OpenCL ---------------------------------------------------------------------------------- */
 
 tally_status tally_context_create_opencl(struct _cl_context *native, struct _cl_device_id *device, tally_context **out) {
     if (out) *out = NULL;

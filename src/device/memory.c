@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers and queues: own ones and wrapped ones. */
+/* Buffers, queues, copies and events. Memory and queues are tally's own, or wrapped. */
 #include <stdlib.h>
 
 #include "device/device.h"
 
-/* ---- buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context *context, const char *argument) {
     if (!buffer) return tally_fail(TALLY_E_ARGUMENT, "%s is NULL", argument);
@@ -21,7 +21,8 @@ tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint
     return TALLY_OK;
 }
 
-/* Whether two buffers are one memory: one object, or host memory, perhaps wrapped twice. Then the places in it are told. */
+/* Tells whether two buffers share one memory: the same object, or host memory, which may be wrapped
+ * twice. For host memory it turns the offsets into addresses. */
 static bool is_one_memory(const tally_buffer *in, uint64_t *in_begin, const tally_buffer *out, uint64_t *out_begin) {
     const tally_backend *backend = in->context->backend;
     if (!in->host || !out->host) return in == out || backend->mem_pointer(in->mem) == backend->mem_pointer(out->mem);
@@ -42,6 +43,11 @@ tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64
 }
 
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {
+    /* Some drivers accept any size and fail at the first use. The backend checks wrapped
+     * handles. */
+    if (kind != TALLY_MEM_NATIVE && bytes > context->info.memory_bytes)
+        return tally_fail(TALLY_E_MEMORY, "%llu bytes: %s has %llu", (unsigned long long)bytes, context->info.name,
+                          (unsigned long long)context->info.memory_bytes);
     tally_buffer *buffer = calloc(1, sizeof(*buffer));
     if (!buffer) return tally_fail(TALLY_E_MEMORY, "out of memory");
     *buffer = (tally_buffer){.tag = TALLY_TAG_BUFFER, .context = context, .bytes = bytes};
@@ -83,7 +89,7 @@ tally_status tally_buffer_create(tally_context *context, uint64_t bytes, tally_b
 tally_status tally_buffer_wrap_host(tally_context *context, const void *memory, uint64_t bytes, tally_buffer **out) {
     if (out) *out = NULL;
     tally_status status = tally_check_context(context);
-    if (!status) status = tally_check_pointer(memory, "memory");
+    if (!status && bytes) status = tally_check_pointer(memory, "memory");
     if (!status) status = tally_check_pointer(out, "out");
     if (status) return TALLY_NAMED(status);
     if (!context->info.host_memory)
@@ -104,7 +110,7 @@ uint64_t tally_buffer_bytes(const tally_buffer *buffer) {
     return buffer && buffer->tag == TALLY_TAG_BUFFER ? buffer->bytes : 0;
 }
 
-/* ---- queues ------------------------------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context) {
     if (!queue) return tally_fail(TALLY_E_ARGUMENT, "queue is NULL");
@@ -148,7 +154,7 @@ tally_status tally_queue_wait(tally_queue *queue) {
     return TALLY_NAMED(status ? status : queue->context->backend->queue_wait(queue->handle));
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static tally_status check_copy(const tally_queue *queue, const tally_buffer *buffer, uint64_t offset, const void *host,
                                uint64_t bytes, const char *buffer_argument, const char *host_argument) {
@@ -174,7 +180,7 @@ tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uin
     return TALLY_NAMED(queue->context->backend->copy_out(queue->handle, from->mem, offset, to, bytes));
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static tally_status check_event(const tally_event *event, const tally_context *context) {
     if (!event) return tally_fail(TALLY_E_ARGUMENT, "event is NULL");

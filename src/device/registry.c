@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends built in or registered, and how a selection such as "cuda:1,opencl:pocl" finds a device among them. */
+/* The backends built in or registered, and the way from a selection such as "cuda:1,opencl:pocl"
+ * to a device. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "device/device.h"
 
@@ -35,17 +37,23 @@ const tally_backend *tally_backend_at(size_t index) {
     return index < tally_backend_count() ? backends[index] : NULL;
 }
 
+/* Compares a text with a name without regard to case. */
+static bool is_name(const char *text, size_t length, const char *name) {
+    return strlen(name) == length && !strncasecmp(text, name, length);
+}
+
 static const tally_backend *find_backend(const char *name, size_t length) {
     for (size_t i = 0; backends[i]; i++)
-        if (strlen(backends[i]->name) == length && !strncmp(name, backends[i]->name, length)) return backends[i];
+        if (is_name(name, length, backends[i]->name)) return backends[i];
     return NULL;
 }
 
-/* The names that a selection may hold whatever was built in: "cuda,opencl" means the same to every build. */
+/* Tells whether a selection may hold the name. "cuda" and "opencl" are known to every build, so
+ * that "cuda,opencl" means the same everywhere. */
 static bool known_name(const char *name, size_t length) {
     static const char *const known[] = {"cuda", "opencl"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
-        if (strlen(known[i]) == length && !strncmp(name, known[i], length)) return true;
+        if (is_name(name, length, known[i])) return true;
     return find_backend(name, length) != NULL;
 }
 
@@ -82,7 +90,7 @@ tally_status tally_backend_get(size_t index, tally_backend_info *out) {
     return TALLY_NAMED(status);
 }
 
-/* Appends to a bounded text. */
+/* Appends a and b to a text of `bytes` bytes. */
 static void append(char *text, size_t bytes, const char *a, const char *b) {
     const size_t used = strlen(text);
     snprintf(text + used, bytes - used, "%s%s", a, b);
@@ -121,7 +129,7 @@ static bool contains_ignoring_case(const char *text, const char *part, size_t le
     return false;
 }
 
-/* Everything that is here, for the error text of a selection that found nothing. */
+/* Lists every device here, for the error text of a selection that found none. */
 static void list_devices(char *text, size_t bytes) {
     text[0] = 0;
     for (size_t b = 0; backends[b]; b++) {
@@ -144,7 +152,8 @@ static void list_devices(char *text, size_t bytes) {
     if (!text[0]) append(text, bytes, "no backend was built in", "");
 }
 
-/* One entry of a selection, "name" or "name:device", against one backend; *device stays -1 when nothing matches. */
+/* Matches an entry's device, an index or a part of a name (NULL: any), with one backend. *device
+ * stays as it is if nothing matches. */
 static tally_status match(const tally_backend *backend, const char *wanted, size_t length, int *device) {
     int count = 0;
     char reason[256];
@@ -169,7 +178,8 @@ static tally_status match(const tally_backend *backend, const char *wanted, size
 }
 
 tally_status tally_select(const char *selection, const char *by, const tally_backend **out, int *out_device) {
-    /* The whole list is checked before any of it is tried, so that a typing error never hides behind a device that is there. */
+    /* All entries are checked before the first is tried, so that no typing error hides behind a
+     * device that is there. */
     for (int trying = 0; trying < 2; trying++) {
         for (const char *entry = selection;;) {
             const size_t length = strcspn(entry, ",");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tunings: the shapes of launches, looked up in rows of text: the library's own (tunings.txt) and those that `tally tune` left for a device. */
+/* Tunings: rows of text with the shapes of launches. The built-in rows are in tunings.txt;
+ * `tally tune` writes those of a device. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fnmatch.h>
@@ -19,9 +20,9 @@ struct tally_tuning_row {
     tally_tuning tuning;
 };
 
-/* ---- rows of text --------------------------------------------------------------------------------------------------------- */
+/* ---- rows of text ---------------------------------------------------------------------------- */
 
-/* "64K", "-" (0) or "*" (0). */
+/* Reads "64K"; "-" and "*" give 0. */
 static bool read_number(const char *text, uint64_t *out) {
     static const char suffixes[] = "KMG";
     if (!strcmp(text, "-") || !strcmp(text, "*")) return *out = 0, true;
@@ -47,7 +48,7 @@ static bool read_row(const char *line, tally_tuning_row *row) {
         return false;
     for (int i = 0; i < 6; i++)
         if (!read_number(texts[i], &numbers[i]) || (i != 1 && numbers[i] > UINT32_MAX)) return false;
-    /* A chunk's rows, of which there are 32, are loaded so many at a time. */
+    /* The loads in flight divide the 32 rows of a chunk. */
     if (numbers[3] > TALLY_ROWS || (numbers[3] & (numbers[3] - 1))) return false;
     row->item_bytes = numbers[0];
     row->up_to = numbers[1];
@@ -80,9 +81,10 @@ void tally_tunings_free(tally_tunings *tunings) {
     *tunings = (tally_tunings){0};
 }
 
-/* ---- finding one ---------------------------------------------------------------------------------------------------------- */
+/* ---- finding one ----------------------------------------------------------------------------- */
 
-const char *tally_kernel_source_core(const char *stem); /* the text of tunings.txt; made by the build */
+/* Has the text of tunings.txt, embedded by the build. */
+const char *tally_kernel_source_core(const char *stem);
 
 static tally_tunings built_in;
 
@@ -118,7 +120,7 @@ tally_tuning tally_tuning_find(const tally_tunings *own, const tally_device_info
     return (tally_tuning){0};
 }
 
-/* ---- a context's own -------------------------------------------------------------------------------------------------------- */
+/* ---- a context's own ------------------------------------------------------------------------- */
 
 tally_status tally_context_set_tunings(tally_context *context, const char *rows) {
     tally_status status = tally_check_context(context);
@@ -131,7 +133,9 @@ tally_status tally_context_set_tunings(tally_context *context, const char *rows)
     tally_tunings_free(&context->tunings);
     context->tunings = parsed;
     context->tunings_note[0] = 0;
+    const tally_keeper *keeper = context->keeper;
     pthread_mutex_unlock(&context->lock);
+    if (keeper) keeper->renew(context);
     return TALLY_OK;
 }
 
@@ -147,7 +151,7 @@ void tally_tunings_load(tally_context *context) {
     char *text = calloc(1, MAX_FILE_BYTES + 1);
     const size_t bytes = text ? fread(text, 1, MAX_FILE_BYTES + 1, file) : 0;
     fclose(file);
-    /* No failure, and so no error text. */
+    /* A bad file is no failure, so it sets a note and no error text. */
     const size_t wrong = text && bytes <= MAX_FILE_BYTES ? tally_tunings_parse(text, &context->tunings) : 0;
     if (wrong || bytes > MAX_FILE_BYTES)
         snprintf(context->tunings_note, sizeof(context->tunings_note),

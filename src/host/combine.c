@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Accumulators combined on the host, by functions that the build makes of the rows (main.c). */
+/* Combines accumulators on the host, with functions that the build makes of the ops' rows
+ * (main.c). */
 #include "reduce/reduce.h"
 
 static tally_host_combiner find(const tally_terms *terms, const tally_term *term) {

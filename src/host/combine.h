@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * combine.h: the words of the rows' expressions, in C, for the functions that tally_host_programs writes (main.c): each combines two
- * accumulators, of type SELF, with values of type V.
- */
+/* combine.h: the words of the rows' expressions in C. tally_host_programs (main.c) writes
+ * functions with them. Each function combines two accumulators of type SELF with values of type
+ * V. */
 #include <math.h>
 #include <tgmath.h>
 
@@ -17,6 +16,6 @@ typedef uint64_t u64;
 #define IN_LANE(next, any) (any)
 #define ZERO ((V)0)
 #define ONE ((V)1)
-/* Integers too: they are equal to themselves, and of two equal ones it does not matter which stays. */
+/* Integers use them too: an integer equals itself, and of two equal ones either may stay. */
 #define MIN(a, b) FLOAT_MIN(a, b)
 #define MAX(a, b) FLOAT_MAX(a, b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the planner asks of a CPU, where there is nothing to refuse: for programs that the build makes of a CPU's kernels in C. */
+/* A CPU without limits, as the planner sees it. Programs that the build makes of a CPU's kernels
+ * in C are planned for it. */
 #ifndef TALLY_HOST_CPU_H
 #define TALLY_HOST_CPU_H
 

@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Few items on a CPU device: the calling thread reduces them, with the kernel cpu_chunks compiled as C into the library
- * (cmake/host.cmake). No plan, no memory, no call of a driver; the same order, so the same bits.
- */
+/* Reductions of few items on a CPU device by the calling thread. The kernel cpu_chunks, compiled
+ * as C into the library (cmake/host.cmake), needs no plan, no memory and no call of a driver.
+ * The order is the same, so the bits are the same. */
 #include <float.h>
+#include <string.h>
 
 #include "host/host.h"
 
-/* Whether the descriptor says no more than an op and a dtype: what there are functions for. */
+/* Tells whether the descriptor gives only an op and a dtype. The functions are for these. */
 static bool is_plain(const tally_reduce_desc *desc) {
     const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
     return whole && !desc->out && !desc->variant && !desc->group_items && !desc->factor && !desc->acc && !desc->accuracy &&
            !desc->custom && !desc->terms && !desc->term_count;
 }
 
-static tally_host_function find(const tally_reduce_desc *desc) {
-    const unsigned op = desc->op, in = desc->in; /* a caller's may be any number */
-    return op < TALLY_OP_END && in < TALLY_DTYPE_END && is_plain(desc) ? tally_host_functions[op][in] : NULL;
+static bool has_function(unsigned op, unsigned in) { /* the caller's values may be any number */
+    return op < TALLY_OP_END && in < TALLY_DTYPE_END && tally_host_functions[op][in];
 }
 
-/* Whether this thread computes as the devices do, which are tested for it (probe.c): it may round otherwise, or flush subnormals (as a program
- * linked with -ffast-math does). */
+uint64_t tally_host_items(tally_op op, tally_dtype in) {
+    if (!has_function(op, in)) return 0;
+    const tally_op_row *row = tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
+    if (strstr(row->combine, "EXPONENTIALS")) return TALLY_CHUNK_ITEMS;
+    const bool adds_floats = row->additive && tally_dtype_find(in)->kind == TALLY_KIND_FLOAT;
+    if (!adds_floats || tally_accumulator_dtype(op, in) != in) return TALLY_HOST_ITEMS;
+    return TALLY_HOST_SUM_BYTES / tally_dtype_bytes(in);
+}
+
+/* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for it
+ * (probe.c). A program linked with -ffast-math flushes subnormals, for example. */
 static bool is_sound(void) {
     static const volatile float one = 1, half_ulp = 0x1p-24f, more = 0x1.8p-24f, small = 0x1.8p-126f, least = 0x1p-126f;
     const volatile float subnormal = small - least;
@@ -38,11 +46,11 @@ bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *de
                        void *result) {
     static const void *const nothing[TALLY_MAX_INPUTS] = {&nothing, &nothing, &nothing, &nothing};
     const tally_device_info *device = &context->info;
-    if (n > TALLY_HOST_ITEMS || device->device_class != TALLY_CLASS_CPU || !device->host_memory || !device->has_f64)
-        return false;
-    const tally_host_function reduce = find(desc);
-    if (!reduce || !is_sound()) return false;
+    if (device->device_class != TALLY_CLASS_CPU || !device->host_memory || !device->has_f64) return false;
+    if (!is_plain(desc) || !has_function(desc->op, desc->in)) return false;
+    if (n > TALLY_CHUNK_ITEMS && n > tally_host_items(desc->op, desc->in)) return false;
+    if (!is_sound()) return false;
     if (n && !is_readable(items, tally_op_inputs(desc->op), tally_dtype_bytes(desc->in))) return false;
-    reduce(n ? items : nothing, n, result);
+    tally_host_functions[desc->op][desc->in](n ? items : nothing, n, result);
     return true;
 }

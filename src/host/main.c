@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_host_programs FOLDER DTYPE...: writes the programs of the built-in ops of these dtypes in C, which become part of the library
- * (cmake/host.cmake): a CPU's kernel, cpu_chunks, of each op, and the table tally_host_functions. It is made of the library's own objects,
- * so that the specialiser (src/program/source.c) is the one that every device's programs come from.
+ * tally_host_programs FOLDER DTYPE...: writes the built-in ops of these dtypes as C programs, which
+ * become part of the library (cmake/host.cmake). Each is the CPU's kernel cpu_chunks for one op. It
+ * also writes the table tally_host_functions and the combiners. It is linked from the library's own
+ * objects, so these programs come from the same specialiser (src/program/source.c) as those of
+ * every device.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -14,7 +16,7 @@
 
 #ifdef TALLY_WITH_CUDA
 #include "../../backends/cuda/prebuilt.h"
-/* The core asks for it. */
+/* The core refers to it. */
 const tally_cuda_archive_head tally_cuda_archive = {.count = 0};
 #endif
 const tally_host_function tally_host_functions[TALLY_OP_END][TALLY_DTYPE_END] = {{NULL}};
@@ -55,7 +57,8 @@ static bool is_program(tally_op op, tally_dtype in) {
     return tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) && tally_op_inputs(op) <= 2;
 }
 
-/* The build has a file for each op and dtype; ISO C wants something in it. */
+/* Writes the program of an op and a dtype, or a typedef if there is none: the build has a file for
+ * each pair, and ISO C wants a declaration in it. */
 static tally_status write_file(FILE *file, tally_op op, tally_dtype in) {
     if (is_program(op, in)) return write_program(file, op, in);
     fprintf(file, "/* %s does not take %s. */\ntypedef int nothing;\n", tally_op_name(op), tally_dtype_name(in));
@@ -85,7 +88,7 @@ static void write_table(FILE *file, const tally_dtype *dtypes, int count) {
     fprintf(file, "};\n");
 }
 
-/* ---- combiners ------------------------------------------------------------------------------------------------------ */
+/* ---- combiners ------------------------------------------------------------------------------- */
 
 static const char *c_type(tally_dtype value) {
     static const char *const names[TALLY_DTYPE_END] = {
@@ -94,7 +97,8 @@ static const char *c_type(tally_dtype value) {
     return names[value];
 }
 
-/* Resolves the level's row of an op for items of a type; false: there is none. The caller closes the terms. */
+/* Resolves the level's row of an op for items of a type. Returns false if there is none. On success
+ * the caller closes the terms. */
 static bool resolve(tally_row_level level, tally_op op, tally_dtype in, tally_dtype acc, tally_terms *terms) {
     const bool is_complex = tally_dtype_kind(in) == TALLY_KIND_COMPLEX, is_compensated = level == TALLY_ROW_COMPENSATED;
     const tally_accuracy accuracy = is_compensated ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT;
@@ -115,7 +119,7 @@ static void write_combiner(FILE *file, tally_row_level level, const tally_term *
             term->combine);
 }
 
-/* Functions for each row and V, or (rows) the table of them. */
+/* Writes a function for each row and value type; with `rows`, the table of them. */
 static void write_combiners(FILE *file, bool rows) {
     static const tally_dtype accs[] = {TALLY_DTYPE_DEFAULT, TALLY_F64};
     bool written[TALLY_DTYPE_END];
@@ -146,9 +150,9 @@ static tally_status write_combine_file(FILE *file) {
     return TALLY_OK;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Leaves a file as it is that has the text already, so that what is made of it need not be made again. */
+/* Writes a file, unless it has the text already, so that nothing is rebuilt for it. */
 static tally_status keep(const char *folder, const char *name, const char *text, size_t bytes) {
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s.c", folder, name);
@@ -164,7 +168,7 @@ static tally_status keep(const char *folder, const char *name, const char *text,
     return TALLY_OK;
 }
 
-/* A program; op TALLY_OP_NONE: the table, TALLY_OP_END: the combiners. */
+/* Makes the file of a program; op TALLY_OP_NONE: of the table; TALLY_OP_END: of the combiners. */
 static tally_status make_file(const char *folder, tally_op op, const tally_dtype *dtypes, int count) {
     char *text, name[64] = "table";
     size_t bytes;

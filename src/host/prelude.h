@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * prelude: the words that the other preludes define (kernels_cl/prelude.cl), in C. The program tally_host_programs (main.c) puts it before an
- * op's specialised text and the stems of kernels_cl, so that a CPU's kernel becomes a function of the library. It has the item types that
- * need no conversion: those whose programs are compiled so, and those of their results.
- */
+/* prelude: the words of the other preludes (kernels_cl/prelude.cl), in C. tally_host_programs
+ * (main.c) puts it before an op's specialised text and the stems of kernels_cl, so that a CPU's
+ * kernel becomes a function of the library. It has the item types that need no conversion, and
+ * those of their results. */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -12,7 +11,7 @@
 #include <tgmath.h>
 
 #define HOST 1
-#define UNUSED __attribute__((unused)) /* a program is told more than any one op uses */
+#define UNUSED __attribute__((unused)) /* no op uses all of the words */
 #define KERNEL static UNUSED
 #define GLOBAL
 #define INLINE static inline UNUSED
@@ -27,13 +26,13 @@ typedef uint64_t u64;
 typedef float f32;
 typedef double f64;
 
-/* One group of one item. */
+/* One group of one thread. */
 #define get_group_id(dimension) ((u64)0)
 INLINE u64 min(u64 a, u64 b) {
     return a < b ? a : b;
 }
 
-/* ---- storage -------------------------------------------------------------------------------------------------------- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 typedef f32 f32_ITEM;
 typedef f64 f64_ITEM;
@@ -46,7 +45,7 @@ typedef struct {
     u64 words[2];
 } f32_VECTOR, f64_VECTOR, i32_VECTOR, u32_VECTOR, i64_VECTOR, u64_VECTOR;
 
-/* One NaN for each type. */
+/* Each type has one NaN. */
 INLINE f32 f32_canonical(f32 v) {
     const u32 bits = 0x7fc00000U;
     if (v != v) memcpy(&v, &bits, sizeof(v));
@@ -62,7 +61,7 @@ INLINE f64 f64_canonical(f64 v) {
 #define f32_STORE(v) f32_canonical((f32)(v))
 #define f64_STORE(v) f64_canonical((f64)(v))
 
-/* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
+/* ---- constants: +0, -0, the identities of max and min ---------------------------------------- */
 
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)

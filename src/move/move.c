@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather and scatter: their plans, and the launches of a call. */
+/* Gather and scatter: their plans and the launches of a call. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,19 +9,23 @@ typedef struct move_plan {
     tally_plan base;
     tally_move_spec spec;
     uint64_t max_out;
-    void *move_kernel, *claim_kernel, *clear_kernel; /* the last two of TALLY_SCATTER_LAST */
-    tally_buffer *bad;                               /* the lowest position out of bounds; all ones: none. NULL: unchecked */
-    tally_buffer *winners; /* TALLY_SCATTER_LAST: for each item of `out` 1 + the last position that names it, or 0 */
-    bool bad_is_none;      /* `bad` says so, and nothing is enqueued that could change it */
-    tally_buffer *found;   /* staging for `bad`. NVIDIA's OpenCL takes 100 us longer to other memory (H200, November 2026) */
-    uint64_t position;     /* the same, or TALLY_NO_INDEX */
+    /* The last two are for TALLY_SCATTER_LAST. */
+    void *move_kernel, *claim_kernel, *clear_kernel;
+    tally_buffer *bad; /* lowest position out of bounds; all ones: none; NULL: unchecked */
+    /* TALLY_SCATTER_LAST: for each item of `out`, 1 + the last position that names it, or 0. */
+    tally_buffer *winners;
+    bool bad_is_none; /* `bad` says "none" and no enqueued work can change it */
+    /* Staging for `bad`. NVIDIA's OpenCL takes 100 us longer to other memory (H200, November
+     * 2026). */
+    tally_buffer *found;
+    uint64_t position; /* the value of `bad`, or TALLY_NO_INDEX */
 } move_plan;
 
 static bool is_checked(const move_plan *plan) {
     return !(plan->spec.flags & TALLY_UNCHECKED);
 }
 
-/* ---- plans -------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static const char *variant_name(const tally_plan *base) {
     (void)base;
@@ -113,7 +117,7 @@ uint64_t tally_move_bad(const tally_plan *plan) {
     return is_move ? ((const move_plan *)plan)->position : TALLY_NO_INDEX;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static tally_status check_buffers(const move_plan *plan, const tally_move_args *a) {
     const bool wanted = plan->spec.flags & TALLY_STENCIL;
@@ -153,16 +157,17 @@ static tally_status check_args(const move_plan *plan, const tally_queue *queue, 
     return status ? status : check_ranges(plan, a);
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 #define TALLY_MEM(object) ((tally_arg){.mem = (object)})
 #define TALLY_VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
 
-/* Of a CPU device: groups of one item, so many for each core, that they end together; each has at least so much to do. */
+/* CPUs: groups of one thread. Each core has several groups, so that all cores end together; a group
+ * has a least number of entries. */
 #define CPU_UNIT_GROUPS 16
 #define CPU_LEAST_RUN 4096
 
-/* What a group takes of `count` entries. */
+/* Returns how many of `count` entries a group takes. */
 static uint64_t run_of(const move_plan *plan, uint64_t count) {
     const tally_device_info *device = &plan->base.context->info;
     if (device->device_class != TALLY_CLASS_CPU) return (uint64_t)plan->spec.group_items * plan->spec.flight;
@@ -177,13 +182,14 @@ static tally_status launch(const move_plan *plan, void *queue, void *kernel, uin
     return plan->base.context->backend->launch(queue, kernel, groups, plan->spec.group_items, arg_count, args);
 }
 
-/* The entries from which on they are out of bounds. The kernels take one of i32 as it is without its sign: no negative one may pass. */
+/* Returns the bound: entries from it on are out of bounds. The kernels read an i32 entry as
+ * unsigned, so for i32 the bound is 2^31 at most and no negative entry passes. */
 static uint64_t bound_of(const move_plan *plan, const tally_move_args *a) {
     const uint64_t most = plan->spec.map == TALLY_I32 ? UINT64_C(1) << 31 : UINT64_MAX;
     return a->items < most ? a->items : most;
 }
 
-/* TALLY_SCATTER_LAST: who wins each item of `out`. */
+/* Enqueues the kernels that find the winner of each item of `out` (TALLY_SCATTER_LAST). */
 static tally_status enqueue_claims(const move_plan *plan, void *queue, const tally_move_args *a) {
     const tally_buffer *stencil = a->stencil ? a->stencil : a->map;
     const uint64_t clear_run = run_of(plan, a->items), run = run_of(plan, a->n), bound = bound_of(plan, a);
@@ -201,7 +207,7 @@ static tally_status enqueue_claims(const move_plan *plan, void *queue, const tal
     return status ? status : launch(plan, queue, plan->claim_kernel, a->n, run, TALLY_ARRAY_LENGTH(claim), claim);
 }
 
-/* Memory that the program does not touch may be any. */
+/* Enqueues a move. An argument that the program does not touch may be any memory. */
 static tally_status enqueue(const move_plan *plan, void *queue, const tally_move_args *a) {
     const tally_buffer *any = a->map, *stencil = a->stencil ? a->stencil : any, *bad = plan->bad ? plan->bad : any;
     const tally_buffer *winners = plan->winners ? plan->winners : any;
@@ -215,9 +221,10 @@ static tally_status enqueue(const move_plan *plan, void *queue, const tally_move
     return status ? status : launch(plan, queue, plan->move_kernel, a->n, run, TALLY_ARRAY_LENGTH(args), args);
 }
 
-/* ---- checked calls ------------------------------------------------------------------------------------------------ */
+/* ---- checked calls --------------------------------------------------------------------------- */
 
-/* The error, with the entry, which is fetched: the queue is idle. */
+/* Fails with the text on the entry out of bounds, which it reads from the map. The queue is
+ * idle. */
 static tally_status out_of_bounds(const move_plan *plan, void *queue, const tally_move_args *a) {
     const tally_backend *backend = plan->base.context->backend;
     const size_t bytes = tally_dtype_bytes(plan->spec.map);
@@ -240,7 +247,8 @@ static tally_status out_of_bounds(const move_plan *plan, void *queue, const tall
                       plan->spec.scatter ? "out" : "in", (unsigned long long)a->items, a->items == 1 ? "" : "s");
 }
 
-/* The word is made anew only where the last call has left it otherwise: mostly there is one launch and one copy. */
+/* Runs a checked move and waits for it. It resets `bad` only if the last call has changed it, so
+ * mostly there is one launch and one copy. */
 static tally_status run_checked(move_plan *plan, void *queue, const tally_move_args *a) {
     static const uint64_t none = UINT64_MAX;
     const tally_backend *backend = plan->base.context->backend;

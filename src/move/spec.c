@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a gather or scatter is specialised for: its descriptor, checked and resolved, and the lines that say so in its program. */
+/* The specialisation of a move: its descriptor is checked and resolved, and becomes lines of its
+ * program's text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@
 #define MOST_ITEM_BYTES 16
 #define MOST_FLIGHT 8
 
-/* The widest word that an item is whole ones of: what it is copied by. */
+/* Returns the size of the word that items are copied by: the widest of which an item is a whole
+ * number. */
 static uint32_t word_bytes(uint32_t item_bytes) {
     return item_bytes & (~item_bytes + 1);
 }
 
-/* Registers of 32 bits that an item takes. Those in flight are to fit in 16, with as many for their indices. */
+/* Returns the 32-bit registers of an item. The items in flight may take 16, and their indices as
+ * many. */
 static uint32_t registers(uint32_t item_bytes) {
     const uint32_t word = word_bytes(item_bytes), words = item_bytes / word;
     return word > 4 ? words * word / 4 : words;

@@ -100,7 +100,7 @@ tally_dtype tally_accumulator_dtype(tally_op op, tally_dtype in);
 
 /*
  * Limits of a user's expressions. Measured on 2026-11-22 with 2 cores: to compile x+x+... of 8,192
- * characters as `load` takes NVRTC 13.0 7 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL
+ * characters as `load` takes NVRTC 13.0 7 to 18 s (as `combine` 56 s), POCL 3.1 2 s, Intel's OpenCL
  * 2026.2 14 s; two such fields take NVRTC 26 s, four 152 s. Such chains need up to 6 MB of stack
  * (Intel's). Nesting needs more: 8,190 '!' overflow 8 MB in POCL and Intel's, 256 casts need 2 MB.
  * LLVM refuses more than 256 brackets, some of which are the library's.

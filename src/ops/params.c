@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "ops/ops.h"
 
 /* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for
@@ -71,7 +72,8 @@ static tally_status unknown_param(const tally_terms *terms, const char *name) {
             if (used < sizeof(names) && !is_repeated(terms, t, own))
                 used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", own);
         }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown parameter '%s': there %s %s", name, strchr(names, ',') ? "are" : "is",
+    return tally_fail(TALLY_E_ARGUMENT, "unknown parameter '%s': %sthere %s %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, strchr(names, ',') ? "are" : "is",
                       used ? names : "none");
 }
 

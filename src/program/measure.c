@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the device reads from its memory, and what it copies there: the kernels `read` and `copy` over a buffer, timed by the device's clock. */
+/* The rates at which a device reads and copies its memory: the kernels `read` and `copy` run
+ * over a buffer, timed by the device's clock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #define RUNS 15
 #define DEFAULT_BYTES (UINT64_C(1) << 30)
 #define VECTOR_BYTES 16
-#define FLIGHT 8 /* as in the kernels */
+#define FLIGHT 8 /* vectors in flight; the kernels have the same number */
 
 /* Both kernels take (in, run, out). */
 typedef struct measure {
@@ -18,10 +19,11 @@ typedef struct measure {
 static const measure of_read = {"read", "tally_read", false};
 static const measure of_copy = {"copy", "tally_copy", true};
 
-/* A GPU's groups have 512 items and read 128 KiB, as much as one of group_tree; a CPU's have one item, and there are 64 to a core. */
+/* The shape of a launch. A group of a GPU has 512 threads and reads 128 KiB, as much as one of
+ * group_tree. A group of a CPU has one thread, and each core has 64 groups. */
 typedef struct shape {
     uint32_t items;
-    uint64_t groups, run; /* run: vectors of a group */
+    uint64_t groups, run; /* run: 16-byte vectors of a group */
 } shape;
 
 static shape shape_for(const tally_device_info *device, uint64_t bytes) {
@@ -44,7 +46,7 @@ typedef struct trial {
     void *kernel;
 } trial;
 
-/* Every page is written, or a CPU would read one page of zeros over and over. */
+/* Writes every page of the buffer. A CPU would read one page of zeros over and over otherwise. */
 static tally_status fill(const trial *t, tally_buffer *buffer, uint64_t bytes) {
     const size_t piece = 16u << 20;
     unsigned char *data = malloc(piece);

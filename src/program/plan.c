@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part that plans of every kind have in common: a context, terms and their parameters, and the public calls that take any plan. */
+/* The common part of all plans: the context, the terms and their parameters, and the public
+ * calls that take any plan. */
 #include <stdlib.h>
 
 #include "program/program.h"
@@ -53,6 +54,18 @@ tally_status tally_check_n(const tally_plan *plan, uint64_t n) {
                       (unsigned long long)plan->max_n);
 }
 
+void tally_plan_fit(tally_plan *plan, uint64_t most, void (*set)(tally_plan *, uint64_t), bool (*fits)(const tally_plan *)) {
+    uint64_t least = 1;
+    set(plan, most);
+    while (least < most) {
+        if (fits(plan))
+            least = plan->max_n;
+        else
+            most = plan->max_n - 1;
+        set(plan, most - (most - least) / 2);
+    }
+}
+
 tally_status tally_kernel_open(const tally_plan *plan, void *program, const char *entry, void **kernel) {
     return plan->context->backend->kernel_create(plan->context->device, program, entry, kernel);
 }
@@ -61,7 +74,7 @@ void tally_kernel_close(const tally_plan *plan, void *kernel) {
     if (kernel) plan->context->backend->kernel_close(plan->context->device, kernel);
 }
 
-/* ---- the public calls that take any plan ---------------------------------------------------------------------------- */
+/* ---- the public calls that take any plan ----------------------------------------------------- */
 
 const char *tally_plan_variant(const tally_plan *plan) {
     return is_plan(plan) ? plan->kind->variant(plan) : NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The self-test of a device, once per device, driver and version: the cache on disk remembers that it passed. A device that fails is
- * refused with the reason; see kernels_cl/probe.cl for what it finds.
- */
+/* The self-test of a device and the trials of its features. A device that fails the self-test is
+ * refused with the reason; kernels/probe.h says what it finds. The test runs once for a device,
+ * driver and version: the cache on disk remembers that it passed. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,11 @@
 
 #include "program/program.h"
 
-#define STEPS 100000u /* more than the 65,535 rounds after which some drivers end a loop */
+#define STEPS 100000u /* above 65,535, after which some drivers end a loop */
 
-/* Inputs: 1 + 2^-12, whose square needs more bits than f32 has; -(1 + 2^-11), which leaves 0 of the rounded square and 2^-24 of the
- * exact one; 1 and 2^25, whose sum loses the 1; two subnormals. */
+/* The inputs: 1 + 2^-12, whose square needs more bits than f32 has; -(1 + 2^-11), which leaves 0
+ * of the rounded square and 2^-24 of the exact one; 1 and 2^25, whose sum loses the 1; two
+ * subnormals. */
 static const float inputs[] = {0x1.001p0f, -0x1.002p0f, 1.0f, 0x1p25f, 0x1p-140f, 0x1p-141f};
 static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f};
 static const char *const defects[] = {"fuses a product and a sum into one rounding", "reorders sums",
@@ -95,9 +95,9 @@ tally_status tally_probe(tally_context *context) {
     return status;
 }
 
-/* ---- features ------------------------------------------------------------------------------------------------------ */
+/* ---- features -------------------------------------------------------------------------------- */
 
-/* Builds the trial and runs it in one group. */
+/* Builds a trial and runs it in one group. */
 static tally_status run_trial(tally_context *context, const tally_program_desc *source, probe_run *run,
                               float verdicts[TALLY_TRIAL_ITEMS]) {
     const tally_backend *backend = context->backend;
@@ -117,8 +117,9 @@ static tally_status run_trial(tally_context *context, const tally_program_desc *
     return status;
 }
 
-/* Whether every item of the stem's trial found it right. The cache keeps the verdict, unless the trial failed for a reason that may
- * pass: then the device goes without, for this context. */
+/* Tells whether every thread of the feature's trial found the right value. The cache keeps the
+ * verdict. If the trial failed for a reason that may pass, nothing is kept and this context goes
+ * without the feature. */
 static bool has_feature(tally_context *context, size_t feature) {
     char *source;
     if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_ITEMS, "", &source)) return false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs: prebuilt, or compiled once; then found in the context's memory or in the cache on disk. */
+/* Programs. A program is found in the context's memory, among the prebuilt ones or in the cache
+ * on disk, or it is compiled. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "program/program.h"
 
-/* The same program in another form. */
+/* Creates the program of `source` in another form; `data`: its bytes, NULL for the source's own. */
 static tally_status create(const tally_context *context, tally_program_form form, const tally_program_desc *source, void *data,
                            size_t bytes, void **handle) {
     tally_program_desc desc = *source;
@@ -17,7 +18,8 @@ static tally_status create(const tally_context *context, tally_program_form form
     return context->backend->program_create(context->device, &desc, handle);
 }
 
-/* Finds a program that was compiled with the library; NULL: there is none, or the driver is too old for it. */
+/* Finds a program that was compiled with the library. NULL: there is none, or the driver is too
+ * old for it. */
 static void *find_prebuilt(const tally_context *context, const tally_program_desc *source) {
     void *handle = NULL;
     return create(context, TALLY_PROGRAM_PREBUILT, source, NULL, 0, &handle) ? NULL : handle;
@@ -28,8 +30,8 @@ tally_status tally_program_make(const tally_context *context, const tally_progra
     return *out ? TALLY_OK : create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, out);
 }
 
-/* Loads a program from the disk; NULL: there is none. An entry that its check or the driver refuses is dropped. Called with the
- * lock held. */
+/* Loads a program from the disk; NULL if there is none. Drops an entry that fails its check or that
+ * the driver refuses. The caller holds the lock. */
 static void *load(tally_context *context, tally_key key, const tally_program_desc *source) {
     size_t bytes = 0;
     bool damaged = false;
@@ -53,7 +55,7 @@ static tally_status build(tally_context *context, tally_key key, const tally_pro
     context->built++;
     void *binary = NULL;
     size_t binary_bytes = 0;
-    /* A driver that keeps its binaries to itself costs time, not the result. */
+    /* A driver may refuse to give its binary. That costs time later, not the result. */
     if (context->cache && !backend->program_binary(context->device, *handle, &binary, &binary_bytes)) {
         tally_cache_store(context->cache, key, binary, binary_bytes);
         free(binary);
@@ -61,7 +63,8 @@ static tally_status build(tally_context *context, tally_key key, const tally_pro
     return TALLY_OK;
 }
 
-/* Finds a program in memory, or takes a prebuilt one, loads or builds it and adds it. Called with the lock held. */
+/* Finds a program in memory. Otherwise takes a prebuilt one, loads one or builds one, and keeps
+ * it. The caller holds the lock. */
 static tally_status find(tally_context *context, const tally_program_desc *source, void **out) {
     const tally_key key = tally_cache_key(&context->info, source->data, source->bytes);
     tally_program *program = context->programs;
@@ -86,7 +89,8 @@ static tally_status find(tally_context *context, const tally_program_desc *sourc
     return TALLY_OK;
 }
 
-/* A device that computes otherwise is refused before anything is compiled for it. Called with the lock held. */
+/* Tests the device before anything is compiled for it, and finds its features. The caller holds the
+ * lock. */
 static tally_status probe_once(tally_context *context) {
     if (context->probed) return TALLY_OK;
     const tally_status status = tally_probe(context);
@@ -102,7 +106,7 @@ tally_status tally_context_probe(tally_context *context) {
     return status;
 }
 
-/* The lock is held while compiling: two threads that want the same program get one compilation. */
+/* The lock is held during the compilation, so that two threads that want one program share it. */
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **out) {
     char *source = NULL;
     size_t bytes = 0;

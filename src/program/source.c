@@ -51,9 +51,9 @@ static void write_inputs(FILE *file, const tally_terms *terms) {
     each_input(file, terms, "    GLOBAL const ITEM *$;\n");
     fprintf(file, "    PARAMS p;\n} SOURCE;\n#define SOURCE_ARGS ");
     each_input(file, terms, "GLOBAL const ITEM *$, u64 $_offset, ");
-    fprintf(file, "const PARAMS params\n#define SOURCE_OPEN(s) SOURCE s;");
-    each_input(file, terms, " s.$ = $ + $_offset;");
-    fprintf(file, " s.p = params;\nINLINE ITEMS items_at(SOURCE s, u64 at) {\n    ITEMS v;\n");
+    fprintf(file, "const PARAMS params\n#define SOURCE_OF_ARGS {");
+    each_input(file, terms, "$ + $_offset, ");
+    fprintf(file, "params}\nINLINE ITEMS items_at(SOURCE s, u64 at) {\n    ITEMS v;\n");
     each_input(file, terms, "    v.$ = s.$[at];\n");
     fprintf(file, "    return v;\n}\n");
 }

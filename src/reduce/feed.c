@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds: host items that come in pieces. Every group of the first stage owns a span of 2^k chunks, an aligned subtree of the
- * canonical order, so a piece of whole spans just adds its partials to those of the pieces before it, and one finish over all of them
- * gives the bits of a single reduction. The partials fill levels of FAN_IN: a full level is an aligned subtree too, and becomes one
- * accumulator of the level above.
+ * Feeds: reductions of host items that come in pieces. Each group of the first stage owns a span of
+ * 2^k chunks, an aligned subtree of the canonical order. So a piece of whole spans adds its
+ * partials behind those of earlier pieces, and one finish over all partials gives the bits of a
+ * single reduction. Level 0 holds such partials, FAN_IN at most. A full level is an aligned subtree
+ * too: it becomes one accumulator of the level above.
  *
- * On a device with memory of its own, two slots of staging, device memory and queue take turns: one is filled and copied while the
- * other one's kernel runs. On a device that reads host memory in place, whole spans are reduced where they lie.
+ * A device with memory of its own uses two slots in turns, each with staging, device memory and a
+ * queue. One slot is filled and copied while the kernel of the other runs. A device that reads host
+ * memory in place reduces whole spans where they lie.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +18,9 @@
 #define FAN_IN 4096
 #define LEVELS 4
 #define SLOTS 2
-#define MAX_ITEMS (UINT64_MAX / 16)
-#define DEFAULT_STAGING_BYTES (32u << 20)
-#define CPU_SPAN_CHUNKS 64 /* 1 MiB of f32: what is left over is copied, so it stays small; a launch takes many spans at once */
+/* 1 MiB of f32. Items beyond whole spans are copied, so a span is small; a launch takes many
+ * spans. */
+#define CPU_SPAN_CHUNKS 64
 
 typedef struct feed_slot {
     tally_buffer *staging[TALLY_MAX_INPUTS], *items[TALLY_MAX_INPUTS];
@@ -34,9 +36,9 @@ struct tally_feed {
     feed_slot slots[SLOTS];
     int current;
     tally_buffer *result;
-    tally_buffer *levels[LEVELS]; /* FAN_IN accumulators each */
+    tally_buffer *levels[LEVELS]; /* level i: accumulators, FAN_IN at most */
     uint64_t counts[LEVELS];
-    uint64_t added; /* items that the levels stand for */
+    uint64_t added; /* items that the levels hold */
 };
 
 static uint32_t input_count(const tally_feed *feed) {
@@ -91,8 +93,8 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     if (!plan->run) plan->run = CPU_SPAN_CHUNKS;
     feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
     const bool sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
-    const uint64_t wanted = sized ? given->max_n : DEFAULT_STAGING_BYTES / item_bytes(feed);
-    /* Where host memory is used in place, staging holds only what is less than a span. */
+    const uint64_t wanted = sized ? given->max_n : TALLY_FEED_STAGING_BYTES / item_bytes(feed);
+    /* A device that reads host memory in place stages only the items that fill no span. */
     uint64_t spans = 1;
     while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
     feed->staging_items = spans * feed->span_items;
@@ -118,7 +120,8 @@ static tally_status wait_all(tally_feed *feed) {
     return status;
 }
 
-/* Empties the feed, after a result or a failure; waits first, for the caller's items may be in use. */
+/* Empties the feed after a result or a failure. Waits first, because the caller's items may be
+ * in use. */
 static void reset(tally_feed *feed) {
     wait_all(feed);
     feed->filled = 0;
@@ -137,7 +140,8 @@ void tally_feed_destroy(tally_feed *feed) {
     free(feed);
 }
 
-/* What level i holds becomes one accumulator of level i + 1. Every partial must be in place, and none of it overwritten before. */
+/* Finishes level i into one accumulator of level i + 1. It waits before, until every partial is
+ * written, and after, until level i may be overwritten. */
 static tally_status raise_level(tally_feed *feed, int i) {
     tally_status status = wait_all(feed);
     if (!status)
@@ -150,7 +154,8 @@ static tally_status raise_level(tally_feed *feed, int i) {
     return status;
 }
 
-/* Reduces `n` items that lie in `items` to partials of level 0. Only the last items of all may end within a span. */
+/* Reduces the first n items of `items` to partials of level 0. Only the last items of the input may
+ * end within a span. */
 static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *const *items, uint64_t n) {
     const uint64_t spans = n / feed->span_items + (n % feed->span_items != 0);
     tally_source source = {.base = feed->added};
@@ -167,7 +172,7 @@ static tally_status add(tally_feed *feed, tally_queue *queue, tally_buffer *cons
     return status;
 }
 
-/* Items, one array for each input, of which the first `done` are taken. */
+/* A piece: one array for each input, of which the first `done` items are taken. */
 typedef struct piece {
     const void *const *items;
     uint64_t done;
@@ -177,7 +182,33 @@ static const void *piece_at(const tally_feed *feed, const piece *from, uint32_t 
     return (const char *)from->items[k] + from->done * item_bytes(feed);
 }
 
-/* Reduces where they lie as many items as make whole spans (or, at the end, all) and fit the level. */
+static tally_status wrap(const tally_feed *feed, const piece *from, uint64_t n, tally_buffer **out) {
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+        status = tally_buffer_open(feed->plan->base.context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
+                                   n * item_bytes(feed), &out[k]);
+    return status;
+}
+
+/* Copies the piece's next n items into the slot's staging, after the first `filled`. */
+static void stage(const tally_feed *feed, feed_slot *slot, uint64_t filled, const piece *from, uint64_t n) {
+    const size_t bytes = item_bytes(feed);
+    for (uint32_t k = 0; k < input_count(feed); k++)
+        memcpy((char *)slot->staging[k]->host + filled * bytes, piece_at(feed, from, k), n * bytes);
+}
+
+/* Enqueues the copy of n items from the slot's staging to the device, unless it reads them in
+ * place. */
+static tally_status send(const tally_feed *feed, feed_slot *slot, uint64_t n) {
+    tally_status status = TALLY_OK;
+    if (!feed->plan->base.context->info.host_memory)
+        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
+            status = tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, n * item_bytes(feed));
+    return status;
+}
+
+/* Reduces items in place: as many whole spans as fit the level and a buffer, or at the end all
+ * items. */
 static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     uint64_t spans = FAN_IN - feed->counts[0];
     const uint64_t largest = feed->plan->base.context->info.max_buffer_bytes / (feed->span_items * item_bytes(feed));
@@ -185,24 +216,17 @@ static tally_status add_in_place(tally_feed *feed, const piece *from, uint64_t n
     *taken = n < spans * feed->span_items ? n : spans * feed->span_items;
     tally_buffer *buffers[TALLY_MAX_INPUTS] = {NULL};
     tally_queue *queue = feed->slots[0].queue;
-    tally_status status = TALLY_OK;
-    for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-        status = tally_buffer_open(feed->plan->base.context, TALLY_MEM_HOST, (void *)(uintptr_t)piece_at(feed, from, k),
-                                   *taken * item_bytes(feed), &buffers[k]);
+    tally_status status = wrap(feed, from, *taken, buffers);
     if (!status) status = add(feed, queue, buffers, *taken);
     if (!status) status = tally_queue_wait(queue);
     for (uint32_t k = 0; k < input_count(feed); k++) tally_buffer_destroy(buffers[k]);
     return status;
 }
 
-/* Sends the current slot's staging on its way and turns to the other slot. */
+/* Reduces the current slot's staging and turns to the other slot. */
 static tally_status flush(tally_feed *feed) {
     feed_slot *slot = &feed->slots[feed->current];
-    tally_status status = TALLY_OK;
-    if (!feed->plan->base.context->info.host_memory)
-        for (uint32_t k = 0; k < input_count(feed) && !status; k++)
-            status =
-                tally_buffer_write(slot->queue, slot->items[k], 0, slot->staging[k]->host, feed->filled * item_bytes(feed));
+    tally_status status = send(feed, slot, feed->filled);
     if (!status) status = add(feed, slot->queue, slot->items, feed->filled);
     feed->filled = 0;
     feed->current = (feed->current + 1) % SLOTS;
@@ -211,7 +235,7 @@ static tally_status flush(tally_feed *feed) {
     return status;
 }
 
-/* Copies what fits into the current slot's staging; a full one is flushed. */
+/* Copies as many items as fit into the current slot's staging and flushes a full one. */
 static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n, uint64_t *taken) {
     feed_slot *slot = &feed->slots[feed->current];
     if (!slot->queue) {
@@ -219,15 +243,13 @@ static tally_status add_by_copy(tally_feed *feed, const piece *from, uint64_t n,
         if (status) return close_slot(slot), status;
     }
     const uint64_t room = feed->staging_items - feed->filled;
-    const size_t bytes = item_bytes(feed);
     *taken = n < room ? n : room;
-    for (uint32_t k = 0; k < input_count(feed); k++)
-        memcpy((char *)slot->staging[k]->host + feed->filled * bytes, piece_at(feed, from, k), *taken * bytes);
+    stage(feed, slot, feed->filled, from, *taken);
     feed->filled += *taken;
     return feed->filled == feed->staging_items ? flush(feed) : TALLY_OK;
 }
 
-/* Whether the device may read all inputs where they lie: at addresses that suit their parts. */
+/* Tells whether the device reads host memory in place and all inputs lie at aligned addresses. */
 static bool fit_in_place(const tally_feed *feed, const void *const *items) {
     const tally_dtype_row *row = tally_dtype_find(feed->plan->base.terms.in);
     const uintptr_t align = row->kind == TALLY_KIND_COMPLEX ? row->bytes / 2 : row->bytes;
@@ -253,13 +275,13 @@ static tally_status push(tally_feed *feed, const void *const *items, uint64_t n,
 static tally_status check(const tally_feed *feed, const void *const *items, uint64_t n) {
     if (!feed) return tally_fail(TALLY_E_ARGUMENT, "feed is NULL");
     if (feed->tag != TALLY_TAG_FEED) return tally_fail(TALLY_E_ARGUMENT, "feed is no feed");
-    if (n > MAX_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
+    if (n > TALLY_FEED_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
     tally_status status = n ? tally_check_pointer(items, "items") : TALLY_OK;
     for (uint32_t k = 0; n && k < input_count(feed) && !status; k++) status = tally_check_pointer(items[k], "items");
     return status;
 }
 
-/* `form`: the call that takes several inputs. */
+/* Checks that the feed has one input. `form` is the call that takes several. */
 static tally_status check_single(const tally_feed *feed, const char *form) {
     if (!feed || feed->tag != TALLY_TAG_FEED || input_count(feed) == 1) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: %s takes them", feed->plan->base.terms.list[0].name,
@@ -276,7 +298,7 @@ tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n) {
     return TALLY_NAMED(status ? status : tally_feed_push_inputs(feed, &items, n));
 }
 
-/* Folds the levels from below, each into one more accumulator of the next, and finishes the highest. */
+/* Folds each level into one more accumulator of the next, from below, and finishes the highest. */
 static tally_status fold(tally_feed *feed, void *result) {
     int top = LEVELS - 1;
     while (top > 0 && !feed->counts[top]) top--;
@@ -292,10 +314,40 @@ static tally_status fold(tally_feed *feed, void *result) {
     return status ? status : tally_queue_wait(queue);
 }
 
+/* Tells whether the feed is empty and can take all items at once, as a plan does. */
+static bool is_whole(const tally_feed *feed, const void *const *items, uint64_t n) {
+    if (!n || feed->added || feed->filled || n > feed->plan->base.max_n) return false;
+    if (!fit_in_place(feed, items)) return n <= feed->staging_items;
+    return n <= feed->plan->base.context->info.max_buffer_bytes / item_bytes(feed);
+}
+
+/* Reduces all items by one tally_reduce. The feed stays empty. */
+static tally_status finish_whole(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
+    tally_buffer *wrapped[TALLY_MAX_INPUTS] = {NULL}, *const *in = wrapped;
+    feed_slot *slot = &feed->slots[0];
+    const piece all = {.items = items};
+    tally_status status;
+    if (fit_in_place(feed, items)) {
+        status = wrap(feed, &all, n, wrapped);
+    } else {
+        stage(feed, slot, 0, &all, n);
+        status = send(feed, slot, n);
+        in = slot->items;
+    }
+    tally_reduce_args args = {.size = sizeof(args), .n = n, .out = feed->result};
+    for (uint32_t k = 0; k < input_count(feed); k++) args.in[k] = in[k];
+    if (!status) status = tally_reduce_with(&feed->plan->base, slot->queue, &args);
+    if (!status) status = tally_buffer_read(slot->queue, feed->result, 0, result, feed->result->bytes);
+    const tally_status waited = tally_queue_wait(slot->queue);
+    for (uint32_t k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(wrapped[k]);
+    return status ? status : waited;
+}
+
 tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items, uint64_t n, void *result) {
     tally_status status = check(feed, items, n);
     if (!status) status = tally_check_pointer(result, "result");
     if (status) return TALLY_NAMED(status);
+    if (is_whole(feed, items, n)) return TALLY_NAMED(finish_whole(feed, items, n, result));
     status = push(feed, items, n, true);
     if (!status && feed->filled) status = flush(feed);
     if (!status) status = fold(feed, result);
@@ -312,41 +364,26 @@ tally_plan *tally_feed_plan(tally_feed *feed) {
     return feed && feed->tag == TALLY_TAG_FEED ? &feed->plan->base : NULL;
 }
 
-/* ---- host arrays ---------------------------------------------------------------------------------------------------- */
-
-static tally_status reduce_host(tally_context *context, const tally_reduce_desc *given, const void *const *items, uint64_t n,
-                                void *result) {
-    tally_status status = TALLY_OK;
-    if (n > MAX_ITEMS) status = tally_fail(TALLY_E_ARGUMENT, "n is beyond any memory");
-    if (!status) status = tally_check_pointer(result, "result");
-    if (status) return status;
-    tally_reduce_desc desc = {0};
-    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
-    if (tally_host_reduce(context, &desc, items, n, result)) return TALLY_OK;
-    const uint64_t most = tally_dtype_bytes(desc.in) ? DEFAULT_STAGING_BYTES / tally_dtype_bytes(desc.in) : 1;
-    desc.max_n = n < most ? n + !n : most; /* 0 would mean the default */
-    tally_feed *feed = NULL;
-    status = tally_feed_create(context, &desc, &feed);
-    if (!status) status = tally_feed_finish_inputs(feed, items, n, result);
-    tally_feed_destroy(feed);
-    return status;
+static void count(const tally_buffer *buffer, uint32_t *references, uint64_t *bytes) {
+    if (!buffer) return;
+    *references += 1;
+    *bytes += buffer->bytes;
 }
 
-tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
-                               void *result) {
-    tally_status status = tally_check_context(context);
-    if (!status && n && n <= MAX_ITEMS) status = tally_check_pointer(items, "items");
-    if (!status && tally_op_inputs(op) > 1)
-        status = tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_host_inputs takes them", tally_op_name(op),
-                            tally_op_inputs(op));
-    if (status) return TALLY_NAMED(status);
-    const tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = dtype};
-    return TALLY_NAMED(reduce_host(context, &desc, &items, n, result));
-}
-
-tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
-                                      uint64_t n, void *result) {
-    tally_status status = tally_check_context(context);
-    if (!status) status = tally_check_pointer(desc, "desc");
-    return TALLY_NAMED(status ? status : reduce_host(context, desc, items, n, result));
+void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes) {
+    *references = 1; /* the plan */
+    *bytes = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        const feed_slot *slot = &feed->slots[i];
+        *references += slot->queue != NULL;
+        for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+            uint64_t same = 0;
+            count(slot->staging[k], references, bytes);
+            count(slot->items[k], references, feed->plan->base.context->info.host_memory ? &same : bytes);
+        }
+    }
+    for (int i = 0; i < LEVELS; i++) count(feed->levels[i], references, bytes);
+    count(feed->result, references, bytes);
+    count(feed->plan->workspace, references, bytes);
+    count(feed->plan->slices, references, bytes);
 }

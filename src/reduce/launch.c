@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* How a reduction is launched: its variant, the threads of its groups, its tuning, and the recipe of its program. */
+/* The launch of a reduction: its variant, the threads of its groups, its tuning and its
+ * program's recipe. */
 #include <string.h>
 
 #include "reduce/reduce.h"
 
 #define MAX_FACTOR 65536
-/* Most bytes of lane accumulators that a thread may hold in groups above 256 threads; more would spill. i8 nrm2 (384 bytes),
- * 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms of 512. */
+/* Most bytes of lane accumulators that a thread may hold in groups above 256 threads; more would
+ * spill. i8 nrm2 (384 bytes), 4 GiB on an H200, November 2026: 4.8 ms in groups of 256, 14.5 ms in
+ * groups of 512. */
 #define MAX_LANES_BYTES 192
 #define DEFAULT_LOADS 8
 
-/* ---- the group ------------------------------------------------------------------------------------------------------ */
+/* ---- the group ------------------------------------------------------------------------------- */
 
-/* Local memory of a group. group_tree exchanges one lane of each item at a time, or four small ones (kernels_cl/group_tree.cl). */
+/* Returns the local memory of a group. Each thread of group_tree exchanges one lane at a time, or
+ * four small ones (kernels_cl/group_tree.cl). */
 static uint64_t local_bytes(const tally_terms *terms, const tally_launch *launch) {
     if (launch->variant->shape != TALLY_SHAPE_CHUNKS)
         return (uint64_t)(launch->group_items / 32) * launch->variant->local_accumulators * terms->acc.bytes;
@@ -61,8 +64,9 @@ static bool is_group(const tally_variant *variant, uint32_t items) {
     return items >= variant->min_group_items && items <= variant->max_group_items && !(items & (items - 1));
 }
 
-/* The items of a group where the descriptor does not say: the tuning's, as far as an item's lanes fit the registers that it leaves them
- * (backends/cuda/kernels/group_tree.cu), else the variant's. */
+/* Returns the threads of a group when the descriptor does not say. It is the tuning's number, or
+ * less where a thread's lanes would spill (backends/cuda/kernels/group_tree.cu); without one, the
+ * variant's. */
 static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
     const uint32_t lanes_bytes = TALLY_LANES / tally_chunk_team(tally_dtype_bytes(terms->in)) * terms->acc.bytes;
@@ -71,7 +75,8 @@ static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch
     return tuned && is_group(variant, tuned) ? tuned : variant->info.group_items;
 }
 
-/* That group, or, where its accumulators do not fit the local memory, the largest that does. */
+/* Chooses the threads of a group. Where the accumulators of tuned_group() do not fit the local
+ * memory, it takes the largest group that does. */
 static tally_status choose_group(const tally_device_info *device, const tally_reduce_desc *desc, const tally_terms *terms,
                                  tally_launch *launch) {
     const uint32_t own = tuned_group(terms, launch);
@@ -86,7 +91,7 @@ static tally_status choose_group(const tally_device_info *device, const tally_re
     return tally_launch_check(device, terms, launch);
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 tally_status tally_reduce_desc_copy(const tally_reduce_desc *given, tally_reduce_desc *desc) {
     if (!given) return tally_fail(TALLY_E_ARGUMENT, "desc is NULL");
@@ -141,7 +146,7 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
     return status;
 }
 
-/* ---- the program ---------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 tally_recipe tally_launch_recipe(const tally_launch *launch) {
     const tally_variant *variant = launch->variant;

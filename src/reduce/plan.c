@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The planner of reductions: what is launched, with which geometry and how much workspace. The launches are in reduce.c. */
+/* The planner of reductions: geometry and workspace of the launches. The launches are in
+ * reduce.c. */
 #include <stdlib.h>
 
 #include "reduce/reduce.h"
 
-/* Items of a fixed grid for each unit: what the largest multiprocessors (of an H200, say) can hold at once; smaller ones take them in
- * turns. */
+/* Threads of a fixed grid for each unit. The largest multiprocessors (an H200's, say) hold as many
+ * at once; smaller ones take them in turns. */
 #define GRID_ITEMS_PER_UNIT 2048
 
 static uint64_t grid_groups(const tally_reduce_plan *plan) {
     return tally_ceil_div((uint64_t)GRID_ITEMS_PER_UNIT * plan->base.context->info.compute_units, plan->launch.group_items);
 }
 
-/* Items that a group of a fixed segment owns. */
+/* Returns the items of a group's tile (TALLY_SHAPE_SEGMENT). */
 static uint64_t segment_items(const tally_reduce_plan *plan) {
     const uint64_t factor = plan->launch.factor ? plan->launch.factor : 1;
     return factor * plan->launch.variant->items_per_item * plan->launch.group_items;
@@ -21,14 +22,15 @@ static uint64_t segment_items(const tally_reduce_plan *plan) {
 /* Upper limit on the bytes of partials that a canonical variant holds at once. */
 #define MOST_PARTIALS_BYTES (UINT64_C(2) << 20)
 
-/* The most groups that take runs. */
+/* Returns the most groups that take runs. */
 static uint64_t run_groups(const tally_reduce_plan *plan) {
     const uint64_t tuned = plan->launch.tuning.unit_groups, most = MOST_PARTIALS_BYTES / plan->base.terms.acc.bytes;
     const uint64_t groups = (tuned ? tuned : 1) * plan->base.context->info.compute_units;
     return groups < most ? groups : most;
 }
 
-/* Items of a slice, where the partials of wide accumulators would take more than 4 MiB + max_n / 512 bytes; else 0. */
+/* Returns the items of a slice; 0 without slices. Slices keep the partials of wide accumulators
+ * within 4 MiB + max_n / 512 bytes. */
 static uint64_t slice_items(const tally_reduce_plan *plan) {
     const uint64_t acc_bytes = plan->base.terms.acc.bytes, groups = tally_reduce_geometry(plan, plan->base.max_n).groups;
     uint64_t most = 1;
@@ -61,7 +63,7 @@ tally_geometry tally_reduce_geometry(const tally_reduce_plan *plan, uint64_t n) 
     return (tally_geometry){.groups = groups ? groups : 1, .run = run};
 }
 
-/* Accumulators of workspace for any n up to max_n. */
+/* Returns the accumulators of workspace that suffice for any n up to max_n. */
 static uint64_t workspace_items(const tally_reduce_plan *plan) {
     const uint64_t groups = tally_reduce_geometry(plan, plan->slice ? plan->slice : plan->base.max_n).groups;
     switch (plan->launch.variant->stage) {
@@ -72,7 +74,7 @@ static uint64_t workspace_items(const tally_reduce_plan *plan) {
     default:
         break;
     }
-    /* The groups of runs do not grow evenly with n. */
+    /* The number of run groups does not grow evenly with n, so the upper limit counts. */
     return (plan->launch.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->together;
 }
 
@@ -87,12 +89,13 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
     const tally_variant *variant = plan->launch.variant;
     if (variant->info.canonical) return TALLY_ROWS + log2_ceil(TALLY_LANES) + log2_ceil(tally_ceil_div(n, TALLY_CHUNK_ITEMS));
     const uint64_t groups = tally_reduce_geometry(plan, n).groups;
-    /* Without local memory every item is an atomic on the one word. Else, within a group: as many atomics as it has items, or in
-     * sequence before the tree and then the tree. */
+    /* Without local memory every item is an atomic on one word. Otherwise a group makes an atomic
+     * for each of its items, or combines some in sequence and then in a tree. */
     if (variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators) return n;
     const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? tally_ceil_div(n, groups) : segment_items(plan);
     const bool tree = variant->local_accumulators == 32 || variant->stage == TALLY_STAGE_SCRATCH;
-    /* Items that an item combines in sequence; of a grid, also what vectors and the ends of a misaligned input add. */
+    /* Items that a thread combines in sequence. In a grid, vectors and the ends of a misaligned
+     * input add some. */
     const uint64_t ends = variant->shape == TALLY_SHAPE_GRID ? 16 / tally_dtype_bytes(plan->base.terms.in) + 2 : 0;
     const uint64_t sequence = tally_ceil_div(items, plan->launch.group_items) + ends;
     const uint64_t within = tree ? sequence + log2_ceil(plan->launch.group_items) : items;
@@ -101,13 +104,13 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
     return within + across;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static const char *variant_name(const tally_plan *base) {
     return ((const tally_reduce_plan *)base)->launch.variant->info.name;
 }
 
-static uint64_t workspace_bytes(const tally_plan *base) {
+static uint64_t held_bytes(const tally_plan *base) {
     const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
     return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices);
 }
@@ -122,7 +125,7 @@ static void close_plan(tally_plan *base) {
     tally_kernel_close(base, plan->partials_kernel);
 }
 
-const tally_plan_kind tally_reduce_kind = {"a reduction", variant_name, depth, workspace_bytes, close_plan};
+const tally_plan_kind tally_reduce_kind = {"a reduction", variant_name, depth, held_bytes, close_plan};
 
 static tally_status open_kernels(tally_reduce_plan *plan) {
     const tally_recipe recipe = tally_launch_recipe(&plan->launch);
@@ -135,22 +138,46 @@ static tally_status open_kernels(tally_reduce_plan *plan) {
     return status;
 }
 
+static uint64_t workspace_bytes(const tally_reduce_plan *plan) {
+    const uint64_t items = workspace_items(plan), acc_bytes = plan->base.terms.acc.bytes;
+    return items > UINT64_MAX / acc_bytes ? UINT64_MAX : items * acc_bytes;
+}
+
+static uint64_t slices_bytes(const tally_reduce_plan *plan) {
+    return plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * plan->base.terms.acc.bytes : 0;
+}
+
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *base, uint64_t n) {
+    tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    const tally_context *context = base->context;
+    base->max_n = n;
+    plan->slice = slice_items(plan);
+    /* The last group finishes if memory is ordered between groups. Not with one group, which
+     * writes the result itself; not with slices, which would overwrite the counter in slot 0. */
+    plan->together = (plan->launch.variant->together & 1u << context->info.device_class) &&
+                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
+                     tally_reduce_geometry(plan, n).groups > 1;
+}
+
+/* Tells whether the memory holds one input, the workspace and the slices, and one buffer the
+ * workspace. */
+static bool fits_memory(const tally_plan *base) {
+    const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
+    const tally_device_info *info = &base->context->info;
+    const uint64_t items = base->max_n * tally_dtype_bytes(base->terms.in), workspace = workspace_bytes(plan);
+    if (items > info->memory_bytes || workspace > info->max_buffer_bytes) return false;
+    return workspace <= info->memory_bytes - items && slices_bytes(plan) <= info->memory_bytes - items - workspace;
+}
+
 static tally_status open_memory(tally_reduce_plan *plan) {
     tally_context *context = plan->base.context;
-    const tally_variant *variant = plan->launch.variant;
-    plan->slice = slice_items(plan);
-    /* The last group finishes where memory is ordered between groups. Not with one group, which writes the result itself; not with
-     * slices, which would overwrite the counter in slot 0. */
-    plan->together = (variant->together & 1u << context->info.device_class) &&
-                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
-                     tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
-    const uint64_t acc_bytes = plan->base.terms.acc.bytes, bytes = workspace_items(plan) * acc_bytes;
-    const uint64_t slices_bytes = plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * acc_bytes : 0;
+    const uint64_t bytes = workspace_bytes(plan), of_slices = slices_bytes(plan);
     tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &plan->workspace);
-    if (!status && slices_bytes) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, slices_bytes, &plan->slices);
-    /* The counter of groups that are done, which the last of them clears again. */
+    if (!status && of_slices) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, of_slices, &plan->slices);
+    /* The counter of finished groups; the last group sets it back to 0. */
     if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
-    if (!status && variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
+    if (!status && plan->launch.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
         status = tally_fail(TALLY_E_MEMORY, "out of memory");
     return status;
 }
@@ -174,6 +201,10 @@ tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce
     if (launch.variant->shape == TALLY_SHAPE_CHUNKS)
         plan->run = launch.group_items / tally_chunk_team(tally_dtype_bytes(desc.in));
     status = open_kernels(plan);
+    if (given->size > offsetof(tally_reduce_desc, max_n) && given->max_n)
+        set_max_n(base, desc.max_n);
+    else
+        tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     if (!status) status = open_memory(plan);
     if (status)
         tally_plan_destroy(base);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions of device memory: the stages of a plan, enqueued. */
+/* The launches of a reduction's plan. */
 #include "reduce/reduce.h"
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* Both kernels take an accumulator slot and a result; the one that `last` rules out is never touched, so any memory will do. */
+/* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is then
+ * never touched, so any memory serves for it. */
 
-/* Inputs with their offsets, parameters, and what follows them in tally_partials. */
+/* Room for the arguments of tally_partials: inputs, their offsets, parameters and eight more. */
 #define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
 
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
@@ -41,7 +42,7 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
                                                TALLY_ARRAY_LENGTH(args), args);
 }
 
-/* ---- the ways to finish -------------------------------------------------------------------------------------------- */
+/* ---- the ways to finish ---------------------------------------------------------------------- */
 
 static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                       tally_target result) {
@@ -53,7 +54,8 @@ static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, cons
     return status ? status : tally_reduce_finish(plan, queue, sum, n ? 1 : 0, n, result);
 }
 
-/* A value for each slice, then their tree: slices are aligned subtrees of the canonical order. */
+/* Reduces each slice to an accumulator, then these. Slices are aligned subtrees of the canonical
+ * order. */
 static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                      tally_target result) {
     void *partials = plan->workspace->mem, *slices = plan->slices->mem;
@@ -80,14 +82,15 @@ static tally_status finish_by_launch(tally_reduce_plan *plan, void *queue, const
         return tally_reduce_partials(plan, queue, in, n, geometry, result, NULL);
     if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, result);
     void *partials = plan->workspace->mem;
-    /* The first slot counts the groups that are done. */
+    /* The first slot counts the finished groups. */
     if (plan->together)
         return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
     const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
     return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, result);
 }
 
-/* The partials come to the host and go back as one, which the device turns into the result. Blocks. */
+/* Copies the partials to the host and combines them there. The device turns the one accumulator
+ * into the result. Blocks. */
 static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_target result) {
     const tally_backend *backend = plan->base.context->backend;
@@ -104,9 +107,9 @@ static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const t
     return status ? status : backend->queue_wait(queue);
 }
 
-/* ---- tally_reduce ------------------------------------------------------------------------------------------------- */
+/* ---- tally_reduce ---------------------------------------------------------------------------- */
 
-/* The name of input `k` in error texts. */
+/* Returns the name of input k for error texts. */
 static const char *input_name(const tally_plan *plan, uint32_t k) {
     static const char *const names[TALLY_MAX_INPUTS] = {"in[0]", "in[1]", "in[2]", "in[3]"};
     return plan->terms.inputs == 1 ? "in" : names[k];
@@ -121,53 +124,53 @@ static tally_status check_input(const tally_plan *plan, const tally_buffer *in, 
     return status;
 }
 
-/* `in_offsets`: NULL: all 0. */
-static tally_status reduce(tally_plan *base, tally_queue *queue, const tally_buffer *const *in, const uint64_t *in_offsets,
-                           uint64_t n, tally_buffer *out, uint64_t out_offset) {
-    tally_source source = {.base = 0};
+static tally_status check_args(const tally_plan *plan, const tally_queue *queue, const tally_reduce_args *a) {
+    tally_status status = tally_check_queue(queue, plan->context);
+    if (!status) status = tally_check_pointer(a, "args");
+    if (!status && a->size != sizeof(*a))
+        status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_reduce_args) is %zu", a->size, sizeof(*a));
+    if (!status) status = tally_check_buffer(a->out, plan->context, "out");
+    if (!status) status = tally_check_items(a->out, a->out_offset, 1, plan->terms.result.bytes, "out");
+    for (uint32_t k = 0; !status && k < plan->terms.inputs; k++)
+        status = check_input(plan, a->in[k], a->in_offset[k], a->n, a->out, a->out_offset, input_name(plan, k));
+    return status ? status : tally_check_n(plan, a->n);
+}
+
+static tally_status reduce(tally_plan *base, tally_queue *queue, const tally_reduce_args *args) {
     tally_status status = tally_check_plan(base, &tally_reduce_kind);
-    if (!status) status = tally_check_queue(queue, base->context);
-    if (!status) status = tally_check_pointer(in, "in");
-    if (!status) status = tally_check_buffer(out, base->context, "out");
-    if (!status) status = tally_check_items(out, out_offset, 1, base->terms.result.bytes, "out");
-    for (uint32_t k = 0; !status && k < base->terms.inputs; k++) {
-        source.offset[k] = in_offsets ? in_offsets[k] : 0;
-        status = check_input(base, in[k], source.offset[k], n, out, out_offset, input_name(base, k));
-        if (!status) source.mem[k] = in[k]->mem;
-    }
-    if (!status) status = tally_check_n(base, n);
+    if (!status) status = check_args(base, queue, args);
     if (status) return status;
 
     tally_reduce_plan *plan = (tally_reduce_plan *)base;
-    const tally_target result = {.mem = out->mem, .offset = out_offset, .result = true};
+    tally_source source = {.base = 0};
+    for (uint32_t k = 0; k < base->terms.inputs; k++) {
+        source.mem[k] = args->in[k]->mem;
+        source.offset[k] = args->in_offset[k];
+    }
+    const tally_target result = {.mem = args->out->mem, .offset = args->out_offset, .result = true};
     switch (plan->launch.variant->stage) {
     case TALLY_STAGE_ATOMIC:
-        return finish_by_atomics(plan, queue->handle, &source, n, result);
+        return finish_by_atomics(plan, queue->handle, &source, args->n, result);
     case TALLY_STAGE_HOST:
-        return finish_on_host(plan, queue->handle, &source, n, result);
+        return finish_on_host(plan, queue->handle, &source, args->n, result);
     default:
-        return finish_by_launch(plan, queue->handle, &source, n, result);
+        return finish_by_launch(plan, queue->handle, &source, args->n, result);
     }
 }
 
 static tally_status check_single(const tally_plan *plan) {
     const tally_status status = tally_check_plan(plan, &tally_reduce_kind);
     if (status || plan->terms.inputs == 1) return status;
-    return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_inputs takes them", plan->terms.list[0].name,
+    return tally_fail(TALLY_E_ARGUMENT, "%s has %u inputs: tally_reduce_with takes them", plan->terms.list[0].name,
                       plan->terms.inputs);
 }
 
-tally_status tally_reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
-                                 const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset) {
-    return TALLY_NAMED(reduce(plan, queue, in, in_offsets, n, out, out_offset));
-}
-
-tally_status tally_reduce_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset, uint64_t n,
-                             tally_buffer *out, uint64_t out_offset) {
-    const tally_status status = check_single(plan);
-    return TALLY_NAMED(status ? status : reduce(plan, queue, &in, &in_offset, n, out, out_offset));
+tally_status tally_reduce_with(tally_plan *plan, tally_queue *queue, const tally_reduce_args *args) {
+    return TALLY_NAMED(reduce(plan, queue, args));
 }
 
 tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out) {
-    return TALLY_NAMED(tally_reduce_at(plan, queue, in, 0, n, out, 0));
+    const tally_reduce_args args = {.size = sizeof(args), .in = {in}, .n = n, .out = out};
+    const tally_status status = check_single(plan);
+    return TALLY_NAMED(status ? status : reduce(plan, queue, &args));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The variants: the only list of them, and the defaults of each class of device. */
+/* The variants: their only list, and the default of each class of device. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "reduce/reduce.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
@@ -12,7 +13,7 @@
 
 #define LADDER_GROUP 256 /* document 000's; 003 uses 512 on a GTX 680 */
 
-/* A step of the ladder: its kernels' stem, how it finishes, what a group owns, accumulators of local memory for each 32 items. */
+/* A step of the ladder. `local` is the accumulators of local memory for each 32 threads. */
 #define STEP(stem_, stage_, shape_, per_item, factor_, local, source_, step_, why_, features_)                                 \
     {                                                                                                                          \
         .info = {.name = #stem_,                                                                                               \
@@ -90,7 +91,7 @@ static const tally_variant variants[] = {
         .local_accumulators = 0,
     },
 };
-/* What "auto" means. */
+/* The variant that "auto" means. */
 static const char *const defaults[TALLY_CLASS_END] = {
     [TALLY_CLASS_GPU] = "group_tree",
     [TALLY_CLASS_CPU] = "cpu_chunks",
@@ -131,5 +132,6 @@ tally_status tally_variant_find(const char *name, const tally_device_info *devic
         if (!strcmp(name, variants[i].info.name)) return *out = &variants[i], TALLY_OK;
         if (used < sizeof(names)) used += (size_t)snprintf(names + used, sizeof(names) - used, ", %s", variants[i].info.name);
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

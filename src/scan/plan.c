@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of scans: the descriptor, the programs, the workspace. The launches are in scan.c. */
+/* Plans of scans: the descriptor, the programs and the workspace. The launches are in scan.c. */
 #include <string.h>
 
 #include "scan/scan.h"
 
 #define UNIT_INTERVAL_GROUPS 8
 
-/* ---- geometry --------------------------------------------------------------------------------------------------------- */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 tally_scan_geometry tally_scan_plan_geometry(const tally_scan_plan *plan, uint64_t n) {
     const tally_scan_variant *variant = plan->launch.variant;
@@ -29,7 +29,7 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
            levels;
 }
 
-/* ---- the descriptor ----------------------------------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *desc) {
     tally_status status = tally_check_pointer(given, "desc");
@@ -44,8 +44,6 @@ static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *des
         return tally_fail(TALLY_E_ARGUMENT, "desc.segments is %d: no such way", (int)desc->segments);
     if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))
         return tally_fail(TALLY_E_ARGUMENT, "desc.initial is for exclusive scans");
-    if (desc->segments == TALLY_SEGMENTS_OFFSETS && !desc->max_n)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is 0: a scan by offsets takes a byte of memory for each item");
     return TALLY_OK;
 }
 
@@ -57,14 +55,15 @@ static tally_status check(const tally_scan_desc *desc, const tally_terms *terms)
     return TALLY_OK;
 }
 
-/* The flags that the descriptor asks for. */
+/* Returns the launch's flags for a descriptor. */
 static unsigned flags_of(const tally_scan_desc *desc) {
     return (desc->flags & TALLY_EXCLUSIVE ? TALLY_SCAN_IS_EXCLUSIVE : 0u) |
            (desc->flags & TALLY_REVERSE ? TALLY_SCAN_IS_REVERSE : 0u) | (desc->segments ? TALLY_SCAN_IS_SEGMENTED : 0u) |
            (desc->initial ? TALLY_SCAN_HAS_INITIAL : 0u);
 }
 
-/* Resolves the terms and the launch, whose flags are set. On success the caller closes the terms. */
+/* Resolves the terms and the launch, whose flags are set. On success the caller closes the
+ * terms. */
 static tally_status resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                             tally_scan_launch *launch) {
     const tally_terms_desc what = {
@@ -81,7 +80,7 @@ static tally_status resolve(const tally_context *context, tally_scan_desc *desc,
     return status;
 }
 
-/* ---- the plan ----------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 static const char *variant_name(const tally_plan *base) {
     return ((const tally_scan_plan *)base)->launch.variant->info.name;
@@ -120,32 +119,45 @@ static tally_status open_kernels(tally_scan_plan *plan) {
     return status;
 }
 
-#define LINE 16 /* words: 128 bytes */
+#define LINE 16 /* 64-bit words in 128 bytes */
 
-/* The words of a look-back (kernels: look_back.h). */
+/* Returns the words of a look-back's workspace (kernels/published.h). */
 static uint64_t look_back_words(const tally_scan_plan *plan) {
     const uint64_t parts = tally_ceil_div(tally_scan_bytes(&plan->base.terms, plan->launch.flags), 4), tiles = plan->capacity;
     return 2 * LINE + tally_ceil_div(tiles, TALLY_SCAN_WIDTH) * (tally_ceil_div(parts, LINE) * LINE + LINE) + tiles * parts;
 }
 
-static tally_status open_memory(tally_scan_plan *plan) {
-    tally_context *context = plan->base.context;
+/* The bytes of a plan's buffers. */
+typedef struct scan_memory {
+    uint64_t words, values, heads;
+} scan_memory;
+
+static scan_memory memory_of(const tally_scan_plan *plan) {
     const bool one_launch = plan->launch.variant->one_launch;
-    const uint64_t scan_bytes = tally_scan_bytes(&plan->base.terms, plan->launch.flags);
     const uint64_t blocks = tally_ceil_div(plan->capacity, TALLY_SCAN_WIDTH);
     const uint64_t words = one_launch ? look_back_words(plan) : 1;
     const uint64_t values = one_launch ? 2 : 3 + 2 * plan->capacity + 2 * blocks;
-    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, words * sizeof(uint64_t), &plan->words);
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, values * scan_bytes, &plan->values);
+    return (scan_memory){.words = words * sizeof(uint64_t),
+                         .values = values * tally_scan_bytes(&plan->base.terms, plan->launch.flags),
+                         .heads = plan->segments == TALLY_SEGMENTS_OFFSETS ? plan->base.max_n : 0};
+}
+
+static tally_status open_memory(tally_scan_plan *plan) {
+    tally_context *context = plan->base.context;
+    const bool one_launch = plan->launch.variant->one_launch;
+    const scan_memory bytes = memory_of(plan);
+    tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.words, &plan->words);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.values, &plan->values);
     if (!status && plan->segments == TALLY_SEGMENTS_OFFSETS)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.max_n, &plan->heads);
-    /* Nothing is published before the first call; the carry that it does not use is read. */
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.heads, &plan->heads);
+    /* Before the first call nothing is published. The unused carry is read, so it is cleared
+     * too. */
     if (!status && one_launch) status = tally_buffer_clear(plan->words, plan->words->bytes);
     if (!status && one_launch) status = tally_buffer_clear(plan->values, plan->values->bytes);
     return status;
 }
 
-/* Tiles, or intervals. */
+/* Returns the tiles, or the intervals, that the workspace must hold. */
 static uint64_t capacity_of(const tally_scan_plan *plan) {
     const uint64_t each = plan->launch.tiles;
     const uint64_t tiles = tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_TILE_ITEMS), each) * each;
@@ -153,6 +165,22 @@ static uint64_t capacity_of(const tally_scan_plan *plan) {
     const uint64_t warps = (uint64_t)UNIT_INTERVAL_GROUPS * plan->base.context->info.compute_units * group_warps;
     const uint64_t least = plan->launch.variant->intervals ? warps + group_warps : 1;
     return tiles > least ? tiles : least;
+}
+
+/* Makes the plan one for up to n items. */
+static void set_max_n(tally_plan *base, uint64_t n) {
+    tally_scan_plan *plan = (tally_scan_plan *)base;
+    base->max_n = n;
+    plan->capacity = capacity_of(plan);
+}
+
+/* Tells whether the memory holds the items and the workspace, and one buffer the flags made of
+ * offsets. */
+static bool fits_memory(const tally_plan *base) {
+    const tally_device_info *info = &base->context->info;
+    const scan_memory bytes = memory_of((const tally_scan_plan *)base);
+    const uint64_t items = base->max_n * tally_dtype_bytes(base->terms.in);
+    return bytes.heads <= info->max_buffer_bytes && items + bytes.words + bytes.values + bytes.heads <= info->memory_bytes;
 }
 
 tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out) {
@@ -163,6 +191,7 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     tally_status status = copy_desc(given, &desc);
     if (!status) status = tally_context_probe(context);
     if (status) return status;
+    const bool is_sized = desc.max_n != 0;
     tally_scan_launch launch = {.flags = flags_of(&desc) | extra};
     status = resolve(context, &desc, &terms, &launch);
     if (!status) status = tally_plan_open(context, &tally_scan_kind, sizeof(tally_scan_plan), &terms, desc.max_n, &base);
@@ -171,7 +200,10 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     plan->launch = launch;
     plan->segments = desc.segments;
     if (desc.initial) memcpy(plan->initial, desc.initial, tally_dtype_bytes(desc.in));
-    plan->capacity = capacity_of(plan);
+    if (is_sized)
+        set_max_n(base, desc.max_n);
+    else
+        tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     status = open_kernels(plan);
     if (!status) status = open_memory(plan);
     if (status)

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans of device memory: the launches of a plan. */
+/* The launches of a scan's plan. */
 #include "scan/scan.h"
 
-/* What one call scans. */
-typedef struct request {
-    const tally_buffer *in;
-    uint64_t in_offset;
-    const tally_buffer *segments; /* flags or offsets; NULL: none */
-    uint64_t segments_offset, count;
-    uint64_t n;
-    tally_buffer *out;
-    uint64_t out_offset;
-    bool continues;
-} request;
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* ---- launches ------------------------------------------------------------------------------------------------------- */
-
-#define CLEARED_BYTES 64 /* by an item of a GPU */
-/* Turns offsets into flags. */
-static tally_status mark_heads(tally_scan_plan *plan, void *queue, const request *r) {
+#define CLEARED_BYTES 64 /* bytes that a thread of a GPU clears */
+/* Enqueues the kernels that turn offsets into flags. */
+static tally_status mark_heads(tally_scan_plan *plan, void *queue, const tally_scan_args *r) {
     const tally_backend *backend = plan->base.context->backend;
     const uint32_t items = plan->launch.group_items;
     const uint64_t cpu_run = r->n / (4 * (uint64_t)plan->base.context->info.compute_units) + 1,
@@ -32,15 +20,15 @@ static tally_status mark_heads(tally_scan_plan *plan, void *queue, const request
     return backend->launch(queue, plan->set_kernel, (r->count + items - 1) / items, items, TALLY_ARRAY_LENGTH(set), set);
 }
 
-static tally_status launch_all(tally_scan_plan *plan, void *queue, const request *r) {
+static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues) {
     const tally_backend *backend = plan->base.context->backend;
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
     if (status) return status;
-    const uint64_t base = r->continues ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
-    const uint32_t flow = plan->turn | (r->continues ? 2u : 0u);
+    const uint64_t base = continues ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
+    const uint32_t flow = plan->turn | (continues ? 2u : 0u);
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
-    /* Without segments nothing is read there. */
+    /* Without segments the kernels read nothing there. */
     void *heads = by_offsets ? plan->heads->mem : r->segments ? r->segments->mem : plan->words->mem;
     const tally_arg args[] = {TALLY_MEM(r->in->mem),
                               TALLY_VALUE(r->in_offset),
@@ -67,7 +55,7 @@ static tally_status launch_all(tally_scan_plan *plan, void *queue, const request
     return TALLY_OK;
 }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static tally_status check_buffer(const tally_scan_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t n,
                                  uint64_t bytes, const char *argument) {
@@ -75,7 +63,7 @@ static tally_status check_buffer(const tally_scan_plan *plan, const tally_buffer
     return status ? status : tally_check_items(buffer, offset, n, bytes, argument);
 }
 
-static tally_status check_out(const tally_scan_plan *plan, const request *r) {
+static tally_status check_out(const tally_scan_plan *plan, const tally_scan_args *r) {
     const uint64_t in_bytes = tally_dtype_bytes(plan->base.terms.in), out_bytes = plan->base.terms.result.bytes;
     const uint64_t in_begin = r->in_offset * in_bytes, out_begin = r->out_offset * out_bytes;
     const bool in_place = in_bytes == out_bytes && tally_is_same_place(r->in, in_begin, r->out, out_begin);
@@ -88,10 +76,10 @@ static tally_status check_out(const tally_scan_plan *plan, const request *r) {
                              "segments");
 }
 
-static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const request *r) {
+static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const tally_scan_args *r) {
     const tally_plan *base = &plan->base;
     if (!r->segments && plan->segments)
-        return tally_fail(TALLY_E_ARGUMENT, "the plan has segments: tally_scan_segments takes them");
+        return tally_fail(TALLY_E_ARGUMENT, "the plan has segments: tally_scan_with takes them");
     if (r->segments && !plan->segments) return tally_fail(TALLY_E_ARGUMENT, "the plan has no segments");
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = tally_check_queue(queue, base->context);
@@ -104,44 +92,33 @@ static tally_status check(const tally_scan_plan *plan, const tally_queue *queue,
     return status ? status : check_out(plan, r);
 }
 
-static tally_status run(tally_plan *base, tally_queue *queue, const request *r) {
+/* Checks and enqueues a call. With `continues` its items come after those of the plan's earlier
+ * calls, if there are any. */
+static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_args *args, bool continues) {
     tally_scan_plan *plan = (tally_scan_plan *)base;
     tally_status status = tally_check_plan(base, &tally_scan_kind);
-    if (!status) status = check(plan, queue, r);
+    if (!status) status = tally_check_pointer(args, "args");
+    if (!status && args->size != sizeof(*args))
+        status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_scan_args) is %zu", args->size, sizeof(*args));
+    if (!status) status = check(plan, queue, args);
     if (status) return status;
-    if (r->n) return launch_all(plan, queue->handle, r);
-    if (!r->continues) plan->done = 0;
+    if (args->n) return launch_all(plan, queue->handle, args, continues && plan->done);
+    if (!continues) plan->done = 0;
     return TALLY_OK;
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
-tally_status tally_scan_at(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset, uint64_t n,
-                           tally_buffer *out, uint64_t out_offset) {
-    const request r = {.in = in, .in_offset = in_offset, .n = n, .out = out, .out_offset = out_offset};
-    return TALLY_NAMED(run(plan, queue, &r));
+tally_status tally_scan_with(tally_plan *plan, tally_queue *queue, const tally_scan_args *args) {
+    return TALLY_NAMED(run(plan, queue, args, false));
 }
 
 tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t n, tally_buffer *out) {
-    return TALLY_NAMED(tally_scan_at(plan, queue, in, 0, n, out, 0));
+    const tally_scan_args args = {.size = sizeof(args), .in = in, .n = n, .out = out};
+    return TALLY_NAMED(run(plan, queue, &args, false));
 }
 
-tally_status tally_scan_segments(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                 const tally_buffer *segments, uint64_t segments_offset, uint64_t count, uint64_t n,
-                                 tally_buffer *out, uint64_t out_offset) {
-    const tally_status status = tally_check_pointer(segments, "segments");
-    const request r = {.in = in,
-                       .in_offset = in_offset,
-                       .segments = segments,
-                       .segments_offset = segments_offset,
-                       .count = count,
-                       .n = n,
-                       .out = out,
-                       .out_offset = out_offset};
-    return TALLY_NAMED(status ? status : run(plan, queue, &r));
-}
-
-/* Tells whether the plan's scan can go on after what it has scanned so far. */
+/* Checks that the plan's scan can continue after its calls so far. */
 static tally_status check_next(const tally_plan *base) {
     const tally_scan_plan *plan = (const tally_scan_plan *)base;
     const tally_status status = tally_check_plan(base, &tally_scan_kind);
@@ -156,18 +133,7 @@ static tally_status check_next(const tally_plan *base) {
     return TALLY_OK;
 }
 
-tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                             const tally_buffer *segments, uint64_t segments_offset, uint64_t n, tally_buffer *out,
-                             uint64_t out_offset) {
+tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_scan_args *args) {
     const tally_status status = check_next(plan);
-    if (status) return TALLY_NAMED(status);
-    const request r = {.in = in,
-                       .in_offset = in_offset,
-                       .segments = segments,
-                       .segments_offset = segments_offset,
-                       .n = n,
-                       .out = out,
-                       .out_offset = out_offset,
-                       .continues = ((const tally_scan_plan *)plan)->done > 0};
-    return TALLY_NAMED(run(plan, queue, &r));
+    return TALLY_NAMED(status ? status : run(plan, queue, args, true));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.h: scans: their variants, how they are launched, their plans. */
+/* scan.h: variants, launches and plans of scans. */
 #ifndef TALLY_SRC_SCAN_H
 #define TALLY_SRC_SCAN_H
 
@@ -8,25 +8,27 @@
 typedef struct tally_scan_variant {
     tally_variant_info info;
     unsigned classes;  /* bit 1 << tally_device_class: where it makes sense */
-    const char *tiles; /* the stem after the variant's own that has its kernel; NULL: none */
-    unsigned needs;    /* bit i: feature i */
-    unsigned uses;     /* bit i: feature i, where the device has it */
-    bool one_launch;   /* else three: totals, tiles, items */
-    bool intervals;    /* each warp owns one: its order is not the canonical one */
+    const char *tiles; /* stem with its kernel, after the variant's own stem; NULL: none */
+    unsigned needs;    /* bit i: it needs feature i */
+    unsigned uses;     /* bit i: it uses feature i if the device has it */
+    bool one_launch;   /* one launch; false: three, for totals, tiles and items */
+    bool intervals;    /* each warp owns an interval; the order is not the canonical one */
 } tally_scan_variant;
 
-/* The row of that name; NULL and "auto" give the default. Errors: E_UNSUPPORTED where the context's device, which has been probed,
- * cannot run it. */
+const tally_scan_variant *tally_scan_variant_row(size_t index);
+/* Finds a variant by name; NULL and "auto" give the device's default. The context must have been
+ * probed. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
+ * variant. */
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
 
-/* tally_scan_launch.flags: what the kernels are specialised for. */
+/* Bits of tally_scan_launch.flags: what the kernels are specialised for. */
 enum {
     TALLY_SCAN_IS_EXCLUSIVE = 1,
     TALLY_SCAN_IS_REVERSE = 2,
     TALLY_SCAN_IS_SEGMENTED = 4,
     TALLY_SCAN_HAS_INITIAL = 8,
     TALLY_SCAN_IS_STAGED = 16,
-    TALLY_SCAN_HOLDS_BACK = 32 /* for tests: every fifth group is held back */
+    TALLY_SCAN_HOLDS_BACK = 32 /* for tests: every fifth group waits */
 };
 
 /* How a scan is launched. */
@@ -36,11 +38,12 @@ typedef struct tally_scan_launch {
     uint32_t group_items, tiles; /* of a group */
 } tally_scan_launch;
 
-/* Sets group_items and tiles of a launch whose variant and flags are set, for up to max_n items. Errors: E_UNSUPPORTED, with the
- * reason, when the device has no such groups or too little local memory. */
+/* Sets the threads and tiles of a launch for up to max_n items. Its variant and flags are set.
+ * Errors: E_UNSUPPORTED, with the reason, if the device has no such groups or too little local
+ * memory. */
 tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device,
                               unsigned features, uint64_t max_n);
-/* Bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes behind it. */
+/* Returns the bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes after it. */
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
 tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch);
 
@@ -51,19 +54,19 @@ typedef struct tally_scan_plan {
     tally_scan_launch launch;
     tally_segments segments;
     unsigned char initial[16]; /* an item */
-    uint64_t capacity;         /* tiles, or intervals, that the workspace is for */
-    uint64_t done;             /* items since the last tally_scan: where tally_scan_next goes on */
-    uint32_t turn;             /* which of two carries the next call writes */
+    uint64_t capacity;         /* tiles, or intervals, that the workspace holds */
+    uint64_t done;             /* items since the last tally_scan */
+    uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
-    tally_buffer *words, *values; /* kernels: scanning.h */
+    tally_buffer *words, *values; /* workspace: kernels/scanning.h */
     tally_buffer *heads;          /* flags made of offsets */
 } tally_scan_plan;
 
-/* `extra`: flags beyond the descriptor's, for tests. */
+/* Makes a scan's plan. `extra` are flags beyond the descriptor's, for tests. */
 tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out);
 
 typedef struct tally_scan_geometry {
-    uint64_t groups, run; /* run: items of a warp's interval; else 1 */
+    uint64_t groups, run; /* run: items of a warp's interval; 1 without intervals */
 } tally_scan_geometry;
 tally_scan_geometry tally_scan_plan_geometry(const tally_scan_plan *plan, uint64_t n);
 

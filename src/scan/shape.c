@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a scan is launched: the threads and tiles of its groups, and the recipe of its program. */
+/* The launch of a scan: the threads and tiles of its groups, and its program's recipe. */
 #include "scan/scan.h"
 
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
@@ -7,22 +7,27 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 }
 
 /*
- * Groups that look back. With many items a group of 256 has as many tiles as fit 32 KiB of shared memory, where the device copies
- * them by itself: the more tiles a group has, the fewer groups look back. Else each group has a tile; where a thread's cells are
- * small, a thread has eight of them and the group half the threads. 2^28 items, H200, CUDA, November 2026, from shared memory: f32,
- * one tile 642 us, two 617; f16, two 419, four 342. 2^20 f32: 6.4 us, the other way 5.5; 2^24 46.1 and 52.4.
+ * Groups that look back. If there are many items and the device has a copy engine, a group of 256
+ * threads has as many tiles as fit 32 KiB of local memory: fewer groups look back then. Otherwise
+ * each group has one tile. If its cells are small, a thread takes eight of them and the group has
+ * half the threads.
+ *
+ * H200, CUDA, November 2026. 2^28 items in local memory: f32 642 us with one tile, 617 with two;
+ * f16 419 with two, 342 with four. In local memory and otherwise: 2^20 f32 6.4 and 5.5 us, 2^24 f32
+ * 46.1 and 52.4.
  */
-#define MANY_TILES 16 /* for each unit */
+#define MANY_TILES 16 /* tiles for each unit */
 #define MOST_TILES 4
 #define STAGED_BYTES (UINT32_C(32) << 10)
-#define ROWS_BYTES (UINT32_C(12) << 10) /* the rows' aggregates, beside those */
+#define ROWS_BYTES (UINT32_C(12) << 10) /* local memory of the rows' aggregates */
 #define SMALL_CELL_BYTES 40
 
-/* On a CPU: the aggregates of cells and rows of the tiles that a group looks at twice, so that its core's caches hold them and the
- * items. 2^26 f32, POCL 3.1, 2 cores, November 2026: one tile 38 ms, two 38, four 35, eight 35. */
+/* CPUs: most bytes for the aggregates of cells and rows of a group's tiles. The group reads its
+ * tiles twice, so its core's caches must hold these and the items. 2^26 f32, POCL 3.1, 2 cores,
+ * November 2026: 38 ms with one tile, 38 with two, 35 with four, 35 with eight. */
 #define KEPT_BYTES (UINT32_C(64) << 10)
 
-/* Accumulators of local memory that a group needs: for each tile with shuffles or one launch, else for all its threads. */
+/* Accumulators of local memory: of each tile in one launch, else of the whole group. */
 #define TILE_ACCUMULATORS (TALLY_SCAN_WIDTH + 3)
 #define GROUP_ACCUMULATORS 291
 

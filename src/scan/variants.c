@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways to scan: one row each. */
+/* The variants of scans: one row each. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/did_you_mean.h"
 #include "scan/scan.h"
 
 #define ON(id) (1u << TALLY_CLASS_##id)
-#define GROUP 256 /* four rows of a tile for each warp: kernels/scan_groups.h is written for it where there are no shuffles */
+/* A warp has four rows of a tile. Without shuffles kernels/scan_groups.h needs this number. */
+#define GROUP 256
 
 static const tally_scan_variant variants[] = {
     {
@@ -62,8 +64,9 @@ static const tally_scan_variant variants[] = {
 };
 #define COUNT TALLY_ARRAY_LENGTH(variants)
 
-/* Why the context's device cannot run it, a feature's name; NULL: it can. A backend without a trial of a feature does without (CUDA's kernels have
- * inline assembly of their own). */
+/* Returns what the context's device lacks to run a variant, such as a feature's name; NULL if it
+ * can run it. A backend without a trial of a feature needs none: CUDA's kernels have inline
+ * assembly of their own. */
 static const char *lacks(const tally_context *context, const tally_scan_variant *variant) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
         if (variant->needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem))
@@ -75,6 +78,10 @@ size_t tally_scan_variant_count(void) {
     return COUNT;
 }
 
+const tally_scan_variant *tally_scan_variant_row(size_t index) {
+    return index < COUNT ? &variants[index] : NULL;
+}
+
 tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
     if (!out) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "out is NULL"));
     if (index >= COUNT) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "index %zu: there are %zu variants", index, COUNT));
@@ -82,7 +89,7 @@ tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
     return TALLY_OK;
 }
 
-/* The last row that can be had. */
+/* Finds the last row that the device can run. */
 static tally_status find_default(const tally_context *context, const tally_scan_variant **out) {
     for (size_t i = COUNT; i-- > 0;)
         if (variants[i].classes & 1u << context->info.device_class && !lacks(context, &variants[i]))
@@ -105,5 +112,6 @@ tally_status tally_scan_variant_find(const char *name, const tally_context *cont
         if (missing) return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s lacks %s", name, context->info.name, missing);
         return *out = variant, TALLY_OK;
     }
-    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': there are %s", name, names);
+    return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s': %sthere are %s", name,
+                      tally_did_you_mean(name, strlen(name), names).text, names);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic_global: every item does one atomic on the result.
+ * atomic_global: every thread combines an item with the result by an atomic.
  *
- * Computes the accumulator of all items, in no fixed order. How: one item of the grid per item of the input. Needs: an atomic of the
- * accumulator's width. Why: the first step of the ladder (document 003, reduction #1): right, and as slow as the one word is.
+ * Computes: the accumulator of all items, in no fixed order.
+ * How: one thread per item.
+ * Needs: an atomic of the accumulator's width.
+ * Why: the first step of the ladder (document 003, reduction #1). It is right, and as slow as the
+ * one word that all threads wait for.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     const u64 i = (u64)blockIdx.x * GROUP + threadIdx.x;
     if (i < n) HAND_IN(op_load(items_at(in, i), base + i, in.p));
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feature_bulk: whether the device copies to shared memory by an engine of its own, as from sm_90 on: 1.0 for every item that found its word copied. The
- * words are 0 before.
+ * feature_bulk: the trial of the feature BULK: an engine that copies to local memory, which devices
+ * have from sm_90 on.
+ *
+ * Computes: verdicts[i] = 1.0 for every thread i that found its word copied.
+ * How: the engine copies `verdicts` itself, whose words are 0 before, over words that are not.
+ * Needs: one group.
+ * Why: the scan look_back lets its items wait in local memory where a device has the engine.
  */
 KERNEL void tally_feature(GLOBAL f32 *verdicts) {
 #if __CUDA_ARCH__ >= 900

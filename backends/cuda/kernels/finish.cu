@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finish: the second stage of a reduction in the canonical order, and what every such kernel shares.
+ * finish: the second stage of a reduction in the canonical order, and what all kernels of
+ * reductions share.
  *
- * Computes the aligned binary tree over `count` partials, into the result (`last`) or into one more accumulator.
- * How: one group. Few partials: an item each, and no step further than they go. Else each warp owns an aligned run of partials, a power of two of tiles; an item reads 8 neighbours of a tile and
- * combines them, and the warp combines the items' values by shuffles. The values of 32 tiles wait one to an item, until a level
- * of them is full and becomes one value of the level above: a counter of base 32, whose digits lie across the warp, in
- * registers. Then the warps' values are combined through shared memory, neighbours first. Absent partials are the identity.
- * Needs: shared memory of GROUP / 32 accumulators; GROUP a power of two from 32 to 1024; an accumulator a multiple of 4 bytes.
- * Why: it is run by the last group of a launch, whose counter (`arrives_last`) orders the others' partials before its loads, and by a launch of
- * its own. A binary counter for each item (as on OpenCL) is an array indexed at run time: local memory.
+ * Computes: the aligned binary tree over `count` partials, into the result (`last`) or into one
+ * more accumulator.
+ * How: by one group. If there are at most as many partials as threads, each thread takes one, and
+ * the steps end where the partials do. Else each warp owns an aligned run of partials, a power of
+ * two of tiles. A thread reads 8 neighbours of a tile and combines them, and the warp combines its
+ * threads' accumulators by shuffles. The accumulators of 32 tiles wait, one in each thread, until
+ * that level is full and becomes one accumulator of the level above. That is a counter of base 32,
+ * whose digits lie across the warp in registers. At last the warps' accumulators are combined
+ * through local memory, neighbours first. Absent partials are the identity.
+ * Needs: local memory for GROUP / 32 accumulators; GROUP a power of two from 32 to 1024; an
+ * accumulator of a multiple of 4 bytes.
+ * Why: the last group of a launch calls it, after arrives_last has ordered the others' partials
+ * before its loads; and so does a launch of its own. A binary counter in each thread, as OpenCL's
+ * finish has, would be an array indexed at run time, which spills.
  */
-#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that an item reads: loads in flight */
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that a thread reads: loads in flight */
 #define TILE (WARP * READ)                                /* partials that a warp reads at once */
-constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* what is long to combine, unrolled, would leave the instruction cache */
-/* 32^5 tiles to a warp: 2^33 partials, each of at least one chunk. Wide accumulators need the registers: 2^25, of 2^12 items. */
+constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* unrolled, a long combination outgrows the instruction cache */
+/* A warp's counter holds 32^5 tiles. That is 2^33 partials, each of at least one chunk. Wide
+ * accumulators need the registers, so theirs holds 2^25 partials, of 2^12 items each. */
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
 
-/* The values of the warp's items, neighbours first, the lower on the left. In item 0; the others' are of no use. */
-INLINE ACC combine_items(ACC a) {
+/* Combines the accumulators of the warp's threads, neighbours first, the lower one on the left.
+ * Thread 0 has the result; what the others have is of no use. */
+INLINE ACC combine_threads(ACC a) {
 #pragma unroll UNROLL
     for (int s = 1; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     return a;
 }
 
-/* The values that item 0 of each of the group's first warps holds, neighbours first. In item 0 of the group. */
+/* Combines the accumulators that thread 0 of each of the group's first `warps` warps has,
+ * neighbours first. Thread 0 of the group has the result. */
 INLINE ACC combine_warps(ACC a, u32 warps) {
 #if GROUP > WARP
     if (warps <= 1) return a;
     __shared__ ACC values[GROUP / WARP];
-    const u32 item = threadIdx.x;
-    if (item % WARP == 0) values[item / WARP] = a;
+    const u32 thread = threadIdx.x;
+    if (thread % WARP == 0) values[thread / WARP] = a;
     __syncthreads();
-    if (item < WARP) {
-        a = item < warps ? values[item] : IDENTITY;
+    if (thread < WARP) {
+        a = thread < warps ? values[thread] : IDENTITY;
 #pragma unroll 1
         for (u32 s = 1; s < warps; s *= 2) a = op_combine(a, shuffle_down(a, s));
     }
@@ -48,7 +58,8 @@ INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESUL
         *partial = a;
 }
 
-/* The tile of partials from `begin` on, of which there are `end`. In item 0 of the warp. */
+/* Computes the tile of partials from `begin` on. `end` is the end of all partials. Thread 0 of the
+ * warp has the result. */
 INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     ACC a[READ];
     const u64 i = begin + t * READ;
@@ -58,10 +69,10 @@ INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     for (int s = 1; s < READ; s *= 2)
 #pragma unroll
         for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
-    return combine_items(a[0]);
+    return combine_threads(a[0]);
 }
 
-/* In item 0 of the warp. */
+/* Computes the run of partials [begin, end). Thread 0 of the warp has the result. */
 INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     ACC level[LEVELS];
 #pragma unroll
@@ -75,21 +86,22 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
         for (int k = 0; k < LEVELS; k++, place /= WARP) {
             if (t == place % WARP) level[k] = digit;
             if (place % WARP != WARP - 1) break;
-            digit = broadcast(combine_items(level[k]));
+            digit = broadcast(combine_threads(level[k]));
             level[k] = IDENTITY;
         }
     }
-    /* What a level still holds is the next, unfinished digit of the level above. */
+    /* What a level still holds is the next digit of the level above, though not full. */
 #pragma unroll
     for (int k = 0; k < LEVELS - 1; k++) {
-        const ACC digit = broadcast(combine_items(level[k]));
+        const ACC digit = broadcast(combine_threads(level[k]));
         tiles /= WARP;
         if (t == tiles % WARP) level[k + 1] = digit;
     }
-    return combine_items(level[LEVELS - 1]);
+    return combine_threads(level[LEVELS - 1]);
 }
 
-/* As many partials as the group has items at most: no step further than they go. In item 0 of the group. */
+/* Computes the tree over at most GROUP partials. The steps end where the partials do. Thread 0 of
+ * the group has the result. */
 INLINE ACC few_value(GLOBAL const ACC *partials, u32 count) {
     ACC a = threadIdx.x < count ? partials[threadIdx.x] : IDENTITY;
 #pragma unroll 1
@@ -97,7 +109,7 @@ INLINE ACC few_value(GLOBAL const ACC *partials, u32 count) {
     return combine_warps(a, (count + WARP - 1) / WARP);
 }
 
-/* The tree over `count` partials. In item 0 of the group. */
+/* Computes the tree over `count` partials. Thread 0 of the group has the result. */
 INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count) {
     const u64 warp = threadIdx.x / WARP;
     const u32 t = threadIdx.x % WARP;
@@ -110,8 +122,11 @@ INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count) {
 }
 
 #ifdef ORDER
-/* Whether all other groups have stored their partials (item 0 has stored this one's): then this one sees them, and no group after it. Slot 0
- * counts them, and is 0 again after the last. In all items. */
+/*
+ * Returns true, in all threads, in the group that arrives last: all other groups have stored their
+ * partials, and this one sees them. Its thread 0 has stored its own group's before. Slot 0 counts
+ * the groups, and is 0 again after the last.
+ */
 INLINE bool arrives_last(GLOBAL ACC *partials) {
     __shared__ bool is_last;
     if (threadIdx.x == 0) {

@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree: a reduction in the canonical order, for GPUs: shuffles within a warp, shared memory across warps, then the last group
- * (or a second launch) finishes.
+ * group_tree: a reduction in the canonical order, for GPUs.
  *
- * Computes one partial per group: the accumulator of its run of GROUP / TEAM chunks (`run` is that number); the last group to be done makes
- * the result of them (`last`: TOGETHER).
- * How: a team of a warp's items takes a chunk, so many that a load of 16 bytes each reads a row of its 128 lanes: a whole warp for items of
- * 4 bytes, 8 for bytes. Each owns OWN lanes, of VECTOR neighbours, and has as many loads in flight as the tuning says and its registers hold.
- * The lanes are then halved: by shuffles where the two belong to different items, in registers where they belong to one. The chunks are
- * combined by shuffles within a warp and through shared memory, neighbours first. Short chunks, and inputs of which one is not aligned to 16
- * bytes, are loaded item by item, with a test for each. Accumulators so wide that an item's lanes would not fit its registers are taken lane
- * by lane, and the input is read from the cache again.
- * Needs: GROUP a power of two from 32 to 1024; shared memory of GROUP / 32 accumulators.
- * Why: the default of GPUs: memory speed in the canonical order, with no barrier before a chunk is done.
+ * Computes: one partial per group: the accumulator of its run of `run` = GROUP / TEAM chunks. Then
+ * the last group to arrive makes the result of them (`last`: TOGETHER), or a second launch does
+ * (finish).
+ * How: a team of a warp's threads takes a chunk. It has so many threads that with 16 bytes each
+ * they load a chunk row: a whole warp for items of 4 bytes, 8 threads for bytes. Each thread owns
+ * OWN lanes, VECTOR neighbours of each load, and has as many loads in flight as the tuning says and
+ * its registers hold. The lanes are then halved. Two lanes of one thread are combined in registers,
+ * two of different threads by shuffles. The chunks are combined by shuffles within a warp and
+ * through local memory across warps, neighbours first. Chunks that are not whole, and inputs of
+ * which one is not aligned to 16 bytes, are loaded item by item, with a test for each. If
+ * accumulators are so wide that a thread's lanes would not fit its registers, they are computed
+ * lane by lane, and the input is read from the cache again.
+ * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP / 32 accumulators.
+ * Why: it is the default of GPUs: memory speed in the canonical order, with no barrier before a
+ * chunk is done.
  */
 #define ROW_BYTES (LANES * ITEM_BYTES)
-#define TEAM (ROW_BYTES < 16 * WARP ? ROW_BYTES / 16 : WARP) /* items that share a chunk */
-#define OWN (LANES / TEAM)                                   /* lanes of an item */
-#define ROW_LOADS (OWN / VECTOR)                             /* loads of a row, of each input */
+#define TEAM (ROW_BYTES < 16 * WARP ? ROW_BYTES / 16 : WARP) /* threads that share a chunk */
+#define OWN (LANES / TEAM)                                   /* lanes of a thread */
+#define ROW_LOADS (OWN / VECTOR)                             /* loads of a chunk row, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
-/* What ptxas (CUDA 13.0, sm_75 to sm_120) needs to spill nothing: the most loads in flight, of all inputs, and bytes of registers for an item's
- * lanes. */
+/*
+ * Bounds under which ptxas spills nothing (CUDA 13.0, sm_75 to sm_120): MOST_LOADS is the most
+ * loads in flight, of all inputs together; LANES_REGISTERS the most bytes of registers for a
+ * thread's lanes.
+ */
 template <typename T> constexpr bool IS_F64 = false;
 template <> constexpr bool IS_F64<f64> = true;
 #define LANES_BYTES (OWN * (int)sizeof(LANE))
@@ -35,7 +42,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #endif
 #define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
-/* Where items are loaded one by one. */
+/* Loads in flight where items are loaded one by one. */
 #if GROUP > 256
 #define ITEM_LOADS (ITEM_BYTES < 4 ? 1 : GROUP > 512 ? 2 : 4)
 #else
@@ -45,12 +52,12 @@ template <> constexpr bool IS_F64<f64> = true;
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
 
-/* The chunk's lane that an item's lane k * VECTOR + j is. */
+/* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 INLINE u32 lane_at(u32 t, int k, int j) {
     return k * TEAM * VECTOR + t * VECTOR + j;
 }
 
-/* Four bytes at once: which lane of an item they go to does not matter to a sum of integers. */
+/* Adds four bytes at once. They may go to any lane of the thread: this is a sum of integers. */
 #if defined(SUM_OF_BYTES) && __CUDA_ARCH__ >= 610
 #define ADD_BYTES
 INLINE LANE add_bytes(u32 word, LANE a) {
@@ -59,7 +66,7 @@ INLINE LANE add_bytes(u32 word, LANE a) {
 }
 #endif
 
-/* A whole chunk, 16 bytes at a time. */
+/* Loads a whole chunk, 16 bytes at a time. */
 INLINE void load_vectors(LANE *lane, SOURCE in, u64 index, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
@@ -84,7 +91,7 @@ INLINE void load_vectors(LANE *lane, SOURCE in, u64 index, u32 t) {
     }
 }
 
-/* A chunk of which not all items are there, or whose vectors are not aligned. */
+/* Loads a chunk that is not whole, or whose vectors are not aligned. */
 INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
 #pragma unroll 1
     for (int r = 0; r * LANES < count; r += ITEM_ROWS) {
@@ -108,8 +115,12 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
     }
 }
 
-/* Where combining takes long, two items share their pairs of lanes, so that neither idles: of the HELD lanes of which both hold one each, the
- * lower item (by bit S of its number) keeps the first half. For f32 that makes 8 combinations of 23. */
+/*
+ * Halves lanes where combining takes long. Threads t and t ^ S have HELD lanes each, and lane k of
+ * the one is to be combined with lane k of the other. The thread whose bit S is 0 does so for the
+ * first half of the lanes, the other thread for the second half: neither idles. For f32 a thread
+ * makes 8 combinations instead of 23.
+ */
 template <int S, int HELD> INLINE void share_lanes(LANE *lane, u32 t) {
     if constexpr (S > 0 && HELD > 1) {
         const bool upper = t & S;
@@ -126,7 +137,8 @@ template <int S, int HELD> INLINE void share_lanes(LANE *lane, u32 t) {
     }
 }
 
-/* What share_lanes left: the VECTOR lanes that neighbour each other, of which the items' numbers tell the upper bits. */
+/* Combines what share_lanes left: VECTOR neighbouring lanes, spread over the team. The bits of a
+ * thread's number say which of them it has. */
 template <int S, int LEFT> INLINE LANE gather_lanes(LANE *lane) {
     constexpr int held = VECTOR > TEAM ? VECTOR / TEAM : 1;
     if constexpr (LEFT > 1 && held == 1) {
@@ -146,8 +158,11 @@ template <int S, int LEFT> INLINE LANE gather_lanes(LANE *lane) {
     }
 }
 
-/* Lane l with lane l + s, for s = 64, 32, ... 1. In item 0 of the team. Where the order is free, an item's own
- * lanes come first, which leaves one to exchange. Loops of constant length, which NVRTC unrolls whole. */
+/*
+ * Combines lane l with lane l + s for s = 64, 32, ... 1. Thread 0 of the team has the result. In
+ * ANY_ORDER a thread's own lanes are combined first, which leaves one to exchange. The loops have
+ * constant lengths, and NVRTC unrolls them whole.
+ */
 INLINE LANE halve_lanes(LANE *lane, u32 t) {
 #ifdef ANY_ORDER
 #pragma unroll
@@ -181,7 +196,7 @@ INLINE LANE halve_lanes(LANE *lane, u32 t) {
     return lane[0];
 }
 
-/* ---- lane by lane ----------------------------------------------------------------------------------------------------------------- */
+/* ---- lane by lane ---------------------------------------------------------------------------- */
 
 INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
     LANE a = lane_identity();
@@ -190,7 +205,11 @@ INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
     return a;
 }
 
-/* The halving, leaf by leaf: what lanes J, J + S, J + 2S, ... of an item's VECTOR neighbours come to; then so of its rows' loads. */
+/*
+ * The halving, from its leaves. load_lanes combines the lanes J, J + S, J + 2S, ... of a thread's
+ * VECTOR neighbours; load_rows does so with lane J of the loads K, K + S, K + 2S, ... of a chunk
+ * row.
+ */
 template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, u64 index, u32 count, u32 t) {
     if constexpr (S == ROW_LOADS)
         return load_lane(in, index, count, lane_at(t, K, J));
@@ -212,16 +231,19 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, 
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     const u64 group = blockIdx.x;
-    const u32 item = threadIdx.x;
-    const u32 t = item % TEAM;
-    const u64 begin = (group * run + item / TEAM) * CHUNK_ITEMS;
+    const u32 thread = threadIdx.x;
+    const u32 t = thread % TEAM;
+    const u64 begin = (group * run + thread / TEAM) * CHUNK_ITEMS;
     const u32 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
 
     AWAIT_PREVIOUS
-    /* Items that just fit the second-level cache (50 MiB on an H100 and H200) are found there if each multiprocessor gets the same ones again: if
-     * the next launch is placed when all are free. 12M f32: 8.6 us instead of 16.7 (H200, November 2026). */
+    /*
+     * Inputs that just fit the second-level cache (50 MiB on an H100 and H200) are found there if
+     * each multiprocessor gets the same items again. It does if the next launch begins when all of
+     * them are free. 12M f32: 8.6 us instead of 16.7 (H200, November 2026).
+     */
     const u64 bytes = n * ITEM_BYTES * INPUTS;
     if (bytes <= 32 << 20 || bytes > 50 << 20) ADMIT_NEXT
     u64 addresses = 0;
@@ -249,11 +271,11 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;
     a = combine_warps(a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
-    if (item == 0) store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
+    if (thread == 0) store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials)) {
         a = tree_value(partials + first, gridDim.x);
-        if (item == 0) store(a, n, params, partials, out + out_offset, ALONE);
+        if (thread == 0) store(a, n, params, partials, out + out_offset, ALONE);
     }
 #endif
 }

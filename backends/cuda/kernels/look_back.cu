@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look_back: a scan in one launch, in scan order v1, for NVIDIA's GPUs: each group learns what is before its tiles from what other groups publish.
+ * look_back: a scan in one launch, in scan order v1.
  *
- * Computes n values. How: a group has one to four tiles of 4,096, in registers or, with the feature BULK, in shared memory; the items are read once.
- * kernels/look_back.h has the kernel.
- * Needs: shared memory of some 35 accumulators a tile, and up to 32 KiB of items; words that other groups see in order (feature ORDER).
- * Why: memory speed: nothing is read twice. (Launches that overlap gain nothing here, and lose at 2^22: 17.9 instead of 13.9 us, H200, November 2026.)
+ * Computes: the scan of n items.
+ * How: each group computes the exclusive prefix of its tiles from what other groups publish. It has
+ * one to four tiles of 4,096 items, in registers, or in local memory with the feature BULK. The
+ * items are read once. The kernel is in kernels/look_back_tiles.h.
+ * Needs: local memory for some 35 accumulators per tile, and up to 32 KiB for items; words that
+ * other groups see in order (feature ORDER).
+ * Why: memory speed. Nothing is read twice. Launches that overlap gain nothing here, and lose at
+ * 2^22: 17.9 us instead of 13.9 (H200, November 2026).
  */
 #define SHARED_ADDRESS(p) ((u32)__cvta_generic_to_shared(p))
 
-/* So many items of a unit shall have registers. */
+/* Threads that a multiprocessor shall have room for. The compiler limits the registers to that. */
 #if !defined(STAGED)
 #define RESIDENT GROUP
 #elif defined(SEGMENTED)

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prelude: what every CUDA kernel of tally starts with: names of types, constants and conversions that mean the same as in the
- * OpenCL prelude, and the exchange between the items of a warp. The specialised text follows (ITEM, ACC, RESULT, the op's
- * functions, the geometry), then the stems. NVRTC compiles it without any include, with --fmad=false: the order and the
- * rounding of every operation are part of the result.
+ * prelude: the words that every CUDA kernel of tally is written with.
  *
- * For each item type T: T_ITEM is its storage, T_VECTOR 16 bytes of it, T_VALUE(x) an item as the type that it is computed in, T_STORE(v)
- * a result as an item; those that are casts in every language are in kernels/arithmetic.h. f16 and bf16 are stored as 16 bits and
- * computed in f32.
+ * Computes: nothing by itself.
+ * How: names of types, constants and conversions mean the same here as in the OpenCL prelude; and
+ * threads of a warp exchange values. For each item type T, T_ITEM is its storage, and T_VECTOR is
+ * 16 bytes of it. T_VALUE(x) is an item as the type that it is computed in, and T_STORE(v) is a
+ * result as an item. Those that are casts in every language are in kernels/arithmetic.h. f16 and
+ * bf16 are stored as 16 bits and computed in f32.
+ * Needs: NVRTC, which compiles it without any include and with --fmad=false: the order and the
+ * rounding of every operation are part of the result. The specialised text follows (ITEM, ACC,
+ * RESULT, the op's functions, the geometry), then the stems.
+ * Why: a kernel or an op that is written with these words compiles in all languages.
  */
 #define KERNEL extern "C" __global__
-/* Of a kernel that is launched with GROUP items. One group to a multiprocessor is all that is asked for: otherwise ptxas saves
- * registers for sm_80 to sm_120 (32 instead of 48, CUDA 13.0) by having 4 of group_tree's 8 loads in flight. */
+/*
+ * Bounds of a kernel that is launched with GROUP threads. They ask for room for one group on a
+ * multiprocessor, and not for more. Otherwise ptxas saves registers for sm_80 to sm_120 (32 instead
+ * of 48, CUDA 13.0) and has 4 of group_tree's 8 loads in flight.
+ */
 #define BOUNDS __launch_bounds__(GROUP, 1)
 #define GLOBAL
 #define ATOMIC
@@ -52,7 +59,8 @@ INLINE bool SIGN(f64 a) {
     return __double2hiint(a) < 0;
 }
 
-/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. (Of f64 the bits as integers took longer still.) */
+/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. For f64, comparing the
+ * bits as integers took longer than this. */
 #if __CUDA_ARCH__ >= 800
 INLINE f32 minimum(f32 a, f32 b) {
     f32 v;
@@ -78,7 +86,7 @@ INLINE f64 maximum(f64 a, f64 b) {
 #define FLOAT_MAX(a, b) maximum(a, b)
 #endif
 
-/* ---- storage -------------------------------------------------------------------------------------------------------- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;
 typedef uint4 i8_VECTOR;
@@ -115,7 +123,7 @@ typedef struct {
 } c128_ITEM;
 typedef double2 c128_VECTOR;
 
-/* ---- items to values ------------------------------------------------------------------------------------------------ */
+/* ---- items to values ------------------------------------------------------------------------- */
 
 INLINE f32 f16_VALUE(u16 x) {
     f32 v;
@@ -124,9 +132,10 @@ INLINE f32 f16_VALUE(u16 x) {
 }
 #define bf16_VALUE(x) __uint_as_float((u32)(x) << 16)
 
-/* ---- results to items: rounded once, to nearest even; one NaN for each type ---------------------------------------------- */
+/* ---- results to items: rounded once, to nearest even; one NaN for each type ------------------ */
 
-/* To f32 by rounding to odd: what is rounded to nearest from it, to 22 bits or fewer, is what would come of v itself. */
+/* Rounds to f32 by rounding to odd. The result, rounded to nearest at 22 bits or fewer, is what v
+ * itself gives when it is rounded so. */
 INLINE f32 round_to_odd(f64 v) {
     const f32 near = (f32)v;
     const u32 bits = __float_as_uint(near);
@@ -161,7 +170,7 @@ INLINE f64 f64_canonical(f64 v) {
 #define f32_STORE(v) f32_canonical((f32)(v))
 #define f64_STORE(v) f64_canonical((f64)(v))
 
-/* ---- constants: +0, -0, the identities of max and min ------------------------------------------------------------------- */
+/* ---- constants: +0, -0, the identities of max and min ---------------------------------------- */
 
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)
@@ -193,10 +202,13 @@ INLINE f64 f64_canonical(f64 v) {
 #define u64_LOWEST 0ULL
 #define u64_HIGHEST 0xffffffffffffffffULL
 
-/* ---- launches that overlap ---------------------------------------------------------------------------------------------- */
+/* ---- launches that overlap ------------------------------------------------------------------- */
 
-/* From sm_90 on a launch may begin while the one before it ends: its kernel then waits for that before it touches memory, and lets the next one
- * begin. The row of a variant whose kernels all do so says `overlaps`. */
+/*
+ * From sm_90 on a launch may begin while the one before it ends. Its kernel then waits for the end
+ * of that one before it touches memory, and lets the next one begin. A variant whose kernels all do
+ * so has `overlaps` in its row.
+ */
 #if __CUDA_ARCH__ >= 900
 #define AWAIT_PREVIOUS asm volatile("griddepcontrol.wait;" ::: "memory");
 #define ADMIT_NEXT asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -205,18 +217,19 @@ INLINE f64 f64_canonical(f64 v) {
 #define ADMIT_NEXT ;
 #endif
 
-/* ---- within a warp ------------------------------------------------------------------------------------------------ */
+/* ---- within a warp --------------------------------------------------------------------------- */
 
 #define WARP 32
 #define FULL_MASK 0xffffffffU
 
-/* A value of any type as the 32-bit words that the shuffles exchange. */
+/* A value of any type, as the 32-bit words that shuffles exchange. */
 template <typename T> union words {
     T value;
     u32 word[(sizeof(T) + 3) / 4];
 };
 
-/* The value `distance` items up the warp; an item's own where that is beyond the warp. All 32 items take part. */
+/* Returns in thread t the value of thread t + distance of the warp, or t's own where there is none.
+ * All 32 threads take part. */
 template <typename T> INLINE T shuffle_down(T value, u32 distance) {
     words<T> w;
     w.value = value;
@@ -225,7 +238,7 @@ template <typename T> INLINE T shuffle_down(T value, u32 distance) {
     return w.value;
 }
 
-/* The value of the item whose number in the warp differs in that bit. All 32 items take part. */
+/* Returns in thread t the value of thread t ^ bit of the warp. All 32 threads take part. */
 template <typename T> INLINE T shuffle_xor(T value, u32 bit) {
     words<T> w;
     w.value = value;
@@ -234,7 +247,7 @@ template <typename T> INLINE T shuffle_xor(T value, u32 bit) {
     return w.value;
 }
 
-/* Item 0's value, for all 32. */
+/* Returns thread 0's value. All 32 threads take part. */
 template <typename T> INLINE T broadcast(T value) {
     words<T> w;
     w.value = value;

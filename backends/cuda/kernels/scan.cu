@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan: what the groups of CUDA's scans exchange by: shuffles within a warp, shared memory across warps. Between kernels/scan_groups.h, which uses it, and
- * the variant's stem.
+ * scan: how the threads of CUDA's scans exchange values.
+ *
+ * Computes: nothing by itself. The scans call what stands here.
+ * How: by shuffles within a warp, and through local memory across warps (kernels/scan_groups.h).
+ * Needs: kernels/scanning.h before it. kernels/scan_groups.h follows, and uses it.
+ * Why: it is all that the languages differ in.
  */
 #define SHUFFLES
 #define FENCE __threadfence();
 #define LEADING_ZEROS(x) ((u32)__clz((int)(x)))
 
-/* The value `distance` items down the warp; an item's own where that is beyond the warp. All 32 items take part. */
+/* Returns in thread t the value of thread t - distance of the warp, or t's own where there is none.
+ * All 32 threads take part. */
 template <typename T> INLINE T shuffle_up(T value, u32 distance) {
     words<T> w;
     w.value = value;

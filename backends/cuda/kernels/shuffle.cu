@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shuffle: registers are exchanged within a warp; local memory only carries one value of each.
+ * shuffle: the threads of a warp exchange registers.
  *
- * How: group_value of ladder.cu: __shfl_down_sync over the whole warp. Why: document 003, reduction #9.
+ * Computes: one accumulator per group of 2 x GROUP items.
+ * How: two items per thread, then group_value of the stem "ladder", by __shfl_down_sync over the
+ * whole warp. Local memory carries one accumulator of each warp.
+ * Needs: local memory for GROUP accumulators.
+ * Why: document 003, reduction #9.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __shared__ ACC data[GROUP];
-    const u32 item = threadIdx.x;
-    const u64 i = (u64)blockIdx.x * 2 * GROUP + item;
-    const ACC a = group_value(data, item, op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base)));
-    if (item == 0) HAND_IN(a);
+    const u32 thread = threadIdx.x;
+    const u64 i = (u64)blockIdx.x * 2 * GROUP + thread;
+    const ACC own = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
+    const ACC a = group_value(data, thread, own);
+    if (thread == 0) HAND_IN(a);
 }

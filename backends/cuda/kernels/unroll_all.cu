@@ -2,19 +2,22 @@
 /*
  * unroll_all: every step of the tree is unrolled for the group's size.
  *
- * Why: document 000, version 5; 003, reduction #8; 001. GROUP is a constant of the program, so the steps that it does not need are not
- * there at all.
+ * Computes: one accumulator per group of 2 x GROUP items.
+ * How: as unroll_last. GROUP is a constant of the program, so the preprocessor leaves out the steps
+ * that it does not need.
+ * Needs: local memory for GROUP accumulators.
+ * Why: document 000, version 5; 003, reduction #8; 001. No loop is left.
  */
 #define STEP(s)                                                                                                                \
-    if (item < (s)) data[item] = op_combine(data[item], data[item + (s)]);                                                     \
+    if (thread < (s)) data[thread] = op_combine(data[thread], data[thread + (s)]);                                             \
     __syncthreads();
 
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __shared__ ACC data[GROUP];
-    const u32 item = threadIdx.x;
-    const u64 i = (u64)blockIdx.x * 2 * GROUP + item;
-    data[item] = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
+    const u32 thread = threadIdx.x;
+    const u64 i = (u64)blockIdx.x * 2 * GROUP + thread;
+    data[thread] = op_combine(item_or_identity(in, i, n, base), item_or_identity(in, i + GROUP, n, base));
     __syncthreads();
 #if GROUP >= 1024
     STEP(512)
@@ -28,6 +31,6 @@ PARTIALS {
 #if GROUP >= 128
     STEP(64)
 #endif
-    LAST_STEPS(data, item)
-    if (item == 0) HAND_IN(data[0]);
+    LAST_STEPS(data, thread)
+    if (thread == 0) HAND_IN(data[0]);
 }

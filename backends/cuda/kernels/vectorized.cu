@@ -2,14 +2,17 @@
 /*
  * vectorized: grid_stride with loads of 16 bytes.
  *
- * How: each item takes a 16-byte vector of each input at a time and combines its parts in sequence; items before the first aligned one and
- * after the last whole vector are taken one by one; so are all, where two inputs are not alike in their alignment. Why: document 001,
- * "vectorize": a quarter of the load instructions of f32.
+ * Computes: one accumulator per group.
+ * How: each thread loads a vector of 16 bytes of each input at a time and combines its items in
+ * sequence. Items before the first aligned one and after the last whole vector are loaded one by
+ * one. So are all items where the inputs differ in their alignment.
+ * Needs: local memory for GROUP accumulators.
+ * Why: document 001, "vectorize". For f32 a quarter of the load instructions are left.
  */
 PARTIALS {
-    SOURCE_OPEN(in)
+    SOURCE in = SOURCE_OF_ARGS;
     __shared__ ACC data[GROUP];
-    const u32 item = threadIdx.x;
+    const u32 thread = threadIdx.x;
     const u64 id = (u64)blockIdx.x * GROUP + threadIdx.x, grid = (u64)gridDim.x * GROUP;
     const u64 beyond = (u64)in.x % 16;
     bool alike = beyond % ITEM_BYTES == 0;
@@ -26,6 +29,6 @@ PARTIALS {
         for (int j = 0; j < VECTOR; j++) a = op_combine(a, op_load(items_of(&items, j), base + i + j, in.p));
     }
     for (u64 i = head + vectors * VECTOR + id; i < n; i += grid) a = op_combine(a, op_load(items_at(in, i), base + i, in.p));
-    a = group_value(data, item, a);
-    if (item == 0) HAND_IN(a);
+    a = group_value(data, thread, a);
+    if (thread == 0) HAND_IN(a);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the archive, and checks one. */
+/* Writes the archive of prebuilt programs, and checks one. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "prebuild.h"
 
-/* What the checksum is of. */
+/* Offset of the first byte that the checksum covers. */
 #define CHECKED offsetof(tally_cuda_archive_head, bytes)
 
 static uint64_t align_up(uint64_t bytes) {
@@ -54,7 +54,8 @@ void prebuild_fatbin_path(const char *folder, size_t i, char *path, size_t bytes
     snprintf(path, bytes, "%s/%zu.fatbin", folder, i);
 }
 
-/* Sets the row's place. Texts that differ by their op's name alone (dot and dotc of reals) share one. */
+/* Appends a fat binary and sets its row's offset. Texts that differ in their op's name alone (dot
+ * and dotc of reals) share one. */
 static tally_status append(char **archive, size_t *used, const void *data, const prebuild_list *list, size_t i) {
     tally_cuda_archive_row *row = &list->programs[i].row;
     for (size_t e = 0; e < i; e++) {
@@ -81,7 +82,8 @@ static void finish(char *archive, size_t bytes, const prebuild_list *list) {
     head->checksum = XXH3_64bits(archive + CHECKED, bytes - CHECKED);
 }
 
-/* What the disk kept is read again: a build that goes on with less would give a library that fails later. */
+/* Writes the archive under another name, reads it again, checks and renames it. A build that went
+ * on with a damaged archive would give a library that fails later. */
 static tally_status store(const char *path, const char *archive, size_t bytes) {
     char temporary[600];
     void *kept = NULL;

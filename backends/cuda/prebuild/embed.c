@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The archive within the library. Only the assembler takes a file as it is: as a C array, megabytes take the compiler minutes. */
+/* The archive as a part of the library. The assembler takes the file as it is. As a C array,
+ * megabytes would take the compiler minutes. */
 #include "../prebuilt.h"
 
 #ifdef TALLY_CUDA_ARCHIVE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which programs to prebuild: found by asking the planner, so that no second list of its geometries has to be kept. */
+/* Lists the programs to prebuild. It asks the planner for them, so no second list of its geometries
+ * is kept by hand. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,14 @@
 
 extern const tally_backend tally_backend_cuda;
 
-/* Devices that src/device/tunings.txt tells apart, and the architecture of those that have rows of their own. */
+/* The devices that src/device/tunings.txt tells apart. `arch` is the architecture of a device with
+ * rows of its own. */
 static const struct {
     const char *name;
     int arch;
 } devices[] = {{"any CUDA device", 0}, {"NVIDIA H200", 90}};
 
-/* What the planner may ask of a device, as every CUDA device answers it. */
+/* Describes a device as the planner sees it: what every CUDA device answers. */
 static tally_device_info describe(const char *name) {
     tally_device_info device = {.backend = "cuda",
                                 .device_class = TALLY_CLASS_GPU,
@@ -31,7 +33,8 @@ static tally_device_info describe(const char *name) {
     return device;
 }
 
-/* The features that are tried there; a device that fails a trial has its programs compiled at run time. */
+/* Returns the features that are tried on GPUs. If a device fails a trial, its programs are compiled
+ * at run time. */
 static unsigned find_features(void) {
     unsigned features = 0;
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
@@ -40,7 +43,7 @@ static unsigned find_features(void) {
     return features;
 }
 
-/* Takes the source; what is in the list already is dropped. */
+/* Adds a program and takes its source. A source that is in the list already is freed. */
 static tally_status add(prebuild_list *list, const char *name, int arch, char *source, size_t bytes) {
     tally_cuda_archive_row row = {0};
     tally_cuda_archive_key(source, bytes, &row);
@@ -91,7 +94,8 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
             for (size_t device = 0; device < TALLY_ARRAY_LENGTH(devices) && wanted && !status; device++) {
-                /* The tunings' sizes are powers of two but for one between them, and no memory holds more. */
+                /* The sizes in the tunings are powers of two, except one that lies between two of
+                 * them. No memory holds more than the largest here. */
                 for (int power = 0; power <= 40 && !status; power++) {
                     status = add_plan(list, device, op, in, UINT64_C(1) << power);
                     if (!status) status = add_plan(list, device, op, in, UINT64_C(3) << power);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_prebuild: compiles the programs of the built-in ops for the architectures that a build names, and writes the archive of them that
- * becomes part of the library. It needs NVRTC and the toolkit's program fatbinary; no GPU.
+ * tally_prebuild: compiles the programs of the built-in ops for the architectures that a build
+ * names, and writes the archive of them that becomes part of the library. It needs NVRTC and the
+ * toolkit's program fatbinary, and no GPU.
  */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -22,7 +23,7 @@ static const char usage[] =
     "usage: tally_prebuild --archs 75,90 --fatbinary PROGRAM --output FILE [--ops sum,max] [--dtypes f32,f64]\n"
     "Compiles the programs that plans of these ops (all) and dtypes (f32, f64, i32, i64) ask for, into one archive.\n";
 
-/* The core asks for it; this program makes the first one. */
+/* The core refers to an archive. This program makes the first one, so its own is empty. */
 const tally_cuda_archive_head tally_cuda_archive = {.count = 0};
 
 typedef struct request {
@@ -31,7 +32,7 @@ typedef struct request {
     const char *output;
 } request;
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------ */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static tally_status add_arch(const char *text, request *r) {
     char *end;
@@ -67,7 +68,7 @@ static tally_status add_dtype(const char *text, request *r) {
     return status;
 }
 
-/* Each word of a list, which is changed. */
+/* Calls `add` with each word of a list. The list is changed. */
 static tally_status each(char *list, tally_status (*add)(const char *, request *), request *r) {
     tally_status status = TALLY_OK;
     for (char *word = strtok(list, ","); word && !status; word = strtok(NULL, ",")) status = add(word, r);
@@ -95,13 +96,13 @@ static tally_status read_arguments(int count, char **arguments, request *r) {
     return status;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
-/* In memory that the compiling processes share. */
+/* The state that the compiling processes share, in shared memory. */
 typedef struct progress {
     atomic_size_t next, done;
     atomic_bool has_failed;
-    char error[1000]; /* the first one's */
+    char error[1000]; /* of the first process that failed */
 } progress;
 
 static void compile(const request *r, const prebuild_list *list, const char *folder, progress *p) {
@@ -119,7 +120,8 @@ static void compile(const request *r, const prebuild_list *list, const char *fol
     }
 }
 
-/* As many processes as there are processors take what nobody has taken yet: NVRTC compiles one program at a time in a process. */
+/* Compiles in as many processes as there are processors, because NVRTC compiles one program at a
+ * time in a process. Each takes the next program that nobody has taken. */
 static tally_status compile_all(const request *r, const prebuild_list *list, const char *folder) {
     enum { MOST = 64 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One program to one fat binary: NVRTC compiles, the toolkit's program fatbinary compresses and packs. */
+/* Makes a fat binary of a program. NVRTC compiles it, and the toolkit's program fatbinary
+ * compresses and packs the images. */
 #define _POSIX_C_SOURCE 200809L
 #include <spawn.h>
 #include <stdbool.h>
@@ -14,9 +15,9 @@
 extern char **environ;
 
 #define PATH_BYTES 600
-#define IMAGES (PREBUILD_ARCHS + 1) /* with the PTX */
+#define IMAGES (PREBUILD_ARCHS + 1) /* one for each architecture, and the PTX */
 
-/* fatbinary's option for each, and where in it the file's path is. */
+/* option[i] is fatbinary's option for image i; path[i] points to the file's path in it. */
 typedef struct images {
     char option[IMAGES][PATH_BYTES + 64];
     const char *path[IMAGES];
@@ -56,7 +57,8 @@ tally_status prebuild_pack(const prebuild_program *program, const prebuild_targe
     for (int i = 0; i < target->count && !status; i++)
         if (!program->arch || program->arch == target->archs[i])
             status = add_image(&all, program, target->archs[i], false, path);
-    /* For all other architectures; of a program for one of them alone, unless its machine code is there. */
+    /* PTX serves all other architectures. A program for one architecture alone needs it only if it
+     * has no machine code. */
     if (!status && (!program->arch || !all.count)) status = add_image(&all, program, target->archs[0], true, path);
     for (int i = 0; i < all.count; i++) arguments[4 + i] = all.option[i];
     if (!status) status = run(arguments);

@@ -15,7 +15,14 @@ MAX_COMMENT_COLUMNS = 100
 
 # The rooms of src/, from the ground up: a file includes headers of its own room and of those below it.
 FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], ["host"]]
-KERNELS = ("kernels/", "kernels_cl/", "backends/cuda/kernels/")
+
+# Kernels that are written for each language on purpose: they teach, or they are what the languages differ in. Steps of the ladder are
+# found by their stem in the variants' table.
+OWN_KERNELS = {"group_tree", "finish", "prelude", "ladder"}
+# Words for the same thing, by the preludes' names.
+SAME_WORDS = [("get_group_id(0)", "GROUP_ID"), ("blockIdx.x", "GROUP_ID"), ("get_local_id(0)", "THREAD_ID"),
+              ("threadIdx.x", "THREAD_ID"), ("__local ", "LOCAL "), ("__shared__ ", "SHARED "), ("__global ", ""), ("GLOBAL ", ""),
+              ("__syncthreads();", "BARRIER"), ("barrier(CLK_LOCAL_MEM_FENCE);", "BARRIER"), ("(u64)", "")]
 findings = []
 
 
@@ -70,6 +77,25 @@ def check_comments(path, lines):
             inside = False
 
 
+def words_of(path):
+    text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
+    text = re.sub(r"#pragma unroll.*", "", text)
+    for word, same in SAME_WORDS:
+        text = text.replace(word, same)
+    return text.split()
+
+
+def check_kernels(source):
+    """Two languages share a kernel's text where it is the same but for names that both preludes define."""
+    steps = set(re.findall(r"STEP\((\w+),", (source / "src/reduce/variants.c").read_text()))
+    for own in sorted((source / "kernels_cl").glob("*.cl")):
+        other = source / "backends/cuda/kernels" / f"{own.stem}.cu"
+        if not other.exists() or own.stem in OWN_KERNELS | steps or own.stem.startswith("feature_"):
+            continue
+        if words_of(own) == words_of(other):
+            find(f"kernels_cl/{own.name}", 1, f"the same text as {other.name}: it belongs into kernels/")
+
+
 def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     counted = 0
@@ -84,6 +110,7 @@ def main():
         check_comments(path, lines)
         if path.endswith(".c"):
             check_functions(path, lines)
+    check_kernels(source)
     print(*findings, sep="\n")
     print(f"{counted} files, {len(findings)} findings")
     if counted < 100:

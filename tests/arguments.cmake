@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# The arguments of test programs: what test_main.h says, of each of PROGRAMS; and what a run gives,
+# of SAMPLE.
+
+# expect(STATUS TEXT PROGRAM ARGUMENT...): the program's status, and a part of what it prints.
+function(expect status text)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE result TIMEOUT 60)
+  string(FIND "${output}${errors}" "${text}" at)
+  if(NOT result STREQUAL status OR at EQUAL -1)
+    message(FATAL_ERROR "${ARGN}: status ${result}, not ${status}, or no '${text}' in:\n${output}${errors}")
+  endif()
+endfunction()
+
+foreach(program IN LISTS PROGRAMS)
+  get_filename_component(name ${program} NAME)
+  expect(0 "usage: ${name}" ${program} --help)
+  expect(2 "there is no option '--frob'" ${program} --frob)
+  expect(2 "a second pattern, 'b'" ${program} a b)
+  # Status 77: what it compiles with is not here.
+  execute_process(COMMAND ${program} --list OUTPUT_VARIABLE listed RESULT_VARIABLE result)
+  if(result EQUAL 77)
+    continue()
+  endif()
+  if(NOT result EQUAL 0 OR listed STREQUAL "")
+    message(FATAL_ERROR "${name} --list: status ${result}: ${listed}")
+  endif()
+  expect(2 "no test is called 'nothing is called so'" ${program} "nothing is called so")
+endforeach()
+
+expect(0 "1 test(s) run" ${SAMPLE} good)
+expect(0 "1 test(s) run" ${SAMPLE} "*_go?d")
+expect(2 "no test is called 'go?d'" ${SAMPLE} "go?d")
+expect(1 "test_bad" ${SAMPLE} bad)
+expect(1 "3 test(s) run" ${SAMPLE})
+expect(0 "[  SKIPPED ] test_absent: there is no unicorn" ${SAMPLE} absent)

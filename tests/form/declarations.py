@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads the public headers with a parser of C that runs no preprocessor, as binding tools do: every enum and function is there.
+
+declarations.py SOURCE. Needs pycparser; without it the line "skipped: ..." says so.
+"""
+import pathlib
+import re
+import sys
+
+try:
+    from pycparser import c_ast, c_parser
+except ImportError:
+    print("skipped: no pycparser (Debian: python3-pycparser)")
+    sys.exit(0)
+
+HEADERS = ["core", "ops", "reduce", "scan", "move"]
+# The types that the headers take from <stddef.h> and <stdint.h>.
+TYPES = "typedef unsigned long size_t; typedef int int32_t; typedef long int64_t;" + "".join(
+    f"typedef unsigned long {name};" for name in ("uint8_t", "uint32_t", "uint64_t"))
+
+
+def plain(text):
+    """The text without comments, directives, the word that exports, and what C++ alone reads."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
+    text = re.sub(r"(?m)^\s*#.*(?:\\\n.*)*$", "", text)
+    return text.replace("TALLY_API ", "")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) / "include" / "tally"
+    texts = {name: (folder / f"{name}.h").read_text() for name in HEADERS}
+    tree = c_parser.CParser().parse(TYPES + "".join(plain(text) for text in texts.values()))
+    functions, constants = set(), set()
+    for node in tree.ext:
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
+            functions.add(node.name)
+        kind = node.type.type if isinstance(node, c_ast.Typedef) and isinstance(node.type, c_ast.TypeDecl) else node.type
+        if isinstance(kind, c_ast.Enum) and kind.values:
+            constants.update(item.name for item in kind.values.enumerators)
+    declared = set(re.findall(r"TALLY_API[^;(]*?\b(tally_\w+)\(", "".join(texts.values())))
+    missing = sorted(declared - functions)
+    for name in ("TALLY_SUM", "TALLY_F32", "TALLY_E_MEMORY", "TALLY_CLASS_GPU", "TALLY_EXCLUSIVE", "TALLY_UNCHECKED"):
+        if name not in constants:
+            missing.append(name)
+    print(f"{len(functions)} functions, {len(constants)} constants of enums")
+    if missing or len(functions) < 60 or len(constants) < 60:
+        sys.exit(f"not found by the parser: {', '.join(missing) or 'too few'}")
+
+
+main()

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compiles every example in C of README.md and docs/: blocks that begin with ```c.
+
+snippets.py SOURCE CC. A block with a main is a program; any other one stands in a function where the names below are declared.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+AROUND = """#include <stdio.h>
+#include <tally/tally.h>
+
+int snippet(tally_context *context, tally_queue *queue, tally_buffer *in, tally_buffer *out, tally_buffer *map, const float *x,
+            uint64_t n, uint64_t in_items);
+int snippet(tally_context *context, tally_queue *queue, tally_buffer *in, tally_buffer *out, tally_buffer *map, const float *x,
+            uint64_t n, uint64_t in_items) {
+    (void)context, (void)queue, (void)in, (void)out, (void)map, (void)x, (void)n, (void)in_items;
+%s
+    return 0;
+}
+"""
+
+
+def main():
+    source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
+    failed = compiled = 0
+    for page in [source / "README.md", *sorted((source / "docs").glob("*.md"))]:
+        text = page.read_text()
+        for match in re.finditer(r"^```c\n(.*?)^```", text, flags=re.S | re.M):
+            code = match.group(1)
+            program = code if re.search(r"^int main\(", code, flags=re.M) else AROUND % code
+            done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-I",
+                                   source / "include", "-"], input=program, text=True, capture_output=True)
+            compiled += 1
+            if done.returncode:
+                failed += 1
+                print(f"{page.name}:{text[:match.start()].count(chr(10)) + 1}: does not compile:\n{done.stderr}")
+    print(f"{compiled} blocks, {failed} failed")
+    if not compiled:
+        sys.exit("no block was found")
+    sys.exit(failed > 0)
+
+
+main()

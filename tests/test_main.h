@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_main.h: the command line of every test program, and how its tests run.
+ *   PROGRAM            all tests
+ *   PROGRAM PATTERN    the tests whose whole names match; * and ? stand for other characters. A
+ *                      pattern without these chooses the tests whose names contain it.
+ *   PROGRAM --last-op  the tests whose names have the operator with the highest value: the newest
+ *   PROGRAM --list     the names of the tests, with a pattern of those that it chooses
+ *   PROGRAM --help
+ * The exit status is 0, 1 when a test failed, or 2 when an argument is wrong or the pattern chooses
+ * nothing.
+ */
+#ifndef TALLY_TESTS_TEST_MAIN_H
+#define TALLY_TESTS_TEST_MAIN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Exit statuses. */
+#define TEST_WRONG_USAGE 2
+#define TEST_SKIPPED 77 /* --last-op chooses nothing: an operator of two inputs has no scans */
+
+typedef struct test_choice {
+    const char *program, *pattern; /* pattern: NULL for all tests */
+    bool list;                     /* only their names */
+    bool may_be_none;
+} test_choice;
+
+/* Reads the arguments. Returns -1, or the status to exit with; `about` is printed by --help. */
+int test_choose(int argc, char **argv, const char *about, test_choice *out);
+bool test_is_chosen(const test_choice *choice, const char *name);
+/* Reports that the pattern chooses nothing; returns the status to exit with. */
+int test_none_chosen(const test_choice *choice);
+/* Runs or lists what is chosen; returns the status to exit with. `begin` and `end` run before and
+ * after all tests, or are NULL. */
+int test_run(const test_choice *choice, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
+             CMFixtureFunction end);
+/* The three together, for programs whose tests are known before they run. */
+int test_main(int argc, char **argv, const char *about, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
+              CMFixtureFunction end);
+
+/* Skips the test that runs. Its line has the cause. */
+void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#endif
