@@ -213,8 +213,11 @@ static void test_same_keys(void **unused) {
     memset(name, 'x', sizeof name - 1);
     terms[1].op = TALLY_MIN;
     call(context,
-         (tally_reduce_desc){
-             .variant = "cpu_chunks", .terms = (tally_term_desc[]){{.op = TALLY_SUM}, {.op = TALLY_MAX}}, .term_count = 2, .in = TALLY_F32, .max_n = 5},
+         (tally_reduce_desc){.variant = "cpu_chunks",
+                             .terms = (tally_term_desc[]){{.op = TALLY_SUM}, {.op = TALLY_MAX}},
+                             .term_count = 2,
+                             .in = TALLY_F32,
+                             .max_n = 5},
          SOME);
     EXPECT_PLANS(1, 1, 1);
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32}, SOME);
@@ -232,7 +235,8 @@ static void test_refused(void **unused) {
     (void)unused;
     float result;
     tally_context *context = open_context("stub:beta");
-    const tally_reduce_desc good = {.size = sizeof good, .terms = (tally_term_desc[]){{.op = TALLY_SUM}}, .term_count = 1, .in = TALLY_F32};
+    const tally_reduce_desc good = {
+        .size = sizeof good, .terms = (tally_term_desc[]){{.op = TALLY_SUM}}, .term_count = 1, .in = TALLY_F32};
     const struct {
         tally_reduce_desc desc;
         uint64_t more;

@@ -56,8 +56,8 @@ typedef struct reduce_outcome {
     tally_dtype in;
     char variant[64];
     double seconds;
-    uint64_t bytes;                              /* read, of all inputs */
-    unsigned char *result;                       /* in the plan's layout */
+    uint64_t bytes;                                /* read, of all inputs */
+    unsigned char *result;                         /* in the plan's layout */
     tally_result_info values[2 * TALLY_MAX_TERMS]; /* places of the values in it */
     uint32_t value_count;
 } reduce_outcome;
