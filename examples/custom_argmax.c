@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * custom_argmax.c: an operator of one's own with two results: the largest |x|, and the first index
- * where it is. (The op iamax gives the index alone, and says where a NaN is.) The index is an
+ * where it is. (The op iamax gives the index alone, and reports the place of a NaN.) The index is an
  * integer though the items are floats.
  */
 #include <inttypes.h>
@@ -21,8 +21,8 @@ static const tally_op_field fields[] = {
     {.name = "size", .type = TALLY_F32, .identity = "-1", .load = "fabs(x)", .combine = "farther ? b.size : a.size"},
     {.name = "index", .type = TALLY_U64, .identity = "~(u64)0", .load = "i", .combine = "farther ? b.index : a.index"},
 };
-/* Tells whether b takes the place of a. Ties are told apart by the index: combine may be called
- * with any two accumulators. */
+/* True if b replaces a. combine may get any two accumulators, so the index decides between
+ * equals. */
 static const tally_op_let lets[] = {
     {.name = "farther",
      .part = TALLY_PART_COMBINE,
@@ -48,7 +48,7 @@ int main(void) {
                                    .result_count = 2,
                                    .lets = lets,
                                    .let_count = 1,
-                                   .exact = 1}; /* the order of combination does not show */
+                                   .exact = 1}; /* the bits do not depend on the order */
     tally_context *context = NULL;
     tally_custom_op *op = NULL;
     largest found = {0, 0};

@@ -311,17 +311,6 @@ static void test_overlap_of_wrapped(void **unused) {
 
 /* ---- several ops over one pass ------------------------------------------------------------------------------------------ */
 
-/* Between the values and behind the last are zeros. */
-static void expect_zero_gaps(const tally_plan *plan, const unsigned char *got, const char *where) {
-    unsigned char gaps[256];
-    const uint64_t bytes = tally_plan_result_bytes(plan);
-    tally_result_info info;
-    memcpy(gaps, got, bytes);
-    for (uint32_t i = 0; tally_plan_result(plan, i, &info); i++) memset(gaps + info.offset, 0, tally_dtype_bytes(info.dtype));
-    for (uint64_t i = 0; i < bytes; i++)
-        if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", where, (unsigned long long)i, gaps[i]);
-}
-
 static void expect_values(const tally_plan *plan, const tally_term_desc *terms, tally_dtype in, const inputs *from, uint64_t n,
                           const unsigned char *got, const char *where) {
     tally_result_info info;

@@ -166,9 +166,16 @@ static void test_keys(void **unused) {
     tally_custom_op *first, *second;
     MUST(tally_op_create(&own, &first));
     MUST(tally_op_create(&own, &second));
-    const tally_term_desc pair[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX}}, other[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}};
-    const tally_term_desc wide[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX, .out = TALLY_F64}};
-    const tally_term_desc mixed[] = {{.op = TALLY_SUM}, {.custom = first}}, others[] = {{.op = TALLY_SUM}, {.custom = second}};
+    /* Terms that differ from the first list's by one member of the second term. */
+    const tally_term_desc pairs[][2] = {
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM}},
+        {{.op = TALLY_SUM}, {.op = TALLY_MIN}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .out = TALLY_F64}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .acc = TALLY_F64}},
+        {{.op = TALLY_SUM}, {.op = TALLY_ASUM, .accuracy = TALLY_ACCURACY_COMPENSATED}},
+        {{.op = TALLY_SUM}, {.custom = first}},
+        {{.op = TALLY_SUM}, {.custom = second}},
+    };
     const tally_reduce_desc all[] = {{.op = TALLY_SUM, .in = TALLY_F32},
                                      {.op = TALLY_MIN, .in = TALLY_F32},
                                      {.op = TALLY_SUM, .in = TALLY_I32},
@@ -178,12 +185,14 @@ static void test_keys(void **unused) {
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_items = 64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
-                                     {.terms = pair, .term_count = 2, .in = TALLY_F32},
-                                     {.terms = other, .term_count = 2, .in = TALLY_F32},
-                                     {.terms = pair, .term_count = 1, .in = TALLY_F32},
-                                     {.terms = wide, .term_count = 2, .in = TALLY_F32},
-                                     {.terms = mixed, .term_count = 2, .in = TALLY_F32},
-                                     {.terms = others, .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[0], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[1], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[2], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[3], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[4], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[5], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[6], .term_count = 2, .in = TALLY_F32},
+                                     {.terms = pairs[0], .term_count = 1, .in = TALLY_F32},
                                      {.custom = first, .in = TALLY_F32},
                                      {.custom = second, .in = TALLY_F32}};
     for (size_t a = 0; a < TALLY_ARRAY_LENGTH(all); a++)
@@ -212,12 +221,8 @@ static void test_same_keys(void **unused) {
     call(context, named, SOME);
     memset(name, 'x', sizeof name - 1);
     terms[1].op = TALLY_MIN;
-    call(context,
-         (tally_reduce_desc){.variant = "cpu_chunks",
-                             .terms = (tally_term_desc[]){{.op = TALLY_SUM}, {.op = TALLY_MAX}},
-                             .term_count = 2,
-                             .in = TALLY_F32,
-                             .max_n = 5},
+    const tally_term_desc again[] = {{.op = TALLY_SUM}, {.op = TALLY_MAX}};
+    call(context, (tally_reduce_desc){.variant = "cpu_chunks", .terms = again, .term_count = 2, .in = TALLY_F32, .max_n = 5},
          SOME);
     EXPECT_PLANS(1, 1, 1);
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32}, SOME);
@@ -235,12 +240,12 @@ static void test_refused(void **unused) {
     (void)unused;
     float result;
     tally_context *context = open_context("stub:beta");
-    const tally_reduce_desc good = {
-        .size = sizeof good, .terms = (tally_term_desc[]){{.op = TALLY_SUM}}, .term_count = 1, .in = TALLY_F32};
+    const tally_term_desc sum = {.op = TALLY_SUM};
+    const tally_reduce_desc good = {.size = sizeof good, .terms = &sum, .term_count = 1, .in = TALLY_F32};
     const struct {
         tally_reduce_desc desc;
         uint64_t more;
-    } later = {.desc = {.size = sizeof later, .terms = good.terms, .term_count = 1, .in = TALLY_F32}, .more = 1};
+    } later = {.desc = {.size = sizeof later, .terms = &sum, .term_count = 1, .in = TALLY_F32}, .more = 1};
     tally_reduce_desc bad = good;
     call(context, good, SOME);
     BAD(tally_reduce_host_inputs(context, &later.desc, (const void *[]){items}, SOME, &result), "desc.size");

@@ -190,6 +190,17 @@ static void test_layout_of_own(void **unused) {
 
 #define ITEMS 100001u
 
+void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const char *where) {
+    unsigned char gaps[512];
+    const uint64_t bytes = tally_plan_result_bytes(plan);
+    tally_result_info info;
+    assert_true(bytes <= sizeof gaps);
+    memcpy(gaps, all, bytes);
+    for (uint32_t i = 0; tally_plan_result(plan, i, &info); i++) memset(gaps + info.offset, 0, tally_dtype_bytes(info.dtype));
+    for (uint64_t i = 0; i < bytes; i++)
+        if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", where, (unsigned long long)i, gaps[i]);
+}
+
 static void expect_as_alone(tally_context *context, const tally_term_desc *terms, uint32_t count, const float *x, uint64_t n) {
     unsigned char all[512], alone[64];
     tally_plan *plan, *single;
@@ -197,7 +208,9 @@ static void expect_as_alone(tally_context *context, const tally_term_desc *terms
     const tally_reduce_desc desc = {.size = sizeof desc, .in = TALLY_F32, .terms = terms, .term_count = count, .max_n = ITEMS};
     MUST(tally_plan_create(context, &desc, &plan));
     assert_true(tally_plan_result_bytes(plan) <= sizeof all);
+    memset(all, 0x5a, sizeof all);
     MUST(tally_reduce_host_inputs(context, &desc, (const void *const[]){x}, n, all));
+    expect_zero_gaps(plan, all, "one's own beside the library's");
     uint32_t value = 0;
     for (uint32_t t = 0; t < count; t++) {
         const tally_reduce_desc one = {.size = sizeof one,

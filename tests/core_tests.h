@@ -30,20 +30,23 @@ extern const core_test custom_text_tests[]; /* core_custom_text.c: their express
 extern const core_test custom_refused_tests[]; /* core_custom_refused.c: their descriptors that are refused */
 extern const core_test term_tests[];           /* core_terms.c: several ops over one pass */
 extern const core_test input_tests[];          /* core_inputs.c: results of every op; several inputs, several ops */
-extern const core_test empty_tests[];          /* core_empties.c: none, one and two items of every op and type */
-extern const core_test memory_tests[];         /* core_memory.c: sizes of memory, plans without max_n */
-extern const core_test host_plan_tests[];      /* core_host_plan.c: host arrays by the steps of the ladder */
 extern const core_test host_tests[];           /* core_host.c: what is finished on the host */
 extern const core_test few_tests[];            /* core_few.c: few items on a CPU device, without it */
-extern const core_test golden_tests[];         /* core_golden.c: the bits of golden/bits.txt */
-extern const core_test kept_tests[];           /* core_kept.c: plans and memory that calls with host arrays leave */
 extern const core_test failure_tests[];        /* core_failures.c: every slot fails once, at every call */
 extern const core_test ladder_tests[];         /* core_ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];         /* core_tuning.c: the shapes of launches */
 extern const core_test scan_tests[];           /* core_scan.c: scans */
 extern const core_test move_tests[];           /* core_move.c: gather and scatter */
 extern const core_test move_argument_tests[];  /* core_move_arguments.c: those that are refused */
+extern const core_test empty_tests[];          /* core_empties.c: none, one and two items of every op and type */
+extern const core_test memory_tests[];         /* core_memory.c: sizes of memory, plans without max_n */
+extern const core_test host_plan_tests[];      /* core_host_plan.c: host arrays by the steps of the ladder */
+extern const core_test golden_tests[];         /* core_golden.c: the bits of golden/bits.txt */
+extern const core_test kept_tests[];           /* core_kept.c: plans and memory that calls with host arrays leave */
 extern const core_test cache_tests[]; /* core_cache.c: odd files in the cache's folder, and files that may not be written */
+
+/* Fails where a byte between two values of the result, or behind the last, is no zero. */
+void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const char *where);
 
 /* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
 typedef tally_status (*sequence)(void);

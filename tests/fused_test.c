@@ -66,7 +66,7 @@ static void *items_of(tally_dtype in, int pattern, uint64_t n) {
     return items;
 }
 
-/* What lies between the values, and behind the last, is zeros. */
+/* The bytes between the values and behind the last are zeros. */
 static void expect_zero_gaps(const tally_plan *plan, const unsigned char *result, const char *what) {
     unsigned char gaps[MAX_RESULT];
     const uint64_t bytes = tally_plan_result_bytes(plan);

@@ -130,11 +130,6 @@ static tally_reduce_desc reduce_desc(const golden_case *c, tally_custom_op *cust
                               .accuracy = c->what.accuracy,
                               .max_n = GOLDEN_ROOM,
                               .custom = custom};
-    static tally_term_desc terms[TALLY_MAX_TERMS]; /* of the case that runs */
-    if (!c->fusion) return desc;
-    for (uint32_t o = 0; o < c->fusion->count; o++) terms[o] = (tally_term_desc){.op = c->fusion->ops[o]};
-    desc.terms = terms;
-    desc.term_count = c->fusion->count;
     return desc;
 }
 
@@ -144,7 +139,10 @@ static tally_status create_plan(tally_context *context, const golden_case *c, co
         desc.size = sizeof desc;
         MUST(tally_op_create(&desc, &h->custom));
     }
-    const tally_reduce_desc reduce = reduce_desc(c, h->custom);
+    tally_reduce_desc reduce = reduce_desc(c, h->custom);
+    tally_term_desc terms[TALLY_MAX_TERMS] = {{0}};
+    for (uint32_t o = 0; c->fusion && o < c->fusion->count; o++) terms[o].op = c->fusion->ops[o];
+    if (c->fusion) reduce.terms = terms, reduce.term_count = c->fusion->count;
     const tally_scan_desc scan = {.size = sizeof scan,
                                   .op = reduce.op,
                                   .in = reduce.in,

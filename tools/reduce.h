@@ -21,7 +21,7 @@ typedef struct reduce_request {
     uint32_t term_count;
     reduce_want wants[TALLY_MAX_TERMS]; /* in the order given */
     uint32_t want_count;
-    tally_custom_op *custom;               /* the only term; NULL: they are operators of the table */
+    tally_custom_op *custom;               /* the only term; NULL: the terms are built-in ops */
     uint32_t inputs;                       /* files for each result */
     cli_types types;                       /* accumulator and result are in the terms */
     tally_op_param params[CLI_MAX_PARAMS]; /* names are freed by reduce_forget */

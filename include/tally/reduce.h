@@ -91,7 +91,7 @@ TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, 
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);
 
 /* Where a reduction's items are, and where its result goes. Offsets are in items and in results: no
- * alignment beyond an item's own is needed. A result of two values (minmax) is one result. */
+ * alignment beyond an item's own is needed. A result of several values (minmax) is one result. */
 typedef struct tally_reduce_args {
     size_t size;                              /* sizeof(tally_reduce_args) */
     const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the plan has inputs; n items of each */
@@ -127,8 +127,8 @@ TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, ta
 
 /* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as
  * tally_plan_result says. What says more than op and in (variant "auto", say) is always the
- * device's. A variant that is not canonical takes no input in pieces: all of it must fit the
- * device. Errors also: E_MEMORY where it does not. */
+ * device's. A variant that is not canonical takes no input in pieces: all of it must fit the device.
+ * Errors also: E_MEMORY where it does not. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 

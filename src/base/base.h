@@ -19,9 +19,6 @@
  * Returns `status`. If a public function calls another one, the outer name stays. */
 tally_status tally_named(const char *call, tally_status status);
 #define TALLY_NAMED(status) tally_named(__func__, status)
-/* Copies a text as one line that a terminal shows as it is: control characters, and bytes that are
- * no UTF-8, as \xNN. */
-void tally_text_print(char *to, size_t bytes, const char *text);
 
 /* Copies a text as one printable line into `bytes` bytes. Control characters and bytes that are no
  * UTF-8 become \xNN; line breaks and tabs become spaces. */

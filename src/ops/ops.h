@@ -129,9 +129,9 @@ void tally_op_retain(tally_custom_op *op);
 
 /* ---- own_text.c ------------------------------------------------------------------------------ */
 
-/* Tells C identifiers of at most 63 characters. */
+/* Tells a C identifier of at most 63 characters. */
 bool tally_op_is_identifier(const char *name);
-/* Tells names that mean something else to a compiler. */
+/* Tells a name that means something else to a compiler. */
 bool tally_op_is_taken(const char *name);
 /* `part` is what the text is of the op. Errors: E_ARGUMENT for a text that is no expression, or
  * beyond the limits. */

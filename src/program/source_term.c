@@ -236,18 +236,18 @@ static void write_result_type(FILE *file, const tally_term *term, uint32_t t) {
  * narrower than V is cut to its own width first: all ones of u8 are 255, however wide `out` is. */
 static void write_value(FILE *file, const tally_term *term, const tally_term_result *result, bool is_empty) {
     const tally_dtype_row *natural = tally_dtype_find(result->natural);
-    const char *type = tally_dtype_name(natural->compute), *name = result->name ? result->name : "";
+    const char *type = tally_dtype_name(natural->compute);
     const bool truth = result->natural == TALLY_BOOL;
     const bool is_narrow = natural->bytes < 4 && (natural->kind == TALLY_KIND_SIGNED || natural->kind == TALLY_KIND_UNSIGNED);
     char of[96], cut[16] = "";
-    snprintf(of, sizeof(of), "result %s", name);
     if (is_narrow) snprintf(cut, sizeof(cut), "(%s)", natural->name);
+    snprintf(of, sizeof(of), "result %s", result->name ? result->name : "");
     /* A value of its own: no macro may have #line among its arguments. */
     fprintf(file, " { const %s VALUE = ", truth ? "i32" : type);
-    write_expression(file, term, is_empty ? "empty" : "finish", *name ? of : NULL, truth ? NULL : type,
+    write_expression(file, term, is_empty ? "empty" : "finish", result->name ? of : NULL, truth ? NULL : type,
                      is_empty ? result->empty : result->finish);
-    fprintf(file, "%s; MADE%s%s = %s_STORE(%sVALUE); }", truth ? " != 0" : "", *name ? "." : "", name,
-            tally_dtype_name(result->out), cut);
+    fprintf(file, "%s; MADE%s%s = %s_STORE(%sVALUE); }", truth ? " != 0" : "", result->name ? "." : "",
+            result->name ? result->name : "", tally_dtype_name(result->out), cut);
 }
 
 /* The values that have an `empty`, or those that have none, by finish; finish: all of them. */

@@ -14,16 +14,25 @@
 
 #include "reduce/reduce.h"
 
+/* Tells whether two terms give the same program. */
+static bool is_same_term(const tally_term_desc *a, const tally_term_desc *b) {
+    return a->op == b->op && a->out == b->out && a->acc == b->acc && a->accuracy == b->accuracy && a->custom == b->custom;
+}
+
+/* Tells whether the feed was made for those terms, whatever array they are in. */
+static bool is_for_terms(const tally_kept *kept, const tally_reduce_desc *desc) {
+    bool same = kept->desc.term_count == desc->term_count && (desc->terms || !desc->term_count);
+    for (uint32_t t = 0; same && t < desc->term_count; t++) same = is_same_term(&kept->terms[t], &desc->terms[t]);
+    return same;
+}
+
 /* Tells whether the feed was made for that descriptor with the variant of that name. */
 static bool is_for(const tally_kept *kept, const tally_reduce_desc *desc, const char *variant) {
     const tally_reduce_desc *own = &kept->desc;
     const bool plain = own->size == desc->size && own->op == desc->op && own->in == desc->in && own->out == desc->out &&
                        own->max_n == desc->max_n && own->group_items == desc->group_items && own->factor == desc->factor &&
-                       own->acc == desc->acc && own->accuracy == desc->accuracy && own->term_count == desc->term_count &&
-                       own->custom == desc->custom && !own->term_count == !desc->terms;
-    _Static_assert(sizeof(tally_term_desc) == 4 * sizeof(int) + sizeof(void *), "no padding, which memcmp would compare");
-    return plain && !memcmp(kept->terms, desc->terms ? desc->terms : kept->terms, own->term_count * sizeof(kept->terms[0])) &&
-           !strcmp(kept->variant, variant);
+                       own->acc == desc->acc && own->accuracy == desc->accuracy && own->custom == desc->custom;
+    return plain && is_for_terms(kept, desc) && !strcmp(kept->variant, variant);
 }
 
 static void remove_at(tally_kept_set *set, uint32_t i) {
@@ -43,7 +52,7 @@ static tally_status make(tally_context *context, const tally_reduce_desc *desc, 
     snprintf(out->variant, sizeof(out->variant), "%s", variant);
     const tally_status status = tally_feed_create(context, desc, &out->feed);
     if (status) return status;
-    if (desc->term_count) memcpy(out->terms, desc->terms, desc->term_count * sizeof(out->terms[0]));
+    if (desc->term_count) memcpy(out->terms, desc->terms, desc->term_count * sizeof(desc->terms[0]));
     out->desc.terms = NULL; /* these are the caller's */
     out->desc.variant = NULL;
     tally_kept_set *set = context->kept;

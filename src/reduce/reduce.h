@@ -136,8 +136,8 @@ void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *
 /* A feed of calls with host arrays, and the descriptor that it was made for. */
 typedef struct tally_kept {
     tally_feed *feed;
-    tally_reduce_desc desc;                 /* pointers are NULL, except `custom`, which the plan retains */
-    tally_term_desc terms[TALLY_MAX_TERMS]; /* the plan retains their `custom` too */
+    tally_reduce_desc desc; /* pointers are NULL, except `custom`, which the plan retains */
+    tally_term_desc terms[TALLY_MAX_TERMS];
     char variant[32];
     uint64_t tunings;    /* value of the set's `tunings` when it was made */
     uint32_t references; /* its objects that hold the context */
