@@ -83,7 +83,7 @@ void test_guesses(void **unused) {
         {"reduce SUM x", {"SUM", "did you mean sum? there are sum, min"}, NULL, NULL},
         {"reduce sum,count x", {"operator count", "did you mean count_nonzero? "}, NULL, NULL},
         {"reduce var --param dof=1 x", {"--param dof", "did you mean ddof? there is ddof"}, NULL, NULL},
-        {"reduce sum --dtype f23 x", {"f23", "did you mean f32? there are f16"}, NULL, NULL},
+        {"reduce sum --dtype f23 x", {"f23", "did you mean f32? there are f32"}, NULL, NULL},
         {"reduce sum --out i644 x", {"i644", "did you mean i64? there are"}, NULL, NULL},
         {"reduce sum --acc f46 x", {"f46", "did you mean f64? there are"}, NULL, NULL},
         {"reduce sum --accuracy compensate x", {"did you mean compensated? there are"}, NULL, NULL},
