@@ -90,7 +90,7 @@ void test_guesses(void **unused) {
         {"reduce sum --variant group_tre x", {"group_tre", "did you mean group_tree? there are auto"}, NULL, NULL},
         {"scan sm x -o o.npy", {"operator sm", "did you mean sum? there are sum"}, NULL, NULL},
         {"scan sum --variant wrap_carry x -o o.npy", {"did you mean warp_carry? there are auto"}, NULL, NULL},
-        {"gather x --index m -o o.npy --dtype u61", {"u61", "did you mean u16? there are"}, NULL, NULL},
+        {"gather x --index m -o o.npy --dtype u61", {"u61", "did you mean u64? there are"}, NULL, NULL},
         {"study --op maxx", {"maxx", "did you mean max? there are sum"}, NULL, NULL},
         {"study --dtype f34", {"f34", "did you mean f32? there are"}, NULL, NULL},
         {"study --variant sequental", {"sequental", "did you mean sequential? there are auto"}, NULL, NULL},
