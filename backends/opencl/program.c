@@ -10,17 +10,22 @@
 
 #define LOG_HEAD 600 /* characters of a build log that go into the error text */
 
-/* Keeps a log's errors, with the lines that belong to them, and drops its warnings, which are about
- * text that is not the user's. */
+/* Tells whether a word is in the line that ends before `next`. */
+static bool says(const char *line, const char *next, const char *word) {
+    const char *at = strstr(line, word);
+    return at && at < next;
+}
+
+/* Keeps a log's errors, with the lines that belong to them, and drops its warnings and notes, which
+ * quote text that is not the user's. */
 static void keep_errors(char *log) {
     char *to = log;
     bool keep = false;
     for (char *line = log, *next; *line; line = next) {
         const size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
-        const char *warning = strstr(line, "warning:"), *error = strstr(line, "error:");
-        if (warning && warning < next) keep = false;
-        if (error && error < next) keep = true;
+        if (says(line, next, "warning:") || says(line, next, "note:")) keep = false;
+        if (says(line, next, "error:")) keep = true;
         if (!keep) continue;
         memmove(to, line, (size_t)(next - line));
         to += next - line;
