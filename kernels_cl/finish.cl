@@ -15,7 +15,9 @@
  */
 
 /* NVIDIA's compiler gives a thread as many registers as it likes. Without a bound a group of more
- * than 256 threads may not fit (CL_OUT_OF_RESOURCES: prod of c128 in groups of 1,024). */
+ * than 256 threads may not fit (CL_OUT_OF_RESOURCES: prod of c128 in groups of 1,024). Smaller
+ * groups of reductions have none. */
+#undef BOUNDS
 #if GROUP > 256
 #define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 #else

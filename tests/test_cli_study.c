@@ -238,11 +238,11 @@ void test_study_usage(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
         {"study this", {"study", "this"}, NULL, NULL},
-        {"study --op frob", {"--op frob", "sum, prod, min, max"}, NULL, NULL},
+        {"study --op frob", {"--op frob", "sum, min, max, prod"}, NULL, NULL},
         {"study --op dot", {"--op dot", "one input"}, NULL, NULL},
         {"study --op band", {"--op band", "--dtype f32", "does not take"}, NULL, NULL},
         {"study --op max --dtype c64", {"--op max", "--dtype c64", "does not take"}, NULL, NULL},
-        {"study --dtype f33", {"--dtype f33", "f32, f64, i8"}, NULL, NULL},
+        {"study --dtype f33", {"--dtype f33", "f32, f64, i32"}, NULL, NULL},
         {"study --variant fast", {"--variant fast", "auto, atomic_global"}, NULL, NULL},
         {"study --variant sequential,fast", {"--variant fast", "auto, atomic_global"}, NULL, NULL},
         {"study --variant sequential,", {"--variant", "unknown variant"}, NULL, NULL},

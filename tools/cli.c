@@ -135,15 +135,20 @@ void cli_print_run(const char *variant, const tally_device_info *d, double secon
                 variant ? " " : "", d->backend, d->index, d->name, seconds, seconds > 0 ? 1e-9 * bytes / seconds : 0);
 }
 
+/* The library's last error without the call's name in front. */
+static const char *error_without_call(void) {
+    static const char call[] = "tally_";
+    const char *text = tally_last_error();
+    if (strncmp(text, call, sizeof(call) - 1) != 0) return text;
+    const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+    return strncmp(text + name, ": ", 2) == 0 ? text + name + 2 : text;
+}
+
 /* The library's names of descriptor members are option names here: "desc.x" becomes "--x". */
 cli_text cli_last_error(void) {
-    static const char call[] = "tally_", member[] = "desc.";
-    const char *text = tally_last_error();
+    static const char member[] = "desc.";
+    const char *text = error_without_call();
     cli_text out;
-    if (strncmp(text, call, sizeof(call) - 1) == 0) {
-        const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-        if (strncmp(text + name, ": ", 2) == 0) text += name + 2;
-    }
     const bool option = strncmp(text, member, sizeof(member) - 1) == 0;
     if (option) text += sizeof(member) - 1;
     if (option && strncmp(text, "terms[", 6) == 0) text = strchr(text, '.') + 1; /* an option is of all of them */
@@ -155,7 +160,7 @@ cli_exit cli_open(const cli_options *options, tally_context **out) {
     static const char origin[] = "argument "; /* the library's prefix of its own arguments */
     const tally_status status = tally_context_create(options->backend, out);
     if (status == TALLY_OK) return CLI_DONE;
-    const char *text = tally_last_error();
+    const char *text = error_without_call();
     const bool ours = strncmp(text, origin, sizeof(origin) - 1) == 0;
     cli_report("%s%s", ours ? "--backend " : "", ours ? text + sizeof(origin) - 1 : text);
     return status == TALLY_E_ARGUMENT ? CLI_USAGE : CLI_FAILED;
