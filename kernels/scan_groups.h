@@ -84,7 +84,7 @@ typedef struct {
 /*
  * LOAD_TILE begins to load the group's items. SCAN_TILE waits for them, scans each row's cells and
  * leaves the rows' aggregates in shared.rows. STORE_TILE computes the results and stores them.
- * What a kernel loads between LOAD_TILE and SCAN_TILE is in flight together with the items.
+ * Loads between LOAD_TILE and SCAN_TILE are in flight together with the items.
  */
 #ifdef STAGED
 /*
@@ -193,7 +193,7 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
         WIDE_RESULTS w;
 #pragma unroll
         for (int j = 0; j < CELL; j++) w.result[WITHIN(j)] = r->result[j];
-        const u32 high = PLACE(t, WIDTH) & 1; /* 1: this thread's cell lies behind its neighbour's */
+        const u32 high = PLACE(t, WIDTH) & 1; /* 1: this thread's cell is behind its neighbour's */
         const uint4 stays = high ? w.vector[1] : w.vector[0], goes = high ? w.vector[0] : w.vector[1];
         uint4 comes;
         comes.x = shuffle_word(goes.x, t ^ 1);

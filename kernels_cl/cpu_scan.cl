@@ -84,7 +84,7 @@ INLINE void row_aggregates(const CALL *c, u64 k, SCAN *aggregates) {
 }
 
 /*
- * What a group keeps of a tile between its two looks. First ends[1 + i] is the combination of cell
+ * A group's state of a tile between its two looks. First ends[1 + i] is the combination of cell
  * i and the cells before it in its row, and rows[r] that of row r and the rows before it in the
  * tile. At last ends[0] is the tile's exclusive prefix, and ends[1 + i] the inclusive prefix of
  * cell i.

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the levels of accuracy keep: sums and dots of a chosen condition number (T. Ogita, S. M. Rump, S. Oishi, Accurate sum and dot
- * product, SIAM J. Sci. Comput. 26 (2005), algorithm 6.1), against exact sums of integers; the compensation to the bit, so that no
- * compiler has removed it; and NIST's data sets for mean and standard deviation. The figures that it prints are those of docs/numerics.md.
+ * What the levels of accuracy keep: sums and dots of a chosen condition number (T. Ogita, S. M.
+ * Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), algorithm 6.1),
+ * against exact sums of integers; the compensation to the bit, so that no compiler has removed it;
+ * and NIST's data sets for mean and standard deviation. The figures that it prints are those of
+ * docs/numerics.md.
  */
 #include <float.h>
 #include <math.h>
@@ -17,9 +19,10 @@
 #define U32 0x1p-24
 #define U64 0x1p-53
 
-/* ---- exact sums ---------------------------------------------------------------------------------------------------------- */
+/* ---- exact sums ------------------------------------------------------------------------------ */
 
-/* A fixed-point number wide enough for every product of two f64: digit i weighs 2^(32 i - EXACT_BELOW). */
+/* A fixed-point number wide enough for every product of two f64: digit i weighs 2^(32 i -
+ * EXACT_BELOW). */
 #define EXACT_BELOW 2176
 #define EXACT_DIGITS 140
 typedef struct exact {
@@ -95,7 +98,7 @@ static void test_exact(void **state) {
     assert_true(exact_error(&e, 1) == 0x1p-104);
 }
 
-/* ---- data of a chosen condition ------------------------------------------------------------------------------------------ */
+/* ---- data of a chosen condition -------------------------------------------------------------- */
 
 typedef struct random_source {
     uint64_t counter;
@@ -111,8 +114,9 @@ static double rounded(double x, tally_dtype in) {
 }
 
 /*
- * Vectors of n items, n even, whose dot's condition number 2 sum |x y| / |sum x y| is about `condition`: in the first half the
- * exponents spread over half of its bits; in the second they come down again, and each y brings the dot so far close to 0.
+ * Vectors of n items, n even, whose dot's condition number 2 sum |x y| / |sum x y| is about
+ * `condition`: in the first half the exponents spread over half of its bits; in the second they
+ * come down again, and each y brings the dot so far close to 0.
  */
 static void ill_conditioned_dot(tally_dtype in, double condition, uint64_t n, random_source *r, double *x, double *y) {
     const double half_bits = log2(condition) / 2;
@@ -140,7 +144,8 @@ static void ill_conditioned_dot(tally_dtype in, double condition, uint64_t n, ra
     free(dot);
 }
 
-/* The products of a dot as the sum of twice as many items, without an error: each product is two of the items. */
+/* The products of a dot as the sum of twice as many items, without an error: each product is two of
+ * the items. */
 static void split_products(tally_dtype in, const double *x, const double *y, uint64_t n, double *items) {
     for (uint64_t i = 0; i < n; i++) {
         const double high = rounded(x[i] * y[i], in);
@@ -150,7 +155,7 @@ static void split_products(tally_dtype in, const double *x, const double *y, uin
     }
 }
 
-/* ---- what each level keeps ----------------------------------------------------------------------------------------------- */
+/* ---- what each level keeps ------------------------------------------------------------------- */
 
 typedef struct problem {
     tally_op op;
@@ -275,7 +280,8 @@ static void run_conditions(void **state, tally_op op, tally_dtype in, const doub
                 printf(" %s %.1f", levels[l].name, digits(relative[l]));
             }
             printf("\n");
-            /* The data are as ill as they should be: what the default loses, the compensated sum keeps. */
+            /* The data are as ill as they should be: what the default loses, the compensated sum
+             * keeps. */
             const double u = in == TALLY_F64 ? U64 : U32;
             if (condition * u > 10 && condition * u < 1e3) assert_true(relative[0] > 1e-3 && relative[1] < 1e-2);
             if (condition * u * u < 1e-5 * u) assert_true(relative[1] <= u * (1 + 1e-2));
@@ -297,7 +303,7 @@ static void test_ill_conditioned(void **state) {
     run_conditions(state, TALLY_DOT, TALLY_F64, COUNT(conditions_f64));
 }
 
-/* ---- the compensation to the bit ------------------------------------------------------------------------------------------ */
+/* ---- the compensation to the bit ------------------------------------------------------------- */
 
 /* Twofold numbers in plain C, each operation by itself. */
 #define TWOFOLD(T, real)                                                                                                       \
@@ -387,7 +393,8 @@ static void test_independent_of_n(void **state) {
     free(p.exact);
 }
 
-/* Beside an infinity the error term is no NaN, and overflow is an infinity, as without compensation. */
+/* Beside an infinity the error term is no NaN, and overflow is an infinity, as without
+ * compensation. */
 static void test_infinities(void **state) {
     tally_context *context = direct_context(state);
     static const struct {
@@ -411,10 +418,10 @@ static void test_infinities(void **state) {
     }
 }
 
-/* ---- NIST's data sets ------------------------------------------------------------------------------------------------------ */
+/* ---- NIST's data sets ------------------------------------------------------------------------ */
 
-/* Statistical Reference Datasets, univariate summary statistics, NumAcc1 to NumAcc4: first, then the other two in turns. The certified
- * standard deviation is that of a sample: ddof is 1. */
+/* Statistical Reference Datasets, univariate summary statistics, NumAcc1 to NumAcc4: first, then
+ * the other two in turns. The certified standard deviation is that of a sample: ddof is 1. */
 typedef struct data_set {
     const char *name;
     int n;
@@ -428,14 +435,16 @@ static const data_set data_sets[] = {
     {"NumAcc4", 1001, 10000000.2, 10000000.1, 10000000.3, 10000000.2, 0.1},
 };
 
-/* Digits that agree with the certified value: NIST's log relative error, at most the 15 that are certified. */
+/* Digits that agree with the certified value: NIST's log relative error, at most the 15 that are
+ * certified. */
 static double agreement(long double value, double certified) {
     const long double relative = fabsl(value - (long double)certified) / (long double)certified;
     const double found = relative > 0 ? (double)-log10l(relative) : 15;
     return found < 15 ? found : 15;
 }
 
-/* Mean and standard deviation of the stored numbers, in long double by two passes: what the data, rounded to f64, allow. */
+/* Mean and standard deviation of the stored numbers, in long double by two passes: what the data,
+ * rounded to f64, allow. */
 static void attainable(const double *x, int n, long double *mean, long double *std) {
     long double sum = 0, squares = 0;
     for (int i = 0; i < n; i++) sum += x[i];
@@ -469,9 +478,10 @@ static void test_nist(void **state) {
     }
 }
 
-/* ---- a variance far from zero ------------------------------------------------------------------------------------------------ */
+/* ---- a variance far from zero ---------------------------------------------------------------- */
 
-/* Items of a spread of 1 around ever larger means: what a variance of items near zero keeps must stay. */
+/* Items of a spread of 1 around ever larger means: what a variance of items near zero keeps must
+ * stay. */
 static void expect_variance(tally_context *context, tally_dtype in, double mean) {
     enum { N = 3 * TALLY_CHUNK_ITEMS + 1234 };
     static double f64[N];

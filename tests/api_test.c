@@ -29,7 +29,8 @@ static tally_device_info device_of(tally_context *context) {
     return info.device;
 }
 
-/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs and where a variant is named, for the device to reduce few items. */
+/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs and where a variant
+ * is named, for the device to reduce few items. */
 static void reduce_host(tally_context *context, const oracle_case *of, const char *variant, const void *const inputs[],
                         uint64_t n, void *result) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in, .variant = variant};
@@ -39,7 +40,8 @@ static void reduce_host(tally_context *context, const oracle_case *of, const cha
         MUST(tally_reduce_host_inputs(context, &desc, n || inputs[0] ? inputs : NULL, n, result));
 }
 
-/* 128 KiB of 8 bytes at most: more would be another shape of a launch on some devices, and so as many programs again. */
+/* 128 KiB of 8 bytes at most: more would be another shape of a launch on some devices, and so as
+ * many programs again. */
 #define HOST_N 15004
 
 static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
@@ -90,7 +92,8 @@ static void test_f64_where_there_is_none(void **state) {
     assert_non_null(strstr(tally_last_error(), "f64"));
 }
 
-/* Values to convert: what rounds up, down and at a tie, also at a tie in f16 or bf16 of what f32 would round to one; subnormals, limits. */
+/* Values to convert: what rounds up, down and at a tie, also at a tie in f16 or bf16 of what f32
+ * would round to one; subnormals, limits. */
 enum { CONVERTED = 400 };
 
 static void fill_converted(tally_dtype in, void *items) {
@@ -223,7 +226,8 @@ static void test_copies(void **state) {
     tally_queue_destroy(queue);
 }
 
-/* Many reductions enqueued on one plan without waiting: each must have the workspace to itself in its turn. */
+/* Many reductions enqueued on one plan without waiting: each must have the workspace to itself in
+ * its turn. */
 static void test_enqueue_many(void **state) {
     tally_context *context = context_of(state);
     const uint64_t n = 300007, runs = 40;
@@ -316,7 +320,8 @@ static void test_destroy_in_any_order(void **state) {
     assert_true(result == 7);
 }
 
-/* Marks around no work, some, and a hundred times as much: the device's clock is not a stub's, but so much it must tell. */
+/* Marks around no work, some, and a hundred times as much: the device's clock is not a stub's, but
+ * so much it must tell. */
 static void test_events(void **state) {
     tally_context *context = context_of(state);
     enum { N = 1 << 20, MANY = 100 };
@@ -413,8 +418,9 @@ static void test_describe(void **state) {
     assert_int_equal(piece[10], 'x');
 }
 
-/* What the kernels use where it is there. POCL has sub-groups from version 4.0 on (its release notes), but its method cbs does not know them;
- * on these processors its compiler has atomics that order memory between groups. */
+/* What the kernels use where it is there. POCL has sub-groups from version 4.0 on (its release
+ * notes), but its method cbs does not know them; on these processors its compiler has atomics that
+ * order memory between groups. */
 static void test_features(void **state) {
     tally_context *context = context_of(state);
     tally_context_info info;

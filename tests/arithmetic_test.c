@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the canonical order rests on: a kernel, compiled as the backend compiles every kernel, rounds after each operation (no FMA, but
- * where one is asked for), in the order written (no reassociation), divides and takes roots to the last bit, and keeps denormals. One
- * small program for both kernel languages, through the vtable;
- * the operands come from memory, so that no compiler can fold them.
+ * What the canonical order rests on: a kernel, compiled as the backend compiles every kernel,
+ * rounds after each operation (no FMA, but where one is asked for), in the order written (no
+ * reassociation), divides and takes roots to the last bit, and keeps denormals. One small program
+ * for both kernel languages, through the vtable; the operands come from memory, so that no compiler
+ * can fold them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -171,7 +172,8 @@ static void test_build_error(void **state) {
         fail_msg("not one line with the compiler's words: %s", tally_last_error());
 }
 
-/* The data tell an FMA from two roundings, and one association from the other; or the tests above would show nothing. */
+/* The data tell an FMA from two roundings, and one association from the other; or the tests above
+ * would show nothing. */
 static void test_data_tell(void **state) {
     (void)state;
     float y[OUTPUTS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas are derived in docs/numerics.md. Terms, which are what items are loaded as, are the oracle's: they do not depend on the
- * order, so that only what combinations round is bounded here. */
+/* The formulas are derived in docs/numerics.md. Terms, which are what items are loaded as, are
+ * the oracle's: they do not depend on the order, so that only what combinations round is bounded
+ * here. */
 #include "calls.h"
 #include "bound.h"
 
@@ -10,7 +11,8 @@
 
 #include "oracle_items.h"
 
-/* The type that is computed in: its unit roundoff, largest, smallest normal and smallest number, and the exponents of the first two. */
+/* The type that is computed in: its unit roundoff, largest, smallest normal and smallest number,
+ * and the exponents of the first two. */
 typedef struct arithmetic {
     double unit, largest, normal, smallest;
     int most, least;
@@ -60,7 +62,8 @@ static int next_terms(const check *c, terms *t) {
     return 1;
 }
 
-/* A sum as two numbers: error-free additions (Knuth's two-sum), so that it is exact to some n times the square of OWN_UNIT. */
+/* A sum as two numbers: error-free additions (Knuth's two-sum), so that it is exact to some n times
+ * the square of OWN_UNIT. */
 typedef struct twofold {
     long double high, low;
 } twofold;
@@ -72,7 +75,7 @@ static twofold add(twofold a, long double x) {
     return (twofold){high, error - (high - sum)};
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* What the terms of a sum are; the sum of those that are finite, and of their magnitudes. */
 typedef struct survey {
@@ -127,9 +130,10 @@ static bound_verdict check_sums(const check *c, int parts) {
     return other == BOUND_FREE ? worst : other == BOUND_BROKEN || worst == BOUND_FREE ? other : worst;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------------------------- */
 
-/* The factors: what is special among them, and how far from 1 a product of any of them may go, up and down, as powers of two. */
+/* The factors: what is special among them, and how far from 1 a product of any of them may go, up
+ * and down, as powers of two. */
 typedef struct factors {
     int nan, infinite, zero, negative;
     double up, down;
@@ -176,7 +180,8 @@ static bound_verdict check_product(const check *c, int is_complex) {
     while (next_terms(c, &t))
         for (uint32_t i = 0; i < t.count; i++) take_factor(&f, t.field[0][i], is_complex ? t.field[1][i] : 0);
     if (f.nan || f.infinite || f.zero) return check_special_product(c, &f, is_complex);
-    /* A product of complex numbers is two roundings and the square root of two; what vanishes in a part must not matter to the whole. */
+    /* A product of complex numbers is two roundings and the square root of two; what vanishes in a
+     * part must not matter to the whole. */
     const double n = (double)c->n, each = is_complex ? 3 : 1;
     const double relative = gamma_of(n * each, c->in->unit) + 8 * n * OWN_UNIT;
     const int least = is_complex ? c->in->least - 60 : c->in->least;
@@ -186,7 +191,7 @@ static bound_verdict check_product(const check *c, int is_complex) {
     return verdict(off <= (long double)(relative * SLACK) * hypotl(re, im));
 }
 
-/* ---- the Euclidean norm ----------------------------------------------------------------------------------------------------- */
+/* ---- the Euclidean norm ---------------------------------------------------------------------- */
 
 static bound_verdict check_norm(const check *c) {
     const int is_f32 = c->in == &f32_arithmetic;
@@ -210,7 +215,7 @@ static bound_verdict check_norm(const check *c) {
     return verdict(fabsl(exact - (long double)got) <= (long double)(relative * SLACK) * exact + (long double)c->in->smallest);
 }
 
-/* ---- moments ----------------------------------------------------------------------------------------------------------------- */
+/* ---- moments --------------------------------------------------------------------------------- */
 
 typedef struct spread {
     int nan, infinite;
@@ -262,7 +267,7 @@ static bound_verdict check_variance(const check *c) {
     return verdict(fabs(value * left - squares) <= most * SLACK);
 }
 
-/* ---- exponentials -------------------------------------------------------------------------------------------------------------- */
+/* ---- exponentials ---------------------------------------------------------------------------- */
 
 static bound_verdict check_exponentials(const check *c) {
     const double unit = c->in->unit, k = (double)c->depth, n = (double)c->n, got = c->got[0];
@@ -297,7 +302,7 @@ static bound_verdict check_exponentials(const check *c) {
     return verdict(fabsl(exact - (long double)got) <= (long double)(most * SLACK));
 }
 
-/* ---- the interface ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 /* The parts of the result as numbers; 0 if one is a NaN, but not the canonical one. */
 static int read_result(tally_dtype dtype, const oracle_result *result, double got[2]) {
@@ -318,7 +323,8 @@ static int read_result(tally_dtype dtype, const oracle_result *result, double go
     return good;
 }
 
-/* With no items, or one, there is nothing to round, but by exp and log, and where even one item meets the identity. */
+/* With no items, or one, there is nothing to round, but by exp and log, and where even one item
+ * meets the identity. */
 static int is_trivial(const oracle_case *what, uint64_t n, int may_flush) {
     const int meets = may_flush || what->op == TALLY_LOGSUMEXP || what->accuracy == TALLY_ACCURACY_COMPENSATED;
     return n == 0 || (n == 1 && !meets);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program cache on disk: a warm one saves every build, a damaged one is noticed, and none at all is no obstacle. */
+/* The program cache on disk: a warm one saves every build, a damaged one is noticed, and none at
+ * all is no obstacle. */
 #define _XOPEN_SOURCE 700
 #include <spawn.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static void expect_counts(void **state, uint64_t built, uint64_t from_disk, uint
                  (unsigned long long)damaged, info.cache_note);
 }
 
-/* ---- warm and damaged ----------------------------------------------------------------------------------------------- */
+/* ---- warm and damaged ------------------------------------------------------------------------ */
 
 static void test_warm(void **state) {
     const place *at = *state;
@@ -179,7 +180,8 @@ static void note_entry(const char *file, void *data) {
     snprintf(names->files[names->count++], sizeof names->files[0], "%s", file);
 }
 
-/* A sound entry under the name of another is as wrong as a damaged one: each takes the next one's place. */
+/* A sound entry under the name of another is as wrong as a damaged one: each takes the next one's
+ * place. */
 static void expect_swap_noticed(void **state, const own_cache *own) {
     char aside[400];
     entry_names names = {0};
@@ -210,7 +212,7 @@ static void test_damaged(void **state) {
     own_cache_close(&own);
 }
 
-/* ---- no directory --------------------------------------------------------------------------------------------------- */
+/* ---- no directory ---------------------------------------------------------------------------- */
 
 static void expect_no_cache(void **state, const char *dir, const char *said) {
     const place *at = *state;
@@ -232,7 +234,8 @@ static void test_no_directory(void **state) {
     expect_no_cache(state, "", "TALLY_CACHE_DIR");
     assert_int_equal(folder_walk(own.parent, NULL, NULL), 0);
 
-    /* A file where the directory should be, and below a file: this stops even root, whom no permission stops. */
+    /* A file where the directory should be, and below a file: this stops even root, whom no
+     * permission stops. */
     snprintf(file, sizeof file, "%s/file", own.parent);
     snprintf(below, sizeof below, "%s/below", file);
     FILE *stream = fopen(file, "w");
@@ -288,7 +291,7 @@ static void test_default_directory(void **state) {
     own_cache_close(&own);
 }
 
-/* ---- two processes -------------------------------------------------------------------------------------------------- */
+/* ---- two processes --------------------------------------------------------------------------- */
 
 static void test_two_processes(void **state) {
     const place *at = *state;

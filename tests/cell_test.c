@@ -18,7 +18,8 @@
 #define MAX_OFFSET 5
 #define RESULTS (MAX_OFFSET + 1 + MAX_OFFSET)
 #define MAX_INPUTS 2
-/* With groups of 32, one group's item of the last stage then reads more than one block of partials. */
+/* With groups of 32, one group's item of the last stage then reads more than one block of
+ * partials. */
 #define MAX_N (UINT64_C(3) * (1 << 20) + 4097)
 
 typedef struct bench {
@@ -48,7 +49,7 @@ static uint64_t offset_of(const trial *t, uint32_t input) {
     return input && t->in_offset ? MAX_OFFSET - t->in_offset : t->in_offset;
 }
 
-/* ---- one trial ------------------------------------------------------------------------------------------------------ */
+/* ---- one trial ------------------------------------------------------------------------------- */
 
 /* What a kernel that reads too far would notice, be it one item: of integers. */
 static uint64_t integer_pad(tally_op op, tally_dtype in, uint32_t input, uint64_t i) {
@@ -117,8 +118,8 @@ static void fill_pads(const bench *b, uint32_t input, uint64_t n) {
 }
 
 /*
- * Runs the plan twice into poisoned memory, and reads back what it wrote and what it read, with one wait for it all. Returns 0 with
- * b->failure set when anything but the two results was written.
+ * Runs the plan twice into poisoned memory, and reads back what it wrote and what it read, with one
+ * wait for it all. Returns 0 with b->failure set when anything but the two results was written.
  */
 static int run_twice(bench *b, const trial *t, uint64_t bytes, oracle_result runs[2]) {
     static const unsigned char poison[2] = {0xa5, 0x5a};
@@ -210,7 +211,8 @@ static int check_results(bench *b, const trial *t, const void *const items[], co
 }
 
 static void fill_input(const bench *b, const trial *t, uint32_t input, const void *first_input) {
-    /* The offset moves the items within the memory that is written, so that every trial has its pads next to its items. */
+    /* The offset moves the items within the memory that is written, so that every trial has its
+     * pads next to its items. */
     const uint64_t offset = offset_of(t, input);
     unsigned char *first = b->host[input] + (PAD + offset) * b->item_bytes;
     fill_pads(b, input, t->n);
@@ -241,7 +243,7 @@ static void expect(bench *b, uint64_t n, int pattern, uint64_t in_offset, uint64
              pattern_name(pattern), (unsigned long long)in_offset, (unsigned long long)out_offset, b->failure);
 }
 
-/* ---- what matters to an op -------------------------------------------------------------------------------------------- */
+/* ---- what matters to an op ------------------------------------------------------------------- */
 
 #define PATTERN_LIST_END PATTERNS
 static const int of_sums[] = {PATTERN_BOTH_INFINITE, PATTERN_NEGATIVE_ZERO, PATTERN_DENORMAL,
@@ -290,15 +292,16 @@ static const int *patterns_of(tally_op op) {
     }
 }
 
-/* The one for shapes that meet one pattern only: what wide numbers would make overflow or vanish is near one. */
+/* The one for shapes that meet one pattern only: what wide numbers would make overflow or vanish is
+ * near one. */
 static int usual_pattern(tally_op op) {
     return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Shapes that every pattern meets: around nothing, a warp, the lanes, a row and a chunk, a prime, and a tree of chunks that is
- * neither full nor even. */
+/* Shapes that every pattern meets: around nothing, a warp, the lanes, a row and a chunk, a prime,
+ * and a tree of chunks that is neither full nor even. */
 static const uint64_t small_shapes[] = {0, 1, 2, 3, 127, 128, 129, 997, 4095, 4096, 4097, 5 * 4096 + 1};
 /* Shapes of many chunks: powers of two and beside them, trees of every fullness, an odd million. */
 static const uint64_t large_shapes[] = {8191,  8192,  8193,   7 * 4096,           9 * 4096 - 1, 33 * 4096 - 1, 65535,
@@ -332,7 +335,8 @@ static void walk_all(bench *b, uint32_t group) {
     }
 }
 
-/* For the many cells of a canonical variant: the edges, a NaN at each end and in the middle, what matters to the op, one large shape. */
+/* For the many cells of a canonical variant: the edges, a NaN at each end and in the middle, what
+ * matters to the op, one large shape. */
 static void walk_part(bench *b) {
     static const uint64_t edges[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097, 5 * 4096 + 1},
                           some[] = {1, 2, 129, 4097, 5 * 4096 + 1};
@@ -354,7 +358,8 @@ static void walk_few(bench *b, uint32_t group) {
     expect(b, group == 32 ? MAX_N : 1000003, patterns[0], 0, 0);
 }
 
-/* Whether every item does a compare-and-swap on one word, on a GPU: a million of them take an H200 up to 10 s. */
+/* Whether every item does a compare-and-swap on one word, on a GPU: a million of them take an H200
+ * up to 10 s. */
 static int swaps_one_word(const bench *b) {
     const tally_terms *terms = &b->plan->terms;
     const tally_variant *variant = ((const tally_reduce_plan *)b->plan)->launch.variant;
@@ -363,8 +368,8 @@ static int swaps_one_word(const bench *b) {
            b->cell->at->info.device_class == TALLY_CLASS_GPU;
 }
 
-/* For the steps of the ladder, of which there are many: the edges of a group and of two, the special values, a tree that is not full,
- * and alignments. */
+/* For the steps of the ladder, of which there are many: the edges of a group and of two, the
+ * special values, a tree that is not full, and alignments. */
 static void walk_ladder(bench *b, uint32_t group) {
     const uint64_t large = swaps_one_word(b) ? 100003 : 1000003;
     const int usual = usual_pattern(b->what->op);
@@ -384,11 +389,12 @@ static void walk_ladder(bench *b, uint32_t group) {
     }
 }
 
-/* ---- the test ------------------------------------------------------------------------------------------------------- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
-/* What a plan says of itself: the variant asked for, where the result's values are, and no more memory than the header allows a canonical
- * one. Of the others, those that end in atomics need a word, a partial for each group is less than an accumulator for each item, and a
- * scratch copy is hardly more. */
+/* What a plan says of itself: the variant asked for, where the result's values are, and no more
+ * memory than the header allows a canonical one. Of the others, those that end in atomics need a
+ * word, a partial for each group is less than an accumulator for each item, and a scratch copy is
+ * hardly more. */
 static void check_plan(bench *b, const tally_variant_info *info) {
     const char *variant = tally_plan_variant(b->plan);
     assert_non_null(variant);
@@ -428,7 +434,8 @@ static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max
     expect(b, n, usual_pattern(b->what->op), 0, 0);
 }
 
-/* Plans for exactly n items, where a workspace that is a little too small shows; for as many as the device holds; other factors. */
+/* Plans for exactly n items, where a workspace that is a little too small shows; for as many as the
+ * device holds; other factors. */
 static void check_other_plans(bench *b, const tally_reduce_desc *desc, const tally_variant_info *info) {
     static const uint64_t shapes[] = {1, 4096, 4097, 33 * 4096 - 1, 3 * 4096 * 32 + 17};
     static const uint32_t factors[] = {1, 3, 64};
@@ -465,7 +472,8 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
     if (!b->cell->group_items) check_other_plans(b, desc, &info);
 }
 
-/* Room for one; what a failed test leaves in it (cmocka leaves the function) is freed by the next. */
+/* Room for one; what a failed test leaves in it (cmocka leaves the function) is freed by the
+ * next. */
 static bench one;
 
 static void open_bench(bench *b) {
@@ -504,7 +512,8 @@ static tally_reduce_desc desc_of(const cell *c) {
                                .accuracy = c->what.accuracy};
 }
 
-/* The cell's own program and, of what tally_reduce_host is tried with, the one for a small array. */
+/* The cell's own program and, of what tally_reduce_host is tried with, the one for a small
+ * array. */
 void cell_compile(const cell *c) {
     tally_reduce_desc desc = desc_of(c);
     const int is_of_host = strcmp(c->variant, "auto") == 0 && !c->group_items && !c->what.acc && !c->what.accuracy;

@@ -5,16 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which cells there are ------------------------------------------------------------------------------------------ */
+/* ---- which cells there are ------------------------------------------------------------------- */
 
 /*
- * A program takes a device's compiler up to a second, so that not every variant can have every op and dtype in every run:
- *   ALL     every variant with every op and dtype, the canonical ones with every accumulator and accuracy too; other groups are sampled, for
- *           all of them would be some 30,000 programs (TALLY_TEST_FULL)
- *   PART    the default variant takes every op and dtype; the other canonical one every op with f32 and with another dtype, every dtype with
- *           sum and argmax; the ladder's take one of each accumulator's shape and type; other groups, accumulators and accuracies are sampled
- *   SECOND  the same device again, with POCL's other way to make loops of work-groups: samples, and few of the default variant, whose
- *           groups have one item
+ * A program takes a device's compiler up to a second, so that not every variant can have every op
+ * and dtype in every run:
+ *   ALL     every variant with every op and dtype, the canonical ones with every accumulator and
+ *           accuracy too. Other groups are sampled: all would be some 30,000 programs
+ *           (TALLY_TEST_FULL).
+ *   PART    the default variant takes every op and dtype; the other canonical one every op with f32
+ *           and with another dtype, every dtype with sum and argmax. The ladder's take one of each
+ *           accumulator's shape and type. Other groups, accumulators and accuracies are sampled.
+ *   SECOND  the same device again, with POCL's other way to make loops of work-groups: samples, and
+ *           few of the default variant, whose groups have one thread
  *   SMOKE   a run under sanitizers (TALLY_TEST_QUICK)
  */
 typedef enum tier { ALL, PART, SECOND, SMOKE } tier;
@@ -25,7 +28,8 @@ static tier tier_of_run(void) {
     return getenv("POCL_WORK_GROUP_METHOD") ? SECOND : PART;
 }
 
-/* Every op with f32 or, if it takes no floats, u8; every dtype with sum; complex items with what they alone do. */
+/* Every op with f32 or, if it takes no floats, u8; every dtype with sum; complex items with what
+ * they alone do. */
 static int is_sample(tally_op op, tally_dtype in) {
     const oracle_case with_float = {.op = op, .in = TALLY_F32};
     if (op == TALLY_SUM) return 1;
@@ -46,7 +50,8 @@ int cells_want_pair(tally_op op, tally_dtype in) {
     return oracle_takes(&what) && (run == ALL || run == PART || is_sample(op, in));
 }
 
-/* One of each accumulator's shape and type, of item sizes, numbers of inputs and kinds of atomics. */
+/* One of each accumulator's shape and type, of item sizes, numbers of inputs and kinds of
+ * atomics. */
 static const struct {
     tally_op op;
     tally_dtype in;
@@ -77,14 +82,16 @@ static int is_pair(const oracle_case *what, tally_op op, tally_dtype in) {
     return what->op == op && what->in == in && !what->acc && !what->accuracy;
 }
 
-/* On the default variant, accumulators and accuracies that are asked for: every op that has them with f32 and c64, sums of other floats. */
+/* On the default variant, accumulators and accuracies that are asked for: every op that has them
+ * with f32 and c64, sums of other floats. */
 static int is_special_wanted(const oracle_case *what) {
     if (what->acc && what->accuracy) return what->op == TALLY_DOT && what->in == TALLY_F32;
     if (what->in == TALLY_C64) return 1;
     return what->in == TALLY_F32 || what->op == TALLY_SUM || (what->accuracy && what->in == TALLY_F64);
 }
 
-/* A canonical variant other than the default one in the run SECOND: that is where the method matters. */
+/* A canonical variant other than the default one in the run SECOND: that is where the method
+ * matters. */
 static int is_canonical_wanted(const oracle_case *what, int is_auto, int is_default, tier run) {
     if (what->acc || what->accuracy)
         return is_auto && run == PART ? is_special_wanted(what) : is_shape(what, run) && !is_default;
@@ -117,7 +124,7 @@ static int is_wanted(const place *at, const tally_variant *row, uint32_t group_i
     return is_canonical_wanted(what, !row, row == usual, run);
 }
 
-/* ---- making them ---------------------------------------------------------------------------------------------------- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 /* TALLY_TEST_SHARE=K/N: this run has each Nth cell, from the Kth on. */
 typedef struct list {
@@ -209,7 +216,7 @@ int cell_is_deep(const cell *c) {
     return 0;
 }
 
-/* ---- the report ----------------------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static void report_causes(const cell *cells, size_t count) {
     for (size_t c = 0; c < count; c++) {
@@ -273,8 +280,8 @@ static size_t accumulator_bytes(const oracle_case *what) {
     }
 }
 
-/* Whether the cell must run: its variant has kernels for this backend and makes sense on this class of device (auto always does), and the
- * device has what it takes. */
+/* Whether the cell must run: its variant has kernels for this backend and makes sense on this class
+ * of device (auto always does), and the device has what it takes. */
 static int is_owed(const cell *c) {
     const tally_device_info *info = &c->at->info;
     if (c->group_items || cells_lack_f64(&c->what, info)) return 0;

@@ -46,7 +46,7 @@ static int only_use_cache(const char *select) {
     return expect_fresh_context(select, &info) > 0 ? 0 : 1;
 }
 
-/* ---- POCL's other way to make loops of work-groups ------------------------------------------------------------------- */
+/* ---- POCL's other way to make loops of work-groups ------------------------------------------- */
 
 #define METHOD "POCL_WORK_GROUP_METHOD"
 #define SKIPPED_STATUS 77
@@ -62,8 +62,8 @@ static int find_pocl(char *select, size_t bytes) {
     return 0;
 }
 
-/* "cbs" means whatever this POCL has besides its default: before 4 it knows no cbs, but loops that are vectorised otherwise. POCL reads
- * the variable when it starts, so this program starts anew. */
+/* "cbs" means whatever this POCL has besides its default: before 4 it knows no cbs, but loops that
+ * are vectorised otherwise. POCL reads the variable when it starts, so this program starts anew. */
 static void choose_method(char **argv) {
     const char *method = getenv(METHOD);
     char select[32];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* conformance.h: the tests that every device passes besides the matrix; each is a cmocka test whose *state is a place. */
+/* conformance.h: the tests that every device passes besides the matrix; each is a cmocka test whose
+ * *state is a place. */
 #ifndef TALLY_TESTS_CONFORMANCE_H
 #define TALLY_TESTS_CONFORMANCE_H
 
@@ -34,16 +35,19 @@ extern const device_test scan_use_tests[]; /* scan_use_test.c: scans in pieces, 
 
 extern const device_test golden_tests[]; /* golden_test.c: the bits of golden/bits.txt */
 
-/* Writes golden/bits.txt anew, as FILE, by this device: 0, or 1 with the reason printed. Sections of other devices stay. */
+/* Writes golden/bits.txt anew, as FILE, by this device: 0, or 1 with the reason printed. Sections
+ * of other devices stay. */
 int golden_record(const place *at, const char *file);
 
-/* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its bound); `what` names the case. */
+/* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its
+ * bound); `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
 /* The same for an op of one input with everything else at its default. */
 void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what);
 
-/* Two sums and a min through a plan each, in a context opened anew with this selection; fails unless they are right. Used to fill
- * and to read the program cache. Returns how many programs that took. */
+/* Two sums and a min through a plan each, in a context opened anew with this selection; fails
+ * unless they are right. Used to fill and to read the program cache. Returns how many programs that
+ * took. */
 int expect_fresh_context(const char *select, tally_context_info *info);
 
 #endif

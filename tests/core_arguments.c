@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges, lengths and descriptors that make no sense, or that the device cannot serve: the status, and a text that names the culprit. */
+/* Ranges, lengths and descriptors that make no sense, or that the device cannot serve: the status,
+ * and a text that names the culprit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "calls.h"
 #include "core_tests.h"
 
-/* ---- ranges --------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static void test_copy_ranges(void **unused) {
     (void)unused;
@@ -77,7 +78,8 @@ static void test_reduce_ranges(void **unused) {
     SOUND();
 }
 
-/* The offset in `out` counts results, whatever values one has: pairs of minmax, structs of several ops. */
+/* The offset in `out` counts results, whatever values one has: pairs of minmax, structs of several
+ * ops. */
 static void test_out_offsets(void **unused) {
     (void)unused;
     static const tally_term_desc several[] = {{.op = TALLY_ANY}, {.op = TALLY_SUM}, {.op = TALLY_MIN}};
@@ -159,7 +161,7 @@ static void test_too_many_items(void **unused) {
     SOUND();
 }
 
-/* ---- descriptors ---------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 typedef struct desc_case {
     tally_reduce_desc desc;
@@ -206,7 +208,8 @@ static void test_descriptors(void **unused) {
         refused(tally_feed_create(context, &c->desc, &feed), c->status, what, __FILE__, __LINE__, words);
         assert_true(!plan && !feed);
     }
-    /* Group sizes that the variant's kernels are not made for; result types that there are no kernels for. */
+    /* Group sizes that the variant's kernels are not made for; result types that there are no
+     * kernels for. */
     tally_plan *plan = NULL;
     static const uint32_t groups[] = {1, 2, 16, 2048, UINT32_C(1) << 31};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(groups); i++) {

@@ -49,7 +49,7 @@ static tally_context_info sum_on_fresh_context(void) {
     return info;
 }
 
-/* ---- no regular file ------------------------------------------------------------------------------------------------ */
+/* ---- no regular file ------------------------------------------------------------------------- */
 
 static void put_pipe(const char *path) {
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -164,7 +164,7 @@ static void test_name(void **unused) {
     SOUND();
 }
 
-/* ---- ulimit -f ------------------------------------------------------------------------------------------------------ */
+/* ---- ulimit -f ------------------------------------------------------------------------------- */
 
 /* In a process of its own, whose limit stays: 0, and too few bytes for a program. */
 static void test_limit(void **unused) {

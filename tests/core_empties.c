@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No items, one and two, of every op, item type and result type, on the stub: the values of none are those of docs/semantics.md (empties.h), as
- * a reduction's result and as an exclusive scan's first value. Each triple is a program: a run takes one in 23 (sample.h).
+ * No items, one and two, of every op, item type and result type, on the stub: the values of none
+ * are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive scan's
+ * first value. Each triple is a program: a run takes one in 23 (sample.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,8 @@ static void close_bench(bench *b) {
     stub_reset(); /* or it would remember every object */
 }
 
-/* The result of the first n items: of none the document's, else the oracle's. Of two a logsumexp rounds as the machine's exp and log do. */
+/* The result of the first n items: of none the document's, else the oracle's. Of two a logsumexp
+ * rounds as the machine's exp and log do. */
 static void check_value(const bench *b, const oracle_case *what, uint64_t n, const unsigned char *got, const char *where) {
     oracle_result expected = {{0}}, own = {{0}};
     oracle_reduce_inputs(what, (const void *const[]){b->items[0], b->items[1]}, n, &own);

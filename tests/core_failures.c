@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call of every slot fails once: for each sequence of public calls, the stub's first, second, third, ... call is made to fail until
- * the sequence succeeds without. The status and the text come through unmasked, and everything that was opened is closed, once.
+ * Every call of every slot fails once: for each sequence of public calls, the stub's first, second,
+ * third, ... call is made to fail until the sequence succeeds without. The status and the text come
+ * through unmasked, and everything that was opened is closed, once.
  */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
@@ -170,7 +171,8 @@ static tally_status use_host_in_place(void) {
     return use_host("stub:beta");
 }
 
-/* Pieces smaller, equal to and larger than what is staged; two results; then a feed that is given up. */
+/* Pieces smaller, equal to and larger than what is staged; two results; then a feed that is given
+ * up. */
 static tally_status use_feed(const char *select) {
     tally_context *context = NULL;
     tally_feed *feed = NULL;
@@ -302,10 +304,10 @@ static tally_status use_pairs_in_place(void) {
     return use_pairs("stub:beta");
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
-/* A driver that keeps its binary to itself, or does not take one back or a prebuilt one, costs time but no result; and a function that returns nothing
- * cannot say what failed. */
+/* A driver that keeps its binary to itself, or does not take one back or a prebuilt one, costs time
+ * but no result; and a function that returns nothing cannot say what failed. */
 static int may_be_swallowed(void) {
     return stub.failed_in_void || strcmp(stub.failed, "program_binary") == 0 ||
            strcmp(stub.failed, "program_create from a binary") == 0 || strcmp(stub.failed, "program_create of a prebuilt") == 0;
@@ -398,7 +400,7 @@ FAILURE_TEST(custom_in_place, CACHE_OFF)
 FAILURE_TEST(pairs_copied, CACHE_OFF)
 FAILURE_TEST(pairs_in_place, CACHE_OFF)
 
-/* ---- after a failure ------------------------------------------------------------------------------------------------ */
+/* ---- after a failure ------------------------------------------------------------------------- */
 
 /* A reduction that could not be enqueued leaves its plan as it was. */
 static void test_reduce_again(void **unused) {
@@ -459,7 +461,8 @@ static void test_plan_again(void **unused) {
     }
 }
 
-/* The driver was changed without changing its version: its binaries are of no use, and nobody but the counters notices. */
+/* The driver was changed without changing its version: its binaries are of no use, and nobody but
+ * the counters notices. */
 static void test_refused_binaries(void **unused) {
     (void)unused;
     make_items();
@@ -490,7 +493,8 @@ static void ignore_file(const char *file, void *data) {
     (void)file, (void)data;
 }
 
-/* Prebuilt programs, the self-test's too, are found in no other way; the disk gets the self-test's verdict alone. */
+/* Prebuilt programs, the self-test's too, are found in no other way; the disk gets the self-test's
+ * verdict alone. */
 static void test_prebuilt(void **unused) {
     (void)unused;
     tally_context *context;

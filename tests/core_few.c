@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Few items of the host's on a CPU device: the calling thread reduces them (src/host/host.c), and the backend sees no call. */
+/* Few items of the host's on a CPU device: the calling thread reduces them (src/host/host.c), and
+ * the backend sees no call. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static tally_context *open_context(const char *select) {
     return context;
 }
 
-/* ---- which reductions ------------------------------------------------------------------------------------------------- */
+/* ---- which reductions ------------------------------------------------------------------------ */
 
 static void test_limit(void **unused) {
     (void)unused;
@@ -138,7 +139,8 @@ static void test_descriptors(void **unused) {
     SOUND();
 }
 
-/* Items that no C pointer to their type may point at are copied to the device's memory; the result may be anywhere. */
+/* Items that no C pointer to their type may point at are copied to the device's memory; the result
+ * may be anywhere. */
 static void test_addresses(void **unused) {
     (void)unused;
     unsigned char result[1 + sizeof(float)];
@@ -195,7 +197,7 @@ static void test_rounding(void **unused) {
     SOUND();
 }
 
-/* ---- as on any device --------------------------------------------------------------------------------------------------- */
+/* ---- as on any device ------------------------------------------------------------------------ */
 
 static void test_refusals(void **unused) {
     (void)unused;
@@ -221,7 +223,8 @@ static void test_refusals(void **unused) {
     }
 }
 
-/* Every function, against what the stub compiles of the same text: other optimisation, other prelude. */
+/* Every function, against what the stub compiles of the same text: other optimisation, other
+ * prelude. */
 static void expect_same(tally_context *context, tally_op op, tally_dtype in, uint64_t n) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in};
     tally_reduce_desc device = desc;

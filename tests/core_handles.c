@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles that are NULL, garbage, of another kind or of another context: refused by every public function, by name. */
+/* Handles that are NULL, garbage, of another kind or of another context: refused by every public
+ * function, by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "calls.h"
 #include "core_tests.h"
 
-/* ---- NULL ----------------------------------------------------------------------------------------------------------- */
+/* ---- NULL ------------------------------------------------------------------------------------ */
 
 static void test_null_of_names_and_contexts(void **unused) {
     (void)unused;
@@ -96,7 +97,7 @@ static void test_null_of_objects(void **unused) {
     SOUND();
 }
 
-/* ---- handles that are none, or another's ---------------------------------------------------------------------------- */
+/* ---- handles that are none, or another's ----------------------------------------------------- */
 
 /* Each handle of a call in turn is replaced by `bad`. */
 static void refuse_handles(side *s, void *bad, const char *word) {
@@ -220,7 +221,8 @@ static void test_handles_of_another_context(void **unused) {
     SOUND();
 }
 
-/* The entry points of cuda.h and opencl.h, in every build: refused for a context of another backend. */
+/* The entry points of cuda.h and opencl.h, in every build: refused for a context of another
+ * backend. */
 static void test_native_handles(void **unused) {
     (void)unused;
     side s;

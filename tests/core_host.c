@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is finished on the host: tally_host_combine of every row and value type, against combinations written out here. They compute in
- * double and round after each operation, which for f32 gives what arithmetic in f32 does.
+ * What is finished on the host: tally_host_combine of every row and value type, against
+ * combinations written out here. They compute in double and round after each operation, which for
+ * f32 gives what arithmetic in f32 does.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static tally_terms resolve(tally_reduce_desc desc) {
     return resolve_desc(&made_up_device, desc);
 }
 
-/* ---- accumulators as numbers ------------------------------------------------------------------------------------------- */
+/* ---- accumulators as numbers ----------------------------------------------------------------- */
 
 typedef struct number {
     double f;   /* floats */
@@ -88,7 +89,7 @@ static number fetch(tally_dtype type, const unsigned char *from) {
     return type == TALLY_F64 ? (number){.f = d} : (number){.u = wide};
 }
 
-/* ---- combinations, written out ------------------------------------------------------------------------------------------ */
+/* ---- combinations, written out --------------------------------------------------------------- */
 
 static number add(tally_dtype type, number a, number b) {
     return is_float(type) ? rounded(type, a.f + b.f) : cut(type, a.u + b.u);
@@ -151,7 +152,8 @@ static accumulator merge_exponentials(tally_dtype type, accumulator a, accumulat
         {large.field[0], rounded(type, large.field[1].f + small.field[1].f * exp(small.field[0].f - large.field[0].f))}};
 }
 
-/* Knuth's exact sum of the high parts, the low parts on top, and once more exactly; no error where nothing is finite. */
+/* Knuth's exact sum of the high parts, the low parts on top, and once more exactly; no error where
+ * nothing is finite. */
 static accumulator add_twofold(tally_dtype type, accumulator a, accumulator b) {
     const double x = a.field[0].f, y = b.field[0].f, s = RND(x + y), part = RND(s - x);
     const double error = RND(RND(x - RND(s - part)) + RND(y - part));
@@ -221,9 +223,10 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
     }
 }
 
-/* ---- the test ---------------------------------------------------------------------------------------------------------- */
+/* ---- the test -------------------------------------------------------------------------------- */
 
-/* Floats: a few that are special, else moderate ones of both signs. Sums of moments and exponentials get what they can have. */
+/* Floats: a few that are special, else moderate ones of both signs. Sums of moments and
+ * exponentials get what they can have. */
 static accumulator make(const tally_term *term, uint64_t i) {
     static const double special[] = {0.0, -0.0, (double)INFINITY, (double)-INFINITY, (double)NAN, 1, -1};
     const bool counted = term->op == TALLY_VAR || term->op == TALLY_STD, logs = term->op == TALLY_LOGSUMEXP;

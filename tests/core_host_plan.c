@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Host arrays by variants that do not combine in the canonical order: results, what does not fit, and what every call's failure leaves behind. */
+/* Host arrays by variants that do not combine in the canonical order: results, what does not fit,
+ * and what every call's failure leaves behind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every op and dtype, several inputs, and several ops over one pass: results on the stub against the oracle, and what is refused. */
+/* Every op and dtype, several inputs, and several ops over one pass: results on the stub against
+ * the oracle, and what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 static const char *const selects[] = {"stub:alpha", "stub:beta"};
 
-/* Two inputs of one dtype; the second is the first's but for every third item, so that differences are small and some are none. */
+/* Two inputs of one dtype; the second is the first's but for every third item, so that differences
+ * are small and some are none. */
 typedef struct inputs {
     void *of[2];
 } inputs;
@@ -63,7 +65,7 @@ static void expect_result(const oracle_case *what, const inputs *from, uint64_t 
              (unsigned long long)word, (unsigned long long)expected.words[0]);
 }
 
-/* ---- one op ---------------------------------------------------------------------------------------------------------- */
+/* ---- one op ---------------------------------------------------------------------------------- */
 
 static void expect_cell(tally_context *context, const char *select, const oracle_case *what, const inputs *from, uint64_t n) {
     oracle_result got = {{0}};
@@ -150,7 +152,7 @@ static void test_conversions(void **unused) {
     SOUND();
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 typedef struct pair {
     tally_context *context;
@@ -309,7 +311,7 @@ static void test_overlap_of_wrapped(void **unused) {
     SOUND();
 }
 
-/* ---- several ops over one pass ------------------------------------------------------------------------------------------ */
+/* ---- several ops over one pass --------------------------------------------------------------- */
 
 static void expect_values(const tally_plan *plan, const tally_term_desc *terms, tally_dtype in, const inputs *from, uint64_t n,
                           const unsigned char *got, const char *where) {

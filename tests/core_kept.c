@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The context keeps plans and memory of calls with host arrays (src/reduce/kept.c), and gives them up. */
+/* The context keeps plans and memory of calls with host arrays (src/reduce/kept.c), and gives them
+ * up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void reduce(tally_context *context, tally_op op, const float *from, uint6
     expect_result_of(op, from, n, &result);
 }
 
-/* ---- what a repeated call makes ----------------------------------------------------------------------------------------- */
+/* ---- what a repeated call makes -------------------------------------------------------------- */
 
 typedef struct traffic {
     int opened[STUB_KIND_COUNT], programs, launches, waits;
@@ -92,7 +93,8 @@ static void test_repeated(void **unused) {
     }
 }
 
-/* Both slots of staging stay where items are streamed; the staging of misaligned items stays too. */
+/* Both slots of staging stay where items are streamed; the staging of misaligned items stays
+ * too. */
 static void test_streamed(void **unused) {
     (void)unused;
     tally_context *context = open_context("stub:alpha");
@@ -152,7 +154,7 @@ static void test_ends_with_the_last(void **unused) {
     SOUND();
 }
 
-/* ---- which calls share --------------------------------------------------------------------------------------------------- */
+/* ---- which calls share ----------------------------------------------------------------------- */
 
 static void call(tally_context *context, tally_reduce_desc desc, uint64_t n) {
     unsigned char result[256];
@@ -286,7 +288,7 @@ static void test_custom_identity(void **unused) {
     SOUND();
 }
 
-/* ---- how many are kept --------------------------------------------------------------------------------------------------- */
+/* ---- how many are kept ----------------------------------------------------------------------- */
 
 static void test_eviction(void **unused) {
     (void)unused;
@@ -331,7 +333,7 @@ static void test_bytes(void **unused) {
     SOUND();
 }
 
-/* ---- when they end ------------------------------------------------------------------------------------------------------- */
+/* ---- when they end --------------------------------------------------------------------------- */
 
 static void test_tunings(void **unused) {
     (void)unused;

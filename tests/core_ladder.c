@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of the ladder on the stub: their results, their failures, what a plan says of its depth, factors, events. */
+/* The steps of the ladder on the stub: their results, their failures, what a plan says of its
+ * depth, factors, events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,10 @@
     tally_variant_info info;                                                                                                   \
     for (size_t v_ = 0; tally_variant_row(v_) && tally_variant_get(v_, &info) == TALLY_OK; v_++)
 
-/* ---- results -------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* What an item is combined with rounds nothing: the items are few halves, so that sums of floats are exact in any order. */
+/* What an item is combined with rounds nothing: the items are few halves, so that sums of floats
+ * are exact in any order. */
 static bool is_free_of_order(const oracle_case *what) {
     static const tally_op sums[] = {TALLY_SUM,  TALLY_ASUM, TALLY_SUMSQ, TALLY_NRM2,
                                     TALLY_MEAN, TALLY_DOT,  TALLY_DOTC,  TALLY_DIST2};
@@ -85,7 +87,7 @@ static void test_every_step(void **unused) {
     free(items);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static const char *step; /* the variant that the sequence uses: one for each way to finish and each shape */
 
@@ -166,7 +168,7 @@ static void test_blocking(void **unused) {
     SOUND();
 }
 
-/* ---- features ------------------------------------------------------------------------------------------------------- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 static void expect_features(const char *select, const char *line) {
     tally_context *context;
@@ -184,7 +186,8 @@ static void expect_features(const char *select, const char *line) {
     stub.fail_at = 0;
 }
 
-/* Where memory is ordered between groups, the last of them finishes: one launch for any n, and the count is as it was. */
+/* Where memory is ordered between groups, the last of them finishes: one launch for any n, and the
+ * count is as it was. */
 static void expect_one_launch(const char *select) {
     enum { ITEMS = 300007 };
     static const uint64_t sizes[] = {0, 1, 4096, 8 * 4096, 8 * 4096 + 1, ITEMS};
@@ -287,7 +290,7 @@ static void test_features(void **unused) {
     SOUND();
 }
 
-/* ---- what a plan says ------------------------------------------------------------------------------------------------ */
+/* ---- what a plan says ------------------------------------------------------------------------ */
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
@@ -299,7 +302,8 @@ static uint64_t log2_up(uint64_t n) {
     return k;
 }
 
-/* The most roundings that an item can meet, from the kernels as they are written. Combining with an identity rounds nothing. */
+/* The most roundings that an item can meet, from the kernels as they are written. Combining with an
+ * identity rounds nothing. */
 static uint64_t longest_path(const char *variant, uint64_t n, uint64_t group, uint64_t factor, uint64_t units) {
     const uint64_t tree = log2_up(group), groups = ceil_div(n, group), pairs = ceil_div(n, 2 * group);
     const uint64_t most = ceil_div(2048 * units, group), fixed = groups < most ? groups : most, grid = fixed * group;
@@ -319,7 +323,8 @@ static uint64_t longest_path(const char *variant, uint64_t n, uint64_t group, ui
     return 0;
 }
 
-/* No less than the longest path, or the bound may be broken; and hardly more, or it says too little. */
+/* No less than the longest path, or the bound may be broken; and hardly more, or it says too
+ * little. */
 static void expect_depth(side *s, const char *variant, uint32_t group, uint32_t factor, uint64_t units) {
     static const uint64_t sizes[] = {2, 100, 256, 257, 513, 4097, 65536, 1000003, (UINT64_C(1) << 33) + 5};
     const uint64_t most_n = UINT64_C(1) << 34;
@@ -423,7 +428,7 @@ static void test_refused_steps(void **unused) {
     SOUND();
 }
 
-/* ---- events ---------------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void test_events(void **unused) {
     (void)unused;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory on the stub: sizes that the device does not have, what plans take where no max_n is given, arrays without an address. */
+/* Memory on the stub: sizes that the device does not have, what plans take where no max_n is given,
+ * arrays without an address. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core_tests.h"
 #include "scan/scan.h"
 
-/* ---- sizes that there are not --------------------------------------------------------------------------------------- */
+/* ---- sizes that there are not ---------------------------------------------------------------- */
 
 static void expect_refused(tally_context *context, tally_mem_kind kind, uint64_t bytes) {
     char asked[32], has[32];
@@ -79,7 +80,7 @@ static void test_wrapped_nothing(void **unused) {
     SOUND();
 }
 
-/* ---- plans without max_n -------------------------------------------------------------------------------------------- */
+/* ---- plans without max_n --------------------------------------------------------------------- */
 
 /* The plan takes what it may, not a byte that the items need; one more item would not fit. */
 static void expect_room(const tally_plan *plan, uint64_t single, const char *what) {

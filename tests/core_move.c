@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather and scatter on the stub: results, what is enqueued, and every call of the backend failing in turn. */
+/* Gather and scatter on the stub: results, what is enqueued, and every call of the backend failing
+ * in turn. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core_move.h"
 
-/* ---- a call with everything that it needs ------------------------------------------------------------------------- */
+/* ---- a call with everything that it needs ---------------------------------------------------- */
 
 static int32_t map[MOVE_N];
 static unsigned char in[MOVE_N * MOVE_BYTES], stencil[MOVE_N], before[MOVE_N * MOVE_BYTES];
@@ -72,7 +73,8 @@ tally_status move_run_one(move_parts *p, int scatter) {
     return scatter ? tally_scatter(p->plan, p->queue, &p->args) : tally_gather(p->plan, p->queue, &p->args);
 }
 
-/* What the header documents. Of duplicates the last: the stub, which goes the other way, gives it for SCATTER_LAST alone. */
+/* What the header documents. Of duplicates the last: the stub, which goes the other way, gives it
+ * for SCATTER_LAST alone. */
 static void expect_bytes(const unsigned char *got, int scatter, uint32_t flags) {
     unsigned char want[MOVE_N * MOVE_BYTES];
     memcpy(want, before, sizeof want);
@@ -93,7 +95,7 @@ static void expect_moved(const move_parts *p, int scatter, uint32_t flags) {
     expect_bytes(got, scatter, flags);
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Unchecked calls only enqueue; checked ones wait; neither allocates. */
 static void run_kind(const char *select, int scatter, uint32_t flags) {
@@ -154,7 +156,7 @@ static void test_out_of_bounds(void **unused) {
         }
 }
 
-/* ---- failures ----------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static tally_status use(const char *select, int scatter, uint32_t flags) {
     move_parts p;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers and scatters that make no sense, or that the device cannot serve: the status, and a text that names the culprit. */
+/* Gathers and scatters that make no sense, or that the device cannot serve: the status, and a text
+ * that names the culprit. */
 #include "core_move.h"
 
 static void test_descriptors(void **unused) {

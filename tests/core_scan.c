@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans on the stub: what is refused and how, launches and memory, and what every call's failure leaves behind. */
+/* Scans on the stub: what is refused and how, launches and memory, and what every call's failure
+ * leaves behind. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 static const tally_scan_desc sum_i32 = {.size = sizeof(tally_scan_desc), .op = TALLY_SUM, .in = TALLY_I32, .max_n = MAX_N};
 
-/* ---- variants --------------------------------------------------------------------------------------------------------- */
+/* ---- variants -------------------------------------------------------------------------------- */
 
 static void test_variants(void **unused) {
     (void)unused;
@@ -37,7 +38,7 @@ static void test_variants(void **unused) {
     BAD(tally_scan_variant_get(0, NULL), "tally_scan_variant_get", "out");
 }
 
-/* ---- descriptors -------------------------------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static tally_context *open_context(const char *select) {
     tally_context *context;
@@ -106,7 +107,7 @@ static void test_descriptors(void **unused) {
     SOUND();
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef struct setup {
     tally_context *context;
@@ -238,7 +239,7 @@ static void test_next(void **unused) {
     end(&s);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* How many of a call; nothing is allocated and nothing waited for. */
 static int launches_of(setup *s, uint64_t n, uint64_t count) {
@@ -284,7 +285,7 @@ static void test_launches(void **unused) {
     expect_launches("stub:beta", "cpu_scan", 1);
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 #define TRY(call)                                                                                                              \
     if (!status) status = (call)

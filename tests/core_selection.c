@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device a context opens and why; which backends may be registered; what a context says of itself. */
+/* Which device a context opens and why; which backends may be registered; what a context says of
+ * itself. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,8 @@ static void test_who_decides(void **unused) {
     setenv("TALLY_BACKEND", "stub:7", 1);
     REFUSED(tally_context_create(NULL, &context), TALLY_E_NO_DEVICE, "TALLY_BACKEND", "stub:7", "Alpha One");
 
-    /* The default is "cuda,opencl", which this machine may or may not have; an empty variable is none. */
+    /* The default is "cuda,opencl", which this machine may or may not have; an empty variable is
+     * none. */
     for (int empty = 0; empty < 2; empty++) {
         if (empty)
             setenv("TALLY_BACKEND", "", 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs; what a descriptor may not say; what a
- * device cannot.
+ * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs;
+ * what a descriptor may not say; what a device cannot.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "core_tests.h"
 
-/* ---- layouts -------------------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 #define EXPECT_ACC(op_, in_, ...)                                                                                              \
     do {                                                                                                                       \
@@ -55,7 +55,7 @@ static void test_accumulators(void **unused) {
         PROD, C128, struct { double re, im, count; });
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static void test_packing(void **unused) {
     (void)unused;
@@ -130,7 +130,8 @@ static void test_packing(void **unused) {
     tally_op_destroy(custom);
 }
 
-/* A value that an integer cannot hold is refused, of a new op and of a plan, which keeps the old one. */
+/* A value that an integer cannot hold is refused, of a new op and of a plan, which keeps the old
+ * one. */
 static void test_param_ranges(void **unused) {
     (void)unused;
     static const struct {
@@ -196,7 +197,7 @@ static void test_param_ranges(void **unused) {
     }
 }
 
-/* ---- what a descriptor may not say ------------------------------------------------------------------------------------ */
+/* ---- what a descriptor may not say ----------------------------------------------------------- */
 
 static void test_refused(void **unused) {
     (void)unused;
@@ -269,7 +270,7 @@ static void test_refused(void **unused) {
     tally_op_destroy(custom);
 }
 
-/* ---- what the device cannot -------------------------------------------------------------------------------------------- */
+/* ---- what the device cannot ------------------------------------------------------------------ */
 
 /* f64 in any role: items, accumulator, field, result, parameter. */
 static void test_no_f64(void **unused) {
@@ -317,7 +318,8 @@ static void test_no_f64(void **unused) {
     for (int i = 0; i < 4; i++) tally_op_destroy(custom[i]);
 }
 
-/* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked for stays. */
+/* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked
+ * for stays. */
 static void test_groups(void **unused) {
     (void)unused;
     static const tally_term_desc fused[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}, {.op = TALLY_STD}};
@@ -327,7 +329,8 @@ static void test_groups(void **unused) {
         uint64_t local_bytes;
         uint32_t max_items, group;
     } known[] = {
-        /* group_tree exchanges a lane of each item at a time; four of accumulators of 8 bytes at most and items of 4. */
+        /* group_tree exchanges a lane of each item at a time; four of accumulators of 8 bytes at
+         * most and items of 4. */
         {TALLY_F32, TALLY_SUM, 1 << 20, 1024, 256}, {TALLY_F32, TALLY_SUM, 4096, 1024, 256},
         {TALLY_F32, TALLY_SUM, 4095, 1024, 128},    {TALLY_F32, TALLY_SUM, 512, 1024, 32},
         {TALLY_F32, TALLY_SUM, 511, 1024, 0},       {TALLY_F16, TALLY_SUM, 4096, 1024, 256},

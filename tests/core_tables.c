@@ -147,7 +147,8 @@ static void test_variants(void **unused) {
     REFUSED(tally_variant_get(SIZE_MAX, &info), TALLY_E_ARGUMENT, "tally_variant_get");
 }
 
-/* A name that is nearly one of the rows' is told so; the listing stays. One that is near to none gets no guess. */
+/* A name that is nearly one of the rows' is told so; the listing stays. One that is near to none
+ * gets no guess. */
 static void test_guesses(void **unused) {
     (void)unused;
     static const struct {

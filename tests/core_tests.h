@@ -48,10 +48,12 @@ extern const core_test cache_tests[]; /* core_cache.c: odd files in the cache's 
 /* Fails where a byte between two values of the result, or behind the last, is no zero. */
 void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const char *where);
 
-/* A sequence of public calls returns the first failure, having destroyed what it made; results that are wrong fail the test. */
+/* A sequence of public calls returns the first failure, having destroyed what it made; results that
+ * are wrong fail the test. */
 typedef tally_status (*sequence)(void);
 typedef enum cache_mode { CACHE_OFF, CACHE_COLD, CACHE_WARM } cache_mode;
-/* Makes each of the backend's calls in the sequence fail in turn (lost: and those after it); see core_failures.c. */
+/* Makes each of the backend's calls in the sequence fail in turn (lost: and those after it); see
+ * core_failures.c. */
 void fail_each_call(sequence run, cache_mode mode, int lost);
 
 /* Fails with tally_last_error() unless the call gave TALLY_OK. */
@@ -75,7 +77,8 @@ void sound(const char *file, int line);
                 (const char *[]){__VA_ARGS__, NULL});                                                                          \
     } while (0)
 
-/* A device that lacks nothing, for descriptors that are resolved without a context; the result is to be freed. */
+/* A device that lacks nothing, for descriptors that are resolved without a context; the result is
+ * to be freed. */
 extern const tally_device_info made_up_device;
 tally_terms resolve_launch(const tally_device_info *on, tally_reduce_desc desc, tally_launch *launch);
 tally_terms resolve_desc(const tally_device_info *on, tally_reduce_desc desc);

@@ -130,7 +130,8 @@ static void test_context(void **unused) {
     SOUND();
 }
 
-/* Accumulators of 512 bytes: so many partials would be too large that items are reduced in slices, to the same bits. */
+/* Accumulators of 512 bytes: so many partials would be too large that items are reduced in slices,
+ * to the same bits. */
 static void test_slices(void **unused) {
     (void)unused;
     enum { OPS = 16, RESULT = OPS * sizeof(double) };

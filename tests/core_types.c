@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The types of every op and dtype, against tables written down here and not made from the library's. */
+/* The types of every op and dtype, against tables written down here and not made from the
+ * library's. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core_tests.h"
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 #define COLUMNS "f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool c64 c128"
 #define FLOATS_THEN(integers) "f32 f32 f32 f64 " integers " f32 f64"
@@ -17,7 +18,8 @@
 #define MAGNITUDES "f32 f32 f32 f64 u32 u32 u32 u64 u32 u32 u32 u64 u32"
 #define REALS FLOATS_THEN(NINE("f64"))
 
-/* A column for each dtype: what the op computes in, and its result. "-": the op does not take it. */
+/* A column for each dtype: what the op computes in, and its result. "-": the op does not take
+ * it. */
 typedef struct type_row {
     const char *ops, *value, *result;
 } type_row;
@@ -231,7 +233,7 @@ static void test_exactness(void **unused) {
     tally_terms_close(&terms);
 }
 
-/* ---- the result's type ---------------------------------------------------------------------------------------------- */
+/* ---- the result's type ----------------------------------------------------------------------- */
 
 /* For one op and dtype that gives such a result: the dtypes that it may be converted to. */
 static void test_conversions(void **unused) {

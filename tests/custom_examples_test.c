@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: the five that docs/custom-ops.md shows, against plain C in the canonical order; with parameters,
- * in feeds, by every variant.
+ * Operators of one's own on a real device: the five that docs/custom-ops.md shows, against plain C
+ * in the canonical order; with parameters, in feeds, by every variant.
  */
 #include <float.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static void fill_f32(float *x, uint64_t n, uint64_t seed) {
     }
 }
 
-/* ---- the five examples --------------------------------------------------------------------------------------------------- */
+/* ---- the five examples ----------------------------------------------------------------------- */
 
 static const float minus_zero = -0.0f;
 static float threshold;
@@ -194,7 +194,8 @@ static const tally_op_desc likelihood_op = {
     .params = normal_params,
     .param_count = 2};
 
-/* log differs from device to device by an ulp or three (OpenCL C, table of ULP values; CUDA: 1), so that this is held to a bound. */
+/* log differs from device to device by an ulp or three (OpenCL C, table of ULP values; CUDA: 1), so
+ * that this is held to a bound. */
 static void test_likelihood(void **state) {
     if (!direct_has_f64(state)) return;
     tally_context *context = direct_context(state);
@@ -216,7 +217,8 @@ static void test_likelihood(void **state) {
             direct_reduce(context, &desc, params, items, sizes[s], &got);
             canonical_reduce(&reference, items, sizes[s], &expected);
             for (uint64_t i = 0; i < sizes[s]; i++) terms += fabs((x[i] - mu) * (x[i] - mu) / (sigma * sigma)) + log(sigma) + 1;
-            /* Each term: some 10 roundings of u = 2^-53, of log 3 ulp; then the sum's, on both sides. */
+            /* Each term: some 10 roundings of u = 2^-53, of log 3 ulp; then the sum's, on both
+             * sides. */
             const double bound = terms * 0x1p-53 * (16 + 2 * 60);
             if (!(fabs(got - expected) <= bound))
                 fail_msg("the log-likelihood of %llu items: %.17g, should be %.17g +- %.3g", (unsigned long long)sizes[s], got,
@@ -274,7 +276,7 @@ static void test_three_fields(void **state) {
     free(x);
 }
 
-/* ---- parameters, feeds, variants ------------------------------------------------------------------------------------------ */
+/* ---- parameters, feeds, variants ------------------------------------------------------------- */
 
 static uint64_t programs_built(tally_context *context) {
     tally_context_info info;
@@ -313,7 +315,8 @@ static void test_params_compile_nothing(void **state) {
     tally_op_destroy(op);
 }
 
-/* In pieces the index goes on, the parameters hold, and the bits are those of a single reduction. */
+/* In pieces the index goes on, the parameters hold, and the bits are those of a single
+ * reduction. */
 static void test_feed(void **state) {
     tally_context *context = direct_context(state);
     float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), one, fed;

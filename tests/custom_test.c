@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: every type of parameters and of items, one that is not commutative, four inputs, an operator
- * destroyed before its plan; what a wrong expression says, and what cannot be asked for.
+ * Operators of one's own on a real device: every type of parameters and of items, one that is not
+ * commutative, four inputs, an operator destroyed before its plan; what a wrong expression says,
+ * and what cannot be asked for.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "own_ops.h"
 #include "patterns.h"
 
-/* ---- types ---------------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* Each type of parameter arrives whole, beside the others. */
 static void test_param_types(void **state) {
@@ -40,9 +41,10 @@ static void test_param_types(void **state) {
     tally_op_destroy(op);
 }
 
-/* ---- left and right --------------------------------------------------------------------------------------------------------- */
+/* ---- left and right -------------------------------------------------------------------------- */
 
-/* The maps x -> scale * x + shift, modulo 2^32: an operator that is not commutative, so that an exchange of operands shows. */
+/* The maps x -> scale * x + shift, modulo 2^32: an operator that is not commutative, so that an
+ * exchange of operands shows. */
 typedef struct affine {
     uint32_t scale, shift;
 } affine;
@@ -72,7 +74,8 @@ static void expect_composed(tally_context *context, const tally_reduce_desc *des
     free(x);
 }
 
-/* Every canonical variant, its own groups and small ones, whose partials are many: short chunks, whole ones, trees of both. */
+/* Every canonical variant, its own groups and small ones, whose partials are many: short chunks,
+ * whole ones, trees of both. */
 static void test_left_and_right(void **state) {
     static const uint64_t sizes[] = {2, 129, 4096, 4097, 20000, 300007, 1000003};
     static const uint32_t groups[] = {0, 32};
@@ -103,7 +106,7 @@ static void test_left_and_right(void **state) {
     tally_op_destroy(op);
 }
 
-/* ---- types of items --------------------------------------------------------------------------------------------------------- */
+/* ---- types of items -------------------------------------------------------------------------- */
 
 typedef struct typed_case {
     tally_dtype in;
@@ -162,7 +165,7 @@ static void test_types(void **state) {
     }
 }
 
-/* ---- inputs, lives -------------------------------------------------------------------------------------------------------- */
+/* ---- inputs, lives --------------------------------------------------------------------------- */
 
 /* Four inputs, of which none must be taken for another. */
 static void test_four_inputs(void **state) {
@@ -219,7 +222,7 @@ static void test_op_destroyed_first(void **state) {
     tally_queue_destroy(queue);
 }
 
-/* ---- several results, temporaries ------------------------------------------------------------------------------------ */
+/* ---- several results, temporaries ------------------------------------------------------------ */
 
 /* A minimum with its place; between the two are zeros. */
 static void test_least(void **state) {
@@ -272,7 +275,7 @@ static void test_twofold(void **state) {
     tally_op_destroy(op);
 }
 
-/* ---- wrong expressions --------------------------------------------------------------------------------------------------- */
+/* ---- wrong expressions ----------------------------------------------------------------------- */
 
 static const tally_op_field wrong_fields[] = {
     {.name = "low", .identity = "0", .load = "x", .combine = "a.low + b.low"},
@@ -309,7 +312,8 @@ static const struct {
      "scael"},
 };
 
-/* The compiler's words about the user's expression, and none about the text that was made around it. */
+/* The compiler's words about the user's expression, and none about the text that was made around
+ * it. */
 static void test_wrong_expressions(void **state) {
     tally_context *context = direct_context(state);
     static const char *const ours[] = {"INLINE", "MADE", "t0_load", "tempfile", "tally:"};
@@ -328,7 +332,7 @@ static void test_wrong_expressions(void **state) {
     }
 }
 
-/* ---- limits ----------------------------------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 /* A compiler takes what tally_op_create takes: the longest expression, the deepest of each kind. */
 static void test_limits(void **state) {

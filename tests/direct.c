@@ -68,7 +68,7 @@ void direct_expect_bits(const void *got, const void *expected, size_t bytes, con
                  (unsigned long long)e);
 }
 
-/* ---- items in words ------------------------------------------------------------------------------------------------------ */
+/* ---- items in words -------------------------------------------------------------------------- */
 
 double direct_of_f16(uint16_t bits) {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -143,7 +143,7 @@ uint64_t direct_parse(tally_dtype dtype, const char *text, void *items) {
     return count / (uint64_t)parts;
 }
 
-/* ---- the canonical order ------------------------------------------------------------------------------------------------- */
+/* ---- the canonical order --------------------------------------------------------------------- */
 
 /* The value of one chunk. */
 static void reduce_chunk(const canonical_op *op, const void *const *items, uint64_t begin, uint64_t end, void *acc) {
@@ -171,7 +171,8 @@ void canonical_reduce(const canonical_op *op, const void *const *items, uint64_t
         }
         memcpy(level[k], chunk, op->bytes);
     }
-    /* The right edge of the tree: what waits, from the lowest level up, each to the left of what there is. */
+    /* The right edge of the tree: what waits, from the lowest level up, each to the left of what
+     * there is. */
     int first = 1;
     memcpy(acc, op->identity, op->bytes);
     for (int k = 0; k < 64 && chunks >> k; k++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* direct.h: what the tests of one's own operators, of several in one pass, of accuracy and of the semantics share. */
+/* direct.h: what the tests of one's own operators, of several in one pass, of accuracy and of the
+ * semantics share. */
 #ifndef TALLY_TESTS_DIRECT_H
 #define TALLY_TESTS_DIRECT_H
 
@@ -11,8 +12,8 @@ tally_context *direct_context(void **state);
 /* Whether the device of the test computes in f64. */
 int direct_has_f64(void **state);
 
-/* The items as buffers, through a plan of this descriptor (max_n and size are filled in) with these parameters, a list that ends with a
- * NULL name or is NULL. */
+/* The items as buffers, through a plan of this descriptor (max_n and size are filled in) with these
+ * parameters, a list that ends with a NULL name or is NULL. */
 typedef struct direct_param {
     const char *name;
     double value;
@@ -20,7 +21,8 @@ typedef struct direct_param {
 void direct_reduce(tally_context *context, const tally_reduce_desc *desc, const direct_param *params, const void *const *items,
                    uint64_t n, void *result);
 
-/* An operator of one's own, by a descriptor whose size is filled in, and the descriptor of its reduction. */
+/* An operator of one's own, by a descriptor whose size is filled in, and the descriptor of its
+ * reduction. */
 tally_custom_op *direct_op(const tally_op_desc *given);
 tally_reduce_desc direct_desc(tally_custom_op *op, tally_dtype in);
 
@@ -28,8 +30,9 @@ tally_reduce_desc direct_desc(tally_custom_op *op, tally_dtype in);
 void direct_expect_bits(const void *got, const void *expected, size_t bytes, const char *what, uint64_t n);
 
 /*
- * Items written as words: numbers as C writes them, inf, nan (the canonical one), #BITS in hexadecimal, for complex types both parts of each.
- * They must be exact in the type. Returns how many items there are.
+ * Items written as words: numbers as C writes them, inf, nan (the canonical one), #BITS in
+ * hexadecimal, for complex types both parts of each. They must be exact in the type. Returns how
+ * many items there are.
  */
 #define DIRECT_MAX_ITEMS 64
 uint64_t direct_parse(tally_dtype dtype, const char *text, void *items);
@@ -37,7 +40,8 @@ uint64_t direct_parse(tally_dtype dtype, const char *text, void *items);
 /* Any f16 as a double. */
 double direct_of_f16(uint16_t bits);
 
-/* The canonical order (src/base/order.h) for any accumulator of up to CANONICAL_BYTES: functions instead of expressions. */
+/* The canonical order (src/base/order.h) for any accumulator of up to CANONICAL_BYTES: functions
+ * instead of expressions. */
 #define CANONICAL_BYTES 32
 typedef struct canonical_op {
     size_t bytes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * docs_tables: the tables in README.md and docs/, made anew from the tables in the code. A table stands between the lines
- * "<!-- table: NAME -->" and "<!-- end table -->". Usage: docs_tables [--write] FOLDER: without --write it only compares, and fails on
- * a difference, on a table that it does not know, and where there is none at all.
+ * docs_tables: the tables in README.md and docs/, made anew from the tables in the code. A table
+ * stands between the lines "<!-- table: NAME -->" and "<!-- end table -->". Usage: docs_tables
+ * [--write] FOLDER: without --write it only compares, and fails on a difference, on a table that it
+ * does not know, and where there is none at all.
  */
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -13,7 +14,7 @@
 #include "bench.h"
 #include "reduce/reduce.h"
 
-/* ---- the tables ----------------------------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 /* A table's cell ends at a bar. */
 static void print_cell(FILE *out, const char *text) {
@@ -193,7 +194,7 @@ static const struct {
               {"device_classes", print_device_classes},
               {"bars", bars_print_table}};
 
-/* ---- the files ------------------------------------------------------------------------------------------------------ */
+/* ---- the files ------------------------------------------------------------------------------- */
 
 #define BEGIN "<!-- table: "
 #define END "<!-- end table -->\n"
@@ -214,7 +215,8 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* Copies a text with its tables made anew; how many there were, or -1 for one that is not known or has no end. */
+/* Copies a text with its tables made anew; how many there were, or -1 for one that is not known or
+ * has no end. */
 static int regenerate(const char *path, const char *text, FILE *out) {
     int found = 0;
     for (const char *begin; (begin = strstr(text, BEGIN)) != NULL; found++) {

@@ -8,7 +8,7 @@
 #include "oracle.h"
 #include "oracle_items.h"
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* The type of each value of the result where none is asked for. */
 static tally_dtype natural_of(tally_op op, tally_dtype in) {
@@ -34,7 +34,7 @@ int empties_takes(tally_op op, tally_dtype in, tally_dtype out) {
     }
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* LARGEST and SMALLEST are the item type's, or the infinities. */
 typedef enum value { ZERO, ONE, LARGEST, SMALLEST, ALL_ONES, NOT_A_NUMBER, MINUS_INFINITY, NO_INDEX } value;

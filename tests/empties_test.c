@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No items, one and two, of every op, item type and result type, on a real device: the values of none are those of docs/semantics.md (empties.h), as a
- * reduction's result and as an exclusive scan's first value. Each triple is a program, which takes a device's compiler up to a second: a run has a
- * few of them (sample.h).
+ * No items, one and two, of every op, item type and result type, on a real device: the values of
+ * none are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive
+ * scan's first value. Each triple is a program, which takes a device's compiler up to a second: a
+ * run has a few of them (sample.h).
  */
 #include <stdio.h>
 #include <string.h>

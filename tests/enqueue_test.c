@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is enqueued: reductions, scans, and unchecked gathers and scatters, can be captured in a CUDA graph and replayed, and on OpenCL
- * enqueuing waits for nothing. */
+/* What is enqueued: reductions, scans, and unchecked gathers and scatters, can be captured in a
+ * CUDA graph and replayed, and on OpenCL enqueuing waits for nothing. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <string.h>
@@ -28,11 +28,13 @@ static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* none, one group,
 
 static float items[MOST_N], values[MOST_N], expected[MOST_N];
 
-/* Every scan's variant that the device has, several scans of each: what one leaves behind must not be in the next one's way. */
+/* Every scan's variant that the device has, several scans of each: what one leaves behind must not
+ * be in the next one's way. */
 #define MOST_SCANS 8
 static const uint64_t scanned[] = {4097, MOST_N};
 
-/* What is moved besides: a gather of the first items in reverse, and a scatter of pairs of them, whose last is written. */
+/* What is moved besides: a gather of the first items in reverse, and a scatter of pairs of them,
+ * whose last is written. */
 #define MOVED UINT64_C(70000)
 
 typedef struct setup {
@@ -233,7 +235,8 @@ static void test_capture(void **state) {
 #endif
 
 #ifdef TALLY_WITH_OPENCL
-/* The queue waits for an event that comes after everything was enqueued. A call that waited would wait for ever. */
+/* The queue waits for an event that comes after everything was enqueued. A call that waited would
+ * wait for ever. */
 static void test_no_wait(void **state) {
     const place *at = *state;
     cl_command_queue native;

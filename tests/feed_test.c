@@ -49,8 +49,9 @@ static void take_piece(const feed_items *items, char *const piece[], uint64_t at
     for (uint32_t k = 0; k < oracle_inputs(items->op); k++) memcpy(piece[k], items->of[k] + at * bytes, count * bytes);
 }
 
-/* Pushes n items in pieces of growing length from `first`, by `step`; the last piece with finish or with a push, by `last`. Each
- * piece comes from memory that is overwritten as soon as the call has returned. */
+/* Pushes n items in pieces of growing length from `first`, by `step`; the last piece with finish or
+ * with a push, by `last`. Each piece comes from memory that is overwritten as soon as the call has
+ * returned. */
 static void push_all(tally_feed *feed, const feed_items *items, uint64_t n, uint64_t first, uint64_t step, int last,
                      void *result) {
     const size_t bytes = tally_dtype_bytes(items->in);

@@ -23,8 +23,8 @@ extern const uint64_t golden_lengths[GOLDEN_LENGTHS];
 
 /*
  * X(id, name, text): kinds of items. An item is a function of its index i and its input's number
- * alone, made by integer arithmetic: r(i) is splitmix64's mix of input << 48 | i, and the item takes
- * its bits from r(i) and mix(r(i)). Complex items are filled as twice as many floats.
+ * alone, made by integer arithmetic: r(i) is splitmix64's mix of input << 48 | i, and the item
+ * takes its bits from r(i) and mix(r(i)). Complex items are filled as twice as many floats.
  */
 #define GOLDEN_ITEMS_TABLE(X)                                                                                                  \
     X(WIDE, "wide", "floats of both signs, exponents -40 to 40 (f16: -12 to 12); integers: random bits; bool: half are 0")     \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large: more items than 32 bits can count. The same 64 MiB of items are repeated, and five more end them, so that neither this program
- * nor its oracle holds them all. A device gets them in one buffer, if it has the memory; through a feed; and as one host array, which is
- * the same pages mapped again and again.
+ * large: more items than 32 bits can count. The same 64 MiB of items are repeated, and five more
+ * end them, so that neither this program nor its oracle holds them all. A device gets them in one
+ * buffer, if it has the memory; through a feed; and as one host array, which is the same pages
+ * mapped again and again.
  */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
@@ -29,7 +30,8 @@ typedef struct big_case {
     int ran;
 } big_case;
 
-/* A block and the tail that comes once. The tail of integers holds the largest of all, which 32 bits of index never reach. */
+/* A block and the tail that comes once. The tail of integers holds the largest of all, which 32
+ * bits of index never reach. */
 static void *make_items(tally_dtype in) {
     char *items = malloc((BLOCK + TAIL) * tally_dtype_bytes(in));
     assert_non_null(items);
@@ -58,7 +60,7 @@ static void begin(const big_case *c) {
     if (!c->at->context) fail_msg("%s did not open: %s", c->at->select, c->at->error);
 }
 
-/* ---- one host array ------------------------------------------------------------------------------------------------- */
+/* ---- one host array -------------------------------------------------------------------------- */
 
 #define PAGE 65536 /* no machine has larger ones by default */
 
@@ -101,7 +103,7 @@ static void test_host(void **state) {
     c->ran++;
 }
 
-/* ---- a feed --------------------------------------------------------------------------------------------------------- */
+/* ---- a feed ---------------------------------------------------------------------------------- */
 
 static void test_feed(void **state) {
     big_case *c = *state;
@@ -119,7 +121,7 @@ static void test_feed(void **state) {
     c->ran++;
 }
 
-/* ---- one buffer ----------------------------------------------------------------------------------------------------- */
+/* ---- one buffer ------------------------------------------------------------------------------ */
 
 /* A result near the end, by an offset that 32 bits do not hold. */
 static void expect_last_items(const big_case *c, tally_plan *plan, tally_queue *queue, const tally_buffer *in,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large_move: a scatter of more entries than 32 bits can count, whose last entry wins, and a gather by a map that begins beyond 2^32. The map
- * names the same 2^24 items again and again; five entries end it. A device without 22 GiB for that is skipped, and so is one whose
- * buffers are smaller.
+ * large_move: a scatter of more entries than 32 bits can count, whose last entry wins, and a gather
+ * by a map that begins beyond 2^32. The map names the same 2^24 items again and again; five entries
+ * end it. A device without 22 GiB for that is skipped, and so is one whose buffers are smaller.
  */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>

@@ -7,7 +7,8 @@
 #include "direct.h"
 #include "patterns.h"
 
-/* More than the device has is refused when it is asked for, not where it is first used; the text names both sizes. */
+/* More than the device has is refused when it is asked for, not where it is first used; the text
+ * names both sizes. */
 static void test_too_much_memory(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);

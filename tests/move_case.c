@@ -8,7 +8,7 @@
 #define AROUND 64 /* bytes beyond what a buffer must hold, which stay as they are */
 #define POISON 0xa5
 
-/* ---- on the host -------------------------------------------------------------------------------------------------- */
+/* ---- on the host ----------------------------------------------------------------------------- */
 
 typedef struct bytes {
     unsigned char *data;
@@ -115,7 +115,7 @@ static void drop_model(model *m) {
     free(m->entries);
 }
 
-/* ---- on the device ------------------------------------------------------------------------------------------------ */
+/* ---- on the device --------------------------------------------------------------------------- */
 
 static const char *name_of(const move_case *c) {
     static const char *const patterns[] = {"identity", "reversed", "permuted", "random", "constant"};
@@ -169,7 +169,8 @@ static bool has_duplicates(const move_case *c) {
     return c->scatter && (c->pattern == MOVE_RANDOM || c->pattern == MOVE_CONSTANT || c->items < c->n);
 }
 
-/* Of duplicates any may have been written: an entry that was is what `out` holds; the loop's own choice is put in its place. */
+/* Of duplicates any may have been written: an entry that was is what `out` holds; the loop's own
+ * choice is put in its place. */
 static void allow_any(tally_queue *queue, const moved_buffer *out, const move_case *c, const model *m, unsigned char *want) {
     const uint64_t b = c->desc.item_bytes;
     unsigned char *got = malloc(out->size);

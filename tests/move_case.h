@@ -26,8 +26,8 @@ typedef struct move_case {
 } move_case;
 
 tally_plan *move_plan(tally_context *context, const move_case *c);
-/* Runs the case twice through the plan; fails unless the output, all around it, and what was read are as they should be, and the call tells
- * of the lowest bad entry whose stencil is set. */
+/* Runs the case twice through the plan; fails unless the output, all around it, and what was read
+ * are as they should be, and the call tells of the lowest bad entry whose stencil is set. */
 void move_run(tally_context *context, tally_plan *plan, const move_case *c);
 
 #endif

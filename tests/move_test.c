@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather and scatter on every device: sizes of items, types of maps, patterns, offsets, stencils, entries out of bounds. */
+/* Gather and scatter on every device: sizes of items, types of maps, patterns, offsets, stencils,
+ * entries out of bounds. */
 #include <string.h>
 
 #include "direct.h"
@@ -11,13 +12,15 @@
 static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
 static const uint64_t sizes[] = {0, 1, 2, 255, 257, 4099, MOST_N};
 
-/* An item that is not one word may be written in part by each of the entries that name it (docs/primitives.md). */
+/* An item that is not one word may be written in part by each of the entries that name it
+ * (docs/primitives.md). */
 static bool may_mix(const move_case *c) {
     const uint32_t b = c->desc.item_bytes;
     return c->scatter && !(c->desc.flags & TALLY_SCATTER_LAST) && (b > 8 || (b & (b - 1)));
 }
 
-/* One plan over patterns, sizes and offsets. The map names more items than it has entries, as many, and fewer. */
+/* One plan over patterns, sizes and offsets. The map names more items than it has entries, as many,
+ * and fewer. */
 static void run_plan(tally_context *context, move_case c) {
     c.desc.max_out = MOST_N + 100;
     if (!c.desc.max_n) c.desc.max_n = MOST_N;
@@ -39,7 +42,8 @@ static void run_plan(tally_context *context, move_case c) {
     tally_plan_destroy(plan);
 }
 
-/* Every size of items with one type of map, and every type, stencil and bounds with a word, a struct and two words. */
+/* Every size of items with one type of map, and every type, stencil and bounds with a word, a
+ * struct and two words. */
 static void run_all(tally_context *context, move_case c) {
     static const uint32_t some[] = {4, 12, 16};
     for (c.desc.item_bytes = 1; c.desc.item_bytes <= 16; c.desc.item_bytes++) {
@@ -69,9 +73,10 @@ static void test_scatter_last(void **state) {
     run_all(direct_context(state), (move_case){.scatter = true, .desc.flags = TALLY_SCATTER_LAST});
 }
 
-/* ---- out of bounds ------------------------------------------------------------------------------------------------ */
+/* ---- out of bounds --------------------------------------------------------------------------- */
 
-/* The lowest is told of, wherever it is, and whatever is around it; the plan then works as before. */
+/* The lowest is told of, wherever it is, and whatever is around it; the plan then works as
+ * before. */
 static void run_bad(tally_context *context, move_case c) {
     static const uint64_t none[] = {TALLY_NO_INDEX};
     static const uint64_t lists[][6] = {{0, TALLY_NO_INDEX},

@@ -13,7 +13,8 @@
  * (skipped), or 1 if TALLY_TEST_REQUIRE names nvrtc. */
 int nvrtc_open(const tally_cuda_compiler **out);
 
-/* Reads ptxas's report of one kernel: its number of registers, or a negative number with a text: NVRTC_SPILLS when it uses local memory. */
+/* Reads ptxas's report of one kernel: its number of registers, or a negative number with a text:
+ * NVRTC_SPILLS when it uses local memory. */
 int nvrtc_read_report(const char *log, const char *kernel, char *text, size_t bytes);
 
 /* What is named in the README. */

@@ -16,7 +16,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "the host evaluates floats in a wider type:
 #endif
 _Static_assert(TALLY_DTYPE_END == TALLY_C128 + 1, "a new item type needs its reference here");
 
-/* ---- what there is -------------------------------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static int is_real_float(tally_dtype in) {
     return item_kind_of(in) == ITEM_FLOAT;
@@ -189,7 +189,7 @@ size_t oracle_result_bytes(const oracle_case *what) {
     return item_bytes_of(oracle_result_dtype(what)) * (what->op == TALLY_MINMAX ? 2 : 1);
 }
 
-/* ---- in order --------------------------------------------------------------------------------------------------------- */
+/* ---- in order -------------------------------------------------------------------------------- */
 
 #define JOIN_NAMES(prefix, name) prefix##_##name
 #define JOIN_PREFIX(prefix, name) JOIN_NAMES(prefix, name)
@@ -257,7 +257,7 @@ void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t c
 
 #include "oracle_survey.h"
 
-/* ---- the interface ------------------------------------------------------------------------------------------------------ */
+/* ---- the interface --------------------------------------------------------------------------- */
 
 /* The parameters that are none of the case's. */
 static const double *default_params(tally_op op) {
@@ -379,7 +379,7 @@ void oracle_reduce(tally_op op, tally_dtype in, const void *items, uint64_t n, v
     oracle_reduce_inputs(&what, &items, n, result);
 }
 
-/* ---- accumulators --------------------------------------------------------------------------------------------------------- */
+/* ---- accumulators ---------------------------------------------------------------------------- */
 
 void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, oracle_acc *acc) {
     const void *const inputs[2] = {item, item};

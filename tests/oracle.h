@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h: what every reduction must return, to the bit, computed on the host in plain C. It is a second opinion: it shares nothing with
- * the kernels, neither the rows' expressions nor what they are written with, only the table of names and the canonical order's numbers.
+ * oracle.h: what every reduction must return, to the bit, computed on the host in plain C. It is a
+ * second opinion: it shares nothing with the kernels, neither the rows' expressions nor what they
+ * are written with, only the table of names and the canonical order's numbers.
  *
- * What rounds at each combination (sums, products, moments of floats) follows the canonical order (src/base/order.h). Everything else is
- * exact, so that its order is free: integers in 64 unsigned bits, and numbers compared as the integers that sort as they do. A NaN
- * result is the canonical quiet one. logsumexp alone is no more than near: exp and log are not the same on every device (bound.h).
+ * What rounds at each combination (sums, products, moments of floats) follows the canonical order
+ * (src/base/order.h). Everything else is exact, so that its order is free: integers in 64 unsigned
+ * bits, and numbers compared as the integers that sort as they do. A NaN result is the canonical
+ * quiet one. logsumexp alone is no more than near: exp and log are not the same on every device
+ * (bound.h).
  */
 #ifndef TALLY_TESTS_ORACLE_H
 #define TALLY_TESTS_ORACLE_H
@@ -61,7 +64,8 @@ typedef enum oracle_shape {
 #define ORACLE_FIELDS 4
 
 oracle_shape oracle_shape_of(const oracle_case *what);
-/* The accumulators that these items, 4096 at most, are loaded as, before any is combined: field f of item i is at [f][i]. */
+/* The accumulators that these items, 4096 at most, are loaded as, before any is combined: field f
+ * of item i is at [f][i]. */
 void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t count,
                  double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS]);
 
@@ -76,8 +80,8 @@ typedef struct oracle_survey {
 } oracle_survey;
 
 /*
- * The accumulator of one item after the other, for orders other than reduce's (scan_oracle.h); ops of one input. f32 or f64 of what rounds (the
- * one that oracle_float tells), else the survey.
+ * The accumulator of one item after the other, for orders other than reduce's (scan_oracle.h); ops
+ * of one input. f32 or f64 of what rounds (the one that oracle_float tells), else the survey.
  */
 typedef struct oracle_acc {
     float f32[ORACLE_FIELDS];
@@ -90,7 +94,8 @@ void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_
 /* The result of n items; of none `acc` is not read. */
 void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result);
 
-/* A reduction under way, for items that come in pieces: n is bounded by 64 bits, not by the host's memory. */
+/* A reduction under way, for items that come in pieces: n is bounded by 64 bits, not by the host's
+ * memory. */
 typedef struct oracle {
     oracle_case what;
     double params[2];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_items.h: the item types in plain C, for the oracle and the patterns: what is stored, as numbers, and back. f16 and bf16 are
- * converted by their bits, so that no compiler's own types are needed. test_oracle_items.c goes through all of them.
+ * oracle_items.h: the item types in plain C, for the oracle and the patterns: what is stored, as
+ * numbers, and back. f16 and bf16 are converted by their bits, so that no compiler's own types are
+ * needed. test_oracle_items.c goes through all of them.
  */
 #ifndef TALLY_TESTS_ORACLE_ITEMS_H
 #define TALLY_TESTS_ORACLE_ITEMS_H
@@ -55,14 +56,16 @@ static inline float float_of_bf16(uint16_t bits) {
     return float_of_bits((uint32_t)bits << 16);
 }
 
-/* The fields of an f16 put where an f32 has them make a number whose exponent is 127 - 15 too small; that holds for subnormals too. */
+/* The fields of an f16 put where an f32 has them make a number whose exponent is 127 - 15 too
+ * small; that holds for subnormals too. */
 static inline float float_of_f16(uint16_t bits) {
     const uint32_t magnitude = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
     const float finite = float_of_bits(sign | magnitude) * 0x1p112f;
     return (bits & 0x7c00) == 0x7c00 ? float_of_bits(sign | magnitude | 0x7f800000) : finite;
 }
 
-/* The bits of the nearest float with these fields, ties to even; every NaN becomes the quiet positive one without a payload. */
+/* The bits of the nearest float with these fields, ties to even; every NaN becomes the quiet
+ * positive one without a payload. */
 static inline uint32_t bits_of_float(double x, int exponent_bits, int fraction_bits) {
     const uint32_t infinity = ((UINT32_C(1) << exponent_bits) - 1) << fraction_bits;
     const uint32_t sign = signbit(x) ? UINT32_C(1) << (exponent_bits + fraction_bits) : 0;
@@ -74,7 +77,8 @@ static inline uint32_t bits_of_float(double x, int exponent_bits, int fraction_b
     /* x is 1.f times 2 to this power, or less where the exponent goes no lower. */
     const int least = 2 - (1 << (exponent_bits - 1)), power = exponent - 1 < least ? least : exponent - 1;
     const double quanta = rint(ldexp(fabs(x), fraction_bits - power));
-    /* The leading bit of quanta, where there is one, adds 1 to the exponent's field; so does a carry. */
+    /* The leading bit of quanta, where there is one, adds 1 to the exponent's field; so does a
+     * carry. */
     const double bits = ldexp((double)(power - least), fraction_bits) + quanta;
     return sign | (bits < (double)infinity ? (uint32_t)bits : infinity);
 }
@@ -87,7 +91,8 @@ static inline uint16_t bf16_of_double(double x) {
     return (uint16_t)bits_of_float(x, 8, 7);
 }
 
-/* Stores a number as a float of a type, or as one part of a complex one; a NaN as the canonical one. */
+/* Stores a number as a float of a type, or as one part of a complex one; a NaN as the canonical
+ * one. */
 static inline void store_float(tally_dtype dtype, double x, void *to) {
     switch (dtype) {
     case TALLY_F16: {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_order.h: the canonical order for accumulators of one to four numbers. No header guard: oracle.c includes it once with REAL float
- * and once with REAL double, OWN(name) the names' prefix, and MATH(name) the function of <math.h>. Fields lie apart (field f of
- * accumulator l at [f][l]), so that the compiler can take many accumulators at a time.
+ * oracle_order.h: the canonical order for accumulators of one to four numbers. No header guard:
+ * oracle.c includes it once with REAL float and once with REAL double, OWN(name) the names' prefix,
+ * and MATH(name) the function of <math.h>. Fields lie apart (field f of accumulator l at [f][l]),
+ * so that the compiler can take many accumulators at a time.
  */
 
 /* Items as numbers of this type; `im` is written for complex ones alone. */
@@ -173,7 +174,7 @@ static void OWN(load)(const oracle_case *what, const void *const inputs[], uint3
     }
 }
 
-/* ---- combination: accumulators a become a with b on the right --------------------------------------------------------------- */
+/* ---- combination: accumulators a become a with b on the right -------------------------------- */
 
 static void OWN(add)(REAL *restrict a, const REAL *restrict b, uint32_t width) {
     for (uint32_t l = 0; l < width; l++) a[l] = a[l] + b[l];
@@ -197,8 +198,9 @@ static void OWN(multiply_complex)(REAL *restrict a, size_t a_next, const REAL *r
 }
 
 /*
- * Fields: how many, a place near their mean, the sum of their distances from it, and that of the distances' squares. The mean is that place
- * and the mean distance, which is what rounding the place has lost.
+ * Fields: how many, a place near their mean, the sum of their distances from it, and that of the
+ * distances' squares. The mean is that place and the mean distance, which is what rounding the
+ * place has lost.
  */
 static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_place = a + a_next, *a_rest = a + 2 * a_next, *a_squares = a + 3 * a_next;
@@ -242,7 +244,8 @@ static void OWN(merge_exponentials)(REAL *restrict a, size_t a_next, const REAL 
     }
 }
 
-/* What the addition of the high parts loses joins the low parts; then the sum of the two is split anew. */
+/* What the addition of the high parts loses joins the low parts; then the sum of the two is split
+ * anew. */
 static void OWN(add_twofold)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_low = a + a_next;
     const REAL *b_low = b + b_next;
@@ -300,7 +303,7 @@ static void OWN(identity)(const oracle_case *what, REAL identity[ORACLE_FIELDS])
     }
 }
 
-/* ---- the order -------------------------------------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint32_t count, REAL result[ORACLE_FIELDS]) {
     REAL field[ORACLE_FIELDS][TALLY_CHUNK_ITEMS], lane[ORACLE_FIELDS][TALLY_LANES], identity[ORACLE_FIELDS];
@@ -327,7 +330,8 @@ static void OWN(join)(const oracle_case *what, const REAL left[ORACLE_FIELDS], R
     memcpy(right, joined, sizeof joined);
 }
 
-/* Takes up a chunk; `chunks` are there already. Each trailing one of their number is a left subtree that it completes. */
+/* Takes up a chunk; `chunks` are there already. Each trailing one of their number is a left subtree
+ * that it completes. */
 static void OWN(take)(oracle *state, const void *const inputs[], uint32_t count, uint64_t chunks) {
     REAL node[ORACLE_FIELDS];
     unsigned k = 0;
@@ -345,7 +349,7 @@ static void OWN(fold)(const oracle *state, uint64_t chunks, REAL result[ORACLE_F
         if (chunks >> k & 1) OWN(join)(&state->what, state->level.PREFIX[k], result);
 }
 
-/* ---- the result ------------------------------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 /* The root of three sums of squares, whose scales are undone. */
 static REAL OWN(root)(const REAL a[ORACLE_FIELDS]) {
@@ -389,7 +393,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     result[1] = (double)second;
 }
 
-/* ---- what does not round but compares in this type ---------------------------------------------------------------------------- */
+/* ---- what does not round but compares in this type ------------------------------------------- */
 
 /* How many pairs are not close, as numpy.isclose has it. */
 static uint64_t OWN(far)(const oracle_case *what, const void *const inputs[], uint32_t count) {

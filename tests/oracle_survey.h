@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_survey.h: what is exact, so that its order is free: whole numbers and truth values modulo 2^64, and extremes, compared by keys. A
- * part of oracle.c, which includes it after oracle_order.h.
+ * oracle_survey.h: what is exact, so that its order is free: whole numbers and truth values modulo
+ * 2^64, and extremes, compared by keys. A part of oracle.c, which includes it after oracle_order.h.
  */
 
-/* ---- whole numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- whole numbers --------------------------------------------------------------------------- */
 
 /* Integers modulo 2^64; truth values are 0 and 1. */
 /* Reads items at any address: an array of the host may suit no type. */
@@ -107,11 +107,12 @@ static void take_truths(const oracle_case *what, oracle_survey *s, const void *i
     }
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /*
- * Signed 64-bit numbers that sort as the items do. Of floats, all of which an f64 holds: the bits, those of the magnitude inverted below
- * zero, which puts -0 below +0. Unsigned ones: the top bit flipped.
+ * Signed 64-bit numbers that sort as the items do. Of floats, all of which an f64 holds: the bits,
+ * those of the magnitude inverted below zero, which puts -0 below +0. Unsigned ones: the top bit
+ * flipped.
  */
 #define TOP_BIT (UINT64_C(1) << 63)
 
@@ -238,7 +239,7 @@ static void finish_keys(const oracle_case *what, const oracle_survey *s, uint64_
     }
 }
 
-/* ---- two surveys as one ------------------------------------------------------------------------------------------------------ */
+/* ---- two surveys as one ---------------------------------------------------------------------- */
 
 /* The lower index of equal ones. */
 static void join_extreme(int is_beyond, int is_equal, int64_t key, uint64_t at, int64_t *to_key, uint64_t *to_at) {

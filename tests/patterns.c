@@ -22,19 +22,22 @@ uint64_t pattern_random(uint64_t counter) {
     return z ^ (z >> 31);
 }
 
-/* A place in an input of n items: the items of the second input are counted backwards, their random numbers are others. */
+/* A place in an input of n items: the items of the second input are counted backwards, their random
+ * numbers are others. */
 typedef struct place_in {
     uint64_t i, n, random;
 } place_in;
 
-/* Whether this is the place that the pattern means; `first` is the first of three patterns in a row. */
+/* Whether this is the place that the pattern means; `first` is the first of three patterns in a
+ * row. */
 static int is_there(int pattern, int first, place_in at) {
     return at.i == (pattern == first ? 0 : pattern == first + 1 ? at.n / 2 : at.n - 1);
 }
 
-/* ---- floats ------------------------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
-/* What a float type is like: the fields of its bits, and what of it the patterns need. Parts of complex items are floats too. */
+/* What a float type is like: the fields of its bits, and what of it the patterns need. Parts of
+ * complex items are floats too. */
 typedef struct float_type {
     int exponent_bits, fraction_bits;
     int wide; /* exponents of ordinary numbers reach from -wide to wide */
@@ -55,7 +58,8 @@ static float_type float_type_of(tally_dtype dtype) {
     }
 }
 
-/* Random sign, significand, and exponent from `least` to `most`; what is added rounds almost everywhere. */
+/* Random sign, significand, and exponent from `least` to `most`; what is added rounds almost
+ * everywhere. */
 static double spread(uint64_t random, int least, int most) {
     const double significand = 1 + (double)(random >> 12) * 0x1p-52;
     return ldexp(random & 1 ? -significand : significand, least + (int)((random >> 1) % (uint64_t)(most - least + 1)));
@@ -130,7 +134,8 @@ static double float_value(int pattern, const float_type *type, place_in at) {
     case PATTERN_BIG:
         return spread(at.random, most - (most - least) / 4, most - (most - least) / 16);
     case PATTERN_NEAR_ONE:
-        /* Where the type has nothing between 1 and what is near enough, few items are another number. */
+        /* Where the type has nothing between 1 and what is near enough, few items are another
+         * number. */
         if (type->fraction_bits > 10) return 1 + ((double)(at.random >> 11) * 0x1p-52 - 1) * 0x1p-14;
         return (at.random >> 20) % 256 ? 1
                : at.random & 1         ? 1 + ldexp(1, -type->fraction_bits)
@@ -167,7 +172,7 @@ static void fill_floats(int pattern, tally_dtype dtype, unsigned char *to, uint6
     }
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* The integer's bits; `low` and `high` are the type's limits as 64 bits. */
 static uint64_t integer_value(int pattern, unsigned width, uint64_t low, uint64_t high, place_in at) {
@@ -242,7 +247,7 @@ static void fill_integers(int pattern, tally_dtype dtype, unsigned char *to, uin
     }
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static void fill(int pattern, tally_dtype dtype, void *items, uint64_t n, uint64_t seed) {
     switch (item_kind_of(dtype)) {
@@ -265,7 +270,8 @@ void pattern_fill(int pattern, tally_dtype dtype, void *items, uint64_t n) {
     fill(pattern, dtype, items, n, 0);
 }
 
-/* Changes every third float by up to `most` of itself; of narrow ones, which have nothing so near, none. */
+/* Changes every third float by up to `most` of itself; of narrow ones, which have nothing so near,
+ * none. */
 static void disturb(tally_dtype dtype, void *items, uint64_t n, double most) {
     float *narrow = items;
     double *wide = items;
@@ -276,8 +282,9 @@ static void disturb(tally_dtype dtype, void *items, uint64_t n, double most) {
     }
 }
 
-/* What only a careful rule gets right: items that are close to a tolerance of the second's magnitude, not of the first's; infinities of two
- * signs, whose distance is no more than an infinite tolerance. */
+/* What only a careful rule gets right: items that are close to a tolerance of the second's
+ * magnitude, not of the first's; infinities of two signs, whose distance is no more than an
+ * infinite tolerance. */
 static void disturb_f64(int pattern, double *items, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         if (pattern == PATTERN_ALTERNATING) items[i] /= 1 - 1e-5;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * places.h: the devices that a test program runs on, and what its environment asks of it:
- *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program fails
+ *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program
+ *                                   fails
  *   TALLY_TEST_DEVICE=SELECTION     only this device, as in TALLY_BACKEND
- *                                   (nvrtc and oclgrind, which other tests ask for, may stand there too)
+ *                                   (nvrtc and oclgrind, for other tests, may be named too)
  *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
- *   TALLY_TEST_SHARE=K/N            of the matrix each Nth cell, from the Kth on: to share a long run among programs
- *   TALLY_TEST_SEED=N               which part of long lists is taken (sample.h): by default another one each day
+ *   TALLY_TEST_SHARE=K/N            each Nth cell of the matrix, from the Kth on: programs share a
+ *                                   long run
+ *   TALLY_TEST_SEED=N               the part of long lists (sample.h); the default is another one
+ *                                   each day
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */
@@ -35,8 +38,8 @@ typedef struct place {
 
 #define MAX_PLACES 32
 
-/* Finds the devices, opens a context on each and prints them. Returns how many, or -1 when what the environment asks for is not
- * here, having said so. */
+/* Finds the devices, opens a context on each and prints them. Returns how many, or -1 when what the
+ * environment asks for is not here, having said so. */
 int places_open(place *places);
 void places_close(place *places, int count);
 

@@ -116,9 +116,10 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
     return bad;
 }
 
-/* ---- gather and scatter ---------------------------------------------------------------------------------------------- */
+/* ---- gather and scatter ---------------------------------------------------------------------- */
 
-/* Each with a word and with bytes as items. Without SCATTER_LAST no two entries name the same item: they would race, as documented. */
+/* Each with a word and with bytes as items. Without SCATTER_LAST no two entries name the same item:
+ * they would race, as documented. */
 static const struct {
     int scatter;
     uint32_t item_bytes, flags;
@@ -194,17 +195,18 @@ static int move(tally_context *context, tally_plan *plan, size_t k, uint64_t n) 
     return bad;
 }
 
-/* ---- scans ----------------------------------------------------------------------------------------------------------- */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 #define TILE UINT64_C(4096)
 #define BLOCK (32 * TILE)
 #define SCAN_ROOM (BLOCK + TILE + 77)
 
-/* Less than a tile, so that whole warps have no item; two tiles; more than a block, of which the last part is a call that continues, where
- * that can be. oclgrind would take minutes for that. */
+/* Less than a tile, so that whole warps have no item; two tiles; more than a block, of which the
+ * last part is a call that continues, where that can be. oclgrind would take minutes for that. */
 static const uint64_t scan_sizes[] = {77, TILE + 77, SCAN_ROOM};
 
-/* What there is of segments, of orders and of memory, with a scalar and with a struct to combine. */
+/* What there is of segments, of orders and of memory, with a scalar and with a struct to
+ * combine. */
 static const struct {
     const char *name;
     tally_op op;
@@ -303,7 +305,7 @@ static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, 
     return bad;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* What runs where, and how much of it did. */
 typedef struct running {
@@ -426,8 +428,9 @@ static int scan_all(running *r) {
 }
 
 /*
- * oclgrind 21.10 mistakes what a new buffer holds for what a destroyed one in its place held: when a scan came first, it called values of its
- * workspace uninitialised from byte 128 on, which had just been written; with that place taken it is silent. What the library destroyed when it tried
+ * oclgrind 21.10 mistakes what a new buffer holds for what a destroyed one in its place held: when
+ * a scan came first, it called values of its workspace uninitialised from byte 128 on, which had
+ * just been written; with that place taken it is silent. What the library destroyed when it tried
  * the device's features leaves its places to buffers that nobody uses.
  */
 static int hold_places(tally_context *context) {

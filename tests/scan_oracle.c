@@ -10,7 +10,8 @@
 #define CELL TALLY_CELL_ITEMS
 #define BLOCK_CELLS (WIDTH * WIDTH * WIDTH)
 
-/* An accumulator of a segmented scan: of `count` items, those from the last beginning of a segment on, if there is one among the items. */
+/* An accumulator of a segmented scan: of `count` items, those from the last beginning of a segment
+ * on, if there is one among the items. */
 typedef struct node {
     uint64_t count; /* 0: of no items */
     int begins;
@@ -25,7 +26,7 @@ typedef struct scan {
     unsigned char *values;
 } scan;
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* The item that comes at place i. */
 static uint64_t index_of(const scan *s, uint64_t i) {
@@ -62,9 +63,10 @@ static void combine(const scan *s, node *left, const node *right) {
     left->count += right->count;
 }
 
-/* ---- the order ------------------------------------------------------------------------------------------------------------ */
+/* ---- the order ------------------------------------------------------------------------------- */
 
-/* What a block's prefixes are made of: each part of a level combined with those before it in its group of 32. */
+/* What a block's prefixes are made of: each part of a level combined with those before it in its
+ * group of 32. */
 typedef struct block {
     node cells[BLOCK_CELLS], rows[WIDTH * WIDTH], tiles[WIDTH];
 } block;
@@ -110,7 +112,7 @@ static void prefix_of_cells(const scan *s, const node *before, const block *b, s
     if (c % WIDTH) combine(s, to, &b->cells[c - 1]);
 }
 
-/* ---- the values ----------------------------------------------------------------------------------------------------------- */
+/* ---- the values ------------------------------------------------------------------------------ */
 
 /* Of the items in `prefix`, which are those of the segment of item i. */
 static void store(const scan *s, uint64_t i, const node *prefix) {
@@ -129,7 +131,8 @@ static void store(const scan *s, uint64_t i, const node *prefix) {
     s->op->finish(s->op->self, all.acc, all.count, value);
 }
 
-/* The values of a cell's items, of which there may be fewer than four: `before` comes before it, `whole` is the prefix that ends with it. */
+/* The values of a cell's items, of which there may be fewer than four: `before` comes before it,
+ * `whole` is the prefix that ends with it. */
 static void store_cell(const scan *s, uint64_t first, uint64_t count, const node *before, const node *whole) {
     static const node none;
     node inside, prefix;
@@ -187,7 +190,7 @@ void scan_oracle_flags(const uint64_t *offsets, uint64_t count, uint64_t n, uint
         if (offsets[k] < n) flags[offsets[k]] = 1;
 }
 
-/* ---- the library's operators ------------------------------------------------------------------------------------------------ */
+/* ---- the library's operators ----------------------------------------------------------------- */
 
 _Static_assert(sizeof(oracle_acc) <= SCAN_ACC_BYTES, "SCAN_ACC_BYTES is too small");
 

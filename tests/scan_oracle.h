@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_oracle.h: what every scan must return, to the bit, computed on the host: scan order v1 as docs/numerics.md has it, for any
- * accumulator. It shares nothing with the library; loads, combinations and results are the reductions' oracle's.
+ * scan_oracle.h: what every scan must return, to the bit, computed on the host: scan order v1 as
+ * docs/numerics.md has it, for any accumulator. It shares nothing with the library; loads,
+ * combinations and results are the reductions' oracle's.
  */
 #ifndef TALLY_TESTS_SCAN_ORACLE_H
 #define TALLY_TESTS_SCAN_ORACLE_H

@@ -19,7 +19,7 @@ static void *must_alloc(uint64_t bytes) {
     return memory;
 }
 
-/* ---- plans ---------------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 const char *scan_canonical_variant(size_t number) {
     tally_variant_info info;
@@ -94,7 +94,7 @@ int scan_run_fits_in_place(const scan_run *r) {
     return r->op.item_bytes == r->op.value_bytes;
 }
 
-/* ---- memory with something around it ---------------------------------------------------------------------------------------- */
+/* ---- memory with something around it --------------------------------------------------------- */
 
 /* `before` bytes of poison, the bytes themselves, and PAD_BYTES of poison. */
 static unsigned char *surround(const void *bytes, uint64_t before, uint64_t count) {
@@ -112,7 +112,7 @@ static void expect_around(const scan_run *r, const unsigned char *all, uint64_t 
             fail_msg("%s: byte %llu after the values is written", r->name, (unsigned long long)b);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void enqueue_piece(const scan_run *r, const scan_given *g, uint64_t at, uint64_t n, tally_buffer *out,
                           uint64_t out_offset) {
@@ -171,7 +171,7 @@ static void run_once(const scan_run *r, const scan_given *g, unsigned char *valu
     free(got);
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static void differ(const scan_run *r, const scan_given *g, uint64_t i, const unsigned char *got, const unsigned char *wanted) {
     char texts[2][80];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_run.h: one scan's plan on a device with its buffers, and what it gives held to the oracle's values. */
+/* scan_run.h: one scan's plan on a device with its buffers, and what it gives held to the oracle's
+ * values. */
 #ifndef TALLY_TESTS_SCAN_RUN_H
 #define TALLY_TESTS_SCAN_RUN_H
 
@@ -20,8 +21,8 @@ typedef struct scan_run {
 } scan_run;
 
 /*
- * The descriptor's size and max_n are filled in. custom: what desc->custom does; NULL for the library's ops. 0: the variant, which must then be
- * a named one, is not for this device.
+ * The descriptor's size and max_n are filled in. custom: what desc->custom does; NULL for the
+ * library's ops. 0: the variant, which must then be a named one, is not for this device.
  */
 /* extra: flags of src/scan/scan.h beyond the descriptor's, 0 for none. */
 int scan_run_open_with(scan_run *r, tally_context *context, const tally_scan_desc *desc, unsigned extra, const scan_op *custom,
@@ -43,7 +44,8 @@ typedef struct scan_given {
 } scan_given;
 #define SCAN_RUN_MOST_OFFSET 15
 
-/* Runs it twice. Fails unless each value is right, both runs gave the same bits, the input is as it was, and so is all memory around. */
+/* Runs it twice. Fails unless each value is right, both runs gave the same bits, the input is as it
+ * was, and so is all memory around. */
 void scan_run_expect(scan_run *r, const scan_given *g);
 
 /* Whether a value is as wide as an item. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans on a real device: every op, item type, accumulator, variant and form over the sizes where cells, rows, tiles and blocks end. A program
- * takes a device's compiler up to a second: `auto` has every op and type here, the other variants samples (TALLY_TEST_FULL: all).
+ * Scans on a real device: every op, item type, accumulator, variant and form over the sizes where
+ * cells, rows, tiles and blocks end. A program takes a device's compiler up to a second: `auto` has
+ * every op and type here, the other variants samples (TALLY_TEST_FULL: all).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,8 @@ static int usual_pattern(tally_op op) {
     return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
 }
 
-/* line: scan-values, scan-none, scan-in-place, scan-order. At places that are aligned and not, and in place where that can be; with the one
- * plan. */
+/* line: scan-values, scan-none, scan-in-place, scan-order. At places that are aligned and not, and
+ * in place where that can be; with the one plan. */
 static void expect_sizes(scan_run *r, const uint64_t *sizes, size_t count, void *items) {
     for (size_t s = 0; s < count; s++) {
         scan_given g = {.items = items, .n = sizes[s]};
@@ -72,7 +73,7 @@ static int expect_scan(void **state, const tally_scan_desc *desc) {
     return 1;
 }
 
-/* ---- ops and types ---------------------------------------------------------------------------------------------------------- */
+/* ---- ops and types --------------------------------------------------------------------------- */
 
 static void expect_all_ops(void **state, tally_dtype in) {
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
@@ -175,7 +176,7 @@ static void test_large(void **state) {
     free(items);
 }
 
-/* ---- forms ---------------------------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 /* Segments of 1 to `longest` items; any byte but 0 is a flag. */
 static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
@@ -199,7 +200,8 @@ static uint64_t fill_offsets(uint64_t *offsets, uint64_t n, uint64_t longest) {
     return count + 3;
 }
 
-/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one; and flags everywhere. */
+/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one; and flags
+ * everywhere. */
 static void expect_segments(scan_run *r, void *items) {
     static const uint64_t longest[] = {1, 3, 200, 9000, UINT64_C(1) << 40};
     uint8_t *flags = must_alloc(USUAL_ROOM);
@@ -244,7 +246,8 @@ static int has_index(tally_op op) {
     return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
 }
 
-/* line: scan-exclusive, scan-initial, scan-reverse. Returns how many forms there were. An initial value is read when the plan is made, and not after. */
+/* line: scan-exclusive, scan-initial, scan-reverse. Returns how many forms there were. An initial
+ * value is read when the plan is made, and not after. */
 static unsigned expect_forms(void **state, const tally_scan_desc *base, int all) {
     unsigned ran = 0;
     unsigned char initial[16], given[16];
@@ -276,7 +279,8 @@ static void test_forms(void **state) {
     assert_true(expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32}, !quick()) >= 6);
 }
 
-/* What finishes by n, what has an index, what is not commutative to the bit, what has several fields. */
+/* What finishes by n, what has an index, what is not commutative to the bit, what has several
+ * fields. */
 static void test_forms_of_ops(void **state) {
     static const tally_scan_desc descs[] = {{.op = TALLY_MEAN, .in = TALLY_F32},
                                             {.op = TALLY_ARGMAX, .in = TALLY_I8},

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_threads: a program of cpu_scan (scan_threads_program.c) in threads that take one group after another, as a CPU's OpenCL runs it, under
- * ThreadSanitizer, which ends it with a status of its own if groups race. Call after call on one workspace, the values must be, to the bit, those of the
- * same program in one thread, where no group waits. That those are right is the conformance tests' matter.
+ * scan_threads: a program of cpu_scan (scan_threads_program.c) in threads that take one group after
+ * another, as a CPU's OpenCL runs it, under ThreadSanitizer, which ends it with a status of its own
+ * if groups race. Call after call on one workspace, the values must be, to the bit, those of the
+ * same program in one thread, where no group waits. That those are right is the conformance tests'
+ * matter.
  *
- * IN_PLACE: in place, with patience that does not end. Without it a group computes from items that others may be overwriting, and throws away what came
- * of it: a race on purpose.
+ * IN_PLACE: in place, with patience that does not end. Without it a group computes from items that
+ * others may be overwriting, and throws away what came of it: a race on purpose.
  *
- * ThreadSanitizer knows no fences. The kernel's are for that race and for stores past the caches: nothing that is watched here is ordered by them.
+ * ThreadSanitizer knows no fences. The kernel's are for that race and for stores past the caches:
+ * nothing that is watched here is ordered by them.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -71,7 +74,8 @@ static side open_side(void) {
     return s;
 }
 
-/* Sums of such floats are rounded. Segments begin in one block of three, so that some are of tiles' parts and some of more than a block. */
+/* Sums of such floats are rounded. Segments begin in one block of three, so that some are of tiles'
+ * parts and some of more than a block. */
 static void fill(const side *s) {
     static u64 x;
     for (u64 i = 0; i < MAX_N; i++) {
@@ -81,7 +85,7 @@ static void fill(const side *s) {
     }
 }
 
-/* ---- a launch ----------------------------------------------------------------------------------------------------------- */
+/* ---- a launch -------------------------------------------------------------------------------- */
 
 typedef struct launch {
     const side *s;
@@ -108,7 +112,7 @@ static void run(launch l, int threads) {
     for (int t = 1; t < threads; t++) pthread_join(others[t], NULL);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int differs(const side *all, const side *alone, u64 base, u64 n, u64 call) {
     for (u64 i = base; i < base + n; i++)

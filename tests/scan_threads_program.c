@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of such items, which scan_threads.c runs in threads. As tally_host_programs
- * does (src/host/main.c) it takes the library's own specialiser, and the prelude that makes C of a CPU's kernels.
- * Words: exclusive, reverse, segmented; few: as for few items, a tile for each group; held: every fifth group is held back, until others have no more
- * patience and compute what it has not published.
+ * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of such items, which
+ * scan_threads.c runs in threads. As tally_host_programs does (src/host/main.c) it takes the
+ * library's own specialiser, and the prelude that makes C of a CPU's kernels. Words: exclusive,
+ * reverse, segmented; few: as for few items, a tile for each group; held: every fifth group is held
+ * back, until others have no more patience and compute what it has not published.
  */
 #include <stdio.h>
 #include <stdlib.h>

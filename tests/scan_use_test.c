@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How scans are used: in pieces, by operators of one's own, with parameters; and what cannot be asked for. */
+/* How scans are used: in pieces, by operators of one's own, with parameters; and what cannot be
+ * asked for. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static void *must_alloc(uint64_t bytes) {
     return memory;
 }
 
-/* ---- in pieces ---------------------------------------------------------------------------------------------------------------- */
+/* ---- in pieces ------------------------------------------------------------------------------- */
 
 /* line: scan-pieces. */
 static void expect_pieces(tally_context *context, const tally_scan_desc *desc) {
@@ -64,7 +65,8 @@ static void test_pieces(void **state) {
     for (size_t d = 1; d < (quick() ? 1 : TALLY_ARRAY_LENGTH(descs)); d++) expect_pieces(direct_context(state), &descs[d]);
 }
 
-/* tally_scan starts anew, of no items too; what is no whole block ends it; a plan's first call may be tally_scan_next. */
+/* tally_scan starts anew, of no items too; what is no whole block ends it; a plan's first call may
+ * be tally_scan_next. */
 static void test_pieces_order(void **state) {
     tally_context *context = direct_context(state);
     const tally_scan_desc desc = {.op = TALLY_SUM, .in = TALLY_I32};
@@ -90,9 +92,10 @@ static void test_pieces_order(void **state) {
     scan_run_close(&r);
 }
 
-/* ---- an operator of one's own ------------------------------------------------------------------------------------------------- */
+/* ---- an operator of one's own ---------------------------------------------------------------- */
 
-/* The maps x -> scale * x + shift, modulo 2^32: not commutative, so that an exchange of operands shows; n and an item's index are in it too. */
+/* The maps x -> scale * x + shift, modulo 2^32: not commutative, so that an exchange of operands
+ * shows; n and an item's index are in it too. */
 typedef struct affine {
     uint32_t scale, shift, last;
 } affine;
@@ -173,10 +176,10 @@ static void test_custom(void **state) {
     tally_op_destroy(op);
 }
 
-/* ---- several results ------------------------------------------------------------------------------------------------------ */
+/* ---- several results ------------------------------------------------------------------------- */
 
-/* Values of 3 bytes, of 6, and of 24 with holes of 4 and 7, which are zeros: a cell of four is then no whole number of the widest
- * words. */
+/* Values of 3 bytes, of 6, and of 24 with holes of 4 and 7, which are zeros: a cell of four is then
+ * no whole number of the widest words. */
 typedef struct narrow_value {
     uint8_t shift, scale, last;
 } narrow_value;
@@ -266,7 +269,7 @@ static void test_param(void **state) {
     scan_run_close(&r);
 }
 
-/* ---- many results --------------------------------------------------------------------------------------------------------------- */
+/* ---- many results ---------------------------------------------------------------------------- */
 
 /* More than 16 MiB, which cpu_scan stores past the caches, by 16 bytes where they are aligned. */
 static void test_many(void **state) {
@@ -294,7 +297,7 @@ static void test_many(void **state) {
     }
 }
 
-/* ---- the look-back's fallback ------------------------------------------------------------------------------------------------- */
+/* ---- the look-back's fallback ---------------------------------------------------------------- */
 
 static void expect_held_back(tally_context *context, const tally_scan_desc *desc, bool *had) {
     const uint64_t n = 5 * BLOCK + 777;
@@ -312,7 +315,8 @@ static void expect_held_back(tally_context *context, const tally_scan_desc *desc
     scan_run_close(&r);
 }
 
-/* Groups that wait in vain compute what is missing, to the same bits: a value in the word and one beside it. */
+/* Groups that wait in vain compute what is missing, to the same bits: a value in the word and one
+ * beside it. */
 static void test_held_back(void **state) {
     static const char *const variants[] = {"look_back", "cpu_scan"};
     static const tally_scan_desc descs[] = {
@@ -337,7 +341,7 @@ static void test_held_back(void **state) {
     test_skip("%s", tally_last_error());
 }
 
-/* ---- what a plan says of itself, and what is refused ------------------------------------------------------------------------------ */
+/* ---- what a plan says of itself, and what is refused ----------------------------------------- */
 
 static void test_result(void **state) {
     tally_context *context = direct_context(state);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * semantics_lines.h: the lines of docs/semantics.md as items and results, under the lines' names; included by semantics_test.c.
- * LINE(name, op, in, items, result, ...): further members (y, out, acc, result, accuracy, param) follow. A line of text to each.
+ * semantics_lines.h: the lines of docs/semantics.md as items and results, under the lines' names;
+ * included by semantics_test.c. LINE(name, op, in, items, result, ...): further members (y, out,
+ * acc, result, accuracy, param) follow. A line of text to each.
  */
 
 /* clang-format off */
 
-/* ---- items and results -------------------------------------------------------------------------------------------------- */
+/* ---- items and results ----------------------------------------------------------------------- */
 LINE("items-f16", SUM, F16, "#0001 #0001", "0x1p-23"),
 LINE("items-f16", MIN, F16, "#8001 1", "#8001"),
 LINE("items-f16", SUM, BF16, "#0001", "#00010000"),
@@ -23,7 +24,7 @@ LINE("result-nan", MIN, F16, "#fe01 1", "#7e00"),
 LINE("result-nan", MAX, BF16, "#ff81 1", "#7fc0"),
 LINE("result-nan", SUM, C64, "#ffc00001 1", "nan 1"),
 
-/* ---- sums --------------------------------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 LINE("sum-type", SUM, I8, "-1", "-1"),
 LINE("sum-type", SUM, U8, "1", "1"),
 LINE("sum-order", SUM, F32, "0x1p24 1 -0x1p24", "1"), /* lanes 0 and 2 meet before lane 1 comes */
@@ -49,7 +50,7 @@ LINE("sum-empty", SUM, F32, "", "0"),
 LINE("sum-empty", SUM, I8, "", "0"),
 LINE("sum-empty", SUM, C64, "", "0 0"),
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 LINE("prod-type", PROD, U8, "255 255", "65025"),
 LINE("prod-type", PROD, F16, "256 256", "65536"),
 LINE("prod-order", PROD, F32, "0x1p100 0x1p100 0x1p-100", "0x1p100"),
@@ -68,7 +69,7 @@ LINE("prod-empty", PROD, F32, "", "1"),
 LINE("prod-empty", PROD, I16, "", "1"),
 LINE("prod-empty", PROD, C64, "", "1 0"),
 
-/* ---- extremes ----------------------------------------------------------------------------------------------------------- */
+/* ---- extremes -------------------------------------------------------------------------------- */
 LINE("min-type", MIN, I8, "3 -5 7", "-5"),
 LINE("min-type", MAX, U16, "3 65535", "65535"),
 LINE("min-nan", MIN, F32, "1 nan -inf", "nan"),
@@ -123,7 +124,7 @@ LINE("minmax-values", MINMAX, F32, "0 -0", "-0 0"),
 LINE("minmax-empty", MINMAX, F32, "", "inf -inf"),
 LINE("minmax-empty", MINMAX, U8, "", "255 0"),
 
-/* ---- indices ------------------------------------------------------------------------------------------------------------ */
+/* ---- indices --------------------------------------------------------------------------------- */
 LINE("arg-first", ARGMIN, F32, "3 1 1", "1"),
 LINE("arg-first", ARGMAX, I8, "3 3 1", "0"),
 LINE("arg-first", ARGMAX, I8, "-128 -128", "0"), /* as low as what stands for no item */
@@ -137,7 +138,7 @@ LINE("arg-zeros", ARGMAX, F32, "-0 0", "0"),
 LINE("arg-empty", ARGMIN, F32, "", "18446744073709551615"),
 LINE("arg-empty", ARGMAX, BOOL, "", "18446744073709551615"),
 
-/* ---- truth and bits ----------------------------------------------------------------------------------------------------- */
+/* ---- truth and bits -------------------------------------------------------------------------- */
 LINE("any-nonzero", ANY, F32, "0 -0", "0"),
 LINE("any-nonzero", ANY, F32, "0 nan", "1"),
 LINE("any-nonzero", ALL, F16, "nan #0001", "1"),
@@ -163,7 +164,7 @@ LINE("bits-empty", BAND, I8, "", "-1", .out = TALLY_I64),
 LINE("bits-empty", BOR, U32, "", "0"),
 LINE("bits-empty", BXOR, I64, "", "0"),
 
-/* ---- norms -------------------------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 LINE("asum-type", ASUM, F32, "-1 2", "3"),
 LINE("asum-type", ASUM, I8, "-1 2", "3"),
 LINE("asum-type", ASUM, F16, "-60000 60000", "120000"),
@@ -215,7 +216,7 @@ LINE("iamax-first", IAMAX, I8, "127 -128", "1"),
 LINE("iamax-nan", IAMAX, F32, "-inf nan nan", "1"),
 LINE("iamax-empty", IAMAX, F64, "", "18446744073709551615"),
 
-/* ---- moments ------------------------------------------------------------------------------------------------------------ */
+/* ---- moments --------------------------------------------------------------------------------- */
 LINE("mean-type", MEAN, F32, "1 2", "1.5"),
 LINE("mean-type", MEAN, I8, "1 2", "1.5"),
 LINE("mean-type", MEAN, BOOL, "0 7", "0.5"),
@@ -251,7 +252,7 @@ LINE("logsumexp-type", LOGSUMEXP, F16, "-4", "-4"),
 LINE("logsumexp-empty", LOGSUMEXP, F32, "", "-inf"),
 LINE("logsumexp-empty", LOGSUMEXP, I32, "", "-inf"),
 
-/* ---- two inputs --------------------------------------------------------------------------------------------------------- */
+/* ---- two inputs ------------------------------------------------------------------------------ */
 LINE("dot-type", DOT, F32, "1 2 3", "32", .y = "4 5 6"),
 LINE("dot-type", DOT, I8, "-128 100", "16384", .y = "-128 0"),
 LINE("dot-type", DOT, U8, "255", "65025", .y = "255"),
@@ -290,7 +291,7 @@ LINE("allclose-integer", ALLCLOSE, I64, "9007199254740993", "1", .y = "900719925
 LINE("allclose-integer", ALLCLOSE, BOOL, "2 0", "1", .y = "1 0"),
 LINE("allclose-empty", ALLCLOSE, F32, "", "1", .y = ""),
 
-/* ---- the result's type -------------------------------------------------------------------------------------------------- */
+/* ---- the result's type ----------------------------------------------------------------------- */
 LINE("out-f16", SUM, F16, "60000 60000", "inf", .out = TALLY_F16),
 LINE("out-f16", SUM, F16, "1 #1000", "1", .out = TALLY_F16),                   /* 1 + 2^-11, half way: to even */
 LINE("out-f16", SUM, F64, "1 0x1p-11 0x1p-40", "0x1.004p0", .out = TALLY_F16), /* rounded once, not by way of f32 */
@@ -316,7 +317,7 @@ LINE("out-complex", SUM, C128, "1 2 0x1p-50 4", "1 6", .out = TALLY_C64),
 LINE("out-index", ARGMIN, F32, "", "-1", .out = TALLY_I64),
 LINE("out-index", ARGMAX, F32, "1 2", "1", .out = TALLY_I64),
 
-/* ---- accuracy ----------------------------------------------------------------------------------------------------------- */
+/* ---- accuracy -------------------------------------------------------------------------------- */
 LINE("acc-f64", SUM, F32, "1 0x1p-30", "0x1.00000004p0", .acc = TALLY_F64, .result = TALLY_F64),
 LINE("acc-f64", SUM, F32, "0x1p24 1 1", "16777218", .acc = TALLY_F64, .out = TALLY_F32),
 LINE("acc-f64", MEAN, F16, "1 2", "1.5", .acc = TALLY_F64, .result = TALLY_F64),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * docs/semantics.md, line by line: each line of its tables has a name, and here is a test of that name: a row of semantics_lines.h, or a
- * function with a comment that begins with "line" beside it. tests/semantics.cmake compares the two lists.
+ * docs/semantics.md, line by line: each line of its tables has a name, and here is a test of that
+ * name: a row of semantics_lines.h, or a function with a comment that begins with "line" beside it.
+ * tests/semantics.cmake compares the two lists.
  */
 #define _XOPEN_SOURCE 700
 #include <math.h>
@@ -80,7 +81,7 @@ static void test_every_op(void **state) {
     }
 }
 
-/* ---- lines that are no single result -------------------------------------------------------------------------------------- */
+/* ---- lines that are no single result --------------------------------------------------------- */
 
 /* line: items-n, items-offset, items-kept, result-repeated. More than 2^32 items are in large.c. */
 static void test_buffers(void **state) {

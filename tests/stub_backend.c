@@ -10,7 +10,7 @@
 
 stub_state stub = {.devices = STUB_DEVICES};
 
-/* ---- objects -------------------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 #define MAX_OPERATIONS 4096
 
@@ -23,7 +23,8 @@ typedef struct operation {
     stub_launch launch;
 } operation;
 
-/* Every object, whatever its kind. Closed ones are kept until stub_reset, so that a second close is seen, not suffered. */
+/* Every object, whatever its kind. Closed ones are kept until stub_reset, so that a second close is
+ * seen, not suffered. */
 typedef struct object {
     struct object *next;
     stub_kind kind;
@@ -127,7 +128,8 @@ void stub_reset(void) {
     stub = (stub_state){.devices = STUB_DEVICES};
 }
 
-/* Counts a call; the one that is to fail sets its text, and so do those after it when the device is lost. */
+/* Counts a call; the one that is to fail sets its text, and so do those after it when the device is
+ * lost. */
 static tally_status call(const char *slot) {
     const int here = ++stub.calls == stub.fail_at;
     if (!here && !(stub.lost && stub.failed[0])) return TALLY_OK;
@@ -145,7 +147,7 @@ static tally_status call(const char *slot) {
         if (call_status) return call_status;                                                                                   \
     } while (0)
 
-/* ---- devices -------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static const tally_device_info infos[STUB_DEVICES] = {
     {.backend = "stub",
@@ -217,7 +219,7 @@ static void device_close(void *device) {
     object_close(device, STUB_DEVICE, NULL, "device_close");
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static tally_status mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem) {
     CALL("mem_open");
@@ -246,7 +248,7 @@ static void *mem_pointer(void *mem) {
     return o ? o->memory.bytes : NULL;
 }
 
-/* ---- queues: what is enqueued happens at the wait ------------------------------------------------------------------- */
+/* ---- queues: what is enqueued happens at the wait -------------------------------------------- */
 
 static tally_status queue_open(void *device, int wrap, void *native, void **queue) {
     CALL("queue_open");
@@ -321,7 +323,7 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
     return copy("copy_out", queue, mem, &(operation){.what = COPY_OUT, .offset = offset, .bytes = bytes, .to = host});
 }
 
-/* ---- programs and kernels ------------------------------------------------------------------------------------------- */
+/* ---- programs and kernels -------------------------------------------------------------------- */
 
 /* Every stem that there is, with a text that names it. */
 static const char *kernel_source(const char *stem) {
@@ -441,7 +443,7 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     return TALLY_OK;
 }
 
-/* ---- time: a tick for each launch that was enqueued ------------------------------------------------------------------ */
+/* ---- time: a tick for each launch that was enqueued ------------------------------------------ */
 
 static tally_status event_create(void *device, void **event) {
     CALL("event_create");

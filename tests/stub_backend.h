@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_backend.h: a backend for the tests of the core. Its devices are host memory, its kernel language is C: the specialised text of a
- * program is compiled and run, so that results are right; around it a launch does what the kernels document, and checks every
- * argument. It is as unkind as the vtable allows: what is enqueued happens only when its queue is waited for, objects are checked at
- * every use, and any call can be made to fail.
+ * stub_backend.h: a backend for the tests of the core. Its devices are host memory, its kernel
+ * language is C: the specialised text of a program is compiled and run, so that results are right;
+ * around it a launch does what the kernels document, and checks every argument. It is as unkind as
+ * the vtable allows: what is enqueued happens only when its queue is waited for, objects are
+ * checked at every use, and any call can be made to fail.
  */
 #ifndef TALLY_TESTS_STUB_BACKEND_H
 #define TALLY_TESTS_STUB_BACKEND_H
@@ -19,8 +20,8 @@ typedef enum stub_kind { STUB_KINDS(STUB_KIND) STUB_KIND_COUNT } stub_kind;
 /* What a device gets wrong in the self-test. */
 typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, STUB_ENDS_LOOPS } stub_defect;
 
-/* Three devices: a GPU, a CPU that reads host memory in place and has groups of 64 at most, and a GPU without f64 and 64-bit atomics and
- * with little local memory. */
+/* Three devices: a GPU, a CPU that reads host memory in place and has groups of 64 at most, and a
+ * GPU without f64 and 64-bit atomics and with little local memory. */
 enum { STUB_ALPHA, STUB_BETA, STUB_GAMMA, STUB_DEVICES };
 #define STUB_LOST "stub: lost"
 #define STUB_SPECIALISED "/* specialised:" /* what tells a reduction's program from the probe's and the like */
@@ -55,7 +56,7 @@ extern const tally_backend stub_backend;
 /* Everything as at the start; frees what was closed. */
 void stub_reset(void);
 
-/* ---- inside the stub ------------------------------------------------------------------------------------------------- */
+/* ---- inside the stub ------------------------------------------------------------------------- */
 
 typedef struct stub_memory {
     unsigned char *bytes;

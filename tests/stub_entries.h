@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_entries.h: what stands behind the specialised text in a program of the stub: the text's types and functions for the stub's own
- * process, which opens the compiled program as a library. stub_module.h says what each does.
+ * stub_entries.h: what stands behind the specialised text in a program of the stub: the text's
+ * types and functions for the stub's own process, which opens the compiled program as a library.
+ * stub_module.h says what each does.
  */
 #define EXPORT __attribute__((visibility("default")))
 

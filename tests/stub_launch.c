@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stub's kernels do: the entries tally_partials, tally_init, tally_finish and tally_probe, as kernels_cl/ documents them. What is
- * computed comes from the program's compiled text; what it is computed of, and where it goes, is checked here.
+ * What the stub's kernels do: the entries tally_partials, tally_init, tally_finish and tally_probe,
+ * as kernels_cl/ documents them. What is computed comes from the program's compiled text; what it
+ * is computed of, and where it goes, is checked here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static int job_open(const stub_launch *l, job *j) {
     return 1;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* A number of 8 bytes, or of 4. */
 static uint64_t number(const job *j, uint32_t argument, uint32_t bytes) {
@@ -94,7 +95,7 @@ unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, u
     return NULL;
 }
 
-/* ---- partials -------------------------------------------------------------------------------------------------------- */
+/* ---- partials -------------------------------------------------------------------------------- */
 
 /* Where the items are. */
 typedef struct source {
@@ -137,7 +138,8 @@ static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
         stub_misuse("a piece starts at %llu, within a span of %llu chunks", (unsigned long long)base, (unsigned long long)run);
 }
 
-/* Items that a group owns. A grid's groups own what a loop over all of them gives them: as good as an even share here. */
+/* Items that a group owns. A grid's groups own what a loop over all of them gives them: as good as
+ * an even share here. */
 static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     switch (j->variant->shape) {
     case TALLY_SHAPE_SEGMENT:
@@ -149,7 +151,8 @@ static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     }
 }
 
-/* tally_partials(each input and its offset, params, base, n, run, partials, first, out, out_offset, last) */
+/* tally_partials(each input and its offset, params, base, n, run, partials, first, out, out_offset,
+ * last) */
 enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
 
 /* The last group's part, where the groups of one launch finish: slot 0 counts them. */
@@ -219,7 +222,7 @@ static void run_partials(const job *j) {
                         stub_place(l->mem[k + OUT], out_offset, 1, j->result, "results"));
 }
 
-/* ---- init and finish --------------------------------------------------------------------------------------------------- */
+/* ---- init and finish ------------------------------------------------------------------------- */
 
 static void run_init(const job *j) {
     unsigned char *to = stub_place(j->l->mem[0], 0, 1, j->acc, "accumulators");
@@ -251,7 +254,7 @@ static void run_finish(const job *j) {
     free(accs);
 }
 
-/* ---- the self-test: what a sound device computes, or what one with a defect does ---------------------------------------- */
+/* ---- the self-test: what a sound device computes, or what one with a defect does ------------- */
 
 static void run_probe(const stub_launch *l) {
     const float *in = (const float *)(void *)stub_place(l->mem[0], 0, 6, sizeof *in, "inputs");

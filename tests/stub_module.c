@@ -35,8 +35,8 @@ static void remove_folder(void) {
 
 const char *tally_kernel_source_core(const char *stem); /* the core's */
 
-/* The text without the lines that decide nothing here, so that a scan shares its reduction's module; and without a scan's kernels, which are the
- * stub's own (stub_scan.c). */
+/* The text without the lines that decide nothing here, so that a scan shares its reduction's
+ * module; and without a scan's kernels, which are the stub's own (stub_scan.c). */
 static char *essence(const char *whole) {
     static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",     "#define ATOMIC_STAGE ",
                                           "#define FLIGHT_LOADS ", "#define TILES_EACH ", "#define SCALAR_SCAN ",
@@ -78,7 +78,8 @@ static void read_error(const char *path, char *error, size_t bytes) {
     if (file) fclose(file);
 }
 
-/* The sums of large tests are worth an optimisation; -ffp-contract, because a * b + c rounds twice. */
+/* The sums of large tests are worth an optimisation; -ffp-contract, because a * b + c rounds
+ * twice. */
 static int compile(const char *in, const char *out, const char *log) {
     char *const arguments[] = {(char[]){STUB_COMPILER},
                                (char[]){"-std=gnu11"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of gather and scatter as kernels_cl/move.cl documents them, from the last entry to the first: every order is allowed. */
+/* The kernels of gather and scatter as kernels_cl/move.cl documents them, from the last entry to
+ * the first: every order is allowed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,8 @@ static int is_heeded(const move_job *j, uint64_t i, uint64_t *index) {
     return 0;
 }
 
-/* tally_move(map, map_offset, n, run, in, in_offset, items, stencil, stencil_offset, out, out_offset, bad, winners) */
+/* tally_move(map, map_offset, n, run, in, in_offset, items, stencil, stencil_offset, out,
+ * out_offset, bad, winners) */
 static void run_move(move_job *j) {
     const stub_launch *l = j->l;
     open_entries(j, 6, 7);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub_prelude.h: the stub backend's language, C, with the words that the preludes of the real backends define. Programs of the stub
- * include it; nothing else does. It shares nothing with the other preludes.
+ * stub_prelude.h: the stub backend's language, C, with the words that the preludes of the real
+ * backends define. Programs of the stub include it; nothing else does. It shares nothing with the
+ * other preludes.
  */
 #include <stdint.h>
 #include <string.h>
@@ -52,7 +53,7 @@ typedef struct {
 } f16_VECTOR, bf16_VECTOR, f32_VECTOR, f64_VECTOR, i8_VECTOR, i16_VECTOR, i32_VECTOR, i64_VECTOR, u8_VECTOR, u16_VECTOR,
     u32_VECTOR, u64_VECTOR, bool_VECTOR, c64_VECTOR, c128_VECTOR;
 
-/* ---- from storage --------------------------------------------------------------------------------------------------- */
+/* ---- from storage ---------------------------------------------------------------------------- */
 
 INLINE f32 f32_of_bits(u32 bits) {
     f32 value;
@@ -69,7 +70,7 @@ INLINE f32 f16_VALUE(u16 h) {
 
 #define bf16_VALUE(x) f32_of_bits((u32)(x) << 16)
 
-/* ---- to storage ----------------------------------------------------------------------------------------------------- */
+/* ---- to storage ------------------------------------------------------------------------------ */
 
 /* Rounds to `bits` of significand, no finer than 2^least; half to even. */
 INLINE f64 rounded(f64 v, int bits, int least) {
@@ -110,7 +111,7 @@ INLINE f64 f64_STORE(f64 v) {
 
 #define f32_STORE(v) f32_STORE_value((f32)(v))
 
-/* ---- the constants of the value types --------------------------------------------------------------------------------- */
+/* ---- the constants of the value types -------------------------------------------------------- */
 
 #define f32_ZERO 0.0f
 #define f32_NEG_ZERO (-0.0f)

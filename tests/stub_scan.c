@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of scans on the stub, as kernels/scanning.h and kernels_cl/heads.cl document them: what they are told is checked, and the values of plain
- * scans are made, in sequence. Orders and forms are the devices' tests' (scan_test.c).
+ * The kernels of scans on the stub, as kernels/scanning.h and kernels_cl/heads.cl document them:
+ * what they are told is checked, and the values of plain scans are made, in sequence. Orders and
+ * forms are the devices' tests' (scan_test.c).
  */
 #include <string.h>
 
@@ -78,7 +79,8 @@ static void check_workspace(const stub_launch *l) {
     const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
     const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
     const bool looks = looks_back(l);
-    /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in parts. */
+    /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in
+     * parts. */
     const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
     stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
     const unsigned char *words = stub_place(l->mem[WORDS], 0, count, 8, "words");

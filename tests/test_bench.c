@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmark's parts that need no device: its lists, its items, its bars, and what becomes of them. */
+/* The benchmark's parts that need no device: its lists, its items, its bars, and what becomes of
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- lists -------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The one notation of counts; what is none of it, and what 64 bits do not hold, is refused. */
 static void test_counts(void **unused) {
@@ -155,7 +156,7 @@ static void test_tasks(void **unused) {
         if (task->op) task_of(BENCH_REDUCE, task_with(task));
 }
 
-/* ---- items -------------------------------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 #define MOST 19000
 
@@ -247,7 +248,8 @@ static void test_rounded(void **unused) {
     input_close(&items);
 }
 
-/* Running sums are exact in every type, an i8 included, and running extremes change far from the beginning too. */
+/* Running sums are exact in every type, an i8 included, and running extremes change far from the
+ * beginning too. */
 static void test_walk(void **unused) {
     (void)unused;
     input_items items;
@@ -348,7 +350,7 @@ static void test_outputs(void **unused) {
     input_close(&items);
 }
 
-/* ---- bars --------------------------------------------------------------------------------------------------------------- */
+/* ---- bars ------------------------------------------------------------------------------------ */
 
 static const tally_device_info cuda = {
     .backend = "cuda", .name = "NVIDIA H200", .platform = "NVIDIA CUDA", .compute_units = 132};

@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- the folder, which the program runs in ------------------------------------------------------------------------- */
+/* ---- the folder, which the program runs in --------------------------------------------------- */
 
 void folder_open(void);
 void folder_close(void);
@@ -28,7 +28,7 @@ void write_npy(const char *name, unsigned major, const char *descr, const char *
 /* The same with the whole dictionary, not padded. */
 void write_npy_dictionary(const char *name, unsigned major, const char *dictionary, const void *data, size_t bytes);
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 extern const char *program; /* the path of `tally` */
 
@@ -51,7 +51,7 @@ pid_t start(const setup *how, const char *words);
 void finish(pid_t pid, result *r);
 result run(const setup *how, const char *words);
 
-/* ---- looking ------------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 unsigned count_lines(const char *text);
 /* Line `index` of the output as JSON; the caller puts it. Fails if it is none. */
@@ -61,7 +61,8 @@ json_object *member(json_object *o, const char *name);
 const char *text_member(json_object *o, const char *name);
 /* Runs `words` with --json, and compares the value of the only result, as text. */
 void must_give(const setup *how, const char *words, const char *value);
-/* Expects exit code, nothing on stdout, and one line on stderr that starts with "tally: " and holds each text up to the first NULL. */
+/* Expects exit code, nothing on stdout, and one line on stderr that starts with "tally: " and holds
+ * each text up to the first NULL. */
 void must_refuse(const setup *how, const char *words, int code, const char *const *says, size_t count);
 
 /* must_refuse for each row. */
@@ -80,7 +81,7 @@ void need_device(void);
 /* Whether TALLY_TEST_QUICK asks for less. */
 bool is_quick(void);
 
-/* ---- the tests ----------------------------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 extern const char *nile;
 void test_bad_usage(void **unused);

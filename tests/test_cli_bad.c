@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that can be wrong: one line on stderr that names it, nothing on stdout, exit code 1, or 2 for wrong usage. */
+/* Everything that can be wrong: one line on stderr that names it, nothing on stdout, exit code 1,
+ * or 2 for wrong usage. */
 #include "test_cli.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ void test_bad_usage(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 2);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void write_bad_files(void) {
     const double x[4] = {1, 2, 3, 4};
@@ -135,7 +136,8 @@ void test_bad_streams(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 1);
 }
 
-/* Compressed files, archives and text are answered with what to do; raw items that look like them are taken as they are. */
+/* Compressed files, archives and text are answered with what to do; raw items that look like them
+ * are taken as they are. */
 void test_foreign_files(void **unused) {
     (void)unused;
     static const char gz[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2";
@@ -193,7 +195,7 @@ void test_foreign_files(void **unused) {
     must_give(NULL, "reduce sum --dtype f32 none.csv", "0.0");
 }
 
-/* ---- output and machine ------------------------------------------------------------------------------------------------ */
+/* ---- output and machine ---------------------------------------------------------------------- */
 
 void test_bad_output(void **unused) {
     (void)unused;
@@ -280,7 +282,8 @@ void test_file_limit(void **unused) {
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* A mapped file that is cut short ends the program with a message. The file is cut while the kernels are compiled: no cache. */
+/* A mapped file that is cut short ends the program with a message. The file is cut while the
+ * kernels are compiled: no cache. */
 void test_shrinking_file(void **unused) {
     (void)unused;
     need_device();

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the machine's. */
+/* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the
+ * machine's. */
 #include "test_cli.h"
 #include "test_main.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Built without it, tally says which program it has not found; then there is nothing else to test. */
+/* Built without it, tally says which program it has not found; then there is nothing else to
+ * test. */
 static bool has_bench(void) {
     const result r = run(NULL, "bench --help");
     if (r.code == 0) {
@@ -58,7 +60,8 @@ void test_bench(void **unused) {
     assert_non_null(strstr(text, "sum of f32, warm"));
 }
 
-/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which one device alone cannot get wrong. */
+/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which one device
+ * alone cannot get wrong. */
 void test_bench_bits(void **unused) {
     (void)unused;
     need_device();

@@ -20,7 +20,8 @@ static const char *used_device(const setup *how, const char *option) {
     return used;
 }
 
-/* The three forms: BACKEND, BACKEND:INDEX or BACKEND:NAME, and a list; in the environment and as the option. */
+/* The three forms: BACKEND, BACKEND:INDEX or BACKEND:NAME, and a list; in the environment and as
+ * the option. */
 void test_selection(void **unused) {
     (void)unused;
     char backend[64], wanted[5][160], words[256];
@@ -62,7 +63,8 @@ void test_selection(void **unused) {
     must_give(NULL, "reduce sum --variant auto a.npy", "6");
 }
 
-/* A home where nothing can be written: the program cache goes without. (POCL itself insists on a folder.) */
+/* A home where nothing can be written: the program cache goes without. (POCL itself insists on a
+ * folder.) */
 void test_home(void **unused) {
     (void)unused;
     char pocl[512];
@@ -152,7 +154,8 @@ void test_check(void **unused) {
     json_object *o = parse_line(&r, 0);
     assert_int_equal(json_object_get_int(member(o, "failed")), 0);
     static const char *const primitives[] = {"reduce", "scan", "gather", "scatter"};
-    /* One variant of each: every dtype and the ops of f32 and f64; four ways to scan, and another type; with a stencil, unchecked, and so on. */
+    /* One variant of each: every dtype and the ops of f32 and f64; four ways to scan, and another
+     * type; with a stencil, unchecked, and so on. */
     static const int least[] = {18, 5, 4, 4};
     json_object *variants = member(o, "variants");
     int all = 0;

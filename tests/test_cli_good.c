@@ -181,7 +181,8 @@ void test_values(void **unused) {
     must_give(NULL, "reduce max --dtype u64 none.raw", "0");
 }
 
-/* Files of several slices, with items where the slices meet; in place, swapped, not aligned and through a pipe: the same bits. */
+/* Files of several slices, with items where the slices meet; in place, swapped, not aligned and
+ * through a pipe: the same bits. */
 void test_slices(void **unused) {
     (void)unused;
     const size_t n = 24000003; /* 96 MB */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally gather` and `tally scatter`: what they write, what they say, and what they refuse without a trace. */
+/* `tally gather` and `tally scatter`: what they write, what they say, and what they refuse without
+ * a trace. */
 #include "test_cli.h"
 
 #include <dirent.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- files ------------------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* A file that the program wrote: its header and its items must be these. */
 static void expect_npy(const char *name, const char *header, const void *items, size_t bytes) {
@@ -78,7 +79,7 @@ static void must_write(const char *words, const int32_t *items, int n) {
 #define MUST_WRITE(words, ...)                                                                                                 \
     must_write(words, (const int32_t[]){__VA_ARGS__}, (int)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
 
-/* ---- what works -------------------------------------------------------------------------------------------------------- */
+/* ---- what works ------------------------------------------------------------------------------ */
 
 void test_gather(void **unused) {
     (void)unused;
@@ -128,7 +129,7 @@ void test_scatter(void **unused) {
     MUST_WRITE("scatter numbers.npy --index fives.npy -o out.npy --stencil five_stencil.npy", 11, 14, 10, 0, 13);
 }
 
-/* ---- what is wrong ----------------------------------------------------------------------------------------------------- */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 void test_bad_moves(void **unused) {
     (void)unused;

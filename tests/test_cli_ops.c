@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every operator of one input, several in one pass, their parameters and levels; what their results look like. */
+/* Every operator of one input, several in one pass, their parameters and levels; what their results
+ * look like. */
 #include "test_cli.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 
 #define N 1000
 
-/* Whole numbers from -50 to 50, of which every sum is exact; the extremes are there several times. */
+/* Whole numbers from -50 to 50, of which every sum is exact; the extremes are there several
+ * times. */
 static float item(int i) {
     return (float)(i * 37 % 101 - 50);
 }

@@ -41,7 +41,7 @@ static void must_run(const setup *how, const char *words) {
     if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
 }
 
-/* ---- large arrays ------------------------------------------------------------------------------------------------ */
+/* ---- large arrays ---------------------------------------------------------------------------- */
 
 /* Of 10 MB, which is more than a piece. */
 enum { A = 2003, B = 40, C = 31, N = A * B * C };
@@ -132,7 +132,7 @@ void test_orders(void **unused) {
     test_large_scans();
 }
 
-/* ---- small arrays ------------------------------------------------------------------------------------------------ */
+/* ---- small arrays ---------------------------------------------------------------------------- */
 
 /* In C order: 0 to 5 tens, and maps of them. */
 static void write_small(void) {
@@ -225,7 +225,7 @@ void test_streams_of_orders(void **unused) {
     must_give(&(setup){.in_file = "f.npy"}, "reduce sum --dtype f64 /dev/stdin", "21.0");
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 void test_shapes(void **unused) {
     (void)unused;

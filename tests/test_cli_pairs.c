@@ -60,7 +60,8 @@ void test_pairs(void **unused) {
     must_give(NULL, "reduce allclose --param rtol=0 --param atol=0 p.npy q.npy", "false");
 }
 
-/* Pairs of several slices that end at different places: in place, swapped, not aligned and through a pipe, the same bits. */
+/* Pairs of several slices that end at different places: in place, swapped, not aligned and through
+ * a pipe, the same bits. */
 void test_slices_of_pairs(void **unused) {
     (void)unused;
     static const char *const routes[] = {"big.npy big.npy", "big.npy swapped.npy", "swapped.npy odd.npy", "odd.npy -",
@@ -114,7 +115,8 @@ void test_own_operators(void **unused) {
     /* A parameter, which no other value of it compiles anew. */
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=0.5 x.raw", "5.0");
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=2 x.raw", "4.0");
-    /* Of two inputs a weighted mean; of one the index of the last item above 0; a type of its own, and of the result. */
+    /* Of two inputs a weighted mean; of one the index of the last item above 0; a type of its own,
+     * and of the result. */
     must_give(NULL, SUM_OF("x*y") "--inputs 2 --finish a/n x.raw y.raw", "-1.0");
     must_give(NULL, "reduce --dtype f32 --load x>0?i:0 --combine a>b?a:b --identity 0 --acc u64 x.raw", "3");
     must_give(NULL, SUM_OF("x*x") "--finish a>85 --out bool x.raw", "true");

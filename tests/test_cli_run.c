@@ -18,7 +18,7 @@ const char *program, *nile;
 char device[64];
 static char folder[256];
 
-/* ---- the folder ---------------------------------------------------------------------------------------------------- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 void folder_open(void) {
     folder_make(folder, sizeof(folder));
@@ -84,7 +84,7 @@ static void read_back(const char *name, char *text, size_t bytes) {
     if (f) fclose(f);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void send_to(int fd, const char *path, size_t piece, unsigned pause) {
     static char buffer[1 << 16];
@@ -171,7 +171,7 @@ result run(const setup *how, const char *words) {
     return r;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 unsigned count_lines(const char *text) {
     unsigned lines = 0;

@@ -13,7 +13,7 @@
 
 #define BLOCK 131072
 
-/* ---- looking at files ----------------------------------------------------------------------------------------------------- */
+/* ---- looking at files ------------------------------------------------------------------------ */
 
 static void path_of(const char *name, char *path, size_t bytes) {
     snprintf(path, bytes, "%s/%s", folder_path(), name);
@@ -35,7 +35,8 @@ static unsigned char *read_file(const char *name, size_t *bytes) {
     return data;
 }
 
-/* The items of a .npy file that is `bytes` bytes of items with this type and shape, in a header as NumPy writes them. */
+/* The items of a .npy file that is `bytes` bytes of items with this type and shape, in a header as
+ * NumPy writes them. */
 static void *must_read_npy(const char *name, const char *descr, const char *order, const char *shape, size_t bytes) {
     size_t all = 0;
     char wanted[256];
@@ -76,7 +77,7 @@ static result must_run(const setup *how, const char *words) {
     return r;
 }
 
-/* ---- what it writes --------------------------------------------------------------------------------------------------------- */
+/* ---- what it writes -------------------------------------------------------------------------- */
 
 void test_scan(void **unused) {
     (void)unused;
@@ -160,7 +161,8 @@ void test_scan_options(void **unused) {
     assert_non_null(strstr(r.out, "y.npy: f64, the exclusive scan by sum of 3 f64 in d.npy\nby "));
 }
 
-/* Pieces of a block through a pipe and from a file give the bytes that one piece gives; reverse takes all at once. */
+/* Pieces of a block through a pipe and from a file give the bytes that one piece gives; reverse
+ * takes all at once. */
 void test_scan_pieces(void **unused) {
     (void)unused;
     enum { N = 3 * BLOCK + 777 };
@@ -196,7 +198,7 @@ void test_scan_pieces(void **unused) {
     free(x);
 }
 
-/* ---- what it refuses ---------------------------------------------------------------------------------------------------------- */
+/* ---- what it refuses ------------------------------------------------------------------------- */
 
 void test_scan_usage(void **unused) {
     (void)unused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally study`: its table, JSON, CSV and plot, and what it refuses. The figures themselves are the machine's. */
+/* `tally study`: its table, JSON, CSV and plot, and what it refuses. The figures themselves are the
+ * machine's. */
 #include "test_cli_study.h"
 
 #include <stdio.h>
@@ -115,7 +116,8 @@ static void expect_cell(tally_op op, tally_dtype dtype, const char *variants, un
     json_object_put(o);
 }
 
-/* On variants of each finish: sums, what is exact, and what is neither; on the default variant one of each kind of reference. */
+/* On variants of each finish: sums, what is exact, and what is neither; on the default variant one
+ * of each kind of reference. */
 void test_study_cells(void **unused) {
     (void)unused;
     static const char steps[] = "atomic_global,coarsened,tree_global,host_finish,auto";
@@ -152,7 +154,8 @@ void test_study_tables(void **unused) {
     text = study_text("study --n 4096 --csv --variant sequential,coarsened --sweep", 0, &r);
     static const char header[] = "part,device,name,primitive,variant,op,dtype,n,group_items,factor,auto,checked,runs,seconds,";
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
-    /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256; each with as many commas as the header, and one name in quotes. */
+    /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256; each with as many commas as
+     * the header, and one name in quotes. */
     assert_int_equal(count_lines(text), 1 + 2 + 2 * 3 + 9);
     unsigned columns = 0, lines = 0;
     for (const char *line = text; *line; line = strchr(line, '\n') + 1, lines++) {
@@ -169,7 +172,7 @@ void test_study_tables(void **unused) {
     free(text);
 }
 
-/* ---- the plot -------------------------------------------------------------------------------------------------------- */
+/* ---- the plot -------------------------------------------------------------------------------- */
 
 void study_expect_elements(const char *text) {
     char open[32][32];
@@ -232,7 +235,7 @@ void test_study_plot(void **unused) {
     json_object_put(o);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 void test_study_usage(void **unused) {
     (void)unused;

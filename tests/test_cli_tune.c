@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally tune`: what it keeps and what it leaves alone; what it refuses. The shapes themselves are the machine's. */
+/* `tally tune`: what it keeps and what it leaves alone; what it refuses. The shapes themselves are
+ * the machine's. */
 #include "test_cli.h"
 
 #include <stdio.h>
@@ -30,7 +31,8 @@ void test_tune(void **unused) {
     snprintf(dir, sizeof(dir), "TALLY_CACHE_DIR=%s", folder_path());
     const setup how = {.env = {dir}};
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^13", device);
-    /* Of 2^11, 2^12 and 2^13 items: a line each, rows in the file, and what it had about other devices. */
+    /* Of 2^11, 2^12 and 2^13 items: a line each, rows in the file, and what it had about other
+     * devices. */
     put_text(path, spoilt);
     result r = run(&how, words);
     assert_string_equal(r.err, "");

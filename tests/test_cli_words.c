@@ -11,7 +11,7 @@
 const char *const all_commands[COMMANDS] = {"devices", "variants", "ops",   "reduce", "scan",  "check",
                                             "gather",  "scatter",  "study", "tune",   "bench", "help"};
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void expect_size(const char *number, uint64_t n) {
     char words[256];
@@ -70,7 +70,7 @@ void test_numbers(void **unused) {
     must_give(NULL, "reduce --load x*y --combine a+b --identity 0 --inputs 2^1 --dtype f32 two.raw two.raw", "5.0");
 }
 
-/* ---- guesses --------------------------------------------------------------------------------------------------------- */
+/* ---- guesses --------------------------------------------------------------------------------- */
 
 void test_guesses(void **unused) {
     (void)unused;
@@ -105,7 +105,7 @@ void test_guesses(void **unused) {
     assert_null(strstr(r.err, "did you mean"));
 }
 
-/* ---- help and lists -------------------------------------------------------------------------------------------------- */
+/* ---- help and lists -------------------------------------------------------------------------- */
 
 void test_help_command(void **unused) {
     (void)unused;

@@ -66,7 +66,7 @@ void close_side(side *s) {
     tally_feed_destroy(s->feed);
 }
 
-/* ---- descriptors resolved -------------------------------------------------------------------------------------------- */
+/* ---- descriptors resolved -------------------------------------------------------------------- */
 
 const tally_device_info made_up_device = {.device_class = TALLY_CLASS_GPU,
                                           .name = "Made Up",
@@ -104,7 +104,7 @@ void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got,
                  got ? tally_dtype_name(got) : "none", expected ? tally_dtype_name(expected) : "none");
 }
 
-/* ---- the program -------------------------------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* Every test starts with a fresh stub, no cache on disk and no selection in the environment. */
 static int begin(void **state) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser of .npy headers: good ones, a table of bad ones, and many that a deterministic random generator damaged. Headers are
- * parsed from memory of exactly their size, so that AddressSanitizer sees a read beyond it.
+ * The parser of .npy headers: good ones, a table of bad ones, and many that a deterministic random
+ * generator damaged. Headers are parsed from memory of exactly their size, so that AddressSanitizer
+ * sees a read beyond it.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static outcome parse(const void *bytes, size_t size) {
     return o;
 }
 
-/* ---- good headers ------------------------------------------------------------------------------------------------ */
+/* ---- good headers ---------------------------------------------------------------------------- */
 
 typedef struct good_row {
     const char *dictionary;
@@ -142,7 +143,7 @@ static void test_all_dtypes(void **unused) {
         }
 }
 
-/* ---- bad headers --------------------------------------------------------------------------------------------------- */
+/* ---- bad headers ----------------------------------------------------------------------------- */
 
 #define REST ", 'fortran_order': False, 'shape': (1,)}"
 #define SHAPE(shape) "{'descr': '<f8', 'fortran_order': False, 'shape': " shape "}"
@@ -255,7 +256,8 @@ static void test_quotes_are_printable(void **unused) {
     expect_bad(f, "a long type", "aaa...'");
 }
 
-/* Every beginning of a file asks for more of it, never for what is there already, and never for more than there is. */
+/* Every beginning of a file asks for more of it, never for what is there already, and never for
+ * more than there is. */
 static void test_beginnings(void **unused) {
     (void)unused;
     for (unsigned major = 1; major <= 3; major++) {
@@ -272,7 +274,7 @@ static void test_beginnings(void **unused) {
     assert_false(npy_is_start("NUMPY", 5));
 }
 
-/* ---- damaged headers ----------------------------------------------------------------------------------------------- */
+/* ---- damaged headers ------------------------------------------------------------------------- */
 
 static uint64_t random_state = 1;
 
@@ -281,7 +283,8 @@ static uint64_t next_random(uint64_t limit) {
     return (random_state >> 33) % limit;
 }
 
-/* One change: a byte flipped, replaced by one that means something, doubled, removed, or the end cut off. */
+/* One change: a byte flipped, replaced by one that means something, doubled, removed, or the end
+ * cut off. */
 static void damage(file *f) {
     static const char telling[] = "{}()[]'\",:<>=|0123456789LfiuOVTrueFals \n\\\0";
     const size_t at = next_random(f->size);

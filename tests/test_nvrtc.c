@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels without a GPU: NVRTC compiles programs that a plan can ask for, (architecture, variant, group, ops, dtype, level), to
- * machine code, as the backend does, and the compiler's report must show no local memory: no spills, no stack (but see may_spill). One architecture
- * compiles everything of the canonical variant, the others and the ladder a part that has every type of accumulator. With
- * TALLY_TEST_FULL=1 every architecture compiles everything, which takes hours. Without NVRTC the test is skipped (exit status 77) with
- * the reason, unless TALLY_TEST_REQUIRE names nvrtc.
+ * The CUDA kernels without a GPU: NVRTC compiles programs that a plan can ask for, (architecture,
+ * variant, group, ops, dtype, level), to machine code, as the backend does, and the compiler's
+ * report must show no local memory: no spills, no stack (but see may_spill). One architecture
+ * compiles everything of the canonical variant, the others and the ladder a part that has every
+ * type of accumulator. With TALLY_TEST_FULL=1 every architecture compiles everything, which takes
+ * hours. Without NVRTC the test is skipped (exit status 77) with the reason, unless
+ * TALLY_TEST_REQUIRE names nvrtc.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
@@ -46,7 +48,8 @@ typedef struct cell {
     char name[96];
 } cell;
 
-/* A cell is FAILED until it has shown otherwise. SPILLED: it compiled, but uses local memory, which this one may. */
+/* A cell is FAILED until it has shown otherwise. SPILLED: it compiled, but uses local memory, which
+ * this one may. */
 typedef enum cell_state { CELL_FAILED, CELL_COMPILED, CELL_SKIPPED, CELL_SPILLED, CELL_STATES } cell_state;
 
 /* Of a cell: in memory that the compiling processes share. */
@@ -61,8 +64,8 @@ static bool full; /* TALLY_TEST_FULL=1 */
 static test_choice choice;
 
 /*
- * 1,024 items leave each 64 registers, of which the loads in flight take half: a wide accumulator may spill. No variant has such groups
- * by itself; who asks for them gets what there is.
+ * 1,024 items leave each 64 registers, of which the loads in flight take half: a wide accumulator
+ * may spill. No variant has such groups by itself; who asks for them gets what there is.
  */
 static bool may_spill(const cell *c) {
     return c->group_items == 1024 && c->acc_bytes >= 16;
@@ -78,7 +81,7 @@ static bool has_kernels(const tally_variant *variant) {
     return tally_kernel_text(&tally_backend_cuda, variant->info.stem) != NULL;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static tally_device_info device_of(int arch) {
     tally_device_info device = {.backend = "cuda",
@@ -137,7 +140,8 @@ static void compile_cell(const cell *c, outcome *o) {
     if (good) o->state = spills ? CELL_SPILLED : CELL_COMPILED;
 }
 
-/* As many processes as there are processors compile what nobody has taken yet: NVRTC itself compiles one program at a time. */
+/* As many processes as there are processors compile what nobody has taken yet: NVRTC itself
+ * compiles one program at a time. */
 static bool compile_all(const cell *cells, outcome *outcomes, size_t count) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const int workers = processors < 1 ? 1 : processors > 16 ? 16 : (int)processors;
@@ -174,7 +178,7 @@ static void test_cell(void **state) {
     if (t->outcome->state == CELL_FAILED) fail_msg("%s: %s", t->cell->name, t->outcome->text);
 }
 
-/* ---- the compiler's own behaviour ----------------------------------------------------------------------------------- */
+/* ---- the compiler's own behaviour ------------------------------------------------------------ */
 
 /* The prelude and the self-test that each device must pass, as the core puts them together. */
 static char *probe_source(void) {
@@ -207,7 +211,8 @@ static void test_probe(void **state) {
     free(source);
 }
 
-/* A device newer than NVRTC gets PTX of the newest architecture; products and sums in it are told to round by themselves. */
+/* A device newer than NVRTC gets PTX of the newest architecture; products and sums in it are told
+ * to round by themselves. */
 static void test_newer_device(void **state) {
     (void)state;
     char *source = probe_source(), target[32];
@@ -231,7 +236,8 @@ static void test_older_device(void **state) {
     assert_non_null(strstr(tally_last_error(), "the device is sm_10"));
 }
 
-/* The error's text starts with the first error, wherever it is in the log, and is of bounded length. */
+/* The error's text starts with the first error, wherever it is in the log, and is of bounded
+ * length. */
 static void test_broken_source(void **state) {
     (void)state;
     char source[16384] = "__global__ void k() { int warned; }\n";
@@ -279,14 +285,15 @@ static void test_build_options(void **state) {
     assert_true(strlen(info.build_options) + 1 < sizeof(info.build_options)); /* not cut */
 }
 
-/* ---- the matrix ------------------------------------------------------------------------------------------------------ */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 typedef struct matrix {
     cell *cells; /* NULL: only counts */
     size_t count;
 } matrix;
 
-/* Adds a cell, unless no device can run it (an accumulator too wide for an atomic, lanes too many for the local memory). */
+/* Adds a cell, unless no device can run it (an accumulator too wide for an atomic, lanes too many
+ * for the local memory). */
 static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_reduce_desc desc) {
     const tally_device_info device = device_of(arch);
     tally_terms terms;
@@ -310,7 +317,8 @@ static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t
     m->count++;
 }
 
-/* What a program's registers and local memory depend on: the accumulator's fields, and what a lane computes in. */
+/* What a program's registers and local memory depend on: the accumulator's fields, and what a lane
+ * computes in. */
 typedef struct shape {
     tally_dtype value, lane, fields[TALLY_ROW_FIELDS];
 } shape;
@@ -493,7 +501,8 @@ static bool report(const cell *cells, const outcome *outcomes, size_t count) {
     return enough && known && compiler_knows(FULL_ARCH);
 }
 
-/* A weighted mean of two inputs, an argmax of magnitudes with a parameter, and those of several tests. */
+/* A weighted mean of two inputs, an argmax of magnitudes with a parameter, and those of several
+ * tests. */
 static void make_custom(tally_custom_op *custom[CUSTOMS]) {
     static const tally_op_field mean[] = {{"s", TALLY_F64, "0", "(f64)x * y", "a.s + b.s"},
                                           {"w", TALLY_F64, "0", "y", "a.w + b.w"}};

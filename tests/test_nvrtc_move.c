@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels of gather and scatter without a GPU, as test_nvrtc.c has those of reductions: compiled to machine code, and no local
- * memory. One architecture compiles every size of items, and every type of map, stencil and bounds; the others a part.
+ * The CUDA kernels of gather and scatter without a GPU, as test_nvrtc.c has those of reductions:
+ * compiled to machine code, and no local memory. One architecture compiles every size of items, and
+ * every type of map, stencil and bounds; the others a part.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>

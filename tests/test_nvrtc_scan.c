@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels of scans without a GPU, as test_nvrtc.c has those of reductions: compiled to machine code, and no local memory (but see
- * may_spill). One architecture compiles every op, with a fifth of its dtypes, in the plain form, and some in every form, each by one of the variants
- * in turn; the others a sample. With TALLY_TEST_FULL=1 every architecture compiles all of it by all variants.
+ * The CUDA kernels of scans without a GPU, as test_nvrtc.c has those of reductions: compiled to
+ * machine code, and no local memory (but see may_spill). One architecture compiles every op, with a
+ * fifth of its dtypes, in the plain form, and some in every form, each by one of the variants in
+ * turn; the others a sample. With TALLY_TEST_FULL=1 every architecture compiles all of it by all
+ * variants.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
@@ -68,15 +70,16 @@ static bool compiler_knows(int arch) {
     return false;
 }
 
-/* Wide items with wide accumulators may: eight of each are in registers. And groups whose items are in shared memory, for which a few words spilled
- * cost less than fewer groups (backends/cuda/kernels/look_back.cu). */
+/* Wide items with wide accumulators may: eight of each are in registers. And groups whose items are
+ * in shared memory, for which a few words spilled cost less than fewer groups
+ * (backends/cuda/kernels/look_back.cu). */
 static bool may_spill(const cell *c, const tally_terms *terms, unsigned flags) {
     if (flags & TALLY_SCAN_IS_STAGED) return true;
     if ((c->op == TALLY_VAR && c->in == TALLY_F64) || (c->op == TALLY_PROD && c->in == TALLY_C128)) return false;
     return tally_dtype_bytes(c->in) > 8 || terms->acc.bytes > 16;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static tally_status resolve(const cell *c, tally_terms *terms, tally_scan_launch *launch) {
     const tally_device_info device = {.backend = "cuda",
@@ -131,7 +134,8 @@ static void compile(const cell *c, outcome *o) {
     if (status) snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
 }
 
-/* As many processes as there are processors, each by turns: NVRTC itself compiles one program at a time. */
+/* As many processes as there are processors, each by turns: NVRTC itself compiles one program at a
+ * time. */
 static bool compile_all(void) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const size_t workers = processors < 1 ? 1 : processors > 16 ? 16 : (size_t)processors;
@@ -154,7 +158,7 @@ static bool compile_all(void) {
     return good;
 }
 
-/* ---- the matrix ------------------------------------------------------------------------------------------------------ */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 static const tally_scan_variant *find_variant(const char *name) {
     static tally_context context; /* a device without trials: CUDA's has none either */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the oracle stands on: the item types' conversions against the compiler's own, what it says of ops against the tables, the patterns,
- * and the bounds.
+ * What the oracle stands on: the item types' conversions against the compiler's own, what it says
+ * of ops against the tables, the patterns, and the bounds.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- item types ---------------------------------------------------------------------------------------------------- */
+/* ---- item types ------------------------------------------------------------------------------ */
 
 static uint32_t bits_of_f32(float x) {
     uint32_t bits;
@@ -83,7 +83,7 @@ static void test_rounding_to_f16_and_bf16(void **unused) {
 #endif
 }
 
-/* ---- tables, patterns and bounds ---------------------------------------------------------------------------------------- */
+/* ---- tables, patterns and bounds ------------------------------------------------------------- */
 
 /* What the oracle takes and gives is what the library says that it does. */
 static void test_tables_agree(void **unused) {
@@ -116,7 +116,8 @@ static void test_tables_agree(void **unused) {
     }
 }
 
-/* The patterns show what they are for: both answers of closeness, products that stay in range, an index that is not the first. */
+/* The patterns show what they are for: both answers of closeness, products that stay in range, an
+ * index that is not the first. */
 static void test_patterns_tell(void **unused) {
     (void)unused;
     enum { N = 5000 };
@@ -146,7 +147,8 @@ static void test_patterns_tell(void **unused) {
     assert_true(value > 0.1f && value < 10 && value != 1);
 }
 
-/* The oracle's own results are within every bound that is said of other orders; what is far from them is not. */
+/* The oracle's own results are within every bound that is said of other orders; what is far from
+ * them is not. */
 static void test_bounds(void **unused) {
     (void)unused;
     static const uint64_t some[] = {0, 1, 2, 129, 4097};
@@ -174,7 +176,8 @@ static void test_bounds(void **unused) {
                                      (unsigned long long)some[s], (unsigned long long)result.words[0],
                                      (unsigned long long)result.words[1]);
                         if (verdict == BOUND_FREE) continue;
-                        /* One bit of the exponent or of the upper half of the fraction is another number. */
+                        /* One bit of the exponent or of the upper half of the fraction is another
+                         * number. */
                         const tally_dtype out = oracle_result_dtype(&what);
                         result.bytes[out == TALLY_F32 || out == TALLY_C64 ? 2 : 6] ^= 0x40;
                         verdict = bound_check(&what, inputs, some[s], 42, 0, &result);

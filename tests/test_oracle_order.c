@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The oracle's order against a second formulation of it, written as src/base/order.h says it and without a thought for speed. */
+/* The oracle's order against a second formulation of it, written as src/base/order.h says it and
+ * without a thought for speed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +28,9 @@ typedef struct naive_op {
     naive_acc (*step)(naive_acc a, naive_acc b, uint64_t r); /* a lane's item b after r others; NULL: as combine */
 } naive_op;
 
-/* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. All that is absent is the identity, up to
- * a power of two of chunks: the oracle leaves it out. x holds two parts of each item. */
+/* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. All
+ * that is absent is the identity, up to a power of two of chunks: the oracle leaves it out. x holds
+ * two parts of each item. */
 static naive_acc naive_lane(const naive_op *op, const double *x, uint64_t n, uint64_t first) {
     naive_acc acc = op->identity;
     for (uint64_t r = 0; r < TALLY_ROWS; r++) {
@@ -55,7 +57,8 @@ static naive_acc naive(const naive_op *op, const double *x, uint64_t n) {
     return naive_tree(op, x, n, 0, chunks);
 }
 
-/* One operation in f32. Not by rounding one in f64 twice: GCC 12 at -O2 leaves (double)(float) out of two neighbouring sums. */
+/* One operation in f32. Not by rounding one in f64 twice: GCC 12 at -O2 leaves (double)(float) out
+ * of two neighbouring sums. */
 #define IN_F32(a, op, b) ((double)((float)(a)op(float)(b)))
 
 static naive_acc load_parts(double re, double im) {
@@ -92,7 +95,8 @@ static naive_acc multiply_f32(naive_acc a, naive_acc b) {
     return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
 }
 
-/* How many, a place near the mean, the sum of squared distances from it, and that of the distances. */
+/* How many, a place near the mean, the sum of squared distances from it, and that of the
+ * distances. */
 typedef struct naive_moments {
     double n, place, low, deviations;
 } naive_moments;
@@ -122,7 +126,8 @@ static naive_acc next_f32(naive_acc a, naive_acc b, uint64_t r) {
     return (naive_acc){{(double)(r + 1), place, IN_F32(a.f[2], +, IN_F32(d, *, d)), IN_F32(a.f[3], +, d)}};
 }
 
-/* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close enough, so Knuth's formulas are used. */
+/* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close
+ * enough, so Knuth's formulas are used. */
 static naive_acc add_twofold_f64(naive_acc a, naive_acc b) {
     volatile double sum = a.f[0] + b.f[0], taken = sum - a.f[0], left = sum - taken;
     volatile double lost_a = a.f[0] - left, lost_b = b.f[0] - taken, lost = lost_a + lost_b;

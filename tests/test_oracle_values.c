@@ -109,7 +109,8 @@ static void test_products(void **unused) {
     EXPECT(PROD, U32, uint32_t, VALUES(UINT32_MAX, UINT32_MAX), uint64_t, UINT64_C(0xfffffffe00000001));
     EXPECT(PROD, BOOL, uint8_t, VALUES(3, 1), int64_t, 1);
     EXPECT(PROD, C64, float, VALUES(1, 2, 3, 4), float, VALUES(-5, 10));
-    /* One factor is taken as it is: (1 + 0i) times it would make NaN of an infinity, and +0 of -0. */
+    /* One factor is taken as it is: (1 + 0i) times it would make NaN of an infinity, and +0 of
+     * -0. */
     EXPECT(PROD, C64, float, VALUES(INFINITY, -0.0f), float, VALUES(INFINITY, -0.0f));
     EXPECT(PROD, C128, double, VALUES(0, 1, 0, 1, 0, 1), double, VALUES(-0.0, -1));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prebuilt programs. The stub's device, given the kernels of CUDA, shows which texts plans ask for: they must be the ones that tally_prebuild
- * lists, whatever the planner chooses. On a GPU, a library that was built with an archive must use it. Then a small archive is made and
- * read: that needs NVRTC and the toolkit's program fatbinary, but no GPU; without them it is skipped (exit status 77), unless
- * TALLY_TEST_REQUIRE names nvrtc.
+ * Prebuilt programs. The stub's device, given the kernels of CUDA, shows which texts plans ask for:
+ * they must be the ones that tally_prebuild lists, whatever the planner chooses. On a GPU, a
+ * library that was built with an archive must use it. Then a small archive is made and read: that
+ * needs NVRTC and the toolkit's program fatbinary, but no GPU; without them it is skipped (exit
+ * status 77), unless TALLY_TEST_REQUIRE names nvrtc.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -31,7 +32,7 @@
 
 extern const tally_backend tally_backend_cuda;
 
-/* ---- a device without a driver -------------------------------------------------------------------------------------- */
+/* ---- a device without a driver --------------------------------------------------------------- */
 
 static tally_backend fake; /* the stub, with CUDA's kernels */
 static const tally_cuda_archive_head *archive;
@@ -88,7 +89,7 @@ static void make_plan(tally_context *context, tally_reduce_desc desc) {
     tally_plan_destroy(plan);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
 
@@ -106,7 +107,8 @@ static tally_cuda_archive_head *list_all(void) {
     return rows;
 }
 
-/* Whatever n is: sizes between those that the list was made with too. Returns how many programs that took. */
+/* Whatever n is: sizes between those that the list was made with too. Returns how many programs
+ * that took. */
 static size_t expect_listed(const char *device, const tally_cuda_archive_head *all) {
     static const uint64_t sizes[] = {
         0,       1,       1000,    12345,   30011,    100003,   262144,   999999,           2500000,
@@ -163,7 +165,8 @@ static bool is_loaded(const char *library) {
     return found;
 }
 
-/* On a GPU nothing is compiled, and NVRTC not even opened. There is no cache: the first reduction's time has the self-test's in it. */
+/* On a GPU nothing is compiled, and NVRTC not even opened. There is no cache: the first reduction's
+ * time has the self-test's in it. */
 static void test_device(void **unused) {
     (void)unused;
     static const float items[1000] = {1, 2, 3};
@@ -208,7 +211,7 @@ static void test_other_plans(void **unused) {
     free(all);
 }
 
-/* ---- an archive ----------------------------------------------------------------------------------------------------- */
+/* ---- an archive ------------------------------------------------------------------------------ */
 
 static const prebuild_target target = {.archs = {75, 90}, .count = 2, .fatbinary = FATBINARY};
 

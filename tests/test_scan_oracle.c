@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scans' oracle against plain loops, and against the definition of scan order v1 evaluated as it is written, prefix by prefix. */
+/* The scans' oracle against plain loops, and against the definition of scan order v1 evaluated as
+ * it is written, prefix by prefix. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -27,7 +28,7 @@ static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
     for (uint64_t i = 0, k = 0; i < n; i += 1 + pattern_random(k++) % longest) flags[i] = (uint8_t)(1 + k % 255);
 }
 
-/* ---- integers, in plain loops --------------------------------------------------------------------------------------------- */
+/* ---- integers, in plain loops ---------------------------------------------------------------- */
 
 static const scan_form forms[] = {{0, 0, NULL, NULL}, {1, 0, NULL, NULL}, {0, 1, NULL, NULL}, {1, 1, NULL, NULL}};
 
@@ -101,7 +102,7 @@ static void test_indices(void **state) {
     assert_memory_equal(got + 1, forward, sizeof got - sizeof got[0]);
 }
 
-/* ---- the definition, as it is written --------------------------------------------------------------------------------------- */
+/* ---- the definition, as it is written -------------------------------------------------------- */
 
 /* An accumulator and whether a segment begins in it. */
 typedef struct pair {
@@ -141,7 +142,8 @@ static pair whole(const definition *d, int level, uint64_t first) {
     return level == 0 ? in_sequence(d, first, 4) : scanned(d, level - 1, first, 31, 5);
 }
 
-/* Part l of the group whose first item is `group`, after so many steps of Kogge and Stone's scan. */
+/* Part l of the group whose first item is `group`, after so many steps of Kogge and Stone's
+ * scan. */
 static pair scanned(const definition *d, int level, uint64_t group, unsigned l, unsigned steps) {
     if (steps == 0) return whole(d, level, group + l * level_items[level]);
     const unsigned s = 1U << (steps - 1);
@@ -254,10 +256,11 @@ static void test_definition_of_floats(void **state) {
     free(x);
 }
 
-/* ---- what follows from it --------------------------------------------------------------------------------------------------- */
+/* ---- what follows from it -------------------------------------------------------------------- */
 
-/* Every operator: an exclusive value is the inclusive one before it, a reverse scan that of the items in reverse, and no value depends on
- * later items; the inclusive scan of one item is its reduction. */
+/* Every operator: an exclusive value is the inclusive one before it, a reverse scan that of the
+ * items in reverse, and no value depends on later items; the inclusive scan of one item is its
+ * reduction. */
 static void expect_laws(const oracle_case *what, const unsigned char *x, uint64_t n) {
     const scan_op op = scan_oracle_op(what);
     const size_t bytes = op.value_bytes, item = op.item_bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts that threads share: each thread has plans and queues of its own, and plans are created from any thread. */
+/* Contexts that threads share: each thread has plans and queues of its own, and plans are created
+ * from any thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #define THREADS 4
 #define MAX_N UINT64_C(70001)
 
-/* A thread must not leave its function by cmocka's longjmp: it reports here, and the main thread fails. */
+/* A thread must not leave its function by cmocka's longjmp: it reports here, and the main thread
+ * fails. */
 typedef struct worker {
     pthread_t thread;
     const char *select;     /* to open a context of its own */
@@ -125,7 +127,7 @@ static void test_contexts_from_two_threads(void **state) {
         if (workers[t].failure[0]) fail_msg("%s", workers[t].failure);
 }
 
-/* ---- calls with host arrays ------------------------------------------------------------------------------------------- */
+/* ---- calls with host arrays ------------------------------------------------------------------ */
 
 #define CALLS 25
 static const tally_op host_ops[] = {TALLY_MAX, TALLY_NRM2}; /* THREADS of each are as many plans as a context keeps */
@@ -168,7 +170,8 @@ static uint64_t programs_of(const tally_context_info *info) {
     return info->programs_built + info->programs_prebuilt + info->programs_from_disk + info->programs_from_memory;
 }
 
-/* A repeated call makes no plan and asks for no program; those of four threads make as many as there are threads, at most. */
+/* A repeated call makes no plan and asks for no program; those of four threads make as many as
+ * there are threads, at most. */
 static void test_host_calls(void **state) {
     const place *at = *state;
     tally_context *context;

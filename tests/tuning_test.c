@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tunings: whatever the shape of a launch, a canonical result has the same bits, and the workspace is bounded. */
+/* Tunings: whatever the shape of a launch, a canonical result has the same bits, and the workspace
+ * is bounded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 #define MOST_N UINT64_C(500009)
 
-/* Few items in many groups and many in few, no loads in flight and all of a chunk's, one group of a core and hundreds. */
+/* Few items in many groups and many in few, no loads in flight and all of a chunk's, one group of a
+ * core and hundreds. */
 static const char *const tunings[] = {
     "* * * * * 32 1 1 1",   "* * * * * 32 32 3 2",    "* * * * * 64 4 256 1",    "* * * * * 128 32 7 32",
     "* * * * * 512 2 64 4", "* * * * * 512 32 5 128", "* * * * * 1024 8 1024 1",

@@ -151,7 +151,8 @@ cli_text cli_last_error(void) {
     cli_text out;
     const bool option = strncmp(text, member, sizeof(member) - 1) == 0;
     if (option) text += sizeof(member) - 1;
-    if (option && strncmp(text, "terms[", 6) == 0) text = strchr(text, '.') + 1; /* an option is of all of them */
+    /* An option holds for all terms. */
+    if (option && strncmp(text, "terms[", 6) == 0) text = strchr(text, '.') + 1;
     snprintf(out.text, sizeof(out.text), "%s%s", option ? "--" : "", text);
     return out;
 }

@@ -6,9 +6,9 @@
 
 #include "reduce.h"
 
-/* ---- operators of the table ------------------------------------------------------------------------------------------ */
+/* ---- operators of the table ------------------------------------------------------------------ */
 
-/* What the item at the index is: of an op that gives one. */
+/* The op that gives the value at the index of an op that gives an index. */
 static tally_op value_op(tally_op op) {
     switch ((int)op) {
     case TALLY_ARGMIN:
@@ -60,7 +60,7 @@ static cli_exit want_list(reduce_request *r, const char *list) {
     return code;
 }
 
-/* Whether some op of the pass has the parameter. */
+/* Tells whether some op of the pass has the parameter. */
 static bool has_param(const reduce_request *r, const char *name, cli_names *all) {
     const char *own;
     bool found = false;
@@ -100,7 +100,7 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
     return code;
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static bool variant_exists(const char *name) {
     tally_variant_info info;

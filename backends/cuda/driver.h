@@ -98,7 +98,7 @@ typedef struct tally_cuda_program {
     const void *image; /* the cubin, PTX or fat binary that the module was loaded from */
     void *own;         /* the image's memory, to be freed; NULL: it is the library's */
     size_t bytes;
-    bool overlaps; /* its kernels wait by themselves, so a launch may begin before the one before it has ended */
+    bool overlaps; /* a launch may begin before the last has ended: kernels wait by themselves */
 } tally_cuda_program;
 
 typedef struct tally_cuda_kernel {

@@ -81,7 +81,7 @@ void ocl_kernel_close(void *device, void *kernel);
 #define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
 /* For devices that take it. On others a division or a root in f32 may be wrong in its last bits. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
-/* On Oclgrind, which does not know the constants of 128 bits that LLVM's optimiser makes (21.10). */
+/* For Oclgrind 21.10, which does not know the constants of 128 bits that LLVM's optimiser makes. */
 #define OCL_AS_WRITTEN " -cl-opt-disable"
 
 #endif

@@ -43,7 +43,7 @@ TALLY_API tally_status tally_scatter_plan_create(tally_context *context, const t
  * map_offset; TALLY_NO_INDEX if there was none. */
 TALLY_API uint64_t tally_move_bad(const tally_plan *plan);
 
-/* The items to move. Offsets are in items, map_offset in entries. An entry's alignment is enough. */
+/* The items to move. Offsets are in items, map_offset in entries. An entry's alignment suffices. */
 typedef struct tally_move_args {
     size_t size; /* sizeof(tally_move_args) */
     const tally_buffer *map;

@@ -32,11 +32,11 @@ typedef enum tally_op {
     TALLY_BXOR = 15,          /* bitwise exclusive or */
     TALLY_ASUM = 16,          /* sum of magnitudes (L1 norm) */
     TALLY_SUMSQ = 17,         /* sum of squares */
-    TALLY_NRM2 = 18,          /* square root of the sum of squares (L2 norm), scaled: no overflow, no underflow */
+    TALLY_NRM2 = 18,          /* root of the sum of squares (L2 norm), without overflow */
     TALLY_AMAX = 19,          /* largest magnitude; NaN wins */
     TALLY_IAMAX = 20,         /* index of the first largest magnitude; of the first NaN */
     TALLY_MEAN = 21,          /* arithmetic mean */
-    TALLY_VAR = 22,           /* variance: of squared deviations, divided by n - ddof (a parameter, 0) */
+    TALLY_VAR = 22,           /* variance: squared deviations over n - ddof (a parameter, 0) */
     TALLY_STD = 23,           /* standard deviation: the root of the variance */
     TALLY_LOGSUMEXP = 24,     /* logarithm of the sum of exponentials, without overflow */
     TALLY_DOT = 25,           /* sum of products of two inputs */
@@ -49,7 +49,7 @@ typedef enum tally_op {
 /* How accurately sum, asum, sumsq, mean and dot of floats are summed. */
 typedef enum tally_accuracy {
     TALLY_ACCURACY_DEFAULT = 0,     /* the canonical order: an error that grows with log n */
-    TALLY_ACCURACY_COMPENSATED = 1, /* twofold accumulators keep each addition's rounding error; independent of n */
+    TALLY_ACCURACY_COMPENSATED = 1, /* additions keep their rounding errors: independent of n */
     TALLY_ACCURACY_END
 } tally_accuracy;
 
@@ -68,8 +68,8 @@ typedef struct tally_custom_op tally_custom_op;
 typedef struct tally_term_desc {
     tally_op op;             /* a built-in op; or `custom` */
     tally_dtype out;         /* the result's type; 0: tally_result_dtype(op, in) */
-    tally_dtype acc;         /* what floats accumulate in: TALLY_F64; 0: f32, but f64 for f64 and for
-                              * the mean and the like of integers */
+    tally_dtype acc;         /* the accumulator's type for floats: TALLY_F64, or 0: f32, but f64 for
+                              * f64 and for the mean and the like of integers */
     tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
     tally_custom_op *custom; /* an operator of one's own, which names its own accumulator */
 } tally_term_desc;
@@ -115,7 +115,7 @@ typedef struct tally_op_field {
 typedef struct tally_op_param {
     const char *name;
     tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
-    double value;     /* unless tally_plan_set_param says otherwise; converted to the type, which must hold it */
+    double value;     /* until tally_plan_set_param; the type must hold it */
 } tally_op_param;
 
 /* The parts of an operator that may have temporaries. */
@@ -133,7 +133,7 @@ typedef struct tally_op_let {
     const char *name;   /* a C identifier, other than the fields' and a b x y z w i n p */
     tally_op_part part; /* whose expressions read it; two parts may have temporaries of one name */
     tally_dtype type;   /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
-    const char *value;  /* sees what the part's expressions see, and the part's temporaries before it */
+    const char *value;  /* an expression of the part; may read the part's temporaries before it */
 } tally_op_let;
 
 /* A value of a result that has several. */
@@ -167,7 +167,7 @@ typedef struct tally_op_desc {
     size_t size;      /* sizeof(tally_op_desc) */
     const char *name; /* for error texts; NULL: "custom" */
     uint32_t inputs;  /* 1 to TALLY_MAX_INPUTS; 0: 1. All are of the plan's item type */
-    tally_dtype acc;  /* the accumulator's type; 0: f32 or f64 for floats, i64 or u64 for integers */
+    tally_dtype acc;  /* the accumulator's type; 0: f32, f64, i64 or u64, by the items */
     const char *identity, *load, *combine;
     const tally_op_field *fields; /* NULL: the accumulator is one value */
     uint32_t field_count;         /* 16 at most */

@@ -35,23 +35,26 @@ TALLY_API tally_status tally_variant_get(size_t index, tally_variant_info *out);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* What to reduce. Zeroed members mean their defaults; unknown larger sizes are refused, smaller
- * ones filled with defaults. One op is said by op (or custom), out, acc and accuracy, which mean
- * what tally_term_desc says; several that share a pass over the items, built-in ones and one's own,
- * by terms. */
+/*
+ * The descriptor of a reduction. Zeroed members mean their defaults. A larger size is refused, a
+ * smaller one filled with defaults. One op takes op (or custom), out, acc and accuracy, which have
+ * the meaning of tally_term_desc. Several ops that share a pass, built-in or custom, take terms.
+ */
 typedef struct tally_reduce_desc {
     size_t size; /* sizeof(tally_reduce_desc) */
     tally_op op;
     tally_dtype in; /* the items' type */
     tally_dtype out;
-    uint64_t max_n;       /* the most items of a call; 0: as many as the device holds beside the workspace */
-    const char *variant;  /* a row of tally_variant_get; NULL or "auto": the default for the device's class */
-    uint32_t group_items; /* items of a group, a power of two; 0: the variant's. A canonical result does not depend on it */
-    uint32_t factor;      /* items that each item combines in sequence first, for variants with a factor; 0: the variant's */
+    uint64_t max_n;       /* the most items of a call; 0: as many as the device can hold */
+    const char *variant;  /* a name of tally_variant_get; NULL, "auto": the device class's default */
+    uint32_t group_items; /* threads of a group, a power of two; 0: the variant's. A canonical
+                           * variant's results do not depend on it */
+    uint32_t factor;      /* items that each thread combines first, for variants with a factor; 0:
+                           * the variant's */
     tally_dtype acc;
     tally_accuracy accuracy;
     tally_custom_op *custom;
-    const tally_term_desc *terms; /* of as many inputs each; op, custom, out, acc and accuracy must then be 0 */
+    const tally_term_desc *terms; /* of as many inputs each; op, custom, out, acc, accuracy: then 0 */
     uint32_t term_count;          /* TALLY_MAX_TERMS at most */
 } tally_reduce_desc;
 
@@ -115,20 +118,23 @@ TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const 
 
 /* ---- host arrays and feeds ------------------------------------------------------------------- */
 
-/* Host array in, value out: *result is of type tally_result_dtype(op, dtype), tally_result_count of
- * them. Blocks. Any n; items that the device cannot hold are streamed through it. A device with
- * host_memory uses the array in place. On a CPU the calling thread itself reduces few items of f32,
- * f64, i32 or i64 (4,096 to 131,072 at most, by what they cost), to the same bits, without a call of
- * the driver. The context keeps plan, queue and memory of the last calls (8 at most, of 320 MiB;
- * tally_context_describe tells) until it goes or gets new tunings: a call of the same kind, of about
- * as many items, makes nothing. Threads may share the context. */
+/*
+ * Reduces a host array of n items, for any n. *result is tally_result_count values of type
+ * tally_result_dtype(op, dtype). Blocks. Items that the device cannot hold are streamed through it.
+ * A device with host_memory uses the array in place. On a CPU the calling thread itself reduces few
+ * items of f32, f64, i32 or i64 (up to 4,096 to 131,072, by their cost), to the same bits, without
+ * a call of the driver. The context keeps plan, queue and memory of the last calls (at most 8, of
+ * 320 MiB; tally_context_describe counts them) until it is destroyed or gets new tunings. A later
+ * call of the same kind and of about as many items then makes nothing. Threads may share the
+ * context.
+ */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
 
 /* The same for any descriptor (max_n is ignored): one array for each input, the result laid out as
- * tally_plan_result says. What says more than op and in (variant "auto", say) is always the
- * device's. A variant that is not canonical takes no input in pieces: all of it must fit the device.
- * Errors also: E_MEMORY where it does not. */
+ * tally_plan_result says. The device reduces it wherever the descriptor has more than op and in
+ * (variant "auto", say). A variant that is not canonical takes no input in pieces: all of it must
+ * fit the device. Errors also: E_MEMORY where it does not. */
 TALLY_API tally_status tally_reduce_host_inputs(tally_context *context, const tally_reduce_desc *desc, const void *const *items,
                                                 uint64_t n, void *result);
 

@@ -23,7 +23,7 @@ enum {
 /* V, the type that a row computes in. Floats compute in f32 or f64 in the first four. */
 typedef enum tally_accumulate {
     TALLY_ACCUMULATE_SAME,      /* the type that the item is loaded as */
-    TALLY_ACCUMULATE_WIDE,      /* u64 for integers: a sum wraps modulo 2^64 without undefined behaviour */
+    TALLY_ACCUMULATE_WIDE,      /* u64 for integers: sums wrap modulo 2^64, which C defines */
     TALLY_ACCUMULATE_REAL,      /* f64 for integers */
     TALLY_ACCUMULATE_MAGNITUDE, /* unsigned for integers */
     TALLY_ACCUMULATE_COUNT,     /* u64 */
@@ -67,8 +67,8 @@ typedef struct tally_op_row {
     } fields[TALLY_ROW_FIELDS];       /* of the accumulator; none: it is a V */
     const char *identity;             /* the accumulator that changes nothing */
     const char *load;                 /* the accumulator of the items x (and y), whose index is i */
-    const char *combine;              /* of the accumulators a and b. IN_LANE(next, any): a lane's step may be cheaper */
-    const char *first, *second;       /* the values of the result of the accumulator a of n items; NULL: a, and none */
+    const char *combine;              /* of a and b; IN_LANE(next, any): cheaper within a lane */
+    const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */
     bool exact;                       /* the result does not depend on the order of combination */
     tally_additive additive;
@@ -122,7 +122,7 @@ struct tally_custom_op {
 };
 #define TALLY_TAG_OP 0x544f5043u
 
-/* Of TALLY_PART_NONE: identity, which has no temporaries. */
+/* The parts' names. That of TALLY_PART_NONE is identity, which has no temporaries. */
 extern const char *const tally_op_part_names[TALLY_PART_END];
 
 void tally_op_retain(tally_custom_op *op);
@@ -156,7 +156,7 @@ tally_layout tally_layout_of(tally_dtype dtype);
 /* One value of a term's result. */
 typedef struct tally_term_result {
     const char *name;    /* of the member of RESULT; NULL: it is the only one */
-    tally_dtype natural; /* its type before it is converted; of a complex result that of its parts */
+    tally_dtype natural; /* its type before conversion; for a complex result, its parts' type */
     tally_dtype out;
     const char *finish;
     const char *empty; /* for n = 0; NULL: finish of the identity */
@@ -167,11 +167,11 @@ typedef struct tally_term_result {
 typedef struct tally_term {
     const char *name;
     tally_op op;             /* TALLY_OP_NONE: a custom one */
-    tally_custom_op *custom; /* retained; its texts are the user's: of fields, those of each field. NULL: a row's */
+    tally_custom_op *custom; /* retained; NULL: the op is a row */
     tally_accuracy accuracy;
     tally_dtype value;                       /* V */
     tally_dtype real;                        /* R */
-    tally_dtype lane;                        /* a lane's accumulator within a chunk; TALLY_DTYPE_DEFAULT: as the rest */
+    tally_dtype lane;                        /* of a lane's accumulator; TALLY_DTYPE_DEFAULT: V */
     uint32_t field_count;                    /* 0: the accumulator is a V */
     tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
     const char *identity, *load, *combine;
@@ -186,7 +186,7 @@ typedef struct tally_term {
     uint32_t acc_offset; /* in the accumulator of all terms */
 } tally_term;
 
-/* What is computed in one pass: nothing of how it is launched. */
+/* The terms of one pass, without the way they are launched. */
 typedef struct tally_terms {
     tally_dtype in;
     uint32_t inputs, count;

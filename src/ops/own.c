@@ -41,7 +41,7 @@ static tally_status check_result_type(const char *op, const char *what, const ch
 
 /* An array of a descriptor whose elements begin with their names. */
 typedef struct named {
-    const char *kind, *member; /* what an element is; the descriptor's members are MEMBERs and MEMBER_count */
+    const char *kind, *member; /* an element's noun; the descriptor has MEMBERs and MEMBER_count */
     const void *array;
     size_t bytes; /* of an element */
     uint32_t count, most;
@@ -122,7 +122,7 @@ static tally_status check_results(const tally_op_desc *desc, const char *op) {
     return status ? status : check_part(op, "empty", desc->empty, false);
 }
 
-/* What the name of temporary `at` means already; NULL: nothing. */
+/* The earlier meaning of the name of temporary `at`; NULL: it has none. */
 static const char *meaning(const tally_op_desc *desc, uint32_t at) {
     static const char *const given[] = {"a", "b", "x", "y", "z", "w", "i", "n", "p"};
     const tally_op_let *let = &desc->lets[at];

@@ -93,7 +93,7 @@ static void open_bracket(scan *s, char c) {
     s->after_operand = false;
 }
 
-/* Whether the bracket that closes is the one that is open. */
+/* Closes the innermost open bracket. Returns false if c does not match it. */
 static bool close_bracket(scan *s, char c) {
     if (!s->depth || s->open[s->depth - 1].close != c) return false;
     const bracket last = s->open[--s->depth];

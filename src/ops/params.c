@@ -55,7 +55,7 @@ void tally_terms_pack_params(const tally_terms *terms, void *to) {
     }
 }
 
-/* Whether a term before t has the parameter too. */
+/* Tells whether a term before t has the parameter too. */
 static bool is_repeated(const tally_terms *terms, uint32_t t, const char *name) {
     for (uint32_t e = 0; e < t; e++)
         for (uint32_t i = 0; i < terms->list[e].param_count; i++)

@@ -6,8 +6,9 @@
 #include "ops/ops.h"
 
 /*
- * The expressions are C that means the same in CUDA C, OpenCL C and C; kernels/arithmetic.h defines the functions that they use.
- * Kernels are compiled from them at run time. Members of a row that are not set:
+ * The expressions are C that means the same in CUDA C, OpenCL C and C. kernels/arithmetic.h defines
+ * the functions that they use. Kernels are compiled from them at run time. The defaults of a row's
+ * members:
  *
  *   inputs      1: items x. Rows of 2 inputs read items x and y of the same index.
  *   accumulate  SAME: V is the type that the item is loaded as.
@@ -15,13 +16,14 @@
  *   fields      none: the accumulator is a V. MAKE(...) makes a struct from its fields' values.
  *   first       "a": the result is the accumulator.
  *   second      the result is one value.
- *   exact       the result depends on the order of combination, unless the accumulator is one integer.
+ *   exact       the result depends on the order of combination, unless the accumulator is one
+ *               integer.
  *   additive    combine is not a + b.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
- * ZERO, ONE, NEG_ZERO (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of integers) are of type V. MIN and MAX
- * are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0. combine(identity, x) is x for every x, to the bit: absent items are
- * padded with the identity.
+ * ZERO, ONE, NEG_ZERO (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of
+ * integers) are of type V. MIN and MAX are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0.
+ * combine(identity, x) is x for every x, to the bit, since the identity stands for absent items.
  */
 #define V TALLY_DTYPE_DEFAULT
 

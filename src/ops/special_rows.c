@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that ops have for complex items and for the level `compensated`; rows.c says what members mean. */
+/* The rows of ops for complex items and for the level `compensated`; rows.c explains members. */
 #include "ops/ops.h"
 
 #define V TALLY_DTYPE_DEFAULT
 
-/* Rows that take the place of those above for complex items x (and y). The parts are x.re and x.im, of type V. A result of ITEM is
- * complex, two values; one of REAL is a V. */
+/* The rows for complex items x (and y), in place of those of rows.c. The parts are x.re and x.im,
+ * of type V. A result of ITEM is complex, two values; one of REAL is a V. */
 const tally_op_row tally_complex_rows[TALLY_OP_END] = {
     [TALLY_SUM] = {.name = "sum",
                    .takes = TALLY_TAKES_COMPLEX,

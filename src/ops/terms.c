@@ -7,7 +7,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* What floats (and the parts of complex items) compute in; `acc` may ask for f64. */
+/* The type that floats, and the parts of complex items, compute in; `acc` may ask for f64. */
 static tally_dtype float_value(const tally_dtype_row *in, tally_dtype acc) {
     return acc == TALLY_F64 ? TALLY_F64 : in->compute;
 }
@@ -176,7 +176,7 @@ static const char *kind_name(tally_dtype dtype) {
     return names[tally_dtype_find(dtype)->kind];
 }
 
-/* Whether a result of type `natural` may be converted to `out`. An index must stay whole. */
+/* Tells whether a result of type `natural` may be converted to `out`. An index must stay whole. */
 static bool is_convertible(tally_dtype natural, tally_dtype out, bool is_index) {
     const tally_kind from = tally_dtype_find(natural)->kind, to = tally_dtype_find(out)->kind;
     if (natural == out) return true;
@@ -263,7 +263,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
     return status;
 }
 
-/* What an operator of one's own decides by itself. */
+/* Checks that nothing is asked for that a custom op decides by itself. */
 static tally_status check_custom(const asked *ask, const tally_op_desc *own) {
     if (ask->desc->acc)
         return tally_fail(TALLY_E_ARGUMENT, "%s.acc is %s: a custom op names its own", ask->where,

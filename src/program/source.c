@@ -170,8 +170,7 @@ static void write_bytes_sum(FILE *file, const tally_terms *terms) {
         fprintf(file, "#define SUM_OF_BYTES 1\n#define BYTE_SIGN \"%s\"\n", terms->in == TALLY_I8 ? "s32" : "u32");
 }
 
-/* Whether combining is more than an operator of C: comparisons, struct accumulators, several
- * ops. */
+/* Tells whether combining is more than one operator of C: a comparison, a struct, several ops. */
 static bool takes_long(const tally_terms *terms) {
     const tally_term *first = &terms->list[0];
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');

@@ -34,7 +34,7 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
         fprintf(file, "#define LOWEST ((V)%s_LOWEST)\n#define HIGHEST ((V)%s_HIGHEST)\n", v, v);
 }
 
-/* What the rows' expressions are written with, for V; taken back by undefine_words. `type`: ACC, or
+/* Defines the words of the rows' expressions for V; undefine_words removes them. `type` is ACC, or
  * LANE, whose indices are u32. */
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {

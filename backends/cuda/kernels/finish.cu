@@ -20,7 +20,8 @@
  */
 #define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that a thread reads: loads in flight */
 #define TILE (WARP * READ)                                /* partials that a warp reads at once */
-constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;          /* unrolled, a long combination outgrows the instruction cache */
+/* A long combination, unrolled, outgrows the instruction cache. */
+constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;
 /* A warp's counter holds 32^5 tiles. That is 2^33 partials, each of at least one chunk. Wide
  * accumulators need the registers, so theirs holds 2^25 partials, of 2^12 items each. */
 #define LEVELS (ACC_BYTES > 16 ? 4 : 5)
@@ -90,7 +91,7 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
             level[k] = IDENTITY;
         }
     }
-    /* What a level still holds is the next digit of the level above, though not full. */
+    /* A level's rest is the next digit of the level above, though not full. */
 #pragma unroll
     for (int k = 0; k < LEVELS - 1; k++) {
         const ACC digit = broadcast(combine_threads(level[k]));
