@@ -318,7 +318,7 @@ typedef struct running {
 
 /* Whether a variant makes sense on the device, and the device has what it needs. */
 static int is_for_device(const running *r, unsigned classes, unsigned features) {
-    for (size_t i = 0; tally_features[i].name; i++) /* A backend without a trial of a feature does without. */
+    for (size_t i = 0; i < TALLY_FEATURE_END; i++) /* A backend without a trial of a feature does without. */
         if (features & ~r->context->features & 1u << i && r->context->backend->kernel_source(tally_features[i].stem)) return 0;
     return (classes & 1u << r->about.device.device_class) != 0;
 }

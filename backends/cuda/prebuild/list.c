@@ -88,7 +88,7 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
     const unsigned features = find_features();
     *list = (prebuild_list){0};
     tally_status status = add_stem(list, "probe", TALLY_PROBE_ITEMS);
-    for (size_t i = 0; tally_features[i].name && !status; i++)
+    for (size_t i = 0; i < TALLY_FEATURE_END && !status; i++)
         if (features & 1u << i) status = add_stem(list, tally_features[i].stem, TALLY_TRIAL_ITEMS);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
