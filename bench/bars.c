@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "units.h"
-#include "wrap.h"
+#include "tools/print/units.h"
+#include "tools/print/wrap.h"
 
 #define H200 "H200"
 #define POCL "Portable Computing Language"

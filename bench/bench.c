@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "units.h"
+#include "tools/print/units.h"
 
 #define MAX_DEVICES 16
 

@@ -162,7 +162,7 @@ engine_open openmp_copy_open, opencl_copy_open, cuda_copy_open;
 
 int openmp_threads(void);
 
-/* peer_cuda.cu, only if TALLY_BENCH_CUDA is defined. */
+/* bench/peers/cuda.cu, only if TALLY_BENCH_CUDA is defined. */
 struct CUstream_st;
 int peer_stream_create(int device, struct CUstream_st **out);
 void peer_stream_destroy(struct CUstream_st *stream);
@@ -211,7 +211,7 @@ typedef struct bench_sizes {
  * all. */
 int is_listed(const char *list, const char *name);
 /* Adds the numbers of items in the text that are not in the list yet: "2^20,12M,1e6"
- * (tools/units.h). Returns 0 when done. */
+ * (tools/print/units.h). Returns 0 when done. */
 int sizes_add(bench_sizes *sizes, const char *text);
 int sizes_have(const bench_sizes *sizes, uint64_t n);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "units.h"
+#include "tools/print/units.h"
 
 static int is_same_case(const bench_result *a, const bench_result *b) {
     return a->task == b->task && a->in == b->in && a->n == b->n;

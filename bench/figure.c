@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "plot.h"
-#include "units.h"
+#include "tools/print/plot.h"
+#include "tools/print/units.h"
 
 /* A line of an engine, by the wall clock or by the GPU's clock. */
 typedef struct figure_line {

@@ -16,8 +16,8 @@
 
 #include <tally/tally.h>
 
-#include "plot.h"
-#include "units.h"
+#include "tools/print/plot.h"
+#include "tools/print/units.h"
 
 enum { FIRST_PAIR = 12, LAST_PAIR = 18, MAX_SIZES = 64, MAX_RUNS = 1001, RESULT_BYTES = 64 };
 #define MOST_ITEMS (UINT64_C(1) << 26)

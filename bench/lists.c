@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "units.h"
+#include "tools/print/units.h"
 
 #define X (1u << ARRAY_X)
 #define MAP (1u << ARRAY_MAP)

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "bench.h"
-#include "progress.h"
+#include "tools/print/progress.h"
 
 #define BLOCK_SECONDS 0.02 /* of a block's calls: far above the cost of clock and wait */
 #define MAX_CALLS 10000

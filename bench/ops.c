@@ -14,8 +14,8 @@
 
 #include <tally/tally.h>
 
-#include "oracle.h"
-#include "units.h"
+#include "oracle/oracle.h"
+#include "tools/print/units.h"
 
 #define PERIOD 7
 #define BLOCK_ITEMS (PERIOD << 16)

@@ -7,8 +7,8 @@
 
 #include "bench.h"
 #include "base/did_you_mean.h"
-#include "units.h"
-#include "wrap.h"
+#include "tools/print/units.h"
+#include "tools/print/wrap.h"
 
 #define DEFAULT_SIZES "2^16,2^20,2^24,2^26,2^28"
 #define USAGE_WIDTH 80

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "units.h"
-#include "wrap.h"
+#include "tools/print/units.h"
+#include "tools/print/wrap.h"
 
 uint64_t report_bytes(const bench_input *in) {
     uint64_t bytes = 0;

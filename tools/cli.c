@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/did_you_mean.h"
-#include "progress.h"
-#include "wrap.h"
+#include "tools/print/progress.h"
+#include "tools/print/wrap.h"
 
 static void report(const char *ending, const char *format, va_list list) {
     char line[4096];

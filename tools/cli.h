@@ -15,7 +15,7 @@
 #include <tally/backend.h>
 #include <tally/tally.h>
 
-#include "units.h"
+#include "tools/print/units.h"
 
 /* Exit codes. */
 typedef enum cli_exit { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 } cli_exit;

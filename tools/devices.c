@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "wrap.h"
+#include "tools/print/wrap.h"
 
 /* The device that a reduction uses, with the reason; or the reason why there is none. */
 typedef struct choice {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "npy_write.h"
-#include "progress.h"
+#include "tools/files/npy_write.h"
+#include "tools/print/progress.h"
 
 static struct {
     const unsigned char *start, *end; /* NULL: no map */

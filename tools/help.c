@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "wrap.h"
+#include "tools/print/wrap.h"
 
 #define WIDTH 80
 #define TEXT_COLUMN 19 /* column of the text after the name of an option or operator */

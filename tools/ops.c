@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "wrap.h"
+#include "tools/print/wrap.h"
 
 /* Columns of the table. The JSON output has all types. */
 static const tally_dtype columns[] = {TALLY_F16, TALLY_F32, TALLY_I32, TALLY_U32, TALLY_BOOL, TALLY_C64};

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "progress.h"
-#include "wrap.h"
+#include "tools/print/progress.h"
+#include "tools/print/wrap.h"
 
 #define FILE_NAME "tunings.txt" /* in the cache's directory */
 #define LEAST_EXPONENT 13       /* bytes of the smallest size, as a power of two */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "wrap.h"
+#include "tools/print/wrap.h"
 
 #define WITH_VARIANTS (CLI_SCAN + 1)
 

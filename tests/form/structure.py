@@ -17,6 +17,11 @@ MAX_COMMENT_COLUMNS = 100
 # The rooms of src/, from the ground up: a file includes headers of its own room and of those below it.
 FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], ["host"]]
 
+# What the folders beside src/ may include by a path from the root: (folder, paths that it knows). The library knows none of them; nothing
+# but the tests knows the tests. The oracle knows the numbers of the order, and no kernel, row or plan.
+HOUSE = {"src": [], "backends": ["backends/"], "examples": [], "oracle": ["base/order.h"],
+         "tools": ["tools/", "oracle/"], "bench": ["bench/", "tools/print/", "oracle/"], "tests": [""]}
+
 # Kernels that are written for each language on purpose: they teach, or they are what the languages differ in. Steps of the ladder are
 # found by their stem in the variants' table.
 OWN_KERNELS = {"group_tree", "finish", "prelude", "ladder"}
@@ -42,6 +47,12 @@ def tracked(source, folders):
 def check_includes(path, lines):
     floor_of = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
     parts = path.split("/")
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'#include "((?:oracle|tools|bench|tests|backends)/.*)"', line)
+        if parts[0] == "oracle":
+            match = re.match(r'#include "(.*/.*)"', line)
+        if match and not any(match.group(1).startswith(known) for known in HOUSE.get(parts[0], [])):
+            find(path, number, f"{parts[0]}/ knows no {match.group(1)}")
     if parts[0] != "src" or len(parts) < 3:
         return
     for number, line in enumerate(lines, 1):
@@ -50,7 +61,7 @@ def check_includes(path, lines):
             continue
         own, other = parts[1], match.group(1)
         if own not in floor_of or other not in floor_of:
-            find(path, number, f"a room that is not on a floor of tests/structure.py: {own} or {other}")
+            find(path, number, f"a room that is not on a floor of tests/form/structure.py: {own} or {other}")
         elif other != own and floor_of[other] >= floor_of[own]:
             find(path, number, f"{own} includes {other}, which is not below it")
 

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "items.h"
+
+/* Each operation must round to its operands' type, and be the one that is written. */
+_Static_assert(FLT_EVAL_METHOD == 0, "the host evaluates floats in a wider type: no oracle on this machine");
+#ifdef __FAST_MATH__
+#error "the oracle must not be compiled with -ffast-math"
+#endif
+_Static_assert(TALLY_DTYPE_END == TALLY_C128 + 1, "a new item type needs its reference here");
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static int is_real_float(tally_dtype in) {
+    return item_kind_of(in) == ITEM_FLOAT;
+}
+
+static int is_float(tally_dtype in) {
+    return is_real_float(in) || item_kind_of(in) == ITEM_COMPLEX;
+}
+
+uint32_t oracle_inputs(tally_op op) {
+    return op == TALLY_DOT || op == TALLY_DOTC || op == TALLY_DIST2 || op == TALLY_ALLCLOSE ? 2 : 1;
+}
+
+static int takes_complex(tally_op op) {
+    switch (op) {
+    case TALLY_SUM:
+    case TALLY_PROD:
+    case TALLY_ASUM:
+    case TALLY_SUMSQ:
+    case TALLY_NRM2:
+    case TALLY_MEAN:
+    case TALLY_DOT:
+    case TALLY_DOTC:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int takes_twofold(tally_op op) {
+    return op == TALLY_SUM || op == TALLY_ASUM || op == TALLY_SUMSQ || op == TALLY_MEAN || op == TALLY_DOT;
+}
+
+static int is_bitwise(tally_op op) {
+    return op == TALLY_BAND || op == TALLY_BOR || op == TALLY_BXOR;
+}
+
+int oracle_takes(const oracle_case *what) {
+    if (what->op <= TALLY_OP_NONE || what->op >= TALLY_OP_END || !item_bytes_of(what->in)) return 0;
+    if (what->accuracy && !(takes_twofold(what->op) && is_real_float(what->in))) return 0;
+    if (what->acc && !(is_float(what->in) && what->acc == TALLY_F64)) return 0;
+    if (item_kind_of(what->in) == ITEM_COMPLEX) return takes_complex(what->op);
+    return !is_bitwise(what->op) || !is_real_float(what->in);
+}
+
+/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of
+ * must have it, and so must the code of its way. */
+typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
+
+static way way_of(const oracle_case *what) {
+    switch (what->op) {
+    case TALLY_MIN:
+    case TALLY_MAX:
+    case TALLY_NANMIN:
+    case TALLY_NANMAX:
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+    case TALLY_MINMAX:
+    case TALLY_AMAX:
+    case TALLY_IAMAX:
+        return OF_KEYS;
+    case TALLY_ANY:
+    case TALLY_ALL:
+    case TALLY_COUNT_NONZERO:
+        return OF_TRUTHS;
+    case TALLY_BAND:
+    case TALLY_BOR:
+    case TALLY_BXOR:
+        return OF_BITS;
+    case TALLY_ALLCLOSE:
+        return OF_PAIRS;
+    case TALLY_SUM:
+    case TALLY_PROD:
+    case TALLY_ASUM:
+    case TALLY_SUMSQ:
+    case TALLY_DOT:
+    case TALLY_DOTC:
+    case TALLY_DIST2:
+        return is_float(what->in) ? IN_ORDER : OF_BITS;
+    case TALLY_NRM2: /* in f64 for integers, like the following */
+    case TALLY_MEAN:
+    case TALLY_VAR:
+    case TALLY_STD:
+    case TALLY_LOGSUMEXP:
+        return IN_ORDER;
+    case TALLY_OP_NONE:
+    case TALLY_OP_END:
+        break;
+    }
+    abort();
+}
+
+/* f32 or f64: what floats, and integers where they become floats, are computed in. */
+static tally_dtype real_of(const oracle_case *what) {
+    const int is_wide = what->in == TALLY_F64 || what->in == TALLY_C128 || !is_float(what->in);
+    return is_wide || what->acc == TALLY_F64 ? TALLY_F64 : TALLY_F32;
+}
+
+tally_dtype oracle_float(const oracle_case *what) {
+    return way_of(what) == IN_ORDER ? real_of(what) : TALLY_DTYPE_DEFAULT;
+}
+
+int oracle_is_exact(const oracle_case *what) {
+    return way_of(what) != IN_ORDER;
+}
+
+oracle_shape oracle_shape_of(const oracle_case *what) {
+    const int is_complex = item_kind_of(what->in) == ITEM_COMPLEX;
+    if (what->accuracy == TALLY_ACCURACY_COMPENSATED) return ORACLE_TWOFOLD;
+    if (what->op == TALLY_PROD) return is_complex ? ORACLE_COMPLEX_PRODUCT : ORACLE_PRODUCT;
+    if (what->op == TALLY_VAR || what->op == TALLY_STD) return ORACLE_MOMENTS;
+    return what->op == TALLY_LOGSUMEXP ? ORACLE_EXPONENTIALS : ORACLE_ADDED;
+}
+
+static int is_complex_result(const oracle_case *what) {
+    return item_kind_of(what->in) == ITEM_COMPLEX && what->op != TALLY_ASUM && what->op != TALLY_SUMSQ &&
+           what->op != TALLY_NRM2;
+}
+
+/* Of what is added up, the fields there are. */
+static uint32_t fields_of(const oracle_case *what) {
+    return what->op == TALLY_NRM2 ? 3 : is_complex_result(what) ? 2 : 1;
+}
+
+static tally_dtype unsigned_of(tally_dtype in) {
+    switch (in) {
+    case TALLY_I8:
+        return TALLY_U8;
+    case TALLY_I16:
+        return TALLY_U16;
+    case TALLY_I32:
+        return TALLY_U32;
+    case TALLY_I64:
+        return TALLY_U64;
+    default:
+        return in;
+    }
+}
+
+static tally_dtype integer_result(const oracle_case *what) {
+    const item_kind kind = item_kind_of(what->in);
+    if (is_bitwise(what->op)) return what->in;
+    if (what->op == TALLY_ASUM || what->op == TALLY_SUMSQ || what->op == TALLY_DIST2) return TALLY_U64;
+    return kind == ITEM_UNSIGNED ? TALLY_U64 : TALLY_I64;
+}
+
+static tally_dtype default_result(const oracle_case *what) {
+    switch (way_of(what)) {
+    case OF_KEYS:
+        if (what->op == TALLY_ARGMIN || what->op == TALLY_ARGMAX || what->op == TALLY_IAMAX) return TALLY_U64;
+        return what->op == TALLY_AMAX ? unsigned_of(what->in) : what->in;
+    case OF_TRUTHS:
+        return what->op == TALLY_COUNT_NONZERO ? TALLY_U64 : TALLY_BOOL;
+    case OF_PAIRS:
+        return TALLY_BOOL;
+    case OF_BITS:
+        return integer_result(what);
+    case IN_ORDER:
+        break;
+    }
+    if (is_complex_result(what)) return real_of(what) == TALLY_F64 ? TALLY_C128 : TALLY_C64;
+    return real_of(what);
+}
+
+tally_dtype oracle_result_dtype(const oracle_case *what) {
+    return what->out ? what->out : default_result(what);
+}
+
+size_t oracle_result_bytes(const oracle_case *what) {
+    return item_bytes_of(oracle_result_dtype(what)) * (what->op == TALLY_MINMAX ? 2 : 1);
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+#define JOIN_NAMES(prefix, name) prefix##_##name
+#define JOIN_PREFIX(prefix, name) JOIN_NAMES(prefix, name)
+#define OWN(name) JOIN_PREFIX(PREFIX, name)
+
+#define REAL float
+#define PREFIX f32
+#define MATH(name) name##f
+#define SMALL_BELOW 0x1p-63f
+#define SMALL_TIMES 0x1p86f
+#define BIG_ABOVE 0x1p32f
+#define BIG_TIMES 0x1p-86f
+#include "order.h"
+#undef REAL
+#undef PREFIX
+#undef MATH
+#undef SMALL_BELOW
+#undef SMALL_TIMES
+#undef BIG_ABOVE
+#undef BIG_TIMES
+
+#define REAL double
+#define PREFIX f64
+#define MATH(name) name
+#define SMALL_BELOW 0x1p-511
+#define SMALL_TIMES 0x1p563
+#define BIG_ABOVE 0x1p480
+#define BIG_TIMES 0x1p-560
+#include "order.h"
+
+/* What an op that gives a float or a complex number has for no items. */
+static void finish_none(const oracle_case *what, double result[2]) {
+    const double none = what->op == TALLY_MEAN || what->op == TALLY_VAR || what->op == TALLY_STD ? (double)NAN
+                        : what->op == TALLY_PROD                                                 ? 1.0
+                        : what->op == TALLY_LOGSUMEXP                                            ? (double)-INFINITY
+                                                                                                 : 0.0;
+    result[0] = none;
+    result[1] = what->op == TALLY_PROD ? 0.0 : none;
+}
+
+static void finish_ordered(const oracle *state, double result[2]) {
+    const uint64_t chunks = state->n / TALLY_CHUNK_ITEMS + (state->n % TALLY_CHUNK_ITEMS != 0);
+    if (real_of(&state->what) == TALLY_F32) {
+        float acc[ORACLE_FIELDS];
+        f32_fold(state, chunks, acc);
+        f32_finish(&state->what, acc, state->n, result);
+    } else {
+        double acc[ORACLE_FIELDS];
+        f64_fold(state, chunks, acc);
+        f64_finish(&state->what, acc, state->n, result);
+    }
+}
+
+void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t count,
+                 double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS]) {
+    if (real_of(what) == TALLY_F64) {
+        f64_load(what, inputs, count, fields);
+        return;
+    }
+    float narrow[ORACLE_FIELDS][TALLY_CHUNK_ITEMS] = {{0}};
+    f32_load(what, inputs, count, narrow);
+    for (int f = 0; f < ORACLE_FIELDS; f++)
+        for (uint32_t i = 0; i < count; i++) fields[f][i] = (double)narrow[f][i];
+}
+
+#include "survey.h"
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+/* The parameters that are none of the case's. */
+static const double *default_params(tally_op op) {
+    static const double closeness[2] = {1e-5, 1e-8}, none[2] = {0, 0};
+    return op == TALLY_ALLCLOSE ? closeness : none;
+}
+
+static oracle_survey survey_of_none(const oracle_case *what) {
+    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(what)};
+}
+
+void oracle_begin_case(oracle *state, const oracle_case *what) {
+    const int count = what->op == TALLY_ALLCLOSE ? 2 : what->op == TALLY_VAR || what->op == TALLY_STD;
+    state->what = *what;
+    memcpy(state->params, default_params(what->op), sizeof state->params);
+    if (what->params) memcpy(state->params, what->params, (size_t)count * sizeof state->params[0]);
+    state->n = 0;
+    state->survey = survey_of_none(what);
+}
+
+/* A whole chunk, or the last one, of which `at` is the index of the first item. */
+static void take(oracle *state, const void *const inputs[], uint32_t count, uint64_t at) {
+    state->what.params = state->params; /* here, because a state may be copied */
+    switch (way_of(&state->what)) {
+    case IN_ORDER:
+        if (real_of(&state->what) == TALLY_F32)
+            f32_take(state, inputs, count, at / TALLY_CHUNK_ITEMS);
+        else
+            f64_take(state, inputs, count, at / TALLY_CHUNK_ITEMS);
+        break;
+    case OF_KEYS:
+        take_keys(&state->what, &state->survey, inputs[0], count, at);
+        break;
+    case OF_TRUTHS:
+        take_truths(&state->what, &state->survey, inputs[0], count);
+        break;
+    case OF_BITS:
+        take_bits(&state->what, &state->survey, inputs, count);
+        break;
+    case OF_PAIRS:
+        state->survey.far +=
+            real_of(&state->what) == TALLY_F32 ? f32_far(&state->what, inputs, count) : f64_far(&state->what, inputs, count);
+        break;
+    }
+}
+
+void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
+    const uint32_t count = oracle_inputs(state->what.op);
+    const size_t bytes = item_bytes_of(state->what.in);
+    for (uint64_t done = 0; done < n;) {
+        const uint32_t held = (uint32_t)(state->n % TALLY_CHUNK_ITEMS), room = TALLY_CHUNK_ITEMS - held;
+        const uint32_t some = n - done < room ? (uint32_t)(n - done) : room;
+        const void *from[2] = {NULL, NULL};
+        for (uint32_t i = 0; i < count; i++) {
+            from[i] = (const unsigned char *)inputs[i] + done * bytes;
+            if (some == TALLY_CHUNK_ITEMS) continue;
+            memcpy(state->chunk[i] + held * bytes, from[i], some * bytes);
+            from[i] = state->chunk[i];
+        }
+        if (some == room) take(state, from, TALLY_CHUNK_ITEMS, state->n - held);
+        state->n += some;
+        done += some;
+    }
+}
+
+/* Stores what was computed as floats as the type asked for; n = 0: `parts` is not read. */
+static void store_ordered(const oracle_case *what, uint64_t n, double parts[2], tally_dtype out, unsigned char *result) {
+    if (n == 0) finish_none(what, parts);
+    store_float(out, parts[0], result);
+    if (is_complex_result(what)) store_float(out, parts[1], result + item_bytes_of(out) / 2);
+}
+
+static void finish_survey(const oracle_case *what, const oracle_survey *s, uint64_t n, tally_dtype out, void *result) {
+    uint64_t value = s->bits;
+    if (way_of(what) == OF_KEYS) {
+        finish_keys(what, s, n, out, result);
+        return;
+    }
+    if (what->op == TALLY_ANY) value = s->nonzero > 0;
+    if (what->op == TALLY_ALL) value = s->nonzero == n;
+    if (what->op == TALLY_COUNT_NONZERO) value = s->nonzero;
+    if (what->op == TALLY_ALLCLOSE) value = s->far == 0;
+    store_whole(default_result(what), value, out, result);
+}
+
+void oracle_end(oracle *state, void *result) {
+    const tally_dtype out = oracle_result_dtype(&state->what);
+    const uint32_t held = (uint32_t)(state->n % TALLY_CHUNK_ITEMS);
+    const void *const from[2] = {state->chunk[0], state->chunk[1]};
+    double parts[2];
+    state->what.params = state->params;
+    if (held > 0) take(state, from, held, state->n - held);
+    if (way_of(&state->what) == IN_ORDER) {
+        if (state->n) finish_ordered(state, parts);
+        store_ordered(&state->what, state->n, parts, out, result);
+    } else {
+        finish_survey(&state->what, &state->survey, state->n, out, result);
+    }
+}
+
+void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result) {
+    oracle state;
+    oracle_begin_case(&state, what);
+    oracle_push_inputs(&state, inputs, n);
+    oracle_end(&state, result);
+}
+
+void oracle_begin(oracle *state, tally_op op, tally_dtype in) {
+    const oracle_case what = {.op = op, .in = in};
+    oracle_begin_case(state, &what);
+}
+
+void oracle_push(oracle *state, const void *items, uint64_t n) {
+    oracle_push_inputs(state, &items, n);
+}
+
+void oracle_reduce(tally_op op, tally_dtype in, const void *items, uint64_t n, void *result) {
+    const oracle_case what = {.op = op, .in = in};
+    oracle_reduce_inputs(&what, &items, n, result);
+}
+
+/* ---- accumulators ---------------------------------------------------------------------------- */
+
+void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, oracle_acc *acc) {
+    const void *const inputs[2] = {item, item};
+    float f32[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
+    double f64[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
+    *acc = (oracle_acc){.survey = survey_of_none(what)};
+    switch (way_of(what)) {
+    case IN_ORDER:
+        for (int f = 0; f < ORACLE_FIELDS; f++) f32[f][0] = 0, f64[f][0] = 0;
+        if (real_of(what) == TALLY_F32)
+            f32_load(what, inputs, 1, f32);
+        else
+            f64_load(what, inputs, 1, f64);
+        for (int f = 0; f < ORACLE_FIELDS; f++) acc->f32[f] = f32[f][0], acc->f64[f] = f64[f][0];
+        break;
+    case OF_KEYS:
+        take_keys(what, &acc->survey, item, 1, index);
+        break;
+    case OF_TRUTHS:
+        take_truths(what, &acc->survey, item, 1);
+        break;
+    case OF_BITS:
+        take_bits(what, &acc->survey, inputs, 1);
+        break;
+    case OF_PAIRS: /* of two inputs */
+        break;
+    }
+}
+
+void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_acc *right) {
+    if (way_of(what) != IN_ORDER)
+        join_surveys(what->op, &left->survey, &right->survey);
+    else if (real_of(what) == TALLY_F32)
+        f32_combine(what, left->f32, 1, right->f32, 1, 1);
+    else
+        f64_combine(what, left->f64, 1, right->f64, 1, 1);
+}
+
+void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result) {
+    const tally_dtype out = oracle_result_dtype(what);
+    const oracle_survey none = survey_of_none(what);
+    oracle_case with_params = *what;
+    double parts[2];
+    if (!what->params) with_params.params = default_params(what->op);
+    if (way_of(what) != IN_ORDER) {
+        finish_survey(what, n ? &acc->survey : &none, n, out, result);
+        return;
+    }
+    if (n && real_of(what) == TALLY_F32)
+        f32_finish(&with_params, acc->f32, n, parts);
+    else if (n)
+        f64_finish(&with_params, acc->f64, n, parts);
+    store_ordered(what, n, parts, out, result);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the
+ * machine's. */
+#include "cli.h"
+#include "tests/support/test_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Built without it, tally says which program it has not found; then there is nothing else to
+ * test. */
+static bool has_bench(void) {
+    const result r = run(NULL, "bench --help");
+    if (r.code == 0) {
+        assert_non_null(strstr(r.out, "usage: tally_bench"));
+        return true;
+    }
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "tally_bench is neither in"));
+    return false;
+}
+
+static void expect_engine(json_object *engine, double bytes) {
+    const double seconds = json_object_get_double(member(engine, "seconds"));
+    const double speed = json_object_get_double(member(engine, "bytes_per_second"));
+    assert_true(seconds > 0 && speed > 0.99 * bytes / seconds && speed < 1.01 * bytes / seconds);
+    assert_true(json_object_get_double(member(engine, "tally_is")) > 0);
+}
+
+void test_bench(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --sizes 2^12,32K --ops sum,dot --cache warm,cold --blocks 7 --json --plot bench.svg", device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    /* 2^12 items cannot be cold. */
+    assert_int_equal(count_lines(r.out), 6);
+    for (unsigned line = 0; line < 6; line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
+        const double n = line < 2 ? 4096 : 32768, inputs = line % 2 ? 2 : 1;
+        assert_string_equal(text_member(o, "op"), line % 2 ? "dot" : "sum");
+        assert_string_equal(text_member(o, "cache"), line < 4 ? "warm" : "cold");
+        assert_true(json_object_get_double(member(o, "n")) == n);
+        assert_string_equal(text_member(json_object_array_get_idx(engines, 0), "name"), "tally");
+        for (size_t e = 0; e < json_object_array_length(engines); e++)
+            expect_engine(json_object_array_get_idx(engines, e), 4 * n * inputs);
+        json_object_put(o);
+    }
+    char path[512], text[4096] = "";
+    snprintf(path, sizeof(path), "%s/bench.svg", folder_path());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, "<svg"));
+    assert_non_null(strstr(text, "sum of f32, warm"));
+}
+
+/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which one device
+ * alone cannot get wrong. */
+void test_bench_bits(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    char words[256];
+    snprintf(
+        words, sizeof(words),
+        "bench --backend %s --sizes 3K,4096 --ops sum,argmax --dtypes f32,f16,bf16,i8 --blocks 7 --peers none --bits --json",
+        device);
+    const result r = run(NULL, words);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.err, "bits: of 4 cases 0 were compared between devices: 0 differ"));
+    /* Of each type two operators and sizes; of f32 the bits too. */
+    assert_int_equal(count_lines(r.out), 20);
+    for (unsigned line = 4; line < 8; line++) {
+        json_object *o = parse_line(&r, line);
+        assert_string_equal(text_member(o, "dtype"), "f32");
+        assert_true(json_object_get_double(member(o, "n")) == (line < 6 ? 3072 : 4096));
+        assert_int_equal(strlen(text_member(o, "bits")), line % 2 ? 16 : 8);
+        json_object_put(o);
+    }
+}
+
+/* The other primitives: what is right is checked by the program itself. */
+void test_bench_primitives(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    static const struct {
+        const char *primitive, *key, *with;
+        double bytes; /* of an item */
+    } rows[] = {{"scan", "op", "sum", 8},        {"scan", "op", "min", 8},           {"gather", "map", "identity", 12},
+                {"gather", "map", "random", 12}, {"scatter", "map", "identity", 12}, {"scatter", "map", "random", 12}};
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --primitive scan,gather,scatter --ops sum,min --sizes 3K --cache warm,cold --blocks 7 --json "
+             "--plot moves.svg",
+             device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), COUNT(rows));
+    for (unsigned line = 0; line < COUNT(rows); line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
+        assert_string_equal(text_member(o, "primitive"), rows[line].primitive);
+        assert_string_equal(text_member(o, rows[line].key), rows[line].with);
+        for (size_t e = 0; e < json_object_array_length(engines); e++)
+            expect_engine(json_object_array_get_idx(engines, e), 3072 * rows[line].bytes);
+        /* Without the checks, beside the default. */
+        if (rows[line].bytes > 8)
+            assert_string_equal(text_member(json_object_array_get_idx(engines, 1), "name"), "tally-unchecked");
+        json_object_put(o);
+    }
+}
+
+/* A hash of the whole output. */
+void test_bench_scan_bits(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    char words[256];
+    snprintf(words, sizeof(words), "bench --backend %s --primitive scan --sizes 2^12 --peers none --blocks 7 --bits --json",
+             device);
+    const result first = run(NULL, words), second = run(NULL, words);
+    assert_int_equal(first.code, 0);
+    assert_int_equal(count_lines(first.out), 2);
+    json_object *a = parse_line(&first, 1), *b = parse_line(&second, 1);
+    assert_string_equal(text_member(a, "primitive"), "scan");
+    assert_int_equal(strlen(text_member(a, "bits")), 16);
+    assert_string_equal(text_member(a, "bits"), text_member(b, "bits"));
+    json_object_put(a);
+    json_object_put(b);
+}
+
+/* What becomes of the bars is the machine's, but that each of them is told. */
+void test_bench_bar(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    char words[128];
+    snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 2^10 --json", device);
+    const result r = run(NULL, words);
+    assert_true(r.code == 0 || r.code == 1);
+    unsigned bars = 0, told[3] = {0};
+    for (unsigned line = 0; line < count_lines(r.out); line++) {
+        json_object *o = parse_line(&r, line);
+        if (json_object_object_get_ex(o, "bar", NULL)) {
+            const char *const outcomes[] = {"passed", "FAILED", "not shown"};
+            for (size_t i = 0; i < COUNT(outcomes); i++) told[i] += !strcmp(text_member(o, "outcome"), outcomes[i]);
+            bars++;
+        }
+        json_object_put(o);
+    }
+    assert_true(bars > 10 && told[0] + told[1] + told[2] == bars);
+    char summary[64];
+    snprintf(summary, sizeof(summary), "bars: %u passed, %u FAILED, %u not shown", told[0], told[1], told[2]);
+    assert_non_null(strstr(r.err, summary));
+    if (told[1]) assert_int_equal(r.code, 1);
+}
+
+void test_bench_usage(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *words, *says;
+        int code;
+    } rows[] = {
+        {"bench --ops sum,max,mim", "--ops sum,max,mim: 'mim': did you mean min? there are sum, ", 2},
+        {"bench --primitive scan,sort", "--primitive scan,sort", 2},
+        {"bench --primitive gahter", "did you mean gather?", 2},
+        {"bench --primitive scan --maps reverse", "--maps reverse", 2},
+        {"bench --primitive gather --maps radnom", "did you mean random?", 2},
+        {"bench --dtypes f8", "--dtypes f8", 2},
+        {"bench --sizes 2^33", "4 to 2^32", 2},
+        {"bench --sizes 1", "4 to 2^32", 2},
+        {"bench --sizes 0M", "--sizes 0M", 2},
+        {"bench --sizes 4097M", "4 to 2^32", 2},
+        {"bench --sizes 2^64", "4 to 2^32", 2},
+        {"bench --sizes 12m", "1000, 1e6, 12M, 2^20 or 3*2^22", 2},
+        {"bench --sizes -12", "--sizes -12", 2},
+        {"bench --sizes 12,,13", "--sizes 12,,13", 2},
+        {"bench --sizes 12,", "--sizes 12,", 2},
+        {"bench --sizes", "--sizes needs an argument", 2},
+        {"bench --blocks 6", "7 to 101", 2},
+        {"bench --blocks 1e3", "7 to 101", 2},
+        {"bench --cache hot", "--cache hot", 2},
+        {"bench --peers OpenMP,cubb", "did you mean CUB?", 2},
+        {"bench --cache warm,warm", "--cache warm,warm", 2},
+        {"bench --siezs 2^10", "did you mean --sizes?", 2},
+        {"bench --json=x", "takes no argument", 2},
+        {"bench -x", "unknown option -x", 2},
+        {"bench sum", "unexpected argument sum", 2},
+        {"bench --backend vulkan --sizes 2^10", "vulkan", 1},
+        {"bench --peers none --sizes 2^10 --plot no/x", "no/x", 1},
+    };
+    if (!has_bench()) test_skip("tally_bench is not here");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (i + 1 == COUNT(rows) && !*device) continue;
+        const result r = run(NULL, rows[i].words);
+        if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
+            fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
+        if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
+    }
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Every line of output has fewer than 100 columns, and the device is named once. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *read_output(const setup *how, const char *words, int *code) {
+    setup to_file = how ? *how : (setup){0};
+    char path[512];
+    to_file.out = "lines.out";
+    *code = run(&to_file, words).code;
+    snprintf(path, sizeof(path), "%s/lines.out", folder_path());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 20) - 1, f) < (1 << 20) - 1);
+    fclose(f);
+    return text;
+}
+
+static unsigned count_texts(const char *text, const char *part) {
+    unsigned count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++) count++;
+    return count;
+}
+
+/* The device's name; its lines may be broken within it. */
+static void get_name(char *name, size_t bytes) {
+    const result r = run(NULL, "devices --json");
+    json_object *o = parse_line(&r, 0), *backends = member(o, "backends");
+    name[0] = 0;
+    for (size_t b = 0; b < json_object_array_length(backends); b++) {
+        json_object *devices = member(json_object_array_get_idx(backends, b), "devices");
+        for (size_t d = 0; d < json_object_array_length(devices); d++) {
+            json_object *one = json_object_array_get_idx(devices, d);
+            if (json_object_get_boolean(member(one, "chosen"))) snprintf(name, bytes, "%s", text_member(one, "name"));
+        }
+    }
+    json_object_put(o);
+}
+
+/* Joins lines, with single spaces, so that a name is found wherever it was broken. */
+static void join_lines(char *text) {
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        const bool space = *from == ' ' || *from == '\n';
+        if (space && to > text && to[-1] == ' ') continue;
+        *to++ = space ? ' ' : *from;
+    }
+    *to = 0;
+}
+
+/* names: how often the device's name is there; 0: any number. */
+static void expect_lines(const setup *how, const char *words, unsigned names) {
+    int code;
+    char name[256];
+    char *text = read_output(how, words, &code);
+    if (code) fail_msg("%s: exit code %d", words, code);
+    if (!*text) fail_msg("%s: it says nothing", words);
+    for (const char *at = text; *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL))
+        if (strcspn(at, "\n") >= 100) fail_msg("%s: a line of %zu columns: %.200s", words, strcspn(at, "\n"), at);
+    if (names) {
+        get_name(name, sizeof(name));
+        join_lines(name);
+        join_lines(text);
+        if (count_texts(text, name) != names)
+            fail_msg("%s: %u times the device's name in: %s", words, count_texts(text, name), text);
+    }
+    free(text);
+}
+
+void test_lines(void **unused) {
+    (void)unused;
+    static const char *const plain[] = {"devices", "variants", "ops", "help", "--help", "--version"};
+    static const double x[4] = {-1.0 / 3, -2.0 / 3e-200, 1e300 / 3, 4.0 / 7};
+    static const uint32_t map[4] = {3, 1, 0, 2};
+    /* Each with what names the device once, be it a run of many lines. */
+    static const char *const rows[] = {
+        "reduce sum,argmax,minmax,var wide.npy wide.npy wide.npy",
+        "reduce dot,allclose wide.npy wide.npy",
+        "reduce --load x*x --combine a+b --identity 0 wide.npy",
+        "reduce prod,sum --dtype c128 wide.raw",
+        "reduce dotc --dtype c128 wide.raw wide.raw",
+        "scan sum --exclusive --reverse wide.npy -o sums.npy",
+        "gather wide.npy --index map.npy -o moved.npy",
+        "scatter wide.npy --index map.npy -o moved.npy --size 1K",
+        "study --n 2^12 --runs 7 --sweep --variant auto,coarsened,tree_global,sequential",
+        "study --n 1e3 --runs 7 --primitive scan",
+        "study --n 1e3 --runs 7 --primitive scatter",
+        "tune --op sum --dtype f32 --n 2^12 --dry-run",
+    };
+    char words[512];
+    for (size_t i = 0; i < COUNT(plain); i++) expect_lines(NULL, plain[i], 0);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!strcmp(all_commands[i], "bench")) continue; /* it may not be here: below */
+        snprintf(words, sizeof(words), "help %s", all_commands[i]);
+        expect_lines(NULL, words, 0);
+    }
+    /* Nothing is here: the reasons are as long as the drivers have them. */
+    const setup none = {.env = {"OCL_ICD_VENDORS=/nonexistent", "CUDA_VISIBLE_DEVICES="}};
+    expect_lines(&none, "devices", 0);
+    expect_lines(&none, "variants", 0);
+    need_device();
+    write_npy("wide.npy", 1, own_descr('f', 8), "(4,)", x, sizeof(x));
+    write_npy("map.npy", 1, own_descr('u', 4), "(4,)", map, sizeof(map));
+    write_file("wide.raw", x, sizeof(x));
+    for (size_t i = 0; i < COUNT(rows); i++) expect_lines(NULL, rows[i], 1);
+    snprintf(words, sizeof(words), "check --backend %s", device);
+    expect_lines(NULL, words, 1);
+    snprintf(words, sizeof(words), "study --n 2^12 --runs 7 --variant auto,interleaved_strided --backend %s,%s,%s", device,
+             device, device);
+    expect_lines(NULL, words, 3);
+    if (run(NULL, "bench --help").code) return;
+    expect_lines(NULL, "bench --help", 0);
+    expect_lines(NULL, "help bench", 0);
+    snprintf(words, sizeof(words), "bench --backend %s --sizes 3K --ops argmax --blocks 7 --bits", device);
+    expect_lines(NULL, words, 1);
+    snprintf(words, sizeof(words), "bench --backend %s --sizes 2^12 --primitive scatter --blocks 7", device);
+    expect_lines(NULL, words, 1);
+    snprintf(words, sizeof(words), "bench --backend %s --sizes 2^10 --bar", device);
+    int code;
+    char *bars = read_output(NULL, words, &code); /* which may be missed */
+    for (const char *at = bars; *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL))
+        if (strcspn(at, "\n") >= 100) fail_msg("bench --bar: a line of %zu columns: %.200s", strcspn(at, "\n"), at);
+    free(bars);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* `tally tune`: what it keeps and what it leaves alone; what it refuses. The shapes themselves are
+ * the machine's. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char kept[] = "other chip * * * 64 8 - -\n", spoilt[] = "no row\nother chip * * * 64 8 - -\n";
+
+static void put_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void get_text(const char *path, char *text, size_t bytes) {
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, bytes - 1, f)] = 0;
+    fclose(f);
+}
+
+void test_tune(void **unused) {
+    (void)unused;
+    need_device();
+    char path[512], dir[600], words[256], text[8192], again[8192];
+    snprintf(path, sizeof(path), "%s/tunings.txt", folder_path());
+    snprintf(dir, sizeof(dir), "TALLY_CACHE_DIR=%s", folder_path());
+    const setup how = {.env = {dir}};
+    snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^13", device);
+    /* Of 2^11, 2^12 and 2^13 items: a line each, rows in the file, and what it had about other
+     * devices. */
+    put_text(path, spoilt);
+    result r = run(&how, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), 2 + 3 + 1);
+    assert_non_null(strstr(r.out, path));
+    get_text(path, text, sizeof(text));
+    assert_non_null(strstr(text, kept));
+    assert_null(strstr(text, "no row"));
+    assert_non_null(strstr(text, " sum 4 *"));
+    /* Programs take them, and another run puts others in their place. */
+    char reduce[600];
+    snprintf(reduce, sizeof(reduce), "reduce sum %s", nile);
+    r = run(&how, reduce);
+    assert_int_equal(r.code, 0);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    get_text(path, again, sizeof(again));
+    assert_int_equal(strstr(again, " sum 4 *") && !strstr(strstr(again, " sum 4 *") + 1, " sum 4 *"), 1);
+    /* Looked at alone, it leaves the file as it is. */
+    snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^11 --dry-run", device);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), 2 + 1 + 1);
+    snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^11 --json", device);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    json_object *o = parse_line(&r, 0);
+    assert_true(json_object_get_double(member(o, "microseconds")) > 0);
+    json_object_put(o);
+    /* A pipe there is not waited for, and makes room for the file. */
+    remove(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    get_text(path, again, sizeof(again));
+    assert_non_null(strstr(again, " sum 4 *"));
+    remove(path);
+}
+
+void test_tune_refused(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *words, *says;
+        int code;
+    } rows[] = {
+        {"tune --op mean", "--op sum, argmax or dot", 2},
+        {"tune --dtype c64", "--op sum, argmax or dot", 2},
+        {"tune --n many", "--n many", 2},
+        {"tune --runs 7", "tune takes no option --runs", 2},
+        {"tune fast", "unexpected argument fast", 2},
+        {"tune --backend vulkan", "vulkan", 2},
+    };
+    need_device();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const result r = run(NULL, rows[i].words);
+        if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
+            fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
+    }
+    const result r = run(&(setup){.env = {"TALLY_CACHE_DIR=off"}}, "tune --n 2^11");
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "--dry-run"));
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the canonical order rests on: a kernel, compiled as the backend compiles every kernel,
+ * rounds after each operation (no FMA, but where one is asked for), in the order written (no
+ * reassociation), divides and takes roots to the last bit, and keeps denormals. One small program
+ * for both kernel languages, through the vtable; the operands come from memory, so that no compiler
+ * can fold them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "conformance.h"
+#include "oracle/patterns.h"
+
+/* y[0..11] from x[0..2], three at a time. */
+static const char probe[] = "INLINE REAL multiply(REAL a, REAL b) { return a * b; }\n"
+                            "KERNEL void tally_probe(GLOBAL const REAL *x, GLOBAL REAL *y, u64 n) {\n"
+                            "    for (u64 i = 0; i < n; i++) {\n"
+                            "        const REAL a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2];\n"
+                            "        y[OUTPUTS * i] = a * b + c;\n"
+                            "        y[OUTPUTS * i + 1] = multiply(a, b) - multiply(c, c);\n"
+                            "        y[OUTPUTS * i + 2] = (a + b) + c;\n"
+                            "        y[OUTPUTS * i + 3] = a + (b + c);\n"
+                            "        y[OUTPUTS * i + 4] = (a + b) - a;\n"
+                            "        y[OUTPUTS * i + 5] = a * b * c;\n"
+                            "        y[OUTPUTS * i + 6] = a + c * b;\n"
+                            "        REAL sum = a;\n"
+                            "        for (int k = 0; k < 16; k++) sum = sum + (k % 2 ? c : b);\n"
+                            "        y[OUTPUTS * i + 7] = sum;\n"
+                            "        y[OUTPUTS * i + 8] = a / b;\n"
+                            "        y[OUTPUTS * i + 9] = sqrt(fabs(a));\n"
+                            "        y[OUTPUTS * i + 10] = fma(a, b, c);\n"
+                            "        y[OUTPUTS * i + 11] = fma(a, b, -(a * b));\n"
+                            "    }\n"
+                            "}\n";
+#define OUTPUTS 12
+
+/* The same on the host; volatile keeps its compiler from contracting and folding. */
+#define HOST_PROBE(T, real)                                                                                                    \
+    static void host_probe_##T(const real *x, real *y) {                                                                       \
+        volatile real a = x[0], b = x[1], c = x[2], ab = a * b, cc = c * c, cb = c * b, a_plus_b = a + b, b_plus_c = b + c;    \
+        y[0] = ab + c;                                                                                                         \
+        y[1] = ab - cc;                                                                                                        \
+        y[2] = a_plus_b + c;                                                                                                   \
+        y[3] = a + b_plus_c;                                                                                                   \
+        y[4] = a_plus_b - a;                                                                                                   \
+        y[5] = ab * c;                                                                                                         \
+        y[6] = a + cb;                                                                                                         \
+        volatile real sum = a;                                                                                                 \
+        for (int k = 0; k < 16; k++) sum = sum + (k % 2 ? c : b);                                                              \
+        y[7] = sum;                                                                                                            \
+        y[8] = a / b;                                                                                                          \
+        y[9] = sqrt(fabs(a));                                                                                                  \
+        y[10] = fma(a, b, c);                                                                                                  \
+        y[11] = fma(a, b, -ab);                                                                                                \
+    }
+HOST_PROBE(f32, float)
+HOST_PROBE(f64, double)
+
+/* By hand: triples whose results differ when the rule is broken; then random ones. */
+static const float chosen_f32[][3] = {
+    {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}, /* a * b + c: 0, or 2^-24 by FMA */
+    {1 + 0x1p-23f, 1 + 0x1p-23f, 1 + 0x1p-22f},  /* likewise */
+    {0x1p24f, 1, -0x1p24f},                      /* (a + b) + c: 0, or 1 when reassociated */
+    {1, 0x1p-24f, 0x1p-24f},                     /* (a + b) + c: 1, a + (b + c): 1 + 2^-23 */
+    {0x1p100f, 1, 3},                            /* (a + b) - a: 0, not 1 */
+    {0x1p-126f, 0.5f, 0x1p-149f},                /* products and sums below the smallest normal number */
+    {0x1p-149f, 0x1p-149f, -0x1p-149f},
+    {0x1.8p-127f, -0x1p-127f, 1},
+    {0x1p-100f, 0x1p-45f, 0x1p10f},
+    {-0.0f, -0.0f, -0.0f}, /* -0 + -0 is -0 */
+};
+static const double chosen_f64[][3] = {
+    {1 + 0x1p-27, 1 + 0x1p-27, -1 - 0x1p-26},
+    {1 + 0x1p-52, 1 + 0x1p-52, 1 + 0x1p-51},
+    {0x1p53, 1, -0x1p53},
+    {1, 0x1p-53, 0x1p-53},
+    {0x1p500, 1, 3},
+    {0x1p-1022, 0.5, 0x1p-1074},
+    {0x1p-1074, 0x1p-1074, -0x1p-1074},
+    {0x1.8p-1023, -0x1p-1023, 1},
+    {0x1p-1000, 0x1p-70, 0x1p10},
+    {-0.0, -0.0, -0.0},
+};
+#define CHOSEN TALLY_ARRAY_LENGTH(chosen_f32)
+#define TRIPLES 200
+
+typedef struct machine {
+    const tally_backend *backend;
+    void *device, *queue, *program, *kernel, *in, *out;
+} machine;
+
+static char *program_text(const place *at, const char *type, size_t *bytes) {
+    const char *prelude = at->backend->kernel_source("prelude");
+    if (!prelude) fail_msg("%s has no stem \"prelude\"", at->select);
+    *bytes = strlen(prelude) + sizeof probe + 64;
+    char *text = malloc(*bytes);
+    assert_non_null(text);
+    *bytes = (size_t)snprintf(text, *bytes, "%s\n#define REAL %s\n#define OUTPUTS %d\n%s", prelude, type, OUTPUTS, probe);
+    return text;
+}
+
+static void run_probe(const place *at, const char *type, const void *x, uint64_t x_bytes, void *y, uint64_t y_bytes,
+                      uint64_t n) {
+    tally_device_info info;
+    machine m = {.backend = at->backend};
+    const tally_backend *b = m.backend;
+    size_t bytes;
+    char *text = program_text(at, type, &bytes);
+    MUST(b->device_open(at->info.index, NULL, NULL, &info, &m.device));
+    MUST(b->queue_open(m.device, 0, NULL, &m.queue));
+    MUST(b->mem_open(m.device, TALLY_MEM_DEVICE, NULL, &x_bytes, &m.in));
+    MUST(b->mem_open(m.device, TALLY_MEM_DEVICE, NULL, &y_bytes, &m.out));
+    MUST(b->program_create(m.device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = bytes},
+                           &m.program));
+    free(text);
+    MUST(b->kernel_create(m.device, m.program, "tally_probe", &m.kernel));
+    const tally_arg args[] = {{.mem = m.in}, {.mem = m.out}, {.value = &n, .bytes = sizeof n}};
+    MUST(b->copy_in(m.queue, m.in, 0, x, x_bytes));
+    MUST(b->launch(m.queue, m.kernel, 1, 1, 3, args));
+    MUST(b->copy_out(m.queue, m.out, 0, y, y_bytes));
+    MUST(b->queue_wait(m.queue));
+    b->kernel_close(m.device, m.kernel);
+    b->program_close(m.device, m.program);
+    b->mem_close(m.device, m.in);
+    b->mem_close(m.device, m.out);
+    b->queue_close(m.device, m.queue);
+    b->device_close(m.device);
+}
+
+static const char *const expressions[OUTPUTS] = {"a * b + c",   "a * b - c * c", "(a + b) + c",  "a + (b + c)",
+                                                 "(a + b) - a", "a * b * c",     "a + c * b",    "the sum of 17",
+                                                 "a / b",       "sqrt(fabs(a))", "fma(a, b, c)", "fma(a, b, -(a * b))"};
+
+#define TEST_ARITHMETIC(T, real)                                                                                               \
+    static void test_arithmetic_##T(void **state) {                                                                            \
+        const place *at = *state;                                                                                              \
+        if (!at->info.has_f64 && sizeof(real) == 8) return;                                                                    \
+        real x[TRIPLES][3], y[TRIPLES][OUTPUTS], expected[OUTPUTS];                                                            \
+        pattern_fill(PATTERN_WIDE, sizeof(real) == 8 ? TALLY_F64 : TALLY_F32, x, 3 * TRIPLES);                                 \
+        for (size_t i = CHOSEN; i < TRIPLES; i += 2) x[i][2] = -x[i][0] * x[i][1]; /* so that sums cancel */                   \
+        memcpy(x, chosen_##T, sizeof chosen_##T);                                                                              \
+        run_probe(at, #T, x, sizeof x, y, sizeof y, TRIPLES);                                                                  \
+        for (size_t i = 0; i < TRIPLES; i++) {                                                                                 \
+            host_probe_##T(x[i], expected);                                                                                    \
+            for (int k = 0; k < OUTPUTS; k++)                                                                                  \
+                if (memcmp(&y[i][k], &expected[k], sizeof(real)) != 0 && (y[i][k] == y[i][k] || expected[k] == expected[k]))   \
+                    fail_msg("%s: %s of a = %a, b = %a, c = %a is %a; should be %a", at->select, expressions[k],               \
+                             (double)x[i][0], (double)x[i][1], (double)x[i][2], (double)y[i][k], (double)expected[k]);         \
+        }                                                                                                                      \
+    }
+TEST_ARITHMETIC(f32, float)
+TEST_ARITHMETIC(f64, double)
+
+/* A program that does not compile: the compiler's words, in one line. */
+static void test_build_error(void **state) {
+    const place *at = *state;
+    const tally_backend *b = at->backend;
+    static const char text[] = "this is no kernel;\nnor is this\n";
+    tally_device_info info;
+    void *device, *program = NULL;
+    MUST(b->device_open(at->info.index, NULL, NULL, &info, &device));
+    const tally_status status = b->program_create(
+        device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = sizeof text - 1}, &program);
+    b->device_close(device);
+    assert_int_equal(status, TALLY_E_BUILD);
+    assert_null(program);
+    if (!strstr(tally_last_error(), "error") || strchr(tally_last_error(), '\n'))
+        fail_msg("not one line with the compiler's words: %s", tally_last_error());
+}
+
+/* The data tell an FMA from two roundings, and one association from the other; or the tests above
+ * would show nothing. */
+static void test_data_tell(void **state) {
+    (void)state;
+    float y[OUTPUTS];
+    host_probe_f32(chosen_f32[0], y);
+    assert_true(y[0] != fmaf(chosen_f32[0][0], chosen_f32[0][1], chosen_f32[0][2]));
+    host_probe_f32(chosen_f32[3], y);
+    assert_true(y[2] != y[3]);
+    host_probe_f32(chosen_f32[5], y);
+    assert_true(y[0] > 0 && y[0] < 0x1p-126f);
+    double z[OUTPUTS];
+    host_probe_f64(chosen_f64[0], z);
+    assert_true(z[0] != fma(chosen_f64[0][0], chosen_f64[0][1], chosen_f64[0][2]));
+    host_probe_f64(chosen_f64[3], z);
+    assert_true(z[2] != z[3]);
+}
+
+const device_test arithmetic_tests[] = {
+    {"arithmetic: f32", test_arithmetic_f32},
+    {"arithmetic: f64", test_arithmetic_f64},
+    {"arithmetic: the data tell", test_data_tell},
+    {"arithmetic: a program that does not compile", test_build_error},
+    {NULL, NULL},
+};

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* The test of one cell of the matrix: see cells.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/calls.h"
+#include "oracle/bound.h"
+#include "cells.h"
+#include "oracle/oracle.h"
+#include "oracle/items.h"
+#include "oracle/patterns.h"
+#include "tests/support/test_main.h"
+
+/* Items before and after the reduced range, and results before and after the one written. */
+#define PAD 64
+#define MAX_OFFSET 5
+#define RESULTS (MAX_OFFSET + 1 + MAX_OFFSET)
+#define MAX_INPUTS 2
+/* With groups of 32, one group's item of the last stage then reads more than one block of
+ * partials. */
+#define MAX_N (UINT64_C(3) * (1 << 20) + 4097)
+
+typedef struct bench {
+    cell *cell;
+    const oracle_case *what;
+    tally_plan *plan;
+    tally_queue *queue;
+    tally_buffer *in[MAX_INPUTS], *out;
+    unsigned char *host[MAX_INPUTS], *back[MAX_INPUTS]; /* the inputs' items with their pads, as written and as read back */
+    uint32_t inputs;
+    size_t item_bytes, result_bytes;
+    uint64_t max_n;
+    int is_exact;      /* the result must be the oracle's, to the bit; else it keeps the op's bound */
+    int is_repeatable; /* and the same in every run */
+    int may_flush;     /* atomics on f32 may take subnormals for zero */
+    char failure[512];
+} bench;
+
+typedef struct trial {
+    uint64_t n;
+    int pattern;
+    uint64_t in_offset, out_offset;
+} trial;
+
+/* The second input is moved too, by another number of items. */
+static uint64_t offset_of(const trial *t, uint32_t input) {
+    return input && t->in_offset ? MAX_OFFSET - t->in_offset : t->in_offset;
+}
+
+/* ---- one trial ------------------------------------------------------------------------------- */
+
+/* What a kernel that reads too far would notice, be it one item: of integers. */
+static uint64_t integer_pad(tally_op op, tally_dtype in, uint32_t input, uint64_t i) {
+    const unsigned bits = 8 * (unsigned)item_bytes_of(in);
+    const uint64_t top = UINT64_C(1) << (bits - 1);
+    const uint64_t lowest = item_kind_of(in) == ITEM_SIGNED ? top : 0,
+                   highest = item_kind_of(in) == ITEM_SIGNED ? top - 1 : top - 1 + top;
+    switch (op) {
+    case TALLY_MIN:
+    case TALLY_NANMIN:
+    case TALLY_ARGMIN:
+        return lowest;
+    case TALLY_MAX:
+    case TALLY_NANMAX:
+    case TALLY_ARGMAX:
+        return highest;
+    case TALLY_MINMAX:
+        return i % 2 ? lowest : highest;
+    case TALLY_AMAX:
+    case TALLY_IAMAX:
+        return item_kind_of(in) == ITEM_SIGNED ? lowest : highest;
+    case TALLY_ALL:
+    case TALLY_BAND:
+        return 0;
+    case TALLY_BOR:
+        return UINT64_MAX;
+    default: /* of two inputs, one that is not close to the other */
+        return input ? UINT64_C(0x2525252525252525) : UINT64_C(0x5a5a5a5a5a5a5a5a);
+    }
+}
+
+/* Of floats: a NaN where it wins, and a payload that the result must not have. */
+static uint64_t float_pad(tally_op op, tally_dtype in) {
+    const double infinity = op == TALLY_NANMIN ? (double)-INFINITY : (double)INFINITY;
+    uint64_t bits = 0;
+    if (op == TALLY_ALL) return 0; /* a NaN is true */
+    store_float(in, op == TALLY_NANMIN || op == TALLY_NANMAX ? infinity : (double)NAN, &bits);
+    return op == TALLY_NANMIN || op == TALLY_NANMAX ? bits : bits | 0x2d;
+}
+
+static void fill_pads(const bench *b, uint32_t input, uint64_t n) {
+    const tally_op op = b->what->op;
+    const tally_dtype in = b->what->in;
+    unsigned char *items = b->host[input];
+    for (uint64_t i = 0; i < PAD + MAX_OFFSET + PAD; i++) {
+        unsigned char *to = items + (i < PAD + MAX_OFFSET ? i : n + i) * b->item_bytes;
+        switch (item_kind_of(in)) {
+        case ITEM_FLOAT:
+        case ITEM_COMPLEX: {
+            const uint64_t bits = float_pad(op, in);
+            const size_t bytes = item_kind_of(in) == ITEM_COMPLEX ? b->item_bytes / 2 : b->item_bytes;
+            memcpy(to, &bits, bytes); /* the low bytes come first here, as they do on every device so far */
+            memcpy(to + b->item_bytes - bytes, &bits, bytes);
+            break;
+        }
+        case ITEM_BOOL: {
+            const uint8_t byte = (uint8_t)integer_pad(op, in, input, i);
+            *to = op == TALLY_ALLCLOSE && input ? 0 : byte;
+            break;
+        }
+        default:
+            store_integer(in, integer_pad(op, in, input, i), to);
+            break;
+        }
+    }
+}
+
+/*
+ * Runs the plan twice into poisoned memory, and reads back what it wrote and what it read, with one
+ * wait for it all. Returns 0 with b->failure set when anything but the two results was written.
+ */
+static int run_twice(bench *b, const trial *t, uint64_t bytes, oracle_result runs[2]) {
+    static const unsigned char poison[2] = {0xa5, 0x5a};
+    const size_t area = RESULTS * b->result_bytes, at = t->out_offset * b->result_bytes;
+    unsigned char results[2 * RESULTS * sizeof(oracle_result)], got[2 * RESULTS * sizeof(oracle_result)];
+    uint64_t offsets[MAX_INPUTS];
+    for (int r = 0; r < 2; r++) memset(results + r * area, poison[r], area);
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        offsets[k] = PAD + offset_of(t, k);
+        MUST(tally_buffer_write(b->queue, b->in[k], 0, b->host[k], bytes));
+    }
+    MUST(tally_buffer_write(b->queue, b->out, 0, results, 2 * area));
+    for (uint64_t r = 0; r < 2; r++) {
+        const uint64_t to = r * RESULTS + t->out_offset;
+        if (b->inputs == 1)
+            MUST(reduce_at(b->plan, b->queue, b->in[0], offsets[0], t->n, b->out, to));
+        else
+            MUST(reduce_inputs(b->plan, b->queue, (const tally_buffer *const *)b->in, offsets, t->n, b->out, to));
+    }
+    MUST(tally_buffer_read(b->queue, b->out, 0, got, 2 * area));
+    for (uint32_t k = 0; k < b->inputs; k++) MUST(tally_buffer_read(b->queue, b->in[k], 0, b->back[k], bytes));
+    MUST(tally_queue_wait(b->queue));
+    for (int r = 0; r < 2; r++) {
+        memset(&runs[r], 0, sizeof runs[r]);
+        memcpy(&runs[r], got + r * area + at, b->result_bytes);
+        memcpy(got + r * area + at, results + r * area + at, b->result_bytes);
+    }
+    if (memcmp(got, results, 2 * area) != 0) {
+        snprintf(b->failure, sizeof b->failure, "wrote outside its result");
+        return 0;
+    }
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        if (memcmp(b->host[k], b->back[k], bytes) == 0) continue;
+        snprintf(b->failure, sizeof b->failure, "changed an input or what surrounds it");
+        return 0;
+    }
+    return 1;
+}
+
+/* The result's words in hexadecimal, and what floats they are. */
+static void print_value(char *text, size_t bytes, const bench *b, const oracle_result *value) {
+    const tally_dtype out = oracle_result_dtype(b->what);
+    size_t used = 0;
+    text[0] = 0;
+    const size_t step = out == TALLY_C64 ? 4 : out == TALLY_C128 ? 8 : item_bytes_of(out);
+    for (size_t at = 0; at < b->result_bytes && used < bytes; at += step) {
+        uint64_t bits = 0;
+        float f32;
+        double f64;
+        memcpy(&bits, value->bytes + at, step);
+        memcpy(&f32, value->bytes + at, sizeof f32);
+        memcpy(&f64, value->bytes + at, sizeof f64);
+        used += (size_t)snprintf(text + used, bytes - used, "%s0x%0*llx", at ? ", " : "", (int)(2 * step),
+                                 (unsigned long long)bits);
+        if (used < bytes && (out == TALLY_F32 || out == TALLY_C64))
+            used += (size_t)snprintf(text + used, bytes - used, " (%a)", (double)f32);
+        if (used < bytes && (out == TALLY_F64 || out == TALLY_C128))
+            used += (size_t)snprintf(text + used, bytes - used, " (%a)", f64);
+    }
+}
+
+/* Compares two runs with each other and with the oracle, or with what another order may give. */
+static int check_results(bench *b, const trial *t, const void *const items[], const oracle_result runs[2],
+                         const oracle_result *expected) {
+    char got[2][112], want[112];
+    const uint64_t depth = b->is_exact ? 0 : tally_plan_depth(b->plan, t->n);
+    int good = !b->is_repeatable || memcmp(&runs[0], &runs[1], b->result_bytes) == 0;
+    for (int r = 0; r < 2 && good; r++) {
+        if (b->is_exact) {
+            good = memcmp(&runs[r], expected, b->result_bytes) == 0;
+            continue;
+        }
+        const bound_verdict verdict = bound_check(b->what, items, t->n, depth, b->may_flush, &runs[r]);
+        good = verdict != BOUND_BROKEN;
+        b->cell->kept += verdict == BOUND_KEPT;
+        b->cell->unbounded += verdict == BOUND_FREE;
+        if (memcmp(&runs[0], &runs[1], b->result_bytes) == 0) break;
+    }
+    if (good) return 1;
+    print_value(got[0], sizeof got[0], b, &runs[0]);
+    print_value(got[1], sizeof got[1], b, &runs[1]);
+    print_value(want, sizeof want, b, expected);
+    snprintf(b->failure, sizeof b->failure, "is %s, the second time %s; should be %s", got[0], got[1], want);
+    const size_t used = strlen(b->failure);
+    if (!b->is_exact)
+        snprintf(b->failure + used, sizeof b->failure - used, " or within the bound for a depth of %llu",
+                 (unsigned long long)depth);
+    return 0;
+}
+
+static void fill_input(const bench *b, const trial *t, uint32_t input, const void *first_input) {
+    /* The offset moves the items within the memory that is written, so that every trial has its
+     * pads next to its items. */
+    const uint64_t offset = offset_of(t, input);
+    unsigned char *first = b->host[input] + (PAD + offset) * b->item_bytes;
+    fill_pads(b, input, t->n);
+    if (input)
+        pattern_fill_second(t->pattern, b->what->op, b->what->in, first_input, first, t->n);
+    else
+        pattern_fill(t->pattern, b->what->in, first, t->n);
+    if (offset < MAX_OFFSET) /* what lies between the items and their right pad */
+        memcpy(first + t->n * b->item_bytes, b->host[input], (MAX_OFFSET - offset) * b->item_bytes);
+}
+
+static int run_trial(bench *b, const trial *t) {
+    const uint64_t bytes = (PAD + MAX_OFFSET + t->n + PAD) * b->item_bytes;
+    const void *items[MAX_INPUTS] = {NULL, NULL};
+    oracle_result expected = {{0}}, runs[2];
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        fill_input(b, t, k, items[0]);
+        items[k] = b->host[k] + (PAD + offset_of(t, k)) * b->item_bytes;
+    }
+    oracle_reduce_inputs(b->what, items, t->n, &expected);
+    return run_twice(b, t, bytes, runs) && check_results(b, t, items, runs, &expected);
+}
+
+static void expect(bench *b, uint64_t n, int pattern, uint64_t in_offset, uint64_t out_offset) {
+    const trial t = {n, pattern, in_offset, out_offset};
+    if (n > b->max_n || run_trial(b, &t)) return;
+    fail_msg("%s: n=%llu, \"%s\", in_offset=%llu, out_offset=%llu: %s", b->cell->name, (unsigned long long)n,
+             pattern_name(pattern), (unsigned long long)in_offset, (unsigned long long)out_offset, b->failure);
+}
+
+/* ---- what matters to an op ------------------------------------------------------------------- */
+
+#define PATTERN_LIST_END PATTERNS
+static const int of_sums[] = {PATTERN_BOTH_INFINITE, PATTERN_NEGATIVE_ZERO, PATTERN_DENORMAL,
+                              PATTERN_LIMITS,        PATTERN_ABSORBED,      PATTERN_LIST_END};
+static const int of_products[] = {PATTERN_NEAR_ONE, PATTERN_ZEROS, PATTERN_LIMITS, PATTERN_DUPLICATES, PATTERN_LIST_END};
+static const int of_extremes[] = {PATTERN_ALL_NAN, PATTERN_BOTH_INFINITE, PATTERN_ALL_INFINITE,       PATTERN_NEGATIVE_ZERO,
+                                  PATTERN_ZEROS,   PATTERN_DUPLICATES,    PATTERN_NEGATIVE_ONLY_ZERO, PATTERN_LIST_END};
+static const int of_truths[] = {PATTERN_NEGATIVE_ZERO, PATTERN_ZEROS,     PATTERN_ONE_FIRST,
+                                PATTERN_ONE_MIDDLE,    PATTERN_ONE_LAST,  PATTERN_LACK_FIRST,
+                                PATTERN_LACK_MIDDLE,   PATTERN_LACK_LAST, PATTERN_LIST_END};
+static const int of_norms[] = {PATTERN_MAGNITUDES, PATTERN_TINY,     PATTERN_BIG,    PATTERN_NEGATIVE_ZERO,
+                               PATTERN_DENORMAL,   PATTERN_INFINITE, PATTERN_LIMITS, PATTERN_LIST_END};
+static const int of_moments[] = {PATTERN_SHIFTED, PATTERN_RAMP,       PATTERN_DUPLICATES, PATTERN_NEGATIVE_ZERO,
+                                 PATTERN_TINY,    PATTERN_MAGNITUDES, PATTERN_LIMITS,     PATTERN_LIST_END};
+static const int of_exponentials[] = {PATTERN_SHIFTED, PATTERN_DUPLICATES, PATTERN_NEGATIVE_INFINITE,
+                                      PATTERN_TINY,    PATTERN_INFINITE,   PATTERN_NEGATIVE_ZERO,
+                                      PATTERN_LIMITS,  PATTERN_LIST_END};
+static const int of_bits[] = {PATTERN_POWERS, PATTERN_LIMITS, PATTERN_ONE_LAST, PATTERN_LACK_MIDDLE, PATTERN_LIST_END};
+static const int of_closeness[] = {PATTERN_SHIFTED,           PATTERN_ZEROS,      PATTERN_BOTH_INFINITE, PATTERN_MAGNITUDES,
+                                   PATTERN_ONE_FIRST,         PATTERN_ONE_MIDDLE, PATTERN_ONE_LAST,      PATTERN_ALTERNATING,
+                                   PATTERN_NEGATIVE_INFINITE, PATTERN_LIST_END};
+
+static const int *patterns_of(tally_op op) {
+    switch (op) {
+    case TALLY_PROD:
+        return of_products;
+    case TALLY_NRM2:
+        return of_norms;
+    case TALLY_VAR:
+    case TALLY_STD:
+        return of_moments;
+    case TALLY_LOGSUMEXP:
+        return of_exponentials;
+    case TALLY_ANY:
+    case TALLY_ALL:
+    case TALLY_COUNT_NONZERO:
+        return of_truths;
+    case TALLY_BAND:
+    case TALLY_BOR:
+    case TALLY_BXOR:
+        return of_bits;
+    case TALLY_ALLCLOSE:
+        return of_closeness;
+    default:
+        return oracle_is_exact(&(oracle_case){.op = op, .in = TALLY_F32}) ? of_extremes : of_sums;
+    }
+}
+
+/* The one for shapes that meet one pattern only: what wide numbers would make overflow or vanish is
+ * near one. */
+static int usual_pattern(tally_op op) {
+    return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* Shapes that every pattern meets: around nothing, a warp, the lanes, a row and a chunk, a prime,
+ * and a tree of chunks that is neither full nor even. */
+static const uint64_t small_shapes[] = {0, 1, 2, 3, 127, 128, 129, 997, 4095, 4096, 4097, 5 * 4096 + 1};
+/* Shapes of many chunks: powers of two and beside them, trees of every fullness, an odd million. */
+static const uint64_t large_shapes[] = {8191,  8192,  8193,   7 * 4096,           9 * 4096 - 1, 33 * 4096 - 1, 65535,
+                                        65536, 65537, 131071, 3 * 4096 * 32 + 17, 1000003,      MAX_N};
+static const uint64_t offset_shapes[] = {1, 129, 4097, 8 * 4096, 9 * 4096 + 5};
+static const uint64_t offsets[] = {1, 2, 3, 5};
+
+#define EACH(type, value, array) for (const type *value = (array); value < (array) + TALLY_ARRAY_LENGTH(array); value++)
+#define EACH_PATTERN_OF(pattern, op) for (const int *pattern = patterns_of(op); *pattern != PATTERN_LIST_END; pattern++)
+
+static void walk_patterns(bench *b, uint32_t group) {
+    const uint64_t around_group[] = {group - 1, group, group + 1};
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        EACH(uint64_t, n, small_shapes) expect(b, *n, pattern, 0, 0);
+        if (group > 1) EACH(uint64_t, n, around_group) expect(b, *n, pattern, 0, 0);
+    }
+}
+
+static void walk_all(bench *b, uint32_t group) {
+    const int usual = usual_pattern(b->what->op), large_patterns[] = {usual, PATTERN_ALTERNATING, PATTERN_NAN_LAST};
+    walk_patterns(b, group);
+    EACH(uint64_t, n, large_shapes) {
+        /* The largest shape once: it costs as much as all the others. */
+        if (*n == MAX_N)
+            expect(b, *n, usual, 0, 0);
+        else
+            EACH(int, pattern, large_patterns) expect(b, *n, *pattern, 0, 0);
+    }
+    EACH(uint64_t, n, offset_shapes) EACH(uint64_t, in_offset, offsets) EACH(uint64_t, out_offset, offsets) {
+        expect(b, *n, usual, *in_offset, *out_offset);
+    }
+}
+
+/* For the many cells of a canonical variant: the edges, a NaN at each end and in the middle, what
+ * matters to the op, one large shape. */
+static void walk_part(bench *b) {
+    static const uint64_t edges[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097, 5 * 4096 + 1},
+                          some[] = {1, 2, 129, 4097, 5 * 4096 + 1};
+    const int usual = usual_pattern(b->what->op);
+    EACH(uint64_t, n, edges) expect(b, *n, usual, 0, 0);
+    for (int nan = PATTERN_NAN_FIRST; nan <= PATTERN_NAN_LAST; nan++) EACH(uint64_t, n, some) expect(b, *n, nan, 0, 0);
+    EACH_PATTERN_OF(pattern, b->what->op) EACH(uint64_t, n, some) expect(b, *n, *pattern, 0, 0);
+    expect(b, 4097, usual, 1, 3);
+    expect(b, 9 * 4096 + 5, usual, 3, 1);
+    expect(b, 300007, usual, 0, 0);
+}
+
+/* For other group sizes, and for runs that must be short. */
+static void walk_few(bench *b, uint32_t group) {
+    const int patterns[] = {usual_pattern(b->what->op), PATTERN_NAN_MIDDLE, PATTERN_NEGATIVE_ZERO, PATTERN_LIMITS};
+    const uint64_t shapes[] = {0, 1, group - 1, group, group + 1, 997, 4095, 4096, 4097, 33 * 4096 - 1};
+    EACH(uint64_t, n, shapes) EACH(int, pattern, patterns) expect(b, *n, *pattern, 0, 0);
+    expect(b, 3 * 4096 * 32 + 17, patterns[0], 3, 1);
+    expect(b, group == 32 ? MAX_N : 1000003, patterns[0], 0, 0);
+}
+
+/* Whether every item does a compare-and-swap on one word, on a GPU: a million of them take an H200
+ * up to 10 s. */
+static int swaps_one_word(const bench *b) {
+    const tally_terms *terms = &b->plan->terms;
+    const tally_variant *variant = ((const tally_reduce_plan *)b->plan)->launch.variant;
+    const int is_native = terms->count == 1 && terms->list[0].additive && !terms->list[0].field_count;
+    return variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators && !is_native &&
+           b->cell->at->info.device_class == TALLY_CLASS_GPU;
+}
+
+/* For the steps of the ladder, of which there are many: the edges of a group and of two, the
+ * special values, a tree that is not full, and alignments. */
+static void walk_ladder(bench *b, uint32_t group) {
+    const uint64_t large = swaps_one_word(b) ? 100003 : 1000003;
+    const int usual = usual_pattern(b->what->op);
+    const int patterns[] = {usual, PATTERN_ALTERNATING, PATTERN_NAN_FIRST, PATTERN_NAN_MIDDLE, PATTERN_NAN_LAST, PATTERN_ZEROS};
+    const uint64_t shapes[] = {0, 1, 2, group - 1, group, group + 1, 2 * group + 1, 4097};
+    const uint64_t shifted[] = {1, group + 1, 4097};
+    EACH(uint64_t, n, shapes) {
+        EACH(int, pattern, patterns) expect(b, *n, *pattern, 0, 0);
+        EACH_PATTERN_OF(pattern, b->what->op) expect(b, *n, *pattern, 0, 0);
+    }
+    expect(b, large, usual, 0, 0);
+    expect(b, large, PATTERN_NAN_LAST, 0, 0);
+    if (cell_is_deep(b->cell)) expect(b, large, PATTERN_ABSORBED, 0, 0);
+    EACH(uint64_t, n, shifted) EACH(uint64_t, in_offset, offsets) {
+        expect(b, *n, usual, *in_offset, 1);
+        expect(b, *n, PATTERN_NAN_LAST, *in_offset, 2);
+    }
+}
+
+/* ---- the test -------------------------------------------------------------------------------- */
+
+/* What a plan says of itself: the variant asked for, where the result's values are, and no more
+ * memory than the header allows a canonical one. Of the others, those that end in atomics need a
+ * word, a partial for each group is less than an accumulator for each item, and a scratch copy is
+ * hardly more. */
+static void check_plan(bench *b, const tally_variant_info *info) {
+    const char *variant = tally_plan_variant(b->plan);
+    assert_non_null(variant);
+    if (strcmp(b->cell->variant, "auto") != 0)
+        assert_string_equal(variant, b->cell->variant);
+    else
+        assert_true(info->canonical);
+    const size_t acc_bytes = b->plan->terms.acc.bytes;
+    const uint64_t bytes = tally_plan_workspace_bytes(b->plan), rounded = b->max_n + 2 * 1024;
+    uint64_t allowed = 64 * 1024 + b->max_n / 512;
+    if (!info->canonical) allowed = strcmp(info->finish, "atomic") ? (rounded + rounded / 32) * acc_bytes : acc_bytes;
+    if (bytes > allowed || bytes < acc_bytes)
+        fail_msg("%s: a workspace of %llu bytes for %llu items: at most %llu", b->cell->name, (unsigned long long)bytes,
+                 (unsigned long long)b->max_n, (unsigned long long)allowed);
+
+    const tally_dtype out = oracle_result_dtype(b->what);
+    const uint32_t values = (uint32_t)(b->result_bytes / item_bytes_of(out));
+    tally_result_info result;
+    assert_int_equal(tally_plan_result_bytes(b->plan), b->result_bytes);
+    for (uint32_t v = 0; v < values; v++) {
+        assert_true(tally_plan_result(b->plan, v, &result));
+        assert_int_equal(result.dtype, out);
+        assert_int_equal(result.offset, v * item_bytes_of(out));
+        assert_int_equal(result.term, 0);
+    }
+    assert_false(tally_plan_result(b->plan, values, &result));
+}
+
+/* Another plan of this cell, and one trial with it. */
+static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max_n, uint32_t factor, uint64_t n) {
+    tally_reduce_desc planned = *desc;
+    planned.max_n = max_n;
+    planned.factor = factor;
+    tally_plan_destroy(b->plan);
+    b->plan = NULL;
+    MUST(tally_plan_create(b->cell->at->context, &planned, &b->plan));
+    expect(b, n, usual_pattern(b->what->op), 0, 0);
+}
+
+/* Plans for exactly n items, where a workspace that is a little too small shows; for as many as the
+ * device holds; other factors. */
+static void check_other_plans(bench *b, const tally_reduce_desc *desc, const tally_variant_info *info) {
+    static const uint64_t shapes[] = {1, 4096, 4097, 33 * 4096 - 1, 3 * 4096 * 32 + 17};
+    static const uint32_t factors[] = {1, 3, 64};
+    const int is_deep = cell_is_deep(b->cell);
+    EACH(uint64_t, n, shapes) if (is_deep || *n == 33 * 4096 - 1) expect_planned(b, desc, *n, 0, *n);
+    if (is_deep) expect_planned(b, desc, 1, 0, 0);
+    if (is_deep && info->canonical) expect_planned(b, desc, 0, 0, 4097);
+    const int sample = b->what->op == TALLY_SUM && (b->what->in == TALLY_F32 || b->what->in == TALLY_I64);
+    if (info->factor && !b->what->acc && !b->what->accuracy && (sample || full()))
+        EACH(uint32_t, factor, factors) expect_planned(b, desc, b->max_n, *factor, 33 * 4096 - 1);
+}
+
+static void walk(bench *b, const tally_reduce_desc *desc) {
+    tally_variant_info info = {0};
+    for (size_t v = 0; v < tally_variant_count(); v++) {
+        MUST(tally_variant_get(v, &info));
+        if (strcmp(info.name, tally_plan_variant(b->plan)) == 0) break;
+    }
+    const uint32_t group = ((const tally_reduce_plan *)b->plan)->launch.group_items;
+    const int is_additive = oracle_shape_of(b->what) == ORACLE_ADDED && b->plan->terms.acc.bytes == 4;
+    b->is_exact = oracle_is_exact(b->what) || (info.canonical && b->what->op != TALLY_LOGSUMEXP);
+    b->is_repeatable = b->is_exact || strcmp(info.finish, "atomic") != 0;
+    b->may_flush = is_additive && !b->is_repeatable && b->cell->at->info.device_class == TALLY_CLASS_GPU;
+    if (b->cell->group_items) assert_int_equal(group, b->cell->group_items);
+    check_plan(b, &info);
+    if (!info.canonical)
+        walk_ladder(b, group);
+    else if (quick() || b->cell->group_items)
+        walk_few(b, group);
+    else if (cell_is_deep(b->cell))
+        walk_all(b, group);
+    else
+        walk_part(b);
+    if (!b->cell->group_items) check_other_plans(b, desc, &info);
+}
+
+/* Room for one; what a failed test leaves in it (cmocka leaves the function) is freed by the
+ * next. */
+static bench one;
+
+static void open_bench(bench *b) {
+    tally_context *context = b->cell->at->context;
+    const uint64_t bytes = (PAD + MAX_OFFSET + b->max_n + PAD) * b->item_bytes;
+    MUST(tally_queue_create(context, &b->queue));
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        b->host[k] = malloc(bytes);
+        b->back[k] = malloc(bytes);
+        assert_true(b->host[k] && b->back[k]);
+        MUST(tally_buffer_create(context, bytes, &b->in[k]));
+    }
+    MUST(tally_buffer_create(context, 2 * RESULTS * b->result_bytes, &b->out));
+}
+
+static void close_bench(bench *b) {
+    tally_plan_destroy(b->plan);
+    for (uint32_t k = 0; k < b->inputs; k++) {
+        tally_buffer_destroy(b->in[k]);
+        free(b->host[k]);
+        free(b->back[k]);
+    }
+    tally_buffer_destroy(b->out);
+    tally_queue_destroy(b->queue);
+    *b = (bench){0};
+}
+
+static tally_reduce_desc desc_of(const cell *c) {
+    return (tally_reduce_desc){.size = sizeof(tally_reduce_desc),
+                               .op = c->what.op,
+                               .in = c->what.in,
+                               .max_n = MAX_N,
+                               .variant = c->variant,
+                               .group_items = c->group_items,
+                               .acc = c->what.acc,
+                               .accuracy = c->what.accuracy};
+}
+
+/* The cell's own program and, of what tally_reduce_host is tried with, the one for a small
+ * array. */
+void cell_compile(const cell *c) {
+    tally_reduce_desc desc = desc_of(c);
+    const int is_of_host = strcmp(c->variant, "auto") == 0 && !c->group_items && !c->what.acc && !c->what.accuracy;
+    for (int small = 0; small <= is_of_host; small++) {
+        tally_plan *plan = NULL;
+        if (small) desc.max_n = 1;
+        if (c->at->context && tally_plan_create(c->at->context, &desc, &plan) == TALLY_OK) tally_plan_destroy(plan);
+    }
+}
+
+void cell_test(void **state) {
+    cell *c = *state;
+    if (!c->at->context) fail_msg("%s did not open: %s", c->at->select, c->at->error);
+    bench *b = &one;
+    close_bench(b);
+    *b = (bench){.cell = c, .what = &c->what, .max_n = MAX_N};
+    b->inputs = oracle_inputs(c->what.op);
+    b->item_bytes = item_bytes_of(c->what.in);
+    b->result_bytes = oracle_result_bytes(&c->what);
+    const tally_reduce_desc desc = desc_of(c);
+    const tally_status status = tally_plan_create(c->at->context, &desc, &b->plan);
+    if (status == TALLY_E_UNSUPPORTED) {
+        c->state = CELL_SKIPPED;
+        snprintf(c->cause, sizeof c->cause, "%s", tally_last_error());
+        test_skip("%s", c->cause);
+    }
+    must(status, "tally_plan_create", __FILE__, __LINE__);
+    open_bench(b);
+    walk(b, &desc);
+    close_bench(b);
+    c->state = CELL_RUN;
+}

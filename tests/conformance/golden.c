@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Golden bits on a real device: golden/bits.txt is computed again and compared. Every run replays
+ * the sums and extremes of the main types, and one of PARTS parts of the other programs, by turns
+ * (TALLY_TEST_SEED). TALLY_TEST_FULL replays all. tests/core/golden.c replays what needs no device.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct.h"
+#include "tests/golden/golden.h"
+
+#define PARTS 20
+
+typedef enum group { REDUCTIONS, FUSED_AND_CUSTOM, SCANS } group;
+
+static group group_of(const golden_case *c) {
+    return c->is_scan ? SCANS : c->fusion || c->custom ? FUSED_AND_CUSTOM : REDUCTIONS;
+}
+
+/* POCL's other method is another compilation of everything. */
+static int is_wanted(const golden_case *c) {
+    const int is_usual_run = !quick() && !getenv("POCL_WORK_GROUP_METHOD");
+    return c->is_main || full() || (is_usual_run && c->program % PARTS == seed_of_run() % PARTS);
+}
+
+static void replay(void **state, group wanted) {
+    const place *at = *state;
+    tally_context *context = direct_context(state);
+    golden_file *file = golden_open(GOLDEN_BITS);
+    size_t count, ran = 0, programs = 0, of_others = 0, last = 0;
+    const golden_case *cases = golden_cases(&count);
+    for (size_t c = 0; c < count; c++) {
+        golden_line line;
+        if (group_of(&cases[c]) != wanted || !is_wanted(&cases[c]) || !golden_run(context, &cases[c], &line)) continue;
+        programs += cases[c].program != last;
+        last = cases[c].program;
+        if (golden_expect(file, &at->info, &cases[c], &line))
+            ran++;
+        else
+            of_others++;
+    }
+    printf("golden bits: %zu lines by %zu programs; TALLY_TEST_SEED=%u%s\n", ran, programs, seed_of_run(),
+           full() ? ", TALLY_TEST_FULL" : "");
+    if (of_others) printf("golden bits: %zu lines not compared: no section for %s in the file\n", of_others, at->info.name);
+    golden_close(file);
+    if (full() || wanted != FUSED_AND_CUSTOM) assert_true(ran > 0);
+}
+
+static void test_reductions(void **state) {
+    replay(state, REDUCTIONS);
+}
+
+static void test_fused_and_custom(void **state) {
+    replay(state, FUSED_AND_CUSTOM);
+}
+
+static void test_scans(void **state) {
+    replay(state, SCANS);
+}
+
+const device_test golden_tests[] = {
+    {"golden: reductions", test_reductions},
+    {"golden: fused and custom", test_fused_and_custom},
+    {"golden: scans", test_scans},
+    {NULL, NULL},
+};
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+static void write_head(FILE *to) {
+    fprintf(
+        to,
+        "# Golden bits: results as they were recorded, which the tests compute again. tests/golden/golden.h has the form, the "
+        "items "
+        "and the\n"
+        "# texts; docs/numerics.md and CONTRIBUTING.md say when they may change. Written by `conformance --record-golden`.\n"
+        "# A line: CASE, ITEMS: one text for each of these lengths:\n#");
+    for (size_t l = 0; l < GOLDEN_LENGTHS; l++) fprintf(to, " %llu", (unsigned long long)golden_lengths[l]);
+    fprintf(to, "\n");
+}
+
+/* 0 when the device cannot compute the case, or the oracle says otherwise. */
+static int record_case(const place *at, const golden_case *c, FILE *to) {
+    golden_line got, right;
+    int good = golden_run(at->context, c, &got);
+    if (!good) fprintf(stderr, "%s cannot compute %s: record on another device\n", at->info.name, c->key);
+    const int is_known = good && golden_oracle(c, &right);
+    for (size_t l = 0; is_known && l < GOLDEN_LENGTHS; l++) {
+        if (strcmp(got.values[l], right.values[l]) == 0) continue;
+        fprintf(stderr, "%s, n=%llu: got %s, the oracle has %s\n", c->key, (unsigned long long)golden_lengths[l], got.values[l],
+                right.values[l]);
+        good = 0;
+    }
+    fprintf(to, "%s:", c->key);
+    for (size_t l = 0; good && l < GOLDEN_LENGTHS; l++) fprintf(to, " %s", got.values[l]);
+    fprintf(to, "\n");
+    return good;
+}
+
+static int record_section(const place *at, int is_of_device, const char *name, FILE *to) {
+    size_t count;
+    const golden_case *cases = golden_cases(&count);
+    int good = 1;
+    fprintf(to, "\n[%s]\n", name);
+    for (size_t c = 0; c < count; c++)
+        if (cases[c].is_of_device == is_of_device) good &= record_case(at, &cases[c], to);
+    return good;
+}
+
+int golden_record(const place *at, const char *path) {
+    char own[512], fresh[512];
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *to = fopen(fresh, "w"), *old = fopen(path, "r");
+    if (!to || !at->context) return fprintf(stderr, "%s: cannot be written, or no device\n", fresh), 1;
+    golden_section(&at->info, own, sizeof own);
+    write_head(to);
+    int good = record_section(at, 0, "every device", to) & record_section(at, 1, own, to);
+    if (old) {
+        golden_file *file = golden_open(path);
+        golden_write_others(file, &at->info, to);
+        golden_close(file);
+        fclose(old);
+    }
+    good &= fclose(to) == 0;
+    if (good && rename(fresh, path) == 0) return printf("%s is recorded\n", path), 0;
+    return fprintf(stderr, "%s is as it was; what was computed is in %s\n", path, fresh), 1;
+}

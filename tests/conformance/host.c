@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Few items of the host's on a CPU device: the library's own functions give the oracle's bits, and
+ * the device is not asked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+#include "host/host.h"
+#include "oracle/oracle.h"
+#include "oracle/patterns.h"
+
+enum { MANY = 70001, MOST = TALLY_HOST_MOST_ITEMS + 1 };
+
+/* Every pattern of these; of the larger ones, in which there is more than a chunk to combine, a
+ * few. */
+static const uint64_t small_sizes[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097};
+static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_DUPLICATES, PATTERN_SHIFTED};
+
+typedef struct arrays {
+    unsigned char *of[2];
+} arrays;
+
+/* Plans of calls with host arrays. */
+static uint64_t count_plans(tally_context *context) {
+    tally_context_info info;
+    MUST(tally_context_get_info(context, &info));
+    return info.host_plans_made + info.host_plans_reused;
+}
+
+/* Ends with the last of the arrays, so that a sanitizer sees what is read behind it; the result may
+ * lie at any address. */
+static void expect_one(tally_context *context, const oracle_case *of, const arrays *a, int pattern, uint64_t n) {
+    const size_t bytes = tally_dtype_bytes(of->in), result_bytes = oracle_result_bytes(of);
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in};
+    unsigned char *const first = a->of[0] + (MOST - n) * bytes, *const second = a->of[1] + (MOST - n) * bytes;
+    const void *const inputs[] = {first, second};
+    unsigned char result[sizeof(oracle_result) + 16];
+    pattern_fill(pattern, of->in, first, n);
+    pattern_fill_second(pattern, of->op, of->in, first, second, n);
+    memset(result, 0xcd, sizeof result);
+    const uint64_t plans = count_plans(context);
+    if (oracle_inputs(of->op) == 1)
+        MUST(tally_reduce_host(context, of->op, of->in, first, n, result + 1));
+    else
+        MUST(tally_reduce_host_inputs(context, &desc, inputs, n, result + 1));
+    expect_result_inputs(of, inputs, n, result + 1, pattern_name(pattern));
+    for (size_t i = 0; i < sizeof result; i++)
+        if (i < 1 || i >= 1 + result_bytes) assert_int_equal(result[i], 0xcd);
+    const bool is_few = n <= tally_host_items(of->op, of->in);
+    if ((count_plans(context) == plans) != is_few)
+        fail_msg("%s of %llu %s: %s", tally_op_name(of->op), (unsigned long long)n, tally_dtype_name(of->in),
+                 is_few ? "a plan was used" : "no plan was used");
+}
+
+static void expect_all(tally_context *context, const oracle_case *of, const arrays *a) {
+    const uint64_t most = tally_host_items(of->op, of->in), large_sizes[] = {12289, most - 1, most, most + 1, MANY};
+    for (int pattern = 0; pattern < PATTERNS; pattern++)
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(small_sizes); s++) expect_one(context, of, a, pattern, small_sizes[s]);
+    for (size_t p = 0; p < TALLY_ARRAY_LENGTH(large_patterns); p++)
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(large_sizes); s++)
+            expect_one(context, of, a, large_patterns[p], large_sizes[s]);
+}
+
+static void test_few(void **state) {
+    tally_context *const context = ((place *)*state)->context;
+    tally_context_info info;
+    arrays a;
+    oracle_case of = {0};
+    MUST(tally_context_get_info(context, &info));
+    if (info.device.device_class != TALLY_CLASS_CPU || !info.device.host_memory || !info.device.has_f64) return;
+    for (int k = 0; k < 2; k++) {
+        a.of[k] = malloc(MOST * sizeof(uint64_t));
+        assert_non_null(a.of[k]);
+    }
+    for (of.op = TALLY_OP_NONE + 1; of.op < TALLY_OP_END; of.op++)
+        for (of.in = TALLY_DTYPE_DEFAULT + 1; of.in < TALLY_DTYPE_END; of.in++)
+            if (tally_host_functions[of.op][of.in] && cells_want_pair(of.op, of.in)) expect_all(context, &of, &a);
+    for (int k = 0; k < 2; k++) free(a.of[k]);
+}
+
+const device_test host_tests[] = {
+    {"reduce_host: few items", test_few},
+    {NULL, NULL},
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers on a real device: sizes that it does not have, and host memory in place. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct.h"
+#include "oracle/patterns.h"
+
+/* More than the device has is refused when it is asked for, not where it is first used; the text
+ * names both sizes. */
+static void test_too_much_memory(void **state) {
+    const place *at = *state;
+    tally_context *context = direct_context(state);
+    const tally_device_info device = at->info;
+    const uint64_t sizes[] = {device.memory_bytes + 1, UINT64_C(1) << 62, UINT64_MAX - 1, UINT64_MAX};
+    unsigned char byte = 0;
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++)
+        for (int is_wrapped = 0; is_wrapped <= device.host_memory; is_wrapped++) {
+            tally_buffer *buffer = NULL;
+            char asked[32], has[32];
+            snprintf(asked, sizeof asked, "%llu bytes", (unsigned long long)sizes[s]);
+            snprintf(has, sizeof has, "%llu", (unsigned long long)device.memory_bytes);
+            const tally_status status = is_wrapped ? tally_buffer_wrap_host(context, &byte, sizes[s], &buffer)
+                                                   : tally_buffer_create(context, sizes[s], &buffer);
+            if (status != TALLY_E_MEMORY || !strstr(tally_last_error(), asked) || !strstr(tally_last_error(), has))
+                fail_msg("%s: %s: %s", asked, tally_status_name(status), status ? tally_last_error() : "");
+            assert_null(buffer);
+        }
+}
+
+static void test_wrap_host(void **state) {
+    tally_context *context = direct_context(state);
+    tally_context_info info;
+    MUST(tally_context_get_info(context, &info));
+    const uint64_t n = 50021;
+    float *items = malloc((n + 1) * sizeof *items), result = 0;
+    tally_buffer *in = NULL, *out;
+    assert_non_null(items);
+    pattern_fill(PATTERN_WIDE, TALLY_F32, items, n + 1);
+    if (!info.device.host_memory) {
+        assert_int_equal(tally_buffer_wrap_host(context, items, n * sizeof *items, &in), TALLY_E_UNSUPPORTED);
+        assert_int_equal(tally_buffer_wrap_host(context, NULL, 0, &in), TALLY_E_UNSUPPORTED);
+        assert_string_not_equal(tally_last_error(), "");
+        free(items);
+        return;
+    }
+    tally_queue *queue;
+    tally_plan *plan;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = n};
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_wrap_host(context, &result, sizeof result, &out));
+    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes alone */
+        MUST(tally_buffer_wrap_host(context, items + shift, n * sizeof *items, &in));
+        assert_int_equal(tally_buffer_bytes(in), n * sizeof *items);
+        MUST(tally_reduce(plan, queue, in, n, out));
+        float read;
+        MUST(tally_buffer_read(queue, out, 0, &read, sizeof read));
+        MUST(tally_queue_wait(queue));
+        expect_result(TALLY_SUM, TALLY_F32, items + shift, n, &read, "of wrapped host memory, read");
+        tally_buffer_destroy(in);
+    }
+    expect_result(TALLY_SUM, TALLY_F32, items + 1, n, &result, "of wrapped host memory, in place");
+    MUST(tally_buffer_wrap_host(context, NULL, 0, &in)); /* an empty array has no address */
+    assert_int_equal(tally_buffer_bytes(in), 0);
+    MUST(tally_reduce(plan, queue, in, 0, out));
+    MUST(tally_queue_wait(queue));
+    expect_result(TALLY_SUM, TALLY_F32, items, 0, &result, "of wrapped host memory, empty");
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    free(items);
+}
+
+const device_test memory_tests[] = {
+    {"too much memory", test_too_much_memory},
+    {"wrap_host", test_wrap_host},
+    {NULL, NULL},
+};

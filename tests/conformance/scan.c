@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scans on a real device: every op, item type, accumulator, variant and form over the sizes where
+ * cells, rows, tiles and blocks end. A program takes a device's compiler up to a second: `auto` has
+ * every op and type here, the other variants samples (TALLY_TEST_FULL: all).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct.h"
+#include "oracle/patterns.h"
+#include "scan_run.h"
+#include "tests/support/test_main.h"
+
+#define BLOCK UINT64_C(131072)
+#define USUAL_ROOM (BLOCK + 4099)
+#define LARGE_ROOM (3 * BLOCK + 4097)
+
+static const uint64_t usual_sizes[] = {0, 1, 2, 3, 4, 5, 127, 128, 129, 4095, 4096, 4097, USUAL_ROOM};
+static const uint64_t large_sizes[] = {BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5000, LARGE_ROOM};
+
+static void *must_alloc(uint64_t bytes) {
+    void *memory = malloc((size_t)bytes);
+    if (!memory) abort();
+    return memory;
+}
+
+/* Whether the reductions' oracle has it, and the device what it takes. */
+static int is_here(void **state, const tally_scan_desc *d) {
+    const place *at = *state;
+    const oracle_case of = {.op = d->op, .in = d->in, .acc = d->acc, .accuracy = d->accuracy};
+    return oracle_takes(&of) && oracle_inputs(d->op) == 1 && !cells_lack_f64(&of, &at->info);
+}
+
+/* What fills the items of most sizes: what products and powers neither overflow nor vanish on. */
+static int usual_pattern(tally_op op) {
+    return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
+}
+
+/* line: scan-values, scan-none, scan-in-place, scan-order. At places that are aligned and not, and
+ * in place where that can be; with the one plan. */
+static void expect_sizes(scan_run *r, const uint64_t *sizes, size_t count, void *items) {
+    for (size_t s = 0; s < count; s++) {
+        scan_given g = {.items = items, .n = sizes[s]};
+        pattern_fill(usual_pattern(r->of.op), r->desc.in, items, g.n);
+        scan_run_expect(r, &g);
+        g.in_offset = 1 + s % 7;
+        g.out_offset = 3 + s % 11;
+        scan_run_expect(r, &g);
+        g.is_in_place = scan_run_fits_in_place(r);
+        if (g.is_in_place) scan_run_expect(r, &g);
+    }
+}
+
+/* line: scan-nan. */
+static void expect_patterns(scan_run *r, uint64_t n, void *items) {
+    for (int pattern = 0; pattern < PATTERNS; pattern++) {
+        pattern_fill(pattern, r->desc.in, items, n);
+        scan_run_expect(r, &(scan_given){.items = items, .n = n, .out_offset = (uint64_t)pattern % 4});
+    }
+}
+
+/* 0: the variant is not for this device. */
+static int expect_scan(void **state, const tally_scan_desc *desc) {
+    scan_run r;
+    if (!scan_run_open(&r, direct_context(state), desc, NULL, USUAL_ROOM)) return 0;
+    void *items = must_alloc(USUAL_ROOM * 16);
+    expect_sizes(&r, usual_sizes, TALLY_ARRAY_LENGTH(usual_sizes), items);
+    if (!desc->segments) expect_patterns(&r, 4500, items);
+    assert_true(r.checked > (desc->op == TALLY_LOGSUMEXP || !r.is_canonical ? 200 : 10000));
+    free(items);
+    scan_run_close(&r);
+    return 1;
+}
+
+/* ---- ops and types --------------------------------------------------------------------------- */
+
+static void expect_all_ops(void **state, tally_dtype in) {
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
+        const tally_scan_desc desc = {.op = op, .in = in};
+        if (is_here(state, &desc) && cells_want_pair(op, in)) expect_scan(state, &desc);
+    }
+}
+
+static void test_ops_f32(void **state) {
+    expect_all_ops(state, TALLY_F32);
+}
+
+static void test_ops_i32(void **state) {
+    expect_all_ops(state, TALLY_I32);
+}
+
+static void test_ops_c64(void **state) {
+    expect_all_ops(state, TALLY_C64);
+}
+
+static void test_ops_others(void **state) {
+    if (!full()) test_skip("only with TALLY_TEST_FULL=1");
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+        if (in != TALLY_F32 && in != TALLY_I32 && in != TALLY_C64) expect_all_ops(state, in);
+}
+
+static void expect_all_types(void **state, tally_op op) {
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+        const tally_scan_desc desc = {.op = op, .in = in};
+        const int is_done = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64; /* above */
+        if (!is_done && is_here(state, &desc) && cells_want_pair(op, in)) expect_scan(state, &desc);
+    }
+}
+
+static void test_types_sum(void **state) {
+    expect_all_types(state, TALLY_SUM);
+}
+
+static void test_types_max(void **state) {
+    expect_all_types(state, TALLY_MAX);
+}
+
+/* Accumulators and accuracies that are asked for, and types of results. */
+static void test_accumulators(void **state) {
+    static const tally_scan_desc descs[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
+        {.op = TALLY_PROD, .in = TALLY_C64, .acc = TALLY_F64},
+        {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_MEAN, .in = TALLY_BF16, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_SUM, .in = TALLY_F16, .out = TALLY_F16},
+        {.op = TALLY_SUM, .in = TALLY_I8, .out = TALLY_I8},
+        {.op = TALLY_SUM, .in = TALLY_U32, .out = TALLY_F32},
+    };
+    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs); d++)
+        if (is_here(state, &descs[d]) && (!quick() || d % 3 == 0)) expect_scan(state, &descs[d]);
+}
+
+/* Samples of accumulators' shapes and item sizes on every variant, by its name. */
+static void test_variants(void **state) {
+    static const tally_scan_desc samples[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32},  {.op = TALLY_SUM, .in = TALLY_I8},    {.op = TALLY_ARGMAX, .in = TALLY_F16},
+        {.op = TALLY_VAR, .in = TALLY_F64},  {.op = TALLY_PROD, .in = TALLY_C128}, {.op = TALLY_MINMAX, .in = TALLY_I64},
+        {.op = TALLY_MEAN, .in = TALLY_F32},
+    };
+    unsigned canonical = 0;
+    for (size_t v = 0; v < tally_scan_variant_count(); v++) {
+        tally_variant_info info;
+        MUST(tally_scan_variant_get(v, &info));
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END && full(); op++) {
+            const tally_scan_desc desc = {.op = op, .in = TALLY_F32, .variant = info.name};
+            if (is_here(state, &desc)) expect_scan(state, &desc);
+        }
+        for (size_t s = 0; s < (quick() ? 2 : TALLY_ARRAY_LENGTH(samples)); s++) {
+            tally_scan_desc desc = samples[s];
+            desc.variant = info.name;
+            if (is_here(state, &desc)) canonical += (unsigned)(expect_scan(state, &desc) && info.canonical);
+        }
+    }
+    assert_true(canonical >= 1);
+}
+
+/* Several blocks, on every canonical variant. */
+static void test_large(void **state) {
+    static const tally_scan_desc descs[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32}, {.op = TALLY_ARGMIN, .in = TALLY_I16}, {.op = TALLY_SUM, .in = TALLY_C128}};
+    void *items = must_alloc(LARGE_ROOM * 16);
+    unsigned ran = 0;
+    const char *variant;
+    for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
+        for (size_t d = 0; d < (quick() ? 1 : TALLY_ARRAY_LENGTH(descs)); d++) {
+            scan_run r;
+            tally_scan_desc desc = descs[d];
+            desc.variant = variant;
+            if (!is_here(state, &desc) || !scan_run_open(&r, direct_context(state), &desc, NULL, LARGE_ROOM)) continue;
+            ran++;
+            expect_sizes(&r, large_sizes, TALLY_ARRAY_LENGTH(large_sizes), items);
+            scan_run_close(&r);
+        }
+    assert_true(ran >= 1);
+    free(items);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+/* Segments of 1 to `longest` items; any byte but 0 is a flag. */
+static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
+    memset(flags, 0, (size_t)n);
+    for (uint64_t i = 0, k = 0; i < n; i += 1 + pattern_random(k++) % longest) flags[i] = (uint8_t)(1 + k % 255);
+}
+
+/* The lowest items of such segments, out of order, some twice and some beyond the last item. */
+static uint64_t fill_offsets(uint64_t *offsets, uint64_t n, uint64_t longest) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i += 1 + pattern_random(count) % longest) offsets[count++] = i;
+    if (count == 0) return 0;
+    for (uint64_t k = count - 1; k > 0; k--) {
+        const uint64_t other = pattern_random(k) % (k + 1), at = offsets[k];
+        offsets[k] = offsets[other];
+        offsets[other] = at;
+    }
+    offsets[count] = offsets[count / 2];
+    offsets[count + 1] = n;
+    offsets[count + 2] = UINT64_MAX;
+    return count + 3;
+}
+
+/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one; and flags
+ * everywhere. */
+static void expect_segments(scan_run *r, void *items) {
+    static const uint64_t longest[] = {1, 3, 200, 9000, UINT64_C(1) << 40};
+    uint8_t *flags = must_alloc(USUAL_ROOM);
+    uint64_t *offsets = must_alloc((USUAL_ROOM + 3) * sizeof *offsets);
+    for (size_t l = 0; l < TALLY_ARRAY_LENGTH(longest); l++)
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(usual_sizes); s++) {
+            scan_given g = {.items = items, .n = usual_sizes[s], .segments_offset = s % 5, .in_offset = l};
+            if (r->desc.segments == TALLY_SEGMENTS_FLAGS)
+                fill_flags(flags, g.n, longest[l]), g.flags = flags;
+            else
+                g.count = fill_offsets(offsets, g.n, longest[l]), g.offsets = offsets;
+            pattern_fill(usual_pattern(r->of.op), r->desc.in, items, g.n);
+            scan_run_expect(r, &g);
+        }
+    free(flags);
+    free(offsets);
+}
+
+enum { E = TALLY_EXCLUSIVE, R = TALLY_REVERSE };
+static const struct {
+    uint32_t flags;
+    tally_segments segments;
+    int has_initial;
+    int is_sample; /* taken by every case */
+} forms[] = {
+    {E, 0, 0, 1},
+    {R, 0, 0, 1},
+    {E | R, 0, 0, 0},
+    {E, 0, 1, 0},
+    {E | R, 0, 1, 1},
+    {0, TALLY_SEGMENTS_FLAGS, 0, 1},
+    {E, TALLY_SEGMENTS_FLAGS, 0, 0},
+    {R, TALLY_SEGMENTS_FLAGS, 0, 0},
+    {E | R, TALLY_SEGMENTS_FLAGS, 0, 1},
+    {E, TALLY_SEGMENTS_FLAGS, 1, 0},
+    {0, TALLY_SEGMENTS_OFFSETS, 0, 0},
+    {R, TALLY_SEGMENTS_OFFSETS, 0, 1},
+    {E, TALLY_SEGMENTS_OFFSETS, 1, 0},
+};
+
+static int has_index(tally_op op) {
+    return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
+}
+
+/* line: scan-exclusive, scan-initial, scan-reverse. Returns how many forms there were. An initial
+ * value is read when the plan is made, and not after. */
+static unsigned expect_forms(void **state, const tally_scan_desc *base, int all) {
+    unsigned ran = 0;
+    unsigned char initial[16], given[16];
+    void *items = must_alloc(USUAL_ROOM * 16);
+    pattern_fill(PATTERN_SHIFTED, base->in, initial, 1);
+    for (size_t f = 0; f < TALLY_ARRAY_LENGTH(forms); f++) {
+        tally_scan_desc desc = *base;
+        scan_run r;
+        desc.flags = forms[f].flags;
+        desc.segments = forms[f].segments;
+        desc.initial = forms[f].has_initial ? given : NULL;
+        memcpy(given, initial, sizeof given);
+        if (!(all || forms[f].is_sample) || !is_here(state, &desc) || (desc.initial && has_index(desc.op))) continue;
+        if (!scan_run_open(&r, direct_context(state), &desc, NULL, USUAL_ROOM)) continue;
+        memset(given, 0x3b, sizeof given);
+        if (desc.initial) r.desc.initial = initial;
+        if (desc.segments)
+            expect_segments(&r, items);
+        else
+            expect_sizes(&r, usual_sizes, TALLY_ARRAY_LENGTH(usual_sizes), items);
+        scan_run_close(&r);
+        ran++;
+    }
+    free(items);
+    return ran;
+}
+
+static void test_forms(void **state) {
+    assert_true(expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32}, !quick()) >= 6);
+}
+
+/* What finishes by n, what has an index, what is not commutative to the bit, what has several
+ * fields. */
+static void test_forms_of_ops(void **state) {
+    static const tally_scan_desc descs[] = {{.op = TALLY_MEAN, .in = TALLY_F32},
+                                            {.op = TALLY_ARGMAX, .in = TALLY_I8},
+                                            {.op = TALLY_PROD, .in = TALLY_C64},
+                                            {.op = TALLY_VAR, .in = TALLY_F32},
+                                            {.op = TALLY_MIN, .in = TALLY_F64}};
+    for (size_t d = 0; d < (quick() ? 2 : TALLY_ARRAY_LENGTH(descs)); d++) expect_forms(state, &descs[d], full());
+}
+
+static void test_forms_of_variants(void **state) {
+    unsigned ran = 0;
+    const char *variant;
+    if (quick()) test_skip("not with TALLY_TEST_QUICK=1");
+    for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
+        ran += expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = variant}, full());
+    assert_true(ran >= 1);
+}
+
+const device_test scan_tests[] = {
+    {"scan: ops of f32", test_ops_f32},
+    {"scan: ops of i32", test_ops_i32},
+    {"scan: ops of c64", test_ops_c64},
+    {"scan: ops of others", test_ops_others},
+    {"scan: sums of every type", test_types_sum},
+    {"scan: maxima of every type", test_types_max},
+    {"scan: accumulators", test_accumulators},
+    {"scan: variants", test_variants},
+    {"scan: several blocks", test_large},
+    {"scan: forms", test_forms},
+    {"scan: forms of ops", test_forms_of_ops},
+    {"scan: forms of variants", test_forms_of_variants},
+    {NULL, NULL},
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Few items of the host's on a CPU device: the calling thread reduces them (src/host/host.c), and
+ * the backend sees no call. */
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "core.h"
+#include "host/host.h"
+#include "oracle/patterns.h"
+#include "tests/support/test_main.h"
+
+enum { FEW = TALLY_HOST_MOST_ITEMS }; /* sums of f32 */
+
+static double x[FEW + 1], y[FEW + 1];
+static const void *const inputs[] = {x, y};
+
+static int count_opened(void) {
+    int opened = 0;
+    for (int kind = 0; kind < STUB_KIND_COUNT; kind++) opened += stub.opened[kind];
+    return opened;
+}
+
+/* Whether the device was asked, and how: any call that can fail, or a launch and its memory. */
+typedef struct traffic {
+    int calls, launches, opened, programs;
+} traffic;
+
+static traffic traffic_now(void) {
+    return (traffic){stub.calls, stub.launches, count_opened(), stub.sources + stub.binaries + stub.prebuilt};
+}
+
+#define EXPECT_DEVICE(asked, call)                                                                                             \
+    do {                                                                                                                       \
+        const traffic before = traffic_now();                                                                                  \
+        MUST(call);                                                                                                            \
+        expect_traffic(before, asked, #call, __LINE__);                                                                        \
+    } while (0)
+
+static void expect_traffic(traffic before, bool asked, const char *call, int line) {
+    const traffic now = traffic_now();
+    const bool all = now.launches > before.launches && now.opened > before.opened;
+    const bool none = now.calls == before.calls && now.launches == before.launches && now.opened == before.opened &&
+                      now.programs == before.programs;
+    if (asked ? !all : !none)
+        fail_msg("line %d: %s: %d calls, %d launches, %d objects, %d programs", line, call, now.calls - before.calls,
+                 now.launches - before.launches, now.opened - before.opened, now.programs - before.programs);
+}
+
+static bool has_functions(void) {
+    return tally_host_functions[TALLY_SUM][TALLY_F32] != NULL; /* not where the library was built for another machine */
+}
+
+static tally_context *open_context(const char *select) {
+    tally_context *context;
+    MUST(tally_context_create(select, &context));
+    return context;
+}
+
+/* ---- which reductions ------------------------------------------------------------------------ */
+
+static void test_limit(void **unused) {
+    (void)unused;
+    float sum = 0;
+    pattern_fill(PATTERN_RAMP, TALLY_F32, x, FEW + 1);
+    tally_context *context = open_context("stub:beta");
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+    assert_true(sum == 45);
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, NULL, 0, &sum));
+    assert_true(sum == 0 && !signbit(sum));
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW, &sum));
+    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
+    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_U16, x, 10, &y)); /* no function of u16 */
+    tally_context_destroy(context);
+    for (int gpu = 0; gpu < 2; gpu++) {
+        context = open_context(gpu ? "stub:gamma" : "stub:alpha");
+        EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+        tally_context_destroy(context);
+    }
+    SOUND();
+}
+
+/* By what an item costs: exponentials, sums of floats, all else. */
+static void test_limits(void **unused) {
+    (void)unused;
+    static const struct {
+        tally_op op;
+        tally_dtype in;
+        uint64_t items;
+    } limits[] = {
+        {TALLY_SUM, TALLY_F32, 131072},          {TALLY_MEAN, TALLY_F64, 65536},     {TALLY_DOT, TALLY_F32, 131072},
+        {TALLY_MAX, TALLY_F32, 32768},           {TALLY_SUM, TALLY_I32, 32768},      {TALLY_VAR, TALLY_F64, 32768},
+        {TALLY_COUNT_NONZERO, TALLY_F32, 32768}, {TALLY_LOGSUMEXP, TALLY_F32, 4096}, {TALLY_LOGSUMEXP, TALLY_I64, 4096}};
+    tally_context *context = open_context("stub:beta");
+    unsigned char result[16];
+    memset(x, 0, sizeof x);
+    memset(y, 0, sizeof y);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(limits); i++) {
+        const uint64_t items = has_functions() ? limits[i].items : 0;
+        const tally_reduce_desc desc = {.size = sizeof desc, .op = limits[i].op, .in = limits[i].in};
+        assert_int_equal(tally_host_items(limits[i].op, limits[i].in), items);
+        EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &desc, inputs, items, result));
+        EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &desc, inputs, items + 1, result));
+    }
+    assert_int_equal(tally_host_items(TALLY_SUM, TALLY_U16), 0);
+    assert_int_equal(tally_host_items(TALLY_OP_END, TALLY_F32), 0);
+    assert_int_equal(tally_host_items(TALLY_SUM, (tally_dtype)-1), 0);
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* A descriptor that says more than op and dtype is for the device, whatever it says. */
+static void test_descriptors(void **unused) {
+    (void)unused;
+    static const tally_term_desc ops[] = {{.op = TALLY_SUM}};
+    const tally_reduce_desc sum = {.size = sizeof sum, .op = TALLY_SUM, .in = TALLY_F32};
+    tally_reduce_desc more[6], short_one = sum, sized = sum;
+    float result = 0;
+    tally_context *context = open_context("stub:beta");
+    pattern_fill(PATTERN_RAMP, TALLY_F32, x, 10);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(more); i++) more[i] = sum;
+    more[0].variant = "auto";
+    more[1].out = TALLY_F32;
+    more[2].acc = TALLY_F32;
+    more[3].accuracy = TALLY_ACCURACY_COMPENSATED;
+    more[4].group_items = 1;
+    more[5].op = TALLY_OP_NONE, more[5].terms = ops, more[5].term_count = 1;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(more); i++) {
+        result = 0;
+        EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &more[i], inputs, 10, &result));
+        assert_true(result == 45);
+    }
+    short_one.size = offsetof(tally_reduce_desc, out);
+    sized.max_n = 5; /* is ignored */
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &short_one, inputs, 10, &result));
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &sized, inputs, 10, &result));
+    assert_true(result == 45);
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* Items that no C pointer to their type may point at are copied to the device's memory; the result
+ * may be anywhere. */
+static void test_addresses(void **unused) {
+    (void)unused;
+    unsigned char result[1 + sizeof(float)];
+    float sum;
+    tally_context *context = open_context("stub:beta");
+    pattern_fill(PATTERN_RAMP, TALLY_F32, y, 10);
+    memcpy((char *)x + 2, y, 10 * sizeof(float));
+    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, (char *)x + 2, 10, &sum));
+    assert_true(sum == 45);
+    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, y, 10, result + 1));
+    assert_memory_equal(result + 1, &sum, sizeof sum);
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* Where there is more to refuse or to look after, the device's way does it. */
+static void test_devices(void **unused) {
+    (void)unused;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32};
+    float sum;
+    tally_context *context = open_context("stub:beta");
+    if (!has_functions()) test_skip("the library has no functions for host memory");
+    tally_device_info *info = &context->info;
+    const tally_device_info before = *info;
+    assert_true(tally_host_reduce(context, &desc, inputs, 10, &sum));
+    info->has_f64 = 0;
+    assert_false(tally_host_reduce(context, &desc, inputs, 10, &sum));
+    *info = before;
+    info->host_memory = 0;
+    assert_false(tally_host_reduce(context, &desc, inputs, 10, &sum));
+    *info = before;
+    info->device_class = TALLY_CLASS_GPU;
+    assert_false(tally_host_reduce(context, &desc, inputs, 10, &sum));
+    *info = before;
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* A thread that rounds otherwise than the devices leaves the work to them. */
+static void test_rounding(void **unused) {
+    (void)unused;
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    float sum;
+    tally_context *context = open_context("stub:beta");
+    /* The stub computes on this thread: its self-test before. */
+    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(modes); i++) {
+        assert_int_equal(fesetround(modes[i]), 0);
+        EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+        fesetround(FE_TONEAREST);
+        EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+    }
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* ---- as on any device ------------------------------------------------------------------------ */
+
+static void test_refusals(void **unused) {
+    (void)unused;
+    static const char *const selects[] = {"stub:alpha", "stub:beta"};
+    float sum;
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(selects); s++) {
+        tally_context *context = open_context(selects[s]);
+        const tally_reduce_desc dot = {.size = sizeof dot, .op = TALLY_DOT, .in = TALLY_F32};
+        tally_reduce_desc odd = dot;
+        odd.size = 3;
+        BAD(tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, NULL), "tally_reduce_host: result is NULL");
+        BAD(tally_reduce_host(context, TALLY_SUM, TALLY_F32, NULL, 10, &sum), "tally_reduce_host: items is NULL");
+        BAD(tally_reduce_host(context, TALLY_DOT, TALLY_F32, x, 10, &sum), "dot has 2 inputs");
+        BAD(tally_reduce_host(context, (tally_op)1000, TALLY_F32, x, 10, &sum), "desc.op is 1000: no such op");
+        BAD(tally_reduce_host(context, TALLY_OP_NONE, TALLY_F32, x, 10, &sum), "desc.op is 0: no such op");
+        BAD(tally_reduce_host(context, TALLY_SUM, (tally_dtype)-1, x, 10, &sum), "desc.in is -1: no such dtype");
+        REFUSED(tally_reduce_host(context, TALLY_BAND, TALLY_F32, x, 10, &sum), TALLY_E_UNSUPPORTED, "band does not take f32");
+        BAD(tally_reduce_host_inputs(context, &dot, NULL, 10, &sum), "items is NULL");
+        BAD(tally_reduce_host_inputs(context, &dot, (const void *[]){x, NULL}, 10, &sum), "items is NULL");
+        BAD(tally_reduce_host_inputs(context, &odd, inputs, 10, &sum), "desc.size is 3");
+        tally_context_destroy(context);
+        SOUND();
+    }
+}
+
+/* Every function, against what the stub compiles of the same text: other optimisation, other
+ * prelude. */
+static void expect_same(tally_context *context, tally_op op, tally_dtype in, uint64_t n) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in};
+    tally_reduce_desc device = desc;
+    unsigned char got[2][64];
+    device.variant = "auto";
+    memset(got, 0xcd, sizeof got);
+    EXPECT_DEVICE(false, tally_reduce_host_inputs(context, &desc, inputs, n, got[0]));
+    EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &device, inputs, n, got[1]));
+    if (memcmp(got[0], got[1], sizeof got[0]) != 0)
+        fail_msg("%s of %llu %s: other bits than the device's", tally_op_name(op), (unsigned long long)n, tally_dtype_name(in));
+}
+
+static void test_functions(void **unused) {
+    (void)unused;
+    static const uint64_t sizes[] = {0, 1, 4500};
+    static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
+    if (!has_functions()) test_skip("the library has no functions for host memory");
+    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(dtypes); d++) {
+        tally_context *context = open_context("stub:beta");
+        pattern_fill(PATTERN_WIDE, dtypes[d], x, 4500);
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
+            const bool takes = tally_op_row_for(op, dtypes[d], TALLY_ACCURACY_DEFAULT) != NULL;
+            assert_int_equal(tally_host_functions[op][dtypes[d]] != NULL, takes);
+            pattern_fill_second(PATTERN_WIDE, op, dtypes[d], x, y, 4500);
+            const uint64_t most = tally_host_items(op, dtypes[d]);
+            for (size_t s = 0; takes && s < TALLY_ARRAY_LENGTH(sizes); s++)
+                expect_same(context, op, dtypes[d], sizes[s] < most ? sizes[s] : most);
+        }
+        tally_context_destroy(context);
+        SOUND();
+        stub_reset(); /* or it would remember every object */
+    }
+}
+
+const core_test few_tests[] = {
+    {"few items: the limit", test_limit},
+    {"few items: the limits", test_limits},
+    {"few items: descriptors", test_descriptors},
+    {"few items: addresses", test_addresses},
+    {"few items: devices", test_devices},
+    {"few items: rounding", test_rounding},
+    {"few items: refusals", test_refusals},
+    {"few items: every function", test_functions},
+    {NULL, NULL},
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory on the stub: sizes that the device does not have, what plans take where no max_n is given,
+ * arrays without an address. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core.h"
+#include "scan/scan.h"
+
+/* ---- sizes that there are not ---------------------------------------------------------------- */
+
+static void expect_refused(tally_context *context, tally_mem_kind kind, uint64_t bytes) {
+    char asked[32], has[32];
+    unsigned char byte = 0;
+    tally_buffer *buffer = NULL;
+    snprintf(asked, sizeof asked, "%llu bytes", (unsigned long long)bytes);
+    snprintf(has, sizeof has, "%llu", (unsigned long long)context->info.memory_bytes);
+    REFUSED(tally_buffer_open(context, kind, kind == TALLY_MEM_HOST ? &byte : NULL, bytes, &buffer), TALLY_E_MEMORY, asked,
+            context->info.name, has);
+    assert_null(buffer);
+}
+
+/* The backend, which may accept any size, is not asked. */
+static void test_too_much(void **unused) {
+    (void)unused;
+    static const char *const selects[] = {"stub:alpha", "stub:beta"};
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(selects); s++) {
+        tally_context *context;
+        tally_buffer *buffer = NULL;
+        MUST(tally_context_create(selects[s], &context));
+        const uint64_t most = context->info.memory_bytes;
+        const uint64_t sizes[] = {most + 1, UINT64_C(1) << 62, UINT64_MAX - 1, UINT64_MAX};
+        const int calls = stub.calls;
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(sizes); i++) {
+            expect_refused(context, TALLY_MEM_DEVICE, sizes[i]);
+            expect_refused(context, TALLY_MEM_STAGING, sizes[i]);
+            expect_refused(context, TALLY_MEM_HOST, sizes[i]);
+            REFUSED(tally_buffer_create(context, sizes[i], &buffer), TALLY_E_MEMORY, "tally_buffer_create");
+        }
+        assert_int_equal(stub.calls, calls);
+        MUST(tally_buffer_create(context, most, &buffer));
+        assert_int_equal(tally_buffer_bytes(buffer), most);
+        tally_buffer_destroy(buffer);
+        tally_context_destroy(context);
+    }
+    SOUND();
+}
+
+/* An empty array may have no address, as tally_reduce_host takes it. */
+static void test_wrapped_nothing(void **unused) {
+    (void)unused;
+    static const unsigned char one = 1;
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *in, *out, *also, *none = NULL;
+    tally_plan *plan;
+    float sum = 1;
+    MUST(tally_context_create("stub:beta", &context));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_plan_create(context, &side_desc, &plan));
+    MUST(tally_buffer_wrap_host(context, NULL, 0, &in));
+    MUST(tally_buffer_wrap_host(context, &one, 0, &also));
+    MUST(tally_buffer_wrap_host(context, &sum, sizeof sum, &out));
+    assert_int_equal(tally_buffer_bytes(in), 0);
+    assert_int_equal(tally_buffer_bytes(also), 0);
+    BAD(tally_reduce(plan, queue, in, 1, out), "in holds 0");
+    MUST(tally_reduce(plan, queue, in, 0, out));
+    MUST(tally_queue_wait(queue));
+    assert_true(sum == 0);
+    BAD(tally_buffer_wrap_host(context, NULL, 1, &none), "tally_buffer_wrap_host", "memory");
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(also);
+    tally_buffer_destroy(out);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    tally_context_destroy(context);
+    MUST(tally_context_create("stub:alpha", &context));
+    REFUSED(tally_buffer_wrap_host(context, NULL, 0, &none), TALLY_E_UNSUPPORTED, "tally_buffer_wrap_host");
+    tally_context_destroy(context);
+    SOUND();
+}
+
+/* ---- plans without max_n --------------------------------------------------------------------- */
+
+/* The plan takes what it may, not a byte that the items need; one more item would not fit. */
+static void expect_room(const tally_plan *plan, uint64_t single, const char *what) {
+    const tally_device_info *info = &plan->context->info;
+    const uint64_t workspace = tally_plan_workspace_bytes(plan), items = plan->max_n * tally_dtype_bytes(plan->terms.in);
+    if (single > info->max_buffer_bytes || workspace > info->memory_bytes - items)
+        fail_msg("%s: %llu items of %zu bytes beside %llu bytes of workspace", what, (unsigned long long)plan->max_n,
+                 tally_dtype_bytes(plan->terms.in), (unsigned long long)workspace);
+    const uint64_t left = info->memory_bytes - items - workspace, left_single = info->max_buffer_bytes - single;
+    if (left > (UINT64_C(1) << 20) && left_single > (UINT64_C(1) << 20))
+        fail_msg("%s: %llu bytes are left", what, (unsigned long long)left);
+}
+
+static void test_default_of_reductions(void **unused) {
+    (void)unused;
+    static const tally_dtype types[] = {TALLY_U8, TALLY_I16, TALLY_F32, TALLY_F64};
+    for (size_t v = 0; v < tally_variant_count(); v++)
+        for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
+            const tally_variant *variant = tally_variant_row(v);
+            const char *select = variant->classes & 1u << TALLY_CLASS_GPU ? "stub:alpha" : "stub:beta";
+            const tally_reduce_desc desc = {
+                .size = sizeof desc, .op = TALLY_SUM, .in = types[t], .variant = variant->info.name};
+            tally_context *context;
+            tally_plan *plan;
+            MUST(tally_context_create(select, &context));
+            MUST(tally_plan_create(context, &desc, &plan));
+            expect_room(plan, ((const tally_reduce_plan *)plan)->workspace->bytes, variant->info.name);
+            /* Short of half of the memory, a buffer may hold no more. */
+            if (strcmp(variant->info.name, "tree_global") != 0)
+                assert_true(plan->max_n * tally_dtype_bytes(types[t]) > context->info.memory_bytes / 10 * 9);
+            tally_plan_destroy(plan);
+            tally_context_destroy(context);
+            SOUND();
+            stub_reset();
+        }
+}
+
+/* Nor does an accumulator for each of very many items wrap around to few bytes. */
+static void test_workspace_beyond_memory(void **unused) {
+    (void)unused;
+    tally_context *context;
+    tally_plan *plan = NULL;
+    tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_VAR, .in = TALLY_F64, .variant = "tree_global"};
+    MUST(tally_context_create("stub:alpha", &context));
+    for (int k = 30; k < 60; k++) {
+        desc.max_n = UINT64_C(1) << k;
+        REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_MEMORY, "bytes", "Alpha One");
+        desc.max_n -= 512; /* the accumulators of whole groups, and theirs, are then 2^(k + 5) bytes */
+        REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_MEMORY, "bytes", "Alpha One");
+    }
+    assert_null(plan);
+    tally_context_destroy(context);
+    SOUND();
+}
+
+static void test_default_of_scans(void **unused) {
+    (void)unused;
+    static const tally_dtype types[] = {TALLY_U8, TALLY_I32, TALLY_C128};
+    static const tally_segments segments[] = {TALLY_SEGMENTS_NONE, TALLY_SEGMENTS_FLAGS, TALLY_SEGMENTS_OFFSETS};
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(segments); s++) {
+            const tally_scan_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = types[t], .segments = segments[s]};
+            tally_context *context;
+            tally_plan *plan;
+            MUST(tally_context_create(t % 2 ? "stub:alpha" : "stub:beta", &context));
+            MUST(tally_scan_plan_create(context, &desc, &plan));
+            expect_room(plan, ((const tally_scan_plan *)plan)->heads ? ((const tally_scan_plan *)plan)->heads->bytes : 0,
+                        tally_plan_variant(plan));
+            assert_int_equal(((const tally_scan_plan *)plan)->heads ? ((const tally_scan_plan *)plan)->heads->bytes : 0,
+                             segments[s] == TALLY_SEGMENTS_OFFSETS ? plan->max_n : 0);
+            tally_plan_destroy(plan);
+            tally_context_destroy(context);
+            SOUND();
+            stub_reset();
+        }
+}
+
+const core_test memory_tests[] = {
+    {"memory: more than there is", test_too_much},
+    {"memory: an empty array", test_wrapped_nothing},
+    {"memory: reductions without max_n", test_default_of_reductions},
+    {"memory: a workspace beyond it", test_workspace_beyond_memory},
+    {"memory: scans without max_n", test_default_of_scans},
+    {NULL, NULL},
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* move.h: a gather or scatter on the stub, with everything that it needs. */
+#ifndef TALLY_TESTS_CORE_MOVE_H
+#define TALLY_TESTS_CORE_MOVE_H
+
+#include "core.h"
+
+#define MOVE_N 5000
+#define MOVE_BYTES 3
+
+typedef struct move_parts {
+    tally_context *context;
+    tally_queue *queue;
+    tally_buffer *map, *in, *stencil, *out; /* MOVE_N of each; i32s, and items of MOVE_BYTES */
+    tally_plan *plan;
+    tally_move_args args;
+} move_parts;
+
+tally_move_desc move_desc(uint32_t flags);
+/* Opens all of it, which move_close closes even where that failed. */
+tally_status move_open(move_parts *p, const char *select, int scatter, uint32_t flags);
+void move_close(move_parts *p);
+tally_status move_run_one(move_parts *p, int scatter);
+
+#endif

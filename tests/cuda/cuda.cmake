@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# CUDA without a GPU: what NVRTC makes of the kernels, and the archive of prebuilt programs.
+foreach(name IN ITEMS nvrtc nvrtc_move nvrtc_scan)
+  tally_test_program(test_${name} cuda/${name}.c cuda/report.c)
+  target_include_directories(test_${name} SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR})
+  string(REPLACE _ - test ${name})
+  add_test(NAME ${test} COMMAND test_${name})
+  # Minutes; with TALLY_TEST_FULL=1 hours.
+  set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 14400 SKIP_RETURN_CODE 77)
+endforeach()
+
+tally_test_program(test_prebuilt cuda/prebuilt.c ${prebuild_sources} LINK tally_test_stub)
+target_include_directories(test_prebuilt SYSTEM PRIVATE ${XXHASH_INCLUDE_DIR})
+target_compile_definitions(test_prebuilt PRIVATE TALLY_PREBUILD="$<TARGET_FILE:tally_prebuild>"
+                           FATBINARY="$<$<BOOL:${TALLY_FATBINARY}>:${TALLY_FATBINARY}>")
+add_dependencies(test_prebuilt tally_prebuild)
+add_test(NAME prebuilt COMMAND test_prebuilt)
+set_tests_properties(prebuilt PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)

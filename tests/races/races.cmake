@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# Kernels under tools that watch for races. `races` runs under oclgrind here and under
+# compute-sanitizer in ci/gpu.
+tally_test_tool(races races/races.c)
+find_program(TALLY_OCLGRIND oclgrind DOC "oclgrind, which watches OpenCL kernels for races")
+# Both oclgrind and the sanitizers want to be loaded first.
+if(NOT TALLY_SANITIZE)
+  add_test(NAME races COMMAND ${CMAKE_COMMAND} -D OCLGRIND=${TALLY_OCLGRIND} -D RACES=$<TARGET_FILE:races> -P
+                              ${CMAKE_CURRENT_SOURCE_DIR}/races/run.cmake)
+  set_tests_properties(races PROPERTIES LABELS races TIMEOUT 1200 SKIP_REGULAR_EXPRESSION "skipped: no oclgrind")
+endif()
+include(races/scan_threads.cmake)

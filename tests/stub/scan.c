@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels of scans on the stub, as kernels/scanning.h and kernels_cl/heads.cl document them:
+ * what they are told is checked, and the values of plain scans are made, in sequence. Orders and
+ * forms are the devices' tests' (tests/conformance/scan.c).
+ */
+#include <string.h>
+
+#include "reduce/reduce.h"
+#include "backend.h"
+#include "module.h"
+
+enum {
+    IN,
+    IN_OFFSET,
+    PARAMS,
+    HEADS,
+    HEADS_OFFSET,
+    BASE,
+    N,
+    RUN,
+    CAPACITY,
+    WORDS,
+    VALUES,
+    FLOW,
+    OUT,
+    OUT_OFFSET,
+    INITIAL,
+    ARGS
+};
+#define CONTINUES 2
+
+static uint64_t number(const stub_launch *l, uint32_t argument, uint32_t bytes) {
+    uint64_t value = 0; /* little-endian, as the library is */
+    if (l->mem[argument] || l->bytes[argument] != bytes)
+        stub_misuse("%s: argument %u is no number of %u bytes", l->entry, argument, bytes);
+    else
+        memcpy(&value, l->values + l->at[argument], bytes);
+    return value;
+}
+
+static int is_stem(const stub_launch *l, const char *stem) {
+    const char *at = strstr(l->source, "/* stub: ");
+    return at && strstr(at, stem);
+}
+
+/* Whether it is a scan in one launch, whose program says how many tiles a group has. */
+static bool looks_back(const stub_launch *l) {
+    return is_stem(l, "look_back") || is_stem(l, "cpu_scan");
+}
+
+/* Totals, then tiles, then items; one launch has the items alone. */
+static void check_turn(const stub_launch *l) {
+    static char last[32];
+    static const char *source;
+    const int is_tiles = strcmp(l->entry, "tally_scan_tiles") == 0, is_items = strcmp(l->entry, "tally_scan_items") == 0;
+    const char *before = is_tiles ? "tally_scan_totals" : is_items && !looks_back(l) ? "tally_scan_tiles" : NULL;
+    if (before && (strcmp(last, before) != 0 || source != l->source)) stub_misuse("%s comes after %s", l->entry, last);
+    if (is_tiles && l->groups != 1) stub_misuse("tally_scan_tiles in %llu groups", (unsigned long long)l->groups);
+    strcpy(last, l->entry);
+    source = l->source;
+}
+
+static void check_groups(const stub_launch *l, uint64_t n) {
+    const uint64_t tiles = (n + TALLY_TILE_ITEMS - 1) / TALLY_TILE_ITEMS, run = number(l, RUN, 8),
+                   capacity = number(l, CAPACITY, 8);
+    if (is_stem(l, "warp_carry") || strcmp(l->entry, "tally_scan_tiles") == 0) return;
+    if (tiles > capacity) stub_misuse("%llu tiles, room for %llu", (unsigned long long)tiles, (unsigned long long)capacity);
+    const uint64_t each = looks_back(l) ? stub_defined(l->source, "TILES_EACH") : run;
+    if (l->groups * each < tiles || (l->groups - 1) * each >= tiles)
+        stub_misuse("%llu groups of %llu tiles for %llu", (unsigned long long)l->groups, (unsigned long long)each,
+                    (unsigned long long)tiles);
+}
+
+/* What the kernels keep between groups fits. */
+static void check_workspace(const stub_launch *l) {
+    const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
+    const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, CAPACITY, 8);
+    const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
+    const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
+    const bool looks = looks_back(l);
+    /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in
+     * parts. */
+    const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
+    stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
+    const unsigned char *words = stub_place(l->mem[WORDS], 0, count, 8, "words");
+    for (uint64_t b = 0; words && looks && b < 8 * count; b++)
+        if (words[b]) stub_misuse("the words are not 0 before the first launch"); /* nor after: the stub writes none */
+}
+
+static void write_values(const stub_launch *l, uint64_t n, const unsigned char *in, unsigned char *out) {
+    const stub_module *m = l->module;
+    const void *const inputs[TALLY_MAX_INPUTS] = {l->mem[IN]->bytes};
+    const uint64_t offsets[TALLY_MAX_INPUTS] = {number(l, IN_OFFSET, 8)};
+    const void *params = l->values + l->at[PARAMS];
+    const int is_exclusive = stub_defined(l->source, "EXCLUSIVE") != 0;
+    unsigned char acc[STUB_ACC_MOST], value[STUB_ACC_MOST];
+    m->identity(acc);
+    for (uint64_t i = 0; in && i < n; i++) {
+        if (is_exclusive) m->result(acc, i, params, value);
+        m->sequence(inputs, offsets, params, i, 1, acc);
+        if (!is_exclusive) m->result(acc, i + 1, params, value);
+        memcpy(out + i * m->sizes[STUB_RESULT_SIZE], value, m->sizes[STUB_RESULT_SIZE]);
+    }
+}
+
+static void run_scan(const stub_launch *l) {
+    if (!l->module || l->count != ARGS) {
+        stub_misuse("entry %s with %u arguments", l->entry, l->count);
+        return;
+    }
+    const uint32_t *sizes = l->module->sizes;
+    const uint64_t n = number(l, N, 8), base = number(l, BASE, 8);
+    const uint32_t flow = (uint32_t)number(l, FLOW, 4);
+    const unsigned char *in = stub_place(l->mem[IN], number(l, IN_OFFSET, 8), n, sizes[STUB_ITEM_SIZE], "items");
+    unsigned char *out = stub_place(l->mem[OUT], number(l, OUT_OFFSET, 8), n, sizes[STUB_RESULT_SIZE], "values");
+    const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
+    if (!stub_place(l->mem[HEADS], number(l, HEADS_OFFSET, 8), is_segmented ? n : 0, 1, "flags")) return;
+    if (l->bytes[PARAMS] != sizes[STUB_PARAMS_SIZE] || l->bytes[INITIAL] != sizes[STUB_ITEM_SIZE])
+        stub_misuse("%s: %u bytes of parameters, %u of the initial value", l->entry, l->bytes[PARAMS], l->bytes[INITIAL]);
+    if (base % TALLY_SCAN_BLOCK || (base && !(flow & CONTINUES)))
+        stub_misuse("%s: flow %u at %llu", l->entry, flow, (unsigned long long)base);
+    if (l->items != stub_defined(l->source, "GROUP")) stub_misuse("%s: groups of %u items", l->entry, l->items);
+    check_turn(l);
+    check_groups(l, n);
+    check_workspace(l);
+    const int is_plain = !base && !is_segmented && !stub_defined(l->source, "REVERSE") && !stub_defined(l->source, "INITIAL");
+    if (out && is_plain && strcmp(l->entry, "tally_scan_items") == 0) write_values(l, n, in, out);
+}
+
+/* tally_heads_clear(heads, n, run), tally_heads_set(heads, n, offsets, offset, count) */
+static void run_heads(const stub_launch *l) {
+    const int is_clear = strcmp(l->entry, "tally_heads_clear") == 0;
+    if (l->count != (is_clear ? 3 : 5)) {
+        stub_misuse("entry %s with %u arguments", l->entry, l->count);
+        return;
+    }
+    const uint64_t n = number(l, 1, 8), items = l->groups * l->items;
+    unsigned char *heads = stub_place(l->mem[0], 0, n, 1, "flags");
+    if (is_clear && heads) {
+        if (items * number(l, 2, 8) < n) stub_misuse("some flags are not cleared");
+        memset(heads, 0, n);
+    } else if (heads) {
+        const uint64_t count = number(l, 4, 8);
+        if (items < count) stub_misuse("some offsets are left out");
+        stub_place(l->mem[2], number(l, 3, 8), count, 8, "offsets");
+    }
+}
+
+int stub_run_scan(const stub_launch *l) {
+    if (strncmp(l->entry, "tally_scan_", strlen("tally_scan_")) == 0)
+        run_scan(l);
+    else if (strncmp(l->entry, "tally_heads_", strlen("tally_heads_")) == 0)
+        run_heads(l);
+    else
+        return 0;
+    return 1;
+}
