@@ -248,7 +248,7 @@ static int bench_all(bench *b, const request *r) {
         trial *t = &trials[count];
         t->op = op;
         const tally_reduce_desc desc = {
-            .size = sizeof(desc), .op = op, .in = r->dtype, .max_n = b->n, .group_items = r->group, .variant = r->variant};
+            .size = sizeof(desc), .op = op, .in = r->dtype, .max_n = b->n, .group_threads = r->group, .variant = r->variant};
         if (tally_plan_create(b->context, &desc, &t->plan)) return complain(tally_op_name(op));
         count++;
         if (check(b, r, t)) wrong = 1;

@@ -44,7 +44,7 @@ static json_object *device_json(const tally_device_info *d, const choice *c) {
     json_object_object_add(o, "memory_bytes", json_object_new_uint64(d->memory_bytes));
     json_object_object_add(o, "max_buffer_bytes", json_object_new_uint64(d->max_buffer_bytes));
     json_object_object_add(o, "local_bytes", json_object_new_uint64(d->local_bytes));
-    json_object_object_add(o, "max_group_items", json_object_new_int64(d->max_group_items));
+    json_object_object_add(o, "max_group_threads", json_object_new_int64(d->max_group_threads));
     json_object_object_add(o, "f64", json_object_new_boolean(d->has_f64));
     json_object_object_add(o, "host_memory", json_object_new_boolean(d->host_memory));
     json_object_object_add(o, "chosen", json_object_new_boolean(is_chosen(c, d)));

@@ -59,7 +59,7 @@ static void add_rows(const device_view *view, cli_primitive of, json_object *row
         json_object_object_add(o, "source", cli_json_text(v.source));
         json_object_object_add(o, "finish", cli_json_text(v.finish));
         json_object_object_add(o, "why", cli_json_text(v.why));
-        json_object_object_add(o, "group_items", json_object_new_int64(v.group_items));
+        json_object_object_add(o, "group_threads", json_object_new_int64(v.group_threads));
         json_object_object_add(o, "factor", v.factor ? json_object_new_int64(v.factor) : NULL);
         json_object_object_add(o, "canonical", json_object_new_boolean(v.canonical));
         json_object_object_add(o, "runs", view->context ? json_object_new_boolean(runs) : NULL);
@@ -94,7 +94,7 @@ static void print_rows(const device_view *view, cli_primitive of) {
     for (size_t i = 0; cli_variant_get(of, i, &v); i++) {
         const bool runs = view->context && try_variant(view->context, of, v.name, NULL, 0);
         char group[16], factor[16] = "";
-        snprintf(group, sizeof(group), "%u", v.group_items);
+        snprintf(group, sizeof(group), "%u", v.group_threads);
         if (v.factor) snprintf(factor, sizeof(factor), "%u", v.factor);
         printf(ROW, strcmp(v.name, view->automatic[of]) ? ' ' : '*', v.name, v.stem, group, factor, v.finish,
                v.canonical ? "yes" : "no",

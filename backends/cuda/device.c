@@ -39,7 +39,7 @@ static tally_status describe(CUdevice id, int index, tally_device_info *out) {
     error = tally_cuda.cuDeviceTotalMem(&memory, id);
     if (error) return tally_cuda_fail(error, "cuDeviceTotalMem(device %d)", (int)id);
     info.compute_units = (uint32_t)attribute(id, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &error);
-    info.max_group_items = (uint32_t)attribute(id, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &error);
+    info.max_group_threads = (uint32_t)attribute(id, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &error);
     info.local_bytes = (uint64_t)attribute(id, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &error);
     info.memory_bytes = info.max_buffer_bytes = memory;
     tally_cuda_build_options(arch_of(id, &error), info.build_options, sizeof(info.build_options));

@@ -123,7 +123,7 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     info->memory_bytes = memory;
     info->max_buffer_bytes = buffer;
     info->local_bytes = local;
-    info->max_group_items = (uint32_t)group;
+    info->max_group_threads = (uint32_t)group;
     info->has_f64 = f64 != 0;
     info->has_atomic64 = has_extension(device, "cl_khr_int64_base_atomics");
     /* An integrated GPU shares the memory too, but its driver may copy what is not aligned to

@@ -114,11 +114,11 @@ typedef struct tally_backend {
     tally_status (*program_binary)(void *device, void *program, void **data, size_t *bytes);
     void (*program_close)(void *device, void *program);
 
-    /* Kernels. A kernel object belongs to one plan. launch enqueues `groups` groups of `items`
+    /* Kernels. A kernel object belongs to one plan. launch enqueues `groups` groups of `threads`
      * threads. */
     tally_status (*kernel_create)(void *device, void *program, const char *entry, void **kernel);
     void (*kernel_close)(void *device, void *kernel);
-    tally_status (*launch)(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count, const tally_arg *args);
+    tally_status (*launch)(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count, const tally_arg *args);
 
     /* Time, by the device's clock. event_record enqueues a mark. event_seconds waits for both
      * marks. */

@@ -110,11 +110,11 @@ typedef struct tally_device_info {
     int index;        /* number within its backend, as in opencl:1; GPUs come first; -1: adopted */
     tally_device_class device_class;
     char name[128];
-    char platform[128];       /* OpenCL: the platform's name; CUDA: "NVIDIA CUDA" */
-    char driver[128];         /* the driver's version; part of the program cache's key */
-    char build_options[160];  /* options that every kernel is compiled with; part of that key */
-    uint32_t compute_units;   /* multiprocessors or cores */
-    uint32_t max_group_items; /* most threads in a group */
+    char platform[128];         /* OpenCL: the platform's name; CUDA: "NVIDIA CUDA" */
+    char driver[128];           /* the driver's version; part of the program cache's key */
+    char build_options[160];    /* options that every kernel is compiled with; part of that key */
+    uint32_t compute_units;     /* multiprocessors or cores */
+    uint32_t max_group_threads; /* most threads in a group */
     uint64_t memory_bytes;
     uint64_t max_buffer_bytes; /* largest single buffer */
     uint64_t local_bytes;      /* local memory of one group */

@@ -18,15 +18,15 @@ typedef struct tally_feed tally_feed;
 
 /* A variant: one way to reduce. */
 typedef struct tally_variant_info {
-    const char *name;     /* what tally_reduce_desc.variant takes */
-    const char *stem;     /* its kernels: kernels_cl/STEM.cl and backends/cuda/kernels/STEM.cu */
-    const char *step;     /* the step of the ladder of optimisations that it shows */
-    const char *source;   /* the lecture documents' kernels that it is; "" for tally's own */
-    const char *finish;   /* how the groups' values become one: "second stage", "atomic", "host" */
-    const char *why;      /* why it exists */
-    uint32_t group_items; /* items of a group */
-    uint32_t factor;      /* its default factor; 0: it has none */
-    int canonical;        /* 1 when it combines in the canonical order (docs/numerics.md) */
+    const char *name;       /* what tally_reduce_desc.variant takes */
+    const char *stem;       /* its kernels: kernels_cl/STEM.cl and backends/cuda/kernels/STEM.cu */
+    const char *step;       /* the step of the ladder of optimisations that it shows */
+    const char *source;     /* the lecture documents' kernels that it is; "" for tally's own */
+    const char *finish;     /* how the groups' values become one: "second stage", "atomic", "host" */
+    const char *why;        /* why it exists */
+    uint32_t group_threads; /* threads of a group */
+    uint32_t factor;        /* its default factor; 0: it has none */
+    int canonical;          /* 1 when it combines in the canonical order (docs/numerics.md) */
 } tally_variant_info;
 
 TALLY_API size_t tally_variant_count(void);
@@ -45,11 +45,11 @@ typedef struct tally_reduce_desc {
     tally_op op;
     tally_dtype in; /* the items' type */
     tally_dtype out;
-    uint64_t max_n;       /* the most items of a call; 0: as many as the device can hold */
-    const char *variant;  /* a name of tally_variant_get; NULL, "auto": the device class's default */
-    uint32_t group_items; /* threads of a group, a power of two; 0: the variant's. A canonical
+    uint64_t max_n;         /* the most items of a call; 0: as many as the device can hold */
+    const char *variant;    /* a name of tally_variant_get; NULL, "auto": the device class's default */
+    uint32_t group_threads; /* threads of a group, a power of two; 0: the variant's. A canonical
                            * variant's results do not depend on it */
-    uint32_t factor;      /* items that each thread combines first, for variants with a factor; 0:
+    uint32_t factor;        /* items that each thread combines first, for variants with a factor; 0:
                            * the variant's */
     tally_dtype acc;
     tally_accuracy accuracy;

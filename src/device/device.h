@@ -60,10 +60,10 @@ FILE *tally_file_open(const char *path);
 
 /* The shape of a launch. It changes a reduction's speed, never its result. 0: the variant's own. */
 typedef struct tally_tuning {
-    uint32_t group_items; /* chunk variants: threads of a group */
-    uint32_t loads;       /* chunk variants: most 16-byte loads that a thread has in flight */
-    uint32_t unit_groups; /* run variants: most groups for each core */
-    uint32_t least_run;   /* run variants: fewest chunks of a group */
+    uint32_t group_threads; /* chunk variants: threads of a group */
+    uint32_t loads;         /* chunk variants: most 16-byte loads that a thread has in flight */
+    uint32_t unit_groups;   /* run variants: most groups for each core */
+    uint32_t least_run;     /* run variants: fewest chunks of a group */
 } tally_tuning;
 
 typedef struct tally_tuning_row tally_tuning_row;

@@ -94,7 +94,7 @@ static void read_built_in(void) {
 
 /* Tells whether the row sets a field that the query's variant uses. */
 static bool concerns(const tally_tuning *tuning, bool runs) {
-    return runs ? tuning->unit_groups || tuning->least_run : tuning->group_items || tuning->loads;
+    return runs ? tuning->unit_groups || tuning->least_run : tuning->group_threads || tuning->loads;
 }
 
 static bool fits(const tally_tuning_row *row, const tally_device_info *device, const char *name,

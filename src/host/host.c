@@ -10,7 +10,7 @@
 /* Tells whether the descriptor gives only an op and a dtype. The functions are for these. */
 static bool is_plain(const tally_reduce_desc *desc) {
     const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
-    return whole && !desc->out && !desc->variant && !desc->group_items && !desc->factor && !desc->acc && !desc->accuracy &&
+    return whole && !desc->out && !desc->variant && !desc->group_threads && !desc->factor && !desc->acc && !desc->accuracy &&
            !desc->custom && !desc->terms && !desc->term_count;
 }
 

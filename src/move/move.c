@@ -60,7 +60,8 @@ static tally_status open_kernels(move_plan *plan) {
     const tally_move_text defines = tally_move_defines(&plan->spec);
     const bool last = plan->spec.flags & TALLY_SCATTER_LAST;
     void *program = NULL;
-    tally_status status = tally_program_of_stem(base->context, TALLY_MOVE_STEM, plan->spec.group_items, defines.text, &program);
+    tally_status status =
+        tally_program_of_stem(base->context, TALLY_MOVE_STEM, plan->spec.group_threads, defines.text, &program);
     if (!status) status = tally_kernel_open(base, program, "tally_move", &plan->move_kernel);
     if (!status && last) status = tally_kernel_open(base, program, "tally_claim", &plan->claim_kernel);
     if (!status && last) status = tally_kernel_open(base, program, "tally_clear", &plan->clear_kernel);
@@ -170,7 +171,7 @@ static tally_status check_args(const move_plan *plan, const tally_queue *queue, 
 /* Returns how many of `count` entries a group takes. */
 static uint64_t run_of(const move_plan *plan, uint64_t count) {
     const tally_device_info *device = &plan->base.context->info;
-    if (device->device_class != TALLY_CLASS_CPU) return (uint64_t)plan->spec.group_items * plan->spec.flight;
+    if (device->device_class != TALLY_CLASS_CPU) return (uint64_t)plan->spec.group_threads * plan->spec.flight;
     const uint64_t groups = CPU_UNIT_GROUPS * (uint64_t)(device->compute_units ? device->compute_units : 1);
     const uint64_t run = (count / groups / 64 + 1) * 64;
     return run < CPU_LEAST_RUN ? CPU_LEAST_RUN : run;
@@ -179,7 +180,7 @@ static uint64_t run_of(const move_plan *plan, uint64_t count) {
 static tally_status launch(const move_plan *plan, void *queue, void *kernel, uint64_t count, uint64_t run, uint32_t arg_count,
                            const tally_arg *args) {
     const uint64_t groups = count / run + (count % run != 0);
-    return plan->base.context->backend->launch(queue, kernel, groups, plan->spec.group_items, arg_count, args);
+    return plan->base.context->backend->launch(queue, kernel, groups, plan->spec.group_threads, arg_count, args);
 }
 
 /* Returns the bound: entries from it on are out of bounds. The kernels read an i32 entry as

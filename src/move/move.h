@@ -11,7 +11,7 @@ typedef struct tally_move_spec {
     uint32_t item_bytes, flags; /* bits such as TALLY_UNCHECKED */
     tally_dtype map;
     bool wide; /* positions in the map take 8 bytes; false: 4 */
-    uint32_t group_items;
+    uint32_t group_threads;
     uint32_t flight; /* entries that a thread has in flight */
 } tally_move_spec;
 

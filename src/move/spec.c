@@ -6,7 +6,7 @@
 
 #include "move/move.h"
 
-#define GPU_GROUP_ITEMS 256
+#define GPU_GROUP_THREADS 256
 #define MOST_ITEM_BYTES 16
 #define MOST_FLIGHT 8
 
@@ -59,15 +59,15 @@ tally_status tally_move_resolve(const tally_device_info *device, bool scatter, c
         if (numbers && !device->has_atomic64 && desc->max_n > UINT32_MAX) desc->max_n = UINT32_MAX;
     }
     const bool cpu = device->device_class == TALLY_CLASS_CPU;
-    const uint32_t most = device->max_group_items;
+    const uint32_t most = device->max_group_threads;
     *spec = (tally_move_spec){.scatter = scatter,
                               .item_bytes = desc->item_bytes,
                               .flags = desc->flags,
                               .map = desc->map,
                               .wide = numbers && desc->max_n > UINT32_MAX,
-                              .group_items = cpu                      ? 1
-                                             : most < GPU_GROUP_ITEMS ? most
-                                                                      : GPU_GROUP_ITEMS,
+                              .group_threads = cpu                        ? 1
+                                               : most < GPU_GROUP_THREADS ? most
+                                                                          : GPU_GROUP_THREADS,
                               .flight = flight(desc->item_bytes)};
     if (spec->wide && !device->has_atomic64)
         return tally_fail(TALLY_E_UNSUPPORTED,

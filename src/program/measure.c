@@ -22,15 +22,15 @@ static const measure of_copy = {"copy", "tally_copy", true};
 /* The shape of a launch. A group of a GPU has 512 threads and reads 128 KiB, as much as one of
  * group_tree. A group of a CPU has one thread, and each core has 64 groups. */
 typedef struct shape {
-    uint32_t items;
+    uint32_t threads;
     uint64_t groups, run; /* run: 16-byte vectors of a group */
 } shape;
 
 static shape shape_for(const tally_device_info *device, uint64_t bytes) {
     const bool cpu = device->device_class == TALLY_CLASS_CPU;
-    shape s = {.items = cpu ? 1 : 512};
-    if (s.items > device->max_group_items) s.items = device->max_group_items;
-    const uint64_t step = (uint64_t)FLIGHT * s.items, vectors = bytes / VECTOR_BYTES;
+    shape s = {.threads = cpu ? 1 : 512};
+    if (s.threads > device->max_group_threads) s.threads = device->max_group_threads;
+    const uint64_t step = (uint64_t)FLIGHT * s.threads, vectors = bytes / VECTOR_BYTES;
     s.run = cpu ? vectors / (64 * (uint64_t)device->compute_units) / step * step : 2 * step;
     if (s.run < step) s.run = step;
     s.groups = vectors / s.run;
@@ -73,7 +73,8 @@ static tally_status time_runs(tally_context *context, trial *t, const shape *s, 
     for (int i = -1; i < RUNS && !status; i++) {
         status = tally_event_record(t->from, t->queue);
         if (!status)
-            status = context->backend->launch(t->queue->handle, t->kernel, s->groups, s->items, TALLY_ARRAY_LENGTH(args), args);
+            status =
+                context->backend->launch(t->queue->handle, t->kernel, s->groups, s->threads, TALLY_ARRAY_LENGTH(args), args);
         if (!status) status = tally_event_record(t->to, t->queue);
         if (!status) status = tally_event_seconds(t->from, t->to, &seconds[i < 0 ? 0 : i]);
     }
@@ -94,7 +95,7 @@ static tally_status run(tally_context *context, const measure *m, uint64_t bytes
     trial t = {.of = m};
     void *program = NULL;
     double median = 0;
-    status = tally_program_of_stem(context, m->stem, s.items, "", &program);
+    status = tally_program_of_stem(context, m->stem, s.threads, "", &program);
     if (!status) status = context->backend->kernel_create(context->device, program, m->entry, &t.kernel);
     if (!status) status = tally_buffer_create(context, bytes, &t.in);
     if (!status) status = tally_buffer_create(context, out_bytes, &t.out);

@@ -37,7 +37,7 @@ static tally_status execute(tally_context *context, const tally_program_desc *so
     if (!status) status = backend->copy_in(run->queue, run->in, 0, inputs, in_bytes);
     if (!status) status = backend->copy_in(run->queue, run->state, 0, state, state_bytes);
     const tally_arg args[] = {{.mem = run->in}, {.mem = run->state}, {.mem = run->out}};
-    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_PROBE_ITEMS, TALLY_ARRAY_LENGTH(args), args);
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_PROBE_THREADS, TALLY_ARRAY_LENGTH(args), args);
     if (!status) status = backend->copy_out(run->queue, run->out, 0, out, out_bytes);
     if (!status) status = backend->copy_out(run->queue, run->state, 0, state, state_bytes);
     if (run->queue) {
@@ -72,7 +72,7 @@ static tally_status judge(const tally_context *context, const float out[3], cons
 
 tally_status tally_probe(tally_context *context) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_ITEMS, "", &source);
+    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_THREADS, "", &source);
     if (status) return status;
     const size_t bytes = strlen(source);
     const tally_key key = tally_cache_key(&context->info, source, bytes);
@@ -99,16 +99,16 @@ tally_status tally_probe(tally_context *context) {
 
 /* Builds a trial and runs it in one group. */
 static tally_status run_trial(tally_context *context, const tally_program_desc *source, probe_run *run,
-                              float verdicts[TALLY_TRIAL_ITEMS]) {
+                              float verdicts[TALLY_TRIAL_THREADS]) {
     const tally_backend *backend = context->backend;
     void *device = context->device;
-    uint64_t bytes = TALLY_TRIAL_ITEMS * sizeof(verdicts[0]);
+    uint64_t bytes = TALLY_TRIAL_THREADS * sizeof(verdicts[0]);
     tally_status status = tally_program_make(context, source, &run->program);
     if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
     if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
-    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_TRIAL_ITEMS, 1, &(tally_arg){.mem = run->out});
+    if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_TRIAL_THREADS, 1, &(tally_arg){.mem = run->out});
     if (!status) status = backend->copy_out(run->queue, run->out, 0, verdicts, bytes);
     if (run->queue) {
         const tally_status waited = backend->queue_wait(run->queue);
@@ -122,7 +122,7 @@ static tally_status run_trial(tally_context *context, const tally_program_desc *
  * without the feature. */
 static bool has_feature(tally_context *context, size_t feature) {
     char *source;
-    if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_ITEMS, "", &source)) return false;
+    if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_THREADS, "", &source)) return false;
     const tally_key key = tally_cache_key(&context->info, source, strlen(source));
     bool damaged = false, has = false;
     size_t bytes = 0;
@@ -131,7 +131,7 @@ static bool has_feature(tally_context *context, size_t feature) {
         has = bytes == 1 && verdict[0] == 'y';
     } else {
         probe_run run = {0};
-        float verdicts[TALLY_TRIAL_ITEMS] = {0};
+        float verdicts[TALLY_TRIAL_THREADS] = {0};
         const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
                                          .data = source,
                                          .bytes = strlen(source),
@@ -139,7 +139,7 @@ static bool has_feature(tally_context *context, size_t feature) {
         const tally_status status = run_trial(context, &desc, &run, verdicts);
         close_run(context, &run);
         has = !status;
-        for (size_t i = 0; i < TALLY_TRIAL_ITEMS; i++) has = has && verdicts[i] == 1;
+        for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) has = has && verdicts[i] == 1;
         if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
     }
     context->damaged += damaged;

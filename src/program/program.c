@@ -125,10 +125,10 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
     return status;
 }
 
-tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_threads, const char *defines,
                                    void **out) {
     char *source;
-    tally_status status = tally_source_of_stem(context->backend, stem, group_items, defines, &source);
+    tally_status status = tally_source_of_stem(context->backend, stem, group_threads, defines, &source);
     if (status) return status;
     pthread_mutex_lock(&context->lock);
     status = probe_once(context);

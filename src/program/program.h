@@ -13,7 +13,7 @@
 /* A recipe: how the program of a plan is made, apart from what it computes. */
 typedef struct tally_recipe {
     const char *variant; /* for error texts */
-    uint32_t group_items;
+    uint32_t group_threads;
     unsigned features;                  /* bit i: the program uses feature i if the device has it */
     bool overlaps;                      /* CUDA: its kernels wait for the work before them */
     char defines[512];                  /* lines before the specialised part */
@@ -33,7 +33,7 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
 /* Makes a text of the prelude and one stem, for kernels that reduce nothing. The caller frees it
  * with free(). `defines` are the lines before it, or "". Errors: E_MEMORY; E_UNSUPPORTED for a stem
  * that the backend lacks. */
-tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
+tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_threads, const char *defines,
                                   char **text);
 /* Returns the text of a stem: the backend's own, or that of kernels/, which all languages compile.
  * NULL if there is neither. */
@@ -44,7 +44,7 @@ const char *tally_kernel_source_core(const char *stem);
 /* ---- probe.c --------------------------------------------------------------------------------- */
 
 /* Threads of the one group that runs the self-test, and of the one that runs a feature's trial. */
-enum { TALLY_PROBE_ITEMS = 1, TALLY_TRIAL_ITEMS = 64 };
+enum { TALLY_PROBE_THREADS = 1, TALLY_TRIAL_THREADS = 64 };
 
 /* Runs the self-test of the context's device. The caller holds the context's lock. Errors:
  * E_UNSUPPORTED with the reason. */
@@ -62,7 +62,7 @@ tally_status tally_program_make(const tally_context *context, const tally_progra
 /* Finds or makes the program of a plan. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **program);
 /* Finds or makes a program of one stem: see tally_source_of_stem. It belongs to the context. */
-tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_items, const char *defines,
+tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_threads, const char *defines,
                                    void **program);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */

@@ -180,7 +180,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].name);
     fprintf(file, " of %s */\n", tally_dtype_name(terms->in));
-    fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n%s", recipe->group_items, terms->acc.bytes, recipe->defines);
+    fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n%s", recipe->group_threads, terms->acc.bytes, recipe->defines);
     fprintf(file, "#define LANES %d\n#define ROWS %d\n#define CHUNK_ITEMS %d\n", TALLY_LANES, TALLY_ROWS, TALLY_CHUNK_ITEMS);
     const tally_term *first = &terms->list[0];
     if (terms->count == 1 && first->additive && !first->field_count)
@@ -255,10 +255,10 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
     return status;
 }
 
-tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_items, const char *defines,
+tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_threads, const char *defines,
                                   char **text) {
     const char *prelude = backend->kernel_source("prelude"), *source = tally_kernel_text(backend, stem);
     if (!prelude || !source) return tally_fail(TALLY_E_UNSUPPORTED, "backend %s has no kernels '%s'", backend->name, stem);
-    if (asprintf(text, "#define GROUP %u\n%s%s%s", group_items, defines, prelude, source) >= 0) return TALLY_OK;
+    if (asprintf(text, "#define GROUP %u\n%s%s%s", group_threads, defines, prelude, source) >= 0) return TALLY_OK;
     return tally_fail(TALLY_E_MEMORY, "out of memory");
 }

@@ -30,7 +30,7 @@ static bool is_for_terms(const tally_kept *kept, const tally_reduce_desc *desc) 
 static bool is_for(const tally_kept *kept, const tally_reduce_desc *desc, const char *variant) {
     const tally_reduce_desc *own = &kept->desc;
     const bool plain = own->size == desc->size && own->op == desc->op && own->in == desc->in && own->out == desc->out &&
-                       own->max_n == desc->max_n && own->group_items == desc->group_items && own->factor == desc->factor &&
+                       own->max_n == desc->max_n && own->group_threads == desc->group_threads && own->factor == desc->factor &&
                        own->acc == desc->acc && own->accuracy == desc->accuracy && own->custom == desc->custom;
     return plain && is_for_terms(kept, desc) && !strcmp(kept->variant, variant);
 }

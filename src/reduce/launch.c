@@ -18,18 +18,19 @@
  * four small ones (kernels_cl/group_tree.cl). */
 static uint64_t local_bytes(const tally_terms *terms, const tally_launch *launch) {
     if (launch->variant->shape != TALLY_SHAPE_CHUNKS)
-        return (uint64_t)(launch->group_items / 32) * launch->variant->local_accumulators * terms->acc.bytes;
-    const bool small = (uint64_t)terms->acc.bytes * launch->group_items <= 8192 && tally_dtype_bytes(terms->in) <= 4;
-    return (uint64_t)launch->group_items * (small ? 4 : 1) * terms->acc.bytes;
+        return (uint64_t)(launch->group_threads / 32) * launch->variant->local_accumulators * terms->acc.bytes;
+    const bool small = (uint64_t)terms->acc.bytes * launch->group_threads <= 8192 && tally_dtype_bytes(terms->in) <= 4;
+    return (uint64_t)launch->group_threads * (small ? 4 : 1) * terms->acc.bytes;
 }
 
 tally_status tally_launch_check(const tally_device_info *device, const tally_terms *terms, const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
     const char *name = variant->info.name;
-    const uint32_t group_items = launch->group_items, acc_bytes = terms->acc.bytes;
-    if (group_items < variant->min_group_items || group_items > variant->max_group_items || (group_items & (group_items - 1)))
-        return tally_fail(TALLY_E_ARGUMENT, "variant %s: group_items %u: a power of two from %u to %u", name, group_items,
-                          variant->min_group_items, variant->max_group_items);
+    const uint32_t group_threads = launch->group_threads, acc_bytes = terms->acc.bytes;
+    if (group_threads < variant->min_group_threads || group_threads > variant->max_group_threads ||
+        (group_threads & (group_threads - 1)))
+        return tally_fail(TALLY_E_ARGUMENT, "variant %s: group_threads %u: a power of two from %u to %u", name, group_threads,
+                          variant->min_group_threads, variant->max_group_threads);
     if (!(variant->classes & (1u << device->device_class)))
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s is not for devices of class %s", name,
                           tally_device_class_name(device->device_class));
@@ -45,13 +46,14 @@ tally_status tally_launch_check(const tally_device_info *device, const tally_ter
     if (variant->stage == TALLY_STAGE_HOST && !tally_host_can_combine(terms))
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: %s op is not compiled for the host", name,
                           tally_terms_are_custom(terms) ? "a custom" : "the");
-    if (group_items > device->max_group_items)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, group_items,
-                          device->name, device->max_group_items);
+    if (group_threads > device->max_group_threads)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u threads: %s has at most %u", name, group_threads,
+                          device->name, device->max_group_threads);
     const uint64_t local = local_bytes(terms, launch);
     if (local > device->local_bytes)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items need %llu bytes of local memory: %s has %llu",
-                          name, group_items, (unsigned long long)local, device->name, (unsigned long long)device->local_bytes);
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u threads need %llu bytes of local memory: %s has %llu",
+                          name, group_threads, (unsigned long long)local, device->name,
+                          (unsigned long long)device->local_bytes);
     return TALLY_OK;
 }
 
@@ -60,8 +62,8 @@ uint32_t tally_chunk_team(size_t item_bytes) {
     return team < 32 ? (uint32_t)team : 32;
 }
 
-static bool is_group(const tally_variant *variant, uint32_t items) {
-    return items >= variant->min_group_items && items <= variant->max_group_items && !(items & (items - 1));
+static bool is_group(const tally_variant *variant, uint32_t threads) {
+    return threads >= variant->min_group_threads && threads <= variant->max_group_threads && !(threads & (threads - 1));
 }
 
 /* Returns the threads of a group when the descriptor does not say. It is the tuning's number, or
@@ -70,9 +72,9 @@ static bool is_group(const tally_variant *variant, uint32_t items) {
 static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
     const uint32_t lanes_bytes = TALLY_LANES / tally_chunk_team(tally_dtype_bytes(terms->in)) * terms->acc.bytes;
-    uint32_t tuned = variant->shape == TALLY_SHAPE_CHUNKS ? launch->tuning.group_items : 0;
+    uint32_t tuned = variant->shape == TALLY_SHAPE_CHUNKS ? launch->tuning.group_threads : 0;
     if (tuned > 256 && lanes_bytes > MAX_LANES_BYTES) tuned = 256;
-    return tuned && is_group(variant, tuned) ? tuned : variant->info.group_items;
+    return tuned && is_group(variant, tuned) ? tuned : variant->info.group_threads;
 }
 
 /* Chooses the threads of a group. Where the accumulators of tuned_group() do not fit the local
@@ -80,14 +82,15 @@ static uint32_t tuned_group(const tally_terms *terms, const tally_launch *launch
 static tally_status choose_group(const tally_device_info *device, const tally_reduce_desc *desc, const tally_terms *terms,
                                  tally_launch *launch) {
     const uint32_t own = tuned_group(terms, launch);
-    launch->group_items = desc->group_items ? desc->group_items : own;
+    launch->group_threads = desc->group_threads ? desc->group_threads : own;
     tally_status status = tally_launch_check(device, terms, launch);
-    while (status == TALLY_E_UNSUPPORTED && !desc->group_items && launch->group_items / 2 >= launch->variant->min_group_items) {
-        launch->group_items /= 2;
+    while (status == TALLY_E_UNSUPPORTED && !desc->group_threads &&
+           launch->group_threads / 2 >= launch->variant->min_group_threads) {
+        launch->group_threads /= 2;
         status = tally_launch_check(device, terms, launch);
     }
-    if (!status || desc->group_items) return status;
-    launch->group_items = own;
+    if (!status || desc->group_threads) return status;
+    launch->group_threads = own;
     return tally_launch_check(device, terms, launch);
 }
 
@@ -151,7 +154,7 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
 tally_recipe tally_launch_recipe(const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
     tally_recipe recipe = {.variant = variant->info.name,
-                           .group_items = launch->group_items,
+                           .group_threads = launch->group_threads,
                            .features = variant->features,
                            .overlaps = variant->overlaps};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);

@@ -7,16 +7,16 @@
 
 /* Threads of a fixed grid for each unit. The largest multiprocessors (an H200's, say) hold as many
  * at once; smaller ones take them in turns. */
-#define GRID_ITEMS_PER_UNIT 2048
+#define GRID_THREADS_PER_UNIT 2048
 
 static uint64_t grid_groups(const tally_reduce_plan *plan) {
-    return tally_ceil_div((uint64_t)GRID_ITEMS_PER_UNIT * plan->base.context->info.compute_units, plan->launch.group_items);
+    return tally_ceil_div((uint64_t)GRID_THREADS_PER_UNIT * plan->base.context->info.compute_units, plan->launch.group_threads);
 }
 
-/* Returns the items of a group's tile (TALLY_SHAPE_SEGMENT). */
-static uint64_t segment_items(const tally_reduce_plan *plan) {
+/* Returns the items of a group's tile (TALLY_SHAPE_TILE). */
+static uint64_t tile_items(const tally_reduce_plan *plan) {
     const uint64_t factor = plan->launch.factor ? plan->launch.factor : 1;
-    return factor * plan->launch.variant->items_per_item * plan->launch.group_items;
+    return factor * plan->launch.variant->thread_items * plan->launch.group_threads;
 }
 
 /* Upper limit on the bytes of partials that a canonical variant holds at once. */
@@ -44,11 +44,11 @@ tally_geometry tally_reduce_geometry(const tally_reduce_plan *plan, uint64_t n) 
     const uint64_t chunks = tally_ceil_div(n, TALLY_CHUNK_ITEMS);
     uint64_t groups = 0, run = plan->run;
     switch (plan->launch.variant->shape) {
-    case TALLY_SHAPE_SEGMENT:
-        groups = tally_ceil_div(n, segment_items(plan));
+    case TALLY_SHAPE_TILE:
+        groups = tally_ceil_div(n, tile_items(plan));
         break;
     case TALLY_SHAPE_GRID: {
-        const uint64_t most = grid_groups(plan), wanted = tally_ceil_div(n, plan->launch.group_items);
+        const uint64_t most = grid_groups(plan), wanted = tally_ceil_div(n, plan->launch.group_threads);
         groups = wanted < most ? wanted : most;
         break;
     }
@@ -70,7 +70,7 @@ static uint64_t workspace_items(const tally_reduce_plan *plan) {
     case TALLY_STAGE_ATOMIC:
         return 1;
     case TALLY_STAGE_SCRATCH:
-        return groups + groups * segment_items(plan);
+        return groups + groups * tile_items(plan);
     default:
         break;
     }
@@ -92,13 +92,13 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
     /* Without local memory every item is an atomic on one word. Otherwise a group makes an atomic
      * for each of its items, or combines some in sequence and then in a tree. */
     if (variant->stage == TALLY_STAGE_ATOMIC && !variant->local_accumulators) return n;
-    const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? tally_ceil_div(n, groups) : segment_items(plan);
+    const uint64_t items = variant->shape == TALLY_SHAPE_GRID ? tally_ceil_div(n, groups) : tile_items(plan);
     const bool tree = variant->local_accumulators == 32 || variant->stage == TALLY_STAGE_SCRATCH;
     /* Items that a thread combines in sequence. In a grid, vectors and the ends of a misaligned
      * input add some. */
     const uint64_t ends = variant->shape == TALLY_SHAPE_GRID ? 16 / tally_dtype_bytes(plan->base.terms.in) + 2 : 0;
-    const uint64_t sequence = tally_ceil_div(items, plan->launch.group_items) + ends;
-    const uint64_t within = tree ? sequence + log2_ceil(plan->launch.group_items) : items;
+    const uint64_t sequence = tally_ceil_div(items, plan->launch.group_threads) + ends;
+    const uint64_t within = tree ? sequence + log2_ceil(plan->launch.group_threads) : items;
     const uint64_t across =
         variant->stage == TALLY_STAGE_ATOMIC || variant->stage == TALLY_STAGE_HOST ? groups : log2_ceil(groups);
     return within + across;
@@ -199,7 +199,7 @@ tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce
     tally_reduce_plan *plan = (tally_reduce_plan *)base;
     plan->launch = launch;
     if (launch.variant->shape == TALLY_SHAPE_CHUNKS)
-        plan->run = launch.group_items / tally_chunk_team(tally_dtype_bytes(desc.in));
+        plan->run = launch.group_threads / tally_chunk_team(tally_dtype_bytes(desc.in));
     status = open_kernels(plan);
     if (given->size > offsetof(tally_reduce_desc, max_n) && given->max_n)
         set_max_n(base, desc.max_n);

@@ -26,7 +26,7 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
     const tally_arg rest[] = {TALLY_VALUE(in->base), TALLY_VALUE(n),         TALLY_VALUE(geometry.run), TALLY_MEM(to.mem),
                               TALLY_VALUE(first),    TALLY_MEM(result->mem), TALLY_VALUE(out_offset),   TALLY_VALUE(last)};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rest); i++) args[count++] = rest[i];
-    return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_items, count,
+    return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_threads, count,
                                                args);
 }
 
@@ -38,7 +38,7 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
         TALLY_MEM(partials), TALLY_VALUE(count), TALLY_MEM(to.mem),
         TALLY_VALUE(slot),   TALLY_MEM(to.mem),  TALLY_VALUE(out_offset),
         TALLY_VALUE(last),   TALLY_VALUE(n),     {.value = plan->base.params, .bytes = plan->base.terms.param.bytes}};
-    return plan->base.context->backend->launch(queue, plan->finish_kernel, 1, plan->launch.group_items,
+    return plan->base.context->backend->launch(queue, plan->finish_kernel, 1, plan->launch.group_threads,
                                                TALLY_ARRAY_LENGTH(args), args);
 }
 

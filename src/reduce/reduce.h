@@ -9,10 +9,10 @@
 
 /* The tile of a group. */
 typedef enum tally_shape {
-    TALLY_SHAPE_CHUNKS,  /* group_items / tally_chunk_team() chunks */
-    TALLY_SHAPE_RUN,     /* a run of chunks, chosen by the planner; the group is one thread */
-    TALLY_SHAPE_SEGMENT, /* group_items * items_per_item * factor items */
-    TALLY_SHAPE_GRID     /* the group's share of a grid that fills the device */
+    TALLY_SHAPE_CHUNKS, /* group_threads / tally_chunk_team() chunks */
+    TALLY_SHAPE_RUN,    /* a run of chunks, chosen by the planner; the group is one thread */
+    TALLY_SHAPE_TILE,   /* group_threads * thread_items * factor items */
+    TALLY_SHAPE_GRID    /* the group's share of a grid that fills the device */
 } tally_shape;
 
 /* The way from the groups' partials to one. */
@@ -28,12 +28,12 @@ typedef struct tally_variant {
     tally_shape shape;
     tally_stage stage;
     unsigned classes; /* bit 1 << tally_device_class: where it makes sense */
-    uint32_t min_group_items, max_group_items;
+    uint32_t min_group_threads, max_group_threads;
     /* Classes where the last group finishes, without a second launch, if memory is ordered between
      * groups. */
     unsigned together;
     unsigned features;           /* bit i: its kernels use feature i if the device has it */
-    uint32_t items_per_item;     /* TALLY_SHAPE_SEGMENT */
+    uint32_t thread_items;       /* TALLY_SHAPE_TILE */
     uint32_t local_accumulators; /* accumulators of local memory for each 32 threads */
     bool overlaps;               /* tally_program_desc.overlaps */
     bool ladder;                 /* its kernels include the stem "ladder" */
@@ -50,7 +50,7 @@ tally_status tally_variant_find(const char *name, const tally_device_info *devic
 /* How a reduction is launched; nothing about what it computes. */
 typedef struct tally_launch {
     const tally_variant *variant;
-    uint32_t group_items, factor;
+    uint32_t group_threads, factor;
     tally_tuning tuning;
 } tally_launch;
 

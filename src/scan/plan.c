@@ -12,9 +12,9 @@ tally_scan_geometry tally_scan_plan_geometry(const tally_scan_plan *plan, uint64
     const tally_scan_variant *variant = plan->launch.variant;
     const uint64_t units = plan->base.context->info.compute_units, tiles = tally_ceil_div(n, TALLY_TILE_ITEMS);
     if (variant->intervals) {
-        const uint64_t warps = UNIT_INTERVAL_GROUPS * units * (plan->launch.group_items / TALLY_SCAN_WIDTH);
+        const uint64_t warps = UNIT_INTERVAL_GROUPS * units * (plan->launch.group_threads / TALLY_SCAN_WIDTH);
         const uint64_t run = tally_ceil_div(tally_ceil_div(n, warps), TALLY_SCAN_WIDTH) * TALLY_SCAN_WIDTH;
-        return (tally_scan_geometry){.groups = tally_ceil_div(n, run * (plan->launch.group_items / TALLY_SCAN_WIDTH)),
+        return (tally_scan_geometry){.groups = tally_ceil_div(n, run * (plan->launch.group_threads / TALLY_SCAN_WIDTH)),
                                      .run = run};
     }
     return (tally_scan_geometry){.groups = tally_ceil_div(tiles, plan->launch.tiles), .run = 1};
@@ -113,7 +113,7 @@ static tally_status open_kernels(tally_scan_plan *plan) {
         if (!status) status = tally_kernel_open(base, program, "tally_scan_tiles", &plan->tiles_kernel);
     }
     if (plan->segments != TALLY_SEGMENTS_OFFSETS) return status;
-    if (!status) status = tally_program_of_stem(base->context, "heads", plan->launch.group_items, "", &program);
+    if (!status) status = tally_program_of_stem(base->context, "heads", plan->launch.group_threads, "", &program);
     if (!status) status = tally_kernel_open(base, program, "tally_heads_clear", &plan->clear_kernel);
     if (!status) status = tally_kernel_open(base, program, "tally_heads_set", &plan->set_kernel);
     return status;
@@ -161,7 +161,7 @@ static tally_status open_memory(tally_scan_plan *plan) {
 static uint64_t capacity_of(const tally_scan_plan *plan) {
     const uint64_t each = plan->launch.tiles;
     const uint64_t tiles = tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_TILE_ITEMS), each) * each;
-    const uint64_t group_warps = plan->launch.group_items / TALLY_SCAN_WIDTH;
+    const uint64_t group_warps = plan->launch.group_threads / TALLY_SCAN_WIDTH;
     const uint64_t warps = (uint64_t)UNIT_INTERVAL_GROUPS * plan->base.context->info.compute_units * group_warps;
     const uint64_t least = plan->launch.variant->intervals ? warps + group_warps : 1;
     return tiles > least ? tiles : least;

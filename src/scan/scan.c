@@ -8,16 +8,16 @@
 /* Enqueues the kernels that turn offsets into flags. */
 static tally_status mark_heads(tally_scan_plan *plan, void *queue, const tally_scan_args *r) {
     const tally_backend *backend = plan->base.context->backend;
-    const uint32_t items = plan->launch.group_items;
+    const uint32_t threads = plan->launch.group_threads;
     const uint64_t cpu_run = r->n / (4 * (uint64_t)plan->base.context->info.compute_units) + 1,
-                   run = items > 1 ? CLEARED_BYTES : cpu_run;
-    const uint64_t groups = (r->n + run * items - 1) / (run * items);
+                   run = threads > 1 ? CLEARED_BYTES : cpu_run;
+    const uint64_t groups = (r->n + run * threads - 1) / (run * threads);
     const tally_arg clear[] = {TALLY_MEM(plan->heads->mem), TALLY_VALUE(r->n), TALLY_VALUE(run)};
-    tally_status status = backend->launch(queue, plan->clear_kernel, groups, items, TALLY_ARRAY_LENGTH(clear), clear);
+    tally_status status = backend->launch(queue, plan->clear_kernel, groups, threads, TALLY_ARRAY_LENGTH(clear), clear);
     if (status || !r->count) return status;
     const tally_arg set[] = {TALLY_MEM(plan->heads->mem), TALLY_VALUE(r->n), TALLY_MEM(r->segments->mem),
                              TALLY_VALUE(r->segments_offset), TALLY_VALUE(r->count)};
-    return backend->launch(queue, plan->set_kernel, (r->count + items - 1) / items, items, TALLY_ARRAY_LENGTH(set), set);
+    return backend->launch(queue, plan->set_kernel, (r->count + threads - 1) / threads, threads, TALLY_ARRAY_LENGTH(set), set);
 }
 
 static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues) {
@@ -45,10 +45,10 @@ static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_s
                               TALLY_MEM(r->out->mem),
                               TALLY_VALUE(r->out_offset),
                               {.value = plan->initial, .bytes = tally_dtype_bytes(plan->base.terms.in)}};
-    const uint32_t count = TALLY_ARRAY_LENGTH(args), items = plan->launch.group_items;
-    if (plan->totals_kernel) status = backend->launch(queue, plan->totals_kernel, geometry.groups, items, count, args);
-    if (!status && plan->tiles_kernel) status = backend->launch(queue, plan->tiles_kernel, 1, items, count, args);
-    if (!status) status = backend->launch(queue, plan->items_kernel, geometry.groups, items, count, args);
+    const uint32_t count = TALLY_ARRAY_LENGTH(args), threads = plan->launch.group_threads;
+    if (plan->totals_kernel) status = backend->launch(queue, plan->totals_kernel, geometry.groups, threads, count, args);
+    if (!status && plan->tiles_kernel) status = backend->launch(queue, plan->tiles_kernel, 1, threads, count, args);
+    if (!status) status = backend->launch(queue, plan->items_kernel, geometry.groups, threads, count, args);
     if (status) return status;
     plan->turn ^= 1;
     plan->done = base + r->n;

@@ -35,7 +35,7 @@ enum {
 typedef struct tally_scan_launch {
     const tally_scan_variant *variant;
     unsigned flags;
-    uint32_t group_items, tiles; /* of a group */
+    uint32_t group_threads, tiles; /* of a group */
 } tally_scan_launch;
 
 /* Sets the threads and tiles of a launch for up to max_n items. Its variant and flags are set.

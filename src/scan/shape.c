@@ -33,14 +33,14 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 
 static bool fits(const tally_scan_launch *launch, const tally_terms *terms, uint32_t tiles) {
     const uint32_t width = TALLY_SCAN_WIDTH, scan_bytes = tally_scan_bytes(terms, launch->flags);
-    if (launch->group_items == 1) return tiles * (width + 1) * width * scan_bytes <= KEPT_BYTES;
+    if (launch->group_threads == 1) return tiles * (width + 1) * width * scan_bytes <= KEPT_BYTES;
     return tiles * TALLY_TILE_ITEMS * tally_dtype_bytes(terms->in) <= STAGED_BYTES &&
            tiles * (width + 2) * scan_bytes <= ROWS_BYTES;
 }
 
 static uint64_t local_bytes(const tally_scan_launch *launch, const tally_terms *terms) {
     const uint64_t scan_bytes = tally_scan_bytes(terms, launch->flags);
-    if (launch->group_items == 1) return 0;
+    if (launch->group_threads == 1) return 0;
     if (!launch->variant->one_launch) return GROUP_ACCUMULATORS * scan_bytes;
     const uint64_t staged =
         launch->flags & TALLY_SCAN_IS_STAGED ? TALLY_TILE_ITEMS * (uint64_t)tally_dtype_bytes(terms->in) : 0;
@@ -50,12 +50,12 @@ static uint64_t local_bytes(const tally_scan_launch *launch, const tally_terms *
 static tally_status check(const tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device) {
     const char *name = launch->variant->info.name;
     const uint64_t local = local_bytes(launch, terms);
-    if (launch->group_items > device->max_group_items)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items: %s has at most %u", name, launch->group_items,
-                          device->name, device->max_group_items);
+    if (launch->group_threads > device->max_group_threads)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u threads: %s has at most %u", name,
+                          launch->group_threads, device->name, device->max_group_threads);
     if (local > device->local_bytes)
-        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u items need %llu bytes of local memory: %s has %llu",
-                          name, launch->group_items, (unsigned long long)local, device->name,
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: groups of %u threads need %llu bytes of local memory: %s has %llu",
+                          name, launch->group_threads, (unsigned long long)local, device->name,
                           (unsigned long long)device->local_bytes);
     return tally_terms_check(terms, device);
 }
@@ -64,15 +64,15 @@ tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *term
                               unsigned features, uint64_t max_n) {
     const tally_scan_variant *variant = launch->variant;
     const bool many = tally_ceil_div(max_n, TALLY_TILE_ITEMS) >= MANY_TILES * (uint64_t)device->compute_units;
-    const bool on_cpu = variant->info.group_items == 1, bulk = features & 1u << TALLY_FEATURE_BULK;
-    launch->group_items = variant->info.group_items;
+    const bool on_cpu = variant->info.group_threads == 1, bulk = features & 1u << TALLY_FEATURE_BULK;
+    launch->group_threads = variant->info.group_threads;
     uint32_t tiles = variant->one_launch && many && (on_cpu || bulk) ? MOST_TILES : 0;
     while (tiles && !fits(launch, terms, tiles)) tiles /= 2;
     launch->tiles = tiles ? tiles : 1;
     if (tiles && !on_cpu) launch->flags |= TALLY_SCAN_IS_STAGED;
     const uint32_t cell_bytes = TALLY_CELL_ITEMS * (uint32_t)tally_dtype_bytes(terms->in);
     const bool small = cell_bytes + tally_scan_bytes(terms, launch->flags) <= SMALL_CELL_BYTES;
-    if (variant->one_launch && !on_cpu && !tiles && small) launch->group_items /= 2;
+    if (variant->one_launch && !on_cpu && !tiles && small) launch->group_threads /= 2;
     return check(launch, terms, device);
 }
 
@@ -81,14 +81,14 @@ tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch
     const tally_scan_variant *variant = launch->variant;
     const char *stem = variant->info.stem;
     const bool is_segmented = launch->flags & TALLY_SCAN_IS_SEGMENTED;
-    tally_recipe recipe = {.variant = variant->info.name, .group_items = launch->group_items, .features = variant->uses};
+    tally_recipe recipe = {.variant = variant->info.name, .group_threads = launch->group_threads, .features = variant->uses};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (launch->flags & 1u << i) tally_recipe_define(&recipe, names[i], 1);
     if (launch->flags & TALLY_SCAN_HOLDS_BACK) tally_recipe_define(&recipe, "SPINS", 32);
     if (variant->one_launch) tally_recipe_define(&recipe, "TILES_EACH", launch->tiles);
     if (terms->count == 1 && !terms->list[0].field_count && !is_segmented) tally_recipe_define(&recipe, "SCALAR_SCAN", 1);
     tally_recipe_add(&recipe, "scanning");
-    if (launch->group_items > 1) {
+    if (launch->group_threads > 1) {
         tally_recipe_add(&recipe, "scan");
         tally_recipe_add(&recipe, "scan_groups");
     }

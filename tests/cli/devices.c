@@ -89,7 +89,7 @@ void test_listings(void **unused) {
         json_object *v = json_object_array_get_idx(variants, i);
         static const char *const texts[] = {"name", "stem", "step", "why"};
         for (size_t t = 0; t < COUNT(texts); t++) assert_true(strlen(text_member(v, texts[t])) > 1);
-        assert_true(json_object_get_int(member(v, "group_items")) > 0);
+        assert_true(json_object_get_int(member(v, "group_threads")) > 0);
         assert_true(json_object_is_type(member(v, "canonical"), json_type_boolean));
         assert_true(json_object_get_boolean(member(v, "runs")) || strlen(text_member(v, "reason")) > 4);
         const bool scan = strcmp(text_member(v, "primitive"), "scan") == 0;

@@ -94,7 +94,7 @@ void test_study_primitive_tables(void **unused) {
     free(text);
 
     text = study_text("study --primitive gather --n 2048 --runs 7 --csv --sweep --variant random --plot moves.svg", 0, &r);
-    static const char header[] = "part,device,name,primitive,map,op,dtype,n,group_items,factor,auto,checked,runs,seconds,";
+    static const char header[] = "part,device,name,primitive,map,op,dtype,n,group_threads,factor,auto,checked,runs,seconds,";
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
     assert_non_null(strstr(text, ",gather,random,,f32,2048,,,no,yes,7,"));
     assert_int_equal(count_lines(text), 1 + 1 + 2); /* the row, and 2^10 and 2^11 */

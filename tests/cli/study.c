@@ -108,7 +108,7 @@ static void expect_cell(tally_op op, tally_dtype dtype, const char *variants, un
     study_expect_rows(rows, "of_read", study_number(o, "read_bytes_per_second"), tally_dtype_bytes(dtype));
     for (size_t i = 0; i < json_object_array_length(rows); i++) {
         json_object *row = json_object_array_get_idx(rows, i);
-        const int group = json_object_get_int(member(row, "group_items"));
+        const int group = json_object_get_int(member(row, "group_threads"));
         assert_true(group == 64 || group == 1);
         if (strcmp(text_member(row, "variant"), "coarsened") == 0)
             assert_int_equal(json_object_get_int(member(row, "factor")), 2);
@@ -152,7 +152,8 @@ void test_study_tables(void **unused) {
     free(text);
 
     text = study_text("study --n 4096 --csv --variant sequential,coarsened --sweep", 0, &r);
-    static const char header[] = "part,device,name,primitive,variant,op,dtype,n,group_items,factor,auto,checked,runs,seconds,";
+    static const char header[] =
+        "part,device,name,primitive,variant,op,dtype,n,group_threads,factor,auto,checked,runs,seconds,";
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
     /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256; each with as many commas as
      * the header, and one name in quotes. */

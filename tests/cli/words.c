@@ -63,7 +63,7 @@ void test_numbers(void **unused) {
     result r = run(NULL, "study --n 1e3 --runs 1e1 --group 2^6 --factor 1*2 --variant coarsened --json");
     assert_int_equal(r.code, 0);
     json_object *o = parse_line(&r, 0), *row = json_object_array_get_idx(member(o, "rows"), 0);
-    assert_int_equal(json_object_get_int(member(row, "group_items")), 64);
+    assert_int_equal(json_object_get_int(member(row, "group_threads")), 64);
     assert_int_equal(json_object_get_int(member(row, "factor")), 2);
     assert_int_equal(json_object_get_int(member(row, "runs")), 10);
     json_object_put(o);

@@ -409,7 +409,7 @@ static void test_describe(void **state) {
         assert_string_not_equal(contents[i], "");
         if (!strstr(text, contents[i])) fail_msg("\"%s\" is not in the description:\n%s", contents[i], text);
     }
-    assert_true(info.device.compute_units > 0 && info.device.max_group_items > 0 && info.device.memory_bytes > 0);
+    assert_true(info.device.compute_units > 0 && info.device.max_group_threads > 0 && info.device.memory_bytes > 0);
     assert_true(info.device.max_buffer_bytes > 0 && info.device.max_buffer_bytes <= info.device.memory_bytes);
     memset(piece, 'x', sizeof piece);
     MUST(tally_context_describe(context, piece, 10));
@@ -427,7 +427,7 @@ static void test_features(void **state) {
     tally_plan *plan;
     char text[4096];
     const tally_reduce_desc desc = {
-        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000, .variant = "shuffle", .group_items = 32};
+        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000, .variant = "shuffle", .group_threads = 32};
     MUST(tally_plan_create(context, &desc, &plan));
     tally_plan_destroy(plan);
     MUST(tally_context_get_info(context, &info));

@@ -454,22 +454,22 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
         MUST(tally_variant_get(v, &info));
         if (strcmp(info.name, tally_plan_variant(b->plan)) == 0) break;
     }
-    const uint32_t group = ((const tally_reduce_plan *)b->plan)->launch.group_items;
+    const uint32_t group = ((const tally_reduce_plan *)b->plan)->launch.group_threads;
     const int is_additive = oracle_shape_of(b->what) == ORACLE_ADDED && b->plan->terms.acc.bytes == 4;
     b->is_exact = oracle_is_exact(b->what) || (info.canonical && b->what->op != TALLY_LOGSUMEXP);
     b->is_repeatable = b->is_exact || strcmp(info.finish, "atomic") != 0;
     b->may_flush = is_additive && !b->is_repeatable && b->cell->at->info.device_class == TALLY_CLASS_GPU;
-    if (b->cell->group_items) assert_int_equal(group, b->cell->group_items);
+    if (b->cell->group_threads) assert_int_equal(group, b->cell->group_threads);
     check_plan(b, &info);
     if (!info.canonical)
         walk_ladder(b, group);
-    else if (quick() || b->cell->group_items)
+    else if (quick() || b->cell->group_threads)
         walk_few(b, group);
     else if (cell_is_deep(b->cell))
         walk_all(b, group);
     else
         walk_part(b);
-    if (!b->cell->group_items) check_other_plans(b, desc, &info);
+    if (!b->cell->group_threads) check_other_plans(b, desc, &info);
 }
 
 /* Room for one; what a failed test leaves in it (cmocka leaves the function) is freed by the
@@ -507,7 +507,7 @@ static tally_reduce_desc desc_of(const cell *c) {
                                .in = c->what.in,
                                .max_n = MAX_N,
                                .variant = c->variant,
-                               .group_items = c->group_items,
+                               .group_threads = c->group_threads,
                                .acc = c->what.acc,
                                .accuracy = c->what.accuracy};
 }
@@ -516,7 +516,7 @@ static tally_reduce_desc desc_of(const cell *c) {
  * array. */
 void cell_compile(const cell *c) {
     tally_reduce_desc desc = desc_of(c);
-    const int is_of_host = strcmp(c->variant, "auto") == 0 && !c->group_items && !c->what.acc && !c->what.accuracy;
+    const int is_of_host = strcmp(c->variant, "auto") == 0 && !c->group_threads && !c->what.acc && !c->what.accuracy;
     for (int small = 0; small <= is_of_host; small++) {
         tally_plan *plan = NULL;
         if (small) desc.max_n = 1;

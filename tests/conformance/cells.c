@@ -103,21 +103,21 @@ static int is_canonical_wanted(const oracle_case *what, int is_auto, int is_defa
 /* Groups that a variant shaped by group size is tested with besides its own. */
 static const uint32_t other_groups[] = {32, 64, 1024};
 
-static int is_group_wanted(const oracle_case *what, int is_canonical, uint32_t group_items, tier run) {
+static int is_group_wanted(const oracle_case *what, int is_canonical, uint32_t group_threads, tier run) {
     if (run == SMOKE) return 0;
     if (run == ALL)
         return is_shape(what, run) || (is_canonical && !what->acc && !what->accuracy && is_wider_sample(what->op, what->in));
-    if (is_pair(what, TALLY_SUM, TALLY_F32)) return run == PART || group_items == 1024;
-    if (run == SECOND || group_items == 64 || !is_canonical) return 0;
+    if (is_pair(what, TALLY_SUM, TALLY_F32)) return run == PART || group_threads == 1024;
+    if (run == SECOND || group_threads == 64 || !is_canonical) return 0;
     return is_pair(what, TALLY_SUM, TALLY_U8) || is_pair(what, TALLY_ARGMIN, TALLY_BF16) ||
            is_pair(what, TALLY_DOT, TALLY_F64) || is_pair(what, TALLY_PROD, TALLY_C128);
 }
 
-static int is_wanted(const place *at, const tally_variant *row, uint32_t group_items, const oracle_case *what) {
+static int is_wanted(const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what) {
     const tally_variant *usual = NULL;
     const tier run = tier_of_run();
     if (!oracle_takes(what)) return 0;
-    if (group_items) return is_group_wanted(what, row->info.canonical, group_items, run);
+    if (group_threads) return is_group_wanted(what, row->info.canonical, group_threads, run);
     if (row && !row->info.canonical) return is_shape(what, run) || (run == ALL && !what->acc && !what->accuracy);
     if (run == ALL) return 1;
     if (tally_variant_find("auto", &at->info, &usual) != TALLY_OK) abort();
@@ -151,14 +151,14 @@ int cells_share_has(size_t test) {
 
 static void name_cell(cell *c) {
     char group[16] = "";
-    if (c->group_items) snprintf(group, sizeof group, "/%u", c->group_items);
+    if (c->group_threads) snprintf(group, sizeof group, "/%u", c->group_threads);
     snprintf(c->name, sizeof c->name, "%s %s%s %s %s%s%s%s", c->at->select, c->variant, group, tally_op_name(c->what.op),
              tally_dtype_name(c->what.in), c->what.acc ? " in " : "", c->what.acc ? tally_dtype_name(c->what.acc) : "",
              c->what.accuracy ? " compensated" : "");
 }
 
 /* row: NULL for auto. */
-static void add(list *l, const place *at, const tally_variant *row, uint32_t group_items) {
+static void add(list *l, const place *at, const tally_variant *row, uint32_t group_threads) {
     static const tally_dtype accs[] = {TALLY_DTYPE_DEFAULT, TALLY_F64};
     oracle_case what = {0};
     for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)
@@ -168,11 +168,11 @@ static void add(list *l, const place *at, const tally_variant *row, uint32_t gro
                     what.acc = accs[a];
                     /* Where it changes nothing. */
                     if (what.acc && (what.in == TALLY_F64 || what.in == TALLY_C128)) continue;
-                    if (!is_wanted(at, row, group_items, &what) || l->wanted++ % l->shares != l->share) continue;
+                    if (!is_wanted(at, row, group_threads, &what) || l->wanted++ % l->shares != l->share) continue;
                     if (l->cells) {
                         cell *c = &l->cells[l->count];
                         *c = (cell){
-                            .at = at, .variant = row ? row->info.name : "auto", .group_items = group_items, .what = what};
+                            .at = at, .variant = row ? row->info.name : "auto", .group_threads = group_threads, .what = what};
                         c->state = CELL_FAILED;
                         name_cell(c);
                     }
@@ -186,8 +186,8 @@ static void enumerate(list *l, const place *places, int place_count) {
         for (size_t v = 0; v < tally_variant_count(); v++) {
             const tally_variant *row = tally_variant_row(v);
             add(l, &places[p], row, 0);
-            for (size_t g = 0; row->info.group_items > 1 && g < TALLY_ARRAY_LENGTH(other_groups); g++)
-                if (other_groups[g] != row->info.group_items) add(l, &places[p], row, other_groups[g]);
+            for (size_t g = 0; row->info.group_threads > 1 && g < TALLY_ARRAY_LENGTH(other_groups); g++)
+                if (other_groups[g] != row->info.group_threads) add(l, &places[p], row, other_groups[g]);
         }
     }
 }
@@ -284,7 +284,7 @@ static size_t accumulator_bytes(const oracle_case *what) {
  * of device (auto always does), and the device has what it takes. */
 static int is_owed(const cell *c) {
     const tally_device_info *info = &c->at->info;
-    if (c->group_items || cells_lack_f64(&c->what, info)) return 0;
+    if (c->group_threads || cells_lack_f64(&c->what, info)) return 0;
     if (strcmp(c->variant, "auto") == 0) return 1;
     const tally_variant *row = NULL;
     if (tally_variant_find(c->variant, info, &row) != TALLY_OK) abort();
@@ -299,7 +299,7 @@ static int report_floors(const cell *cells, size_t count, const place *places, i
     for (int p = 0; p < place_count; p++) {
         size_t ran = 0, floor = 0;
         for (size_t c = 0; c < count; c++) {
-            if (cells[c].at != &places[p] || cells[c].group_items) continue;
+            if (cells[c].at != &places[p] || cells[c].group_threads) continue;
             ran += cells[c].state == CELL_RUN;
             floor += (size_t)is_owed(&cells[c]);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cells.h: the test matrix. A cell is one (device, variant, group_items, op, dtype, accumulator,
+ * cells.h: the test matrix. A cell is one (device, variant, group_threads, op, dtype, accumulator,
  * accuracy); its test walks shapes and value patterns and compares with the oracle to the bit;
  * where the order of combination shows in the bits and is not the canonical one, and where exp and
  * log are in play, with a bound.
@@ -17,7 +17,7 @@ typedef enum cell_state { CELL_FAILED, CELL_RUN, CELL_SKIPPED } cell_state;
 typedef struct cell {
     const place *at;
     const char *variant;
-    uint32_t group_items; /* 0: the variant's */
+    uint32_t group_threads; /* 0: the variant's */
     oracle_case what;
     char name[96];
     cell_state state;

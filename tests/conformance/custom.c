@@ -93,7 +93,7 @@ static void test_left_and_right(void **state) {
             MUST(tally_variant_get(v, &info));
             if (!info.canonical) continue;
             desc.variant = info.name;
-            desc.group_items = groups[g];
+            desc.group_threads = groups[g];
             const tally_status status = tally_plan_create(context, &desc, &plan);
             tally_plan_destroy(plan);
             /* Not for this class of device; no such group. */

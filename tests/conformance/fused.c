@@ -130,7 +130,7 @@ static void run(tally_context *context, const fusion *f, const tally_reduce_desc
     const void *const items[] = {x, (char *)y + tally_dtype_bytes(f->in)};
     desc.max_n = n + 1;
     like.variant = NULL;
-    like.group_items = 0;
+    like.group_threads = 0;
     MUST(tally_plan_create(context, &desc, &plan));
     assert_true(tally_plan_result_bytes(plan) <= sizeof result);
     direct_reduce(context, &desc, NULL, items, n, result);
@@ -286,7 +286,7 @@ static void test_fused_local_memory(void **state) {
     desc.variant = "group_tree";
     run(context, &wide, &desc, N, PATTERN_WIDE, "group_tree, sixteen ops");
     desc.max_n = N;
-    desc.group_items = 1024;
+    desc.group_threads = 1024;
     tally_plan *plan = NULL;
     /* 32 chunks of 128 lanes, each of at least 16 accumulators of 8 bytes. */
     if (at->info.local_bytes >= UINT64_C(32) * 128 * 256) return;

@@ -190,9 +190,9 @@ static void test_descriptors(void **unused) {
         {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tre"},
          TALLY_E_ARGUMENT,
          {"did you mean group_tree?"}},
-        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = 3}, TALLY_E_ARGUMENT, {"group_items"}},
-        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = 96}, TALLY_E_ARGUMENT, {"group_items", "96"}},
-        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_items = UINT32_MAX}, TALLY_E_ARGUMENT, {"group_items"}},
+        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_threads = 3}, TALLY_E_ARGUMENT, {"group_threads"}},
+        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_threads = 96}, TALLY_E_ARGUMENT, {"group_threads", "96"}},
+        {{.size = size, .op = TALLY_SUM, .in = TALLY_F32, .group_threads = UINT32_MAX}, TALLY_E_ARGUMENT, {"group_threads"}},
     };
     tally_context *context;
     MUST(tally_context_create("stub", &context));
@@ -214,7 +214,7 @@ static void test_descriptors(void **unused) {
     static const uint32_t groups[] = {1, 2, 16, 2048, UINT32_C(1) << 31};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(groups); i++) {
         const tally_reduce_desc desc = {
-            .size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_items = groups[i]};
+            .size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_threads = groups[i]};
         REFUSED_EITHER(tally_plan_create(context, &desc, &plan), "group");
     }
     const tally_reduce_desc other_result = {.size = size, .op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_I64};
@@ -266,12 +266,12 @@ static void test_what_the_device_cannot(void **unused) {
         tally_reduce_desc desc;
         const char *word;
     } cases[] = {
-        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F64, .group_items = 64}, "f64"},
-        {"stub:gamma", {.op = TALLY_MIN, .in = TALLY_F64, .group_items = 32}, "f64"},
+        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F64, .group_threads = 64}, "f64"},
+        {"stub:gamma", {.op = TALLY_MIN, .in = TALLY_F64, .group_threads = 32}, "f64"},
         {"stub:gamma", {.op = TALLY_MIN, .in = TALLY_F32, .variant = "cpu_chunks"}, "cpu_chunks"},
-        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F32, .group_items = 512}, "512"},
-        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F32, .group_items = 256}, "local"},
-        {"stub:beta", {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_items = 256}, "256"},
+        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 512}, "512"},
+        {"stub:gamma", {.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 256}, "local"},
+        {"stub:beta", {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_threads = 256}, "256"},
     };
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
         tally_context *context;
@@ -291,7 +291,7 @@ static void test_what_the_device_cannot(void **unused) {
         const tally_reduce_desc desc = {.size = size, .op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .max_n = 100};
         MUST(tally_context_create(small[i], &context));
         MUST(tally_plan_create(context, &desc, &plan));
-        assert_int_equal(((const tally_reduce_plan *)plan)->launch.group_items, i ? 64 : 128);
+        assert_int_equal(((const tally_reduce_plan *)plan)->launch.group_threads, i ? 64 : 128);
         tally_plan_destroy(plan);
         tally_context_destroy(context);
     }

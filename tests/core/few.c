@@ -123,7 +123,7 @@ static void test_descriptors(void **unused) {
     more[1].out = TALLY_F32;
     more[2].acc = TALLY_F32;
     more[3].accuracy = TALLY_ACCURACY_COMPENSATED;
-    more[4].group_items = 1;
+    more[4].group_threads = 1;
     more[5].op = TALLY_OP_NONE, more[5].terms = ops, more[5].term_count = 1;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(more); i++) {
         result = 0;

@@ -184,7 +184,7 @@ static void test_keys(void **unused) {
                                      {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "cpu_chunks"},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree"},
-                                     {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_items = 64},
+                                     {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree", .group_threads = 64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                      {.terms = pairs[0], .term_count = 2, .in = TALLY_F32},
@@ -347,7 +347,7 @@ static void test_tunings(void **unused) {
     EXPECT_PLANS(2, 0, 1);
     assert_int_equal(((tally_kept_set *)context->kept)->idle[0].desc.in, TALLY_F32);
     assert_int_equal(
-        ((tally_reduce_plan *)tally_feed_plan(((tally_kept_set *)context->kept)->idle[0].feed))->launch.group_items, 256);
+        ((tally_reduce_plan *)tally_feed_plan(((tally_kept_set *)context->kept)->idle[0].feed))->launch.group_threads, 256);
     tally_context_destroy(context);
     SOUND();
 }

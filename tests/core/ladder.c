@@ -104,7 +104,7 @@ static tally_status use_step(void) {
     float sum = 0;
     double seconds = -1;
     const tally_reduce_desc desc = {
-        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = ITEMS, .variant = step, .group_items = 64};
+        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = ITEMS, .variant = step, .group_threads = 64};
     tally_status status = tally_context_create("stub:alpha", &context);
 #define TRY(call)                                                                                                              \
     if (!status) status = (call)
@@ -330,7 +330,7 @@ static void expect_depth(side *s, const char *variant, uint32_t group, uint32_t 
     const uint64_t most_n = UINT64_C(1) << 34;
     tally_reduce_desc desc = side_desc;
     desc.variant = variant;
-    desc.group_items = group;
+    desc.group_threads = group;
     desc.factor = factor;
     desc.max_n = strcmp(variant, "tree_global") && strcmp(variant, "host_finish") ? most_n : 1000003;
     tally_plan *plan;
@@ -353,7 +353,7 @@ static void test_depth(void **unused) {
     open_side(&s, "stub:alpha");
     MUST(tally_context_get_info(s.context, &about));
     EACH_VARIANT(info) {
-        if (info.group_items == 1) continue; /* a CPU's */
+        if (info.group_threads == 1) continue; /* a CPU's */
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(groups); g++)
             for (size_t f = 0; f < (info.factor ? TALLY_ARRAY_LENGTH(factors) : 1); f++)
                 expect_depth(&s, info.name, groups[g], info.factor ? factors[f] : 0, about.device.compute_units);
@@ -376,7 +376,7 @@ static void test_factors(void **unused) {
     tally_reduce_desc desc = side_desc;
     open_side(&s, "stub:alpha");
     EACH_VARIANT(info) {
-        if (info.group_items == 1) continue;
+        if (info.group_threads == 1) continue;
         desc.variant = info.name;
         desc.factor = 2;
         if (info.factor) {
@@ -405,7 +405,7 @@ static void test_refused_steps(void **unused) {
     tally_context *context;
     tally_plan *plan = NULL;
     tally_feed *feed = NULL;
-    tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_I64, .max_n = 100, .group_items = 64};
+    tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_I64, .max_n = 100, .group_threads = 64};
     MUST(tally_context_create("stub:gamma", &context));
     desc.variant = "sequential";
     REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "sequential", "64-bit atomics", "Gamma Three");

@@ -71,7 +71,7 @@ void close_side(side *s) {
 const tally_device_info made_up_device = {.device_class = TALLY_CLASS_GPU,
                                           .name = "Made Up",
                                           .compute_units = 4,
-                                          .max_group_items = 1024,
+                                          .max_group_threads = 1024,
                                           .memory_bytes = UINT64_C(1) << 30,
                                           .local_bytes = 1 << 20,
                                           .has_atomic64 = 1,

@@ -25,7 +25,7 @@ static void test_variants(void **unused) {
     assert_true(count >= 2);
     for (size_t v = 0; v < count; v++) {
         MUST(tally_scan_variant_get(v, &info));
-        assert_true(*info.name && *info.stem && *info.step && *info.finish && *info.why && info.group_items);
+        assert_true(*info.name && *info.stem && *info.step && *info.finish && *info.why && info.group_threads);
         canonical += info.canonical == 1;
         for (size_t w = 0; w < v; w++) {
             MUST(tally_scan_variant_get(w, &other));

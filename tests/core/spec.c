@@ -343,7 +343,7 @@ static void test_groups(void **unused) {
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++) {
         tally_device_info small = made_up_device;
         small.local_bytes = known[i].local_bytes;
-        small.max_group_items = known[i].max_items;
+        small.max_group_threads = known[i].max_items;
         tally_reduce_desc desc = {.in = known[i].in, .op = known[i].op};
         if (!desc.op) desc.terms = fused, desc.term_count = 4;
         if (!known[i].group) {
@@ -353,12 +353,12 @@ static void test_groups(void **unused) {
         }
         tally_launch launch;
         tally_terms terms = resolve_launch(&small, desc, &launch);
-        if (launch.group_items != known[i].group)
-            fail_msg("case %zu: a group of %u, should be %u", i, launch.group_items, known[i].group);
+        if (launch.group_threads != known[i].group)
+            fail_msg("case %zu: a group of %u, should be %u", i, launch.group_threads, known[i].group);
         tally_terms_close(&terms);
-        desc.group_items = known[i].group;
+        desc.group_threads = known[i].group;
         MUST(try_desc(&small, desc));
-        desc.group_items = 512;
+        desc.group_threads = 512;
         if (known[i].group < 256) REFUSED(try_desc(&small, desc), TALLY_E_UNSUPPORTED, "512");
     }
     assert_int_equal(tally_chunk_team(1), 8);

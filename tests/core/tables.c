@@ -133,7 +133,7 @@ static void test_variants(void **unused) {
         tally_variant_info info, other;
         MUST(tally_variant_get(v, &info));
         assert_true(info.name[0] && info.stem[0] && info.step[0] && info.why[0]);
-        assert_true(info.group_items > 0 && (info.group_items & (info.group_items - 1)) == 0);
+        assert_true(info.group_threads > 0 && (info.group_threads & (info.group_threads - 1)) == 0);
         assert_string_not_equal(info.name, "auto");
         canonical += info.canonical;
         for (size_t w = 0; w < v; w++) {

@@ -52,7 +52,7 @@ static uint32_t group_of(const char *text, const char *name, tally_op op, tally_
     snprintf(device.name, sizeof device.name, "%s", name);
     assert_int_equal(tally_tunings_parse(text, &rows), 0);
     MUST(tally_reduce_resolve(&device, &rows, &desc, &terms, &launch));
-    const uint32_t group = launch.group_items;
+    const uint32_t group = launch.group_threads;
     tally_terms_close(&terms);
     tally_tunings_free(&rows);
     return group;
@@ -80,8 +80,8 @@ static void test_choice(void **unused) {
     /* What the descriptor asks for comes first. */
     tally_launch launch;
     tally_terms terms =
-        resolve_launch(&made_up_device, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .group_items = 32}, &launch);
-    assert_int_equal(launch.group_items, 32);
+        resolve_launch(&made_up_device, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 32}, &launch);
+    assert_int_equal(launch.group_threads, 32);
     tally_terms_close(&terms);
 }
 
@@ -157,7 +157,7 @@ static void test_slices(void **unused) {
     for (int k = 0; k < 2; k++) {
         tally_plan *plan;
         const tally_reduce_desc desc = {
-            .size = sizeof desc, .terms = terms, .term_count = OPS, .in = TALLY_F32, .max_n = n, .group_items = k ? 64 : 32};
+            .size = sizeof desc, .terms = terms, .term_count = OPS, .in = TALLY_F32, .max_n = n, .group_threads = k ? 64 : 32};
         MUST(tally_plan_create(context, &desc, &plan));
         assert_true(tally_plan_workspace_bytes(plan) <= (UINT64_C(4) << 20) + n / 512);
         assert_int_equal(((const tally_reduce_plan *)plan)->slice != 0, k == 0);

@@ -44,7 +44,7 @@ static const char *const kernels[] = {"tally_partials", "tally_finish"};
 typedef struct cell {
     int arch;
     tally_reduce_desc desc;
-    uint32_t group_items, acc_bytes;
+    uint32_t group_threads, acc_bytes;
     char name[96];
 } cell;
 
@@ -68,7 +68,7 @@ static test_choice choice;
  * may spill. No variant has such groups by itself; who asks for them gets what there is.
  */
 static bool may_spill(const cell *c) {
-    return c->group_items == 1024 && c->acc_bytes >= 16;
+    return c->group_threads == 1024 && c->acc_bytes >= 16;
 }
 
 static bool compiler_knows(int arch) {
@@ -87,7 +87,7 @@ static tally_device_info device_of(int arch) {
     tally_device_info device = {.backend = "cuda",
                                 .device_class = TALLY_CLASS_GPU,
                                 .compute_units = 100,
-                                .max_group_items = 1024,
+                                .max_group_threads = 1024,
                                 .memory_bytes = UINT64_C(1) << 35,
                                 .max_buffer_bytes = UINT64_C(1) << 35,
                                 .local_bytes = 48 << 10,
@@ -300,11 +300,11 @@ static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t
     tally_launch launch;
     desc.size = sizeof(desc);
     desc.variant = variant->info.name;
-    desc.group_items = group;
+    desc.group_threads = group;
     tally_reduce_desc resolved = desc;
     if (tally_reduce_resolve(&device, NULL, &resolved, &terms, &launch)) return;
-    cell c = {.arch = arch, .desc = desc, .group_items = launch.group_items, .acc_bytes = terms.acc.bytes};
-    int used = snprintf(c.name, sizeof(c.name), "sm_%d %s/%u", arch, variant->info.name, launch.group_items);
+    cell c = {.arch = arch, .desc = desc, .group_threads = launch.group_threads, .acc_bytes = terms.acc.bytes};
+    int used = snprintf(c.name, sizeof(c.name), "sm_%d %s/%u", arch, variant->info.name, launch.group_threads);
     if (variant->shape == TALLY_SHAPE_CHUNKS)
         used += snprintf(c.name + used, sizeof(c.name) - (size_t)used, "x%u", launch.tuning.loads);
     for (uint32_t t = 0; t < terms.count; t++)
@@ -443,7 +443,8 @@ static void make_cells(matrix *m, tally_custom_op *const custom[CUSTOMS]) {
             add_ops(m, FULL_ARCH, variant, 0, full ? PART_ALL : PART_SHAPES, smaller[s]);
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(other_groups); g++) {
             const uint32_t group = other_groups[g];
-            if (group == variant->info.group_items || group < variant->min_group_items || group > variant->max_group_items)
+            if (group == variant->info.group_threads || group < variant->min_group_threads ||
+                group > variant->max_group_threads)
                 continue;
             add_ops(m, FULL_ARCH, variant, group, full ? PART_ALL : canonical ? PART_SHAPES : PART_LEAST, 0);
             if (canonical) add_others(m, FULL_ARCH, variant, group, custom);

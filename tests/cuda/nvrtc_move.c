@@ -38,7 +38,7 @@ static char *source_of(bool scatter, const tally_move_desc *given) {
     const tally_device_info device = {.backend = "cuda",
                                       .device_class = TALLY_CLASS_GPU,
                                       .compute_units = 100,
-                                      .max_group_items = 1024,
+                                      .max_group_threads = 1024,
                                       .memory_bytes = UINT64_C(1) << 35,
                                       .has_atomic64 = 1};
     tally_move_desc desc;
@@ -46,7 +46,7 @@ static char *source_of(bool scatter, const tally_move_desc *given) {
     char *source;
     if (tally_move_resolve(&device, scatter, given, &desc, &spec)) fail_msg("%s", tally_last_error());
     const tally_move_text defines = tally_move_defines(&spec);
-    if (tally_source_of_stem(&tally_backend_cuda, TALLY_MOVE_STEM, spec.group_items, defines.text, &source))
+    if (tally_source_of_stem(&tally_backend_cuda, TALLY_MOVE_STEM, spec.group_threads, defines.text, &source))
         fail_msg("%s", tally_last_error());
     return source;
 }

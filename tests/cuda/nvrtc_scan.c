@@ -85,7 +85,7 @@ static tally_status resolve(const cell *c, tally_terms *terms, tally_scan_launch
     const tally_device_info device = {.backend = "cuda",
                                       .device_class = TALLY_CLASS_GPU,
                                       .compute_units = 100,
-                                      .max_group_items = 1024,
+                                      .max_group_threads = 1024,
                                       .memory_bytes = UINT64_C(1) << 35,
                                       .max_buffer_bytes = UINT64_C(1) << 35,
                                       .local_bytes = 48 << 10,

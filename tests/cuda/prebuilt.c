@@ -70,9 +70,9 @@ static void register_fake(void) {
 }
 
 static tally_context *open_fake(const char *name, const tally_cuda_archive_head *with) {
-    static float verdicts[TALLY_TRIAL_ITEMS];
+    static float verdicts[TALLY_TRIAL_THREADS];
     tally_context *context;
-    for (size_t i = 0; i < TALLY_TRIAL_ITEMS; i++) verdicts[i] = 1;
+    for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) verdicts[i] = 1;
     stub_reset();
     stub.verdicts = verdicts;
     archive = with;
@@ -197,7 +197,7 @@ static void test_other_plans(void **unused) {
     const tally_reduce_desc others[] = {{.op = TALLY_SUM, .in = TALLY_F16},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
-                                        {.op = TALLY_SUM, .in = TALLY_F32, .group_items = 64},
+                                        {.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 64},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .variant = "shuffle"},
                                         {.terms = ops, .term_count = 2, .in = TALLY_F32}};
     tally_cuda_archive_head *all = list_all();

@@ -125,7 +125,7 @@ static void print_accuracies(FILE *out) {
 /* A device of a class that lacks nothing. */
 static tally_device_info device_of(tally_device_class device_class) {
     return (tally_device_info){.device_class = device_class,
-                               .max_group_items = UINT32_MAX,
+                               .max_group_threads = UINT32_MAX,
                                .local_bytes = UINT64_MAX,
                                .has_f64 = 1,
                                .host_memory = device_class == TALLY_CLASS_CPU};
@@ -146,7 +146,7 @@ static void print_variants(FILE *out) {
         tally_variant_info info;
         if (tally_variant_get(v, &info) != TALLY_OK) abort();
         fprintf(out, "| `%s` | %s | %s | %s | %u | ", info.name, info.step, info.source[0] ? info.source : "-", info.finish,
-                info.group_items);
+                info.group_threads);
         const char *separator = "";
         for (tally_device_class c = 1; c < TALLY_CLASS_END; c++)
             if (tally_variant_row(v)->classes & 1u << c) {
@@ -165,7 +165,7 @@ static void print_scan_variants(FILE *out) {
         tally_variant_info info;
         if (tally_scan_variant_get(v, &info) != TALLY_OK) abort();
         fprintf(out, "| `%s` | %s | %s | %s | %u | %s | %s |\n", info.name, info.step, info.source[0] ? info.source : "-",
-                info.finish, info.group_items, info.canonical ? "yes" : "no", info.why);
+                info.finish, info.group_threads, info.canonical ? "yes" : "no", info.why);
     }
 }
 

@@ -355,7 +355,7 @@ static int reduce_all(running *r) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         const tally_variant *row = tally_variant_row(v);
         const tally_variant_info info = row->info;
-        if (r->of_one && info.group_items > 1) continue;
+        if (r->of_one && info.group_threads > 1) continue;
         for (size_t c = 0; c < COUNT(cells); c++) {
             char name[96];
             snprintf(name, sizeof(name), "%s %s %s", info.name, tally_op_name(cells[c].op), tally_dtype_name(cells[c].in));
@@ -367,7 +367,7 @@ static int reduce_all(running *r) {
                                             .in = cells[c].in,
                                             .max_n = MAX_N,
                                             .variant = info.name,
-                                            .group_items = info.group_items > 1 ? GROUP : 0,
+                                            .group_threads = info.group_threads > 1 ? GROUP : 0,
                                             .factor = info.factor ? 2 : 0};
             tally_plan *plan;
             if (has_plan(r, tally_plan_create(r->context, &desc, &plan), is_promised, name, &bad))
@@ -405,7 +405,7 @@ static int scan_all(running *r) {
     for (size_t v = 0; v < tally_scan_variant_count(); v++) {
         const tally_scan_variant *row = tally_scan_variant_row(v);
         const tally_variant_info info = row->info;
-        if (r->of_one && info.group_items > 1) continue;
+        if (r->of_one && info.group_threads > 1) continue;
         for (size_t k = 0; k < COUNT(scans); k++) {
             char name[96];
             snprintf(name, sizeof(name), "%s %s %s, %s", info.name, tally_op_name(scans[k].op), tally_dtype_name(scans[k].in),

@@ -157,7 +157,7 @@ static const tally_device_info infos[STUB_DEVICES] = {
      .platform = "Stub Works",
      .driver = "1.0",
      .compute_units = 4,
-     .max_group_items = 1024,
+     .max_group_threads = 1024,
      .memory_bytes = UINT64_C(1) << 28,
      .max_buffer_bytes = UINT64_C(1) << 26,
      .local_bytes = 48 * 1024,
@@ -170,7 +170,7 @@ static const tally_device_info infos[STUB_DEVICES] = {
      .platform = "Stub Works",
      .driver = "1.0",
      .compute_units = 2,
-     .max_group_items = 64,
+     .max_group_threads = 64,
      .memory_bytes = UINT64_C(1) << 28,
      .max_buffer_bytes = UINT64_C(1) << 26,
      .local_bytes = 64 * 1024,
@@ -184,7 +184,7 @@ static const tally_device_info infos[STUB_DEVICES] = {
      .platform = "Stub Outlet",
      .driver = "0.9",
      .compute_units = 1,
-     .max_group_items = 256,
+     .max_group_threads = 256,
      .memory_bytes = UINT64_C(1) << 28,
      .max_buffer_bytes = UINT64_C(1) << 26,
      .local_bytes = 2 * 1024},
@@ -414,14 +414,15 @@ static void kernel_close(void *device, void *kernel) {
     object_close(kernel, STUB_KERNEL, device, "kernel_close");
 }
 
-static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t items, uint32_t count, const tally_arg *args) {
+static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
+                           const tally_arg *args) {
     CALL("launch");
     const object *k = object_of(kernel, STUB_KERNEL, NULL, "launch");
     if (!k || count > STUB_MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "stub: launch");
-    if (groups == 0 || items == 0) stub_misuse("launch: %llu groups of %u items", (unsigned long long)groups, items);
+    if (groups == 0 || threads == 0) stub_misuse("launch: %llu groups of %u threads", (unsigned long long)groups, threads);
     stub.launches++;
     stub_launch l = {
-        .source = k->program->text, .module = k->program->module, .groups = groups, .items = items, .count = count};
+        .source = k->program->text, .module = k->program->module, .groups = groups, .threads = threads, .count = count};
     snprintf(l.entry, sizeof l.entry, "%s", k->text);
     uint32_t used = 0;
     for (uint32_t a = 0; a < count; a++) {

@@ -74,7 +74,7 @@ typedef struct stub_launch {
     const struct stub_module *module; /* NULL: of no reduction */
     char entry[32];
     uint64_t groups;
-    uint32_t items, count;
+    uint32_t threads, count;
     stub_memory *mem[STUB_MAX_ARGS];                  /* NULL: a value */
     uint32_t at[STUB_MAX_ARGS], bytes[STUB_MAX_ARGS]; /* of a value, in `values` */
     unsigned char values[STUB_VALUE_BYTES];

@@ -142,8 +142,8 @@ static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
  * an even share here. */
 static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     switch (j->variant->shape) {
-    case TALLY_SHAPE_SEGMENT:
-        return (uint64_t)j->group * j->variant->items_per_item * (j->variant->info.factor ? j->factor : 1);
+    case TALLY_SHAPE_TILE:
+        return (uint64_t)j->group * j->variant->thread_items * (j->variant->info.factor ? j->factor : 1);
     case TALLY_SHAPE_GRID:
         return n ? (n - 1) / j->l->groups + 1 : 1;
     default:
@@ -226,8 +226,8 @@ static void run_partials(const job *j) {
 
 static void run_init(const job *j) {
     unsigned char *to = stub_place(j->l->mem[0], 0, 1, j->acc, "accumulators");
-    if (!j->atomic || j->l->groups != 1 || j->l->items != 1)
-        stub_misuse("tally_init: %llu groups of %u", (unsigned long long)j->l->groups, j->l->items);
+    if (!j->atomic || j->l->groups != 1 || j->l->threads != 1)
+        stub_misuse("tally_init: %llu groups of %u", (unsigned long long)j->l->groups, j->l->threads);
     if (to) j->module->identity(to);
 }
 
@@ -271,9 +271,9 @@ static void run_probe(const stub_launch *l) {
 }
 
 static void run_feature(const stub_launch *l) {
-    void *verdicts = stub_place(l->mem[0], 0, l->items, sizeof(float), "verdicts");
-    if (l->groups != 1 || l->items != 64 || !stub.verdicts) stub_misuse("a trial of %u items", l->items);
-    if (verdicts && stub.verdicts) memcpy(verdicts, stub.verdicts, l->items * sizeof(float));
+    void *verdicts = stub_place(l->mem[0], 0, l->threads, sizeof(float), "verdicts");
+    if (l->groups != 1 || l->threads != 64 || !stub.verdicts) stub_misuse("a trial of %u threads", l->threads);
+    if (verdicts && stub.verdicts) memcpy(verdicts, stub.verdicts, l->threads * sizeof(float));
 }
 
 void stub_run(const stub_launch *l) {
@@ -291,7 +291,7 @@ void stub_run(const stub_launch *l) {
         run_init(&j);
         return;
     }
-    if (l->items != j.group) stub_misuse("%s: groups of %u items, made for %u", l->entry, l->items, j.group);
+    if (l->threads != j.group) stub_misuse("%s: groups of %u threads, made for %u", l->entry, l->threads, j.group);
     if (strcmp(l->entry, "tally_partials") == 0 && l->count == 2 * j.inputs + AFTER_INPUTS)
         run_partials(&j);
     else if (strcmp(l->entry, "tally_finish") == 0 && l->count == 9)

@@ -57,14 +57,14 @@ static move_job job_open(const stub_launch *l) {
 
 /* The groups take all of `count`, and none of them has nothing to do. */
 static void check_groups(const move_job *j, uint64_t count, uint64_t run) {
-    const uint32_t tile = j->l->items * stub_defined(j->l->source, "FLIGHT");
+    const uint32_t tile = j->l->threads * stub_defined(j->l->source, "FLIGHT");
     char group[32] = "#define GROUP ";
-    if ((uint32_t)strtoul(j->l->source + strlen(group), NULL, 10) != j->l->items)
-        stub_misuse("%s: groups of %u items, made for another number", j->l->entry, j->l->items);
+    if ((uint32_t)strtoul(j->l->source + strlen(group), NULL, 10) != j->l->threads)
+        stub_misuse("%s: groups of %u threads, made for another number", j->l->entry, j->l->threads);
     if (!count || !run || j->l->groups != (count - 1) / run + 1)
         stub_misuse("%s: %llu groups of %llu for %llu entries", j->l->entry, (unsigned long long)j->l->groups,
                     (unsigned long long)run, (unsigned long long)count);
-    if (j->l->items > 1 && run % tile)
+    if (j->l->threads > 1 && run % tile)
         stub_misuse("%s: a run of %llu is no multiple of a tile", j->l->entry, (unsigned long long)run);
 }
 

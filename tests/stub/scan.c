@@ -120,7 +120,7 @@ static void run_scan(const stub_launch *l) {
         stub_misuse("%s: %u bytes of parameters, %u of the initial value", l->entry, l->bytes[PARAMS], l->bytes[INITIAL]);
     if (base % TALLY_SCAN_BLOCK || (base && !(flow & CONTINUES)))
         stub_misuse("%s: flow %u at %llu", l->entry, flow, (unsigned long long)base);
-    if (l->items != stub_defined(l->source, "GROUP")) stub_misuse("%s: groups of %u items", l->entry, l->items);
+    if (l->threads != stub_defined(l->source, "GROUP")) stub_misuse("%s: groups of %u threads", l->entry, l->threads);
     check_turn(l);
     check_groups(l, n);
     check_workspace(l);
@@ -135,14 +135,14 @@ static void run_heads(const stub_launch *l) {
         stub_misuse("entry %s with %u arguments", l->entry, l->count);
         return;
     }
-    const uint64_t n = number(l, 1, 8), items = l->groups * l->items;
+    const uint64_t n = number(l, 1, 8), threads = l->groups * l->threads;
     unsigned char *heads = stub_place(l->mem[0], 0, n, 1, "flags");
     if (is_clear && heads) {
-        if (items * number(l, 2, 8) < n) stub_misuse("some flags are not cleared");
+        if (threads * number(l, 2, 8) < n) stub_misuse("some flags are not cleared");
         memset(heads, 0, n);
     } else if (heads) {
         const uint64_t count = number(l, 4, 8);
-        if (items < count) stub_misuse("some offsets are left out");
+        if (threads < count) stub_misuse("some offsets are left out");
         stub_place(l->mem[2], number(l, 3, 8), count, 8, "offsets");
     }
 }

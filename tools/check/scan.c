@@ -44,7 +44,7 @@ bool check_add_scans(check_subject *s) {
             c.op = forms[f].op;
             c.dtype = forms[f].dtype;
             c.flags = forms[f].flags;
-            if (f >= CPU_FORMS && is_cpu && c.variant.group_items > 1) continue;
+            if (f >= CPU_FORMS && is_cpu && c.variant.group_threads > 1) continue;
             if (!check_add(s, &c)) return false;
         }
     return true;

@@ -28,7 +28,7 @@ static json_object *row_json(const study_request *r, const study_device *d, cons
     json_object_object_add(o, "finish", cli_json_text(p->variant.finish));
     json_object_object_add(o, "auto", json_object_new_boolean(p->automatic));
     json_object_object_add(o, "n", json_object_new_uint64(p->n));
-    json_object_object_add(o, "group_items", p->group ? json_object_new_int64(p->group) : NULL);
+    json_object_object_add(o, "group_threads", p->group ? json_object_new_int64(p->group) : NULL);
     json_object_object_add(o, "factor", p->factor ? json_object_new_int64(p->factor) : NULL);
     json_object_object_add(o, "checked", json_object_new_boolean(p->state == STUDY_CHECKED));
     if (p->state != STUDY_CHECKED) {
@@ -138,7 +138,7 @@ static void print_rows(const char *part, const study_request *r, const study_dev
 }
 
 void study_print_csv(const study_request *request, const study_device *devices, size_t count) {
-    printf("part,device,name,primitive,%s,op,dtype,n,group_items,factor,auto,checked,runs,seconds,seconds_least,seconds_most,"
+    printf("part,device,name,primitive,%s,op,dtype,n,group_threads,factor,auto,checked,runs,seconds,seconds_least,seconds_most,"
            "bytes_per_second,of_%s,step_speedup,cumulative_speedup,speedup_to_tree,groups_per_compute_unit\n",
            study_row_word(request), study_ceiling_of(request).noun);
     for (size_t i = 0; i < count; i++) {

@@ -30,8 +30,8 @@ double study_speed(const study_request *request, const study_point *point) {
 }
 
 double study_groups_per_unit(const study_device *device, const study_point *point) {
-    const uint64_t segment = (uint64_t)point->group * 2 * point->factor;
-    return (double)((point->n + segment - 1) / segment) / device->info.compute_units;
+    const uint64_t tile = (uint64_t)point->group * 2 * point->factor;
+    return (double)((point->n + tile - 1) / tile) / device->info.compute_units;
 }
 
 study_speedup study_speedup_of(const study_list *ladder, size_t index) {

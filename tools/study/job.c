@@ -45,7 +45,7 @@ tally_status study_job_open(study_job *job, const study_memory *on, const tally_
                                       .in = r->dtype,
                                       .max_n = max_n,
                                       .variant = row->name,
-                                      .group_items = group,
+                                      .group_threads = group,
                                       .factor = factor};
     const tally_scan_desc scan = {.size = sizeof(scan), .op = r->op, .in = r->dtype, .max_n = max_n, .variant = row->name};
     *job = (study_job){.on = on, .row = row->name, .canonical = row->canonical};

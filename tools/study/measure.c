@@ -134,7 +134,7 @@ static bool run_row(bench *b, study_list *list, const tally_variant_info *row, u
                     const uint64_t *sizes, size_t count, double patience) {
     study_job job;
     /* Kernels with one thread a group take no other group size. */
-    if (row->group_items <= 1) group = 0;
+    if (row->group_threads <= 1) group = 0;
     if (!row->factor) factor = 0;
     const tally_status status = study_job_open(&job, &b->memory, row, group, factor, sizes[count - 1]);
     for (size_t i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static bool run_row(bench *b, study_list *list, const tally_variant_info *row, u
         if (!p) break;
         p->variant = *row;
         p->n = sizes[i];
-        p->group = group ? group : row->group_items;
+        p->group = group ? group : row->group_threads;
         p->factor = factor ? factor : row->factor;
         p->automatic = strcmp(row->name, b->device->automatic) == 0;
         if (!status) {
@@ -173,7 +173,7 @@ static bool has_small(const bench *b) {
 
 static void measure_small(bench *b) {
     tally_variant_info variants[2];
-    const uint32_t most = b->device->info.max_group_items;
+    const uint32_t most = b->device->info.max_group_threads;
     const uint32_t group = b->request->group ? b->request->group : most < DOCUMENT_GROUP ? most : DOCUMENT_GROUP;
     find_wanted(b, STUDY_GLOBAL_TREE, &variants[0]);
     find_wanted(b, STUDY_LOCAL_TREE, &variants[1]);

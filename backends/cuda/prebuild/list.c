@@ -23,7 +23,7 @@ static tally_device_info describe(const char *name) {
     tally_device_info device = {.backend = "cuda",
                                 .device_class = TALLY_CLASS_GPU,
                                 .compute_units = 100,
-                                .max_group_items = 1024,
+                                .max_group_threads = 1024,
                                 .memory_bytes = UINT64_C(1) << 40,
                                 .max_buffer_bytes = UINT64_C(1) << 40,
                                 .local_bytes = 48 << 10,
@@ -58,9 +58,9 @@ static tally_status add(prebuild_list *list, const char *name, int arch, char *s
     return TALLY_OK;
 }
 
-static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_items) {
+static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_threads) {
     char *source;
-    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_items, "", &source);
+    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_threads, "", &source);
     return status ? status : add(list, stem, 0, source, strlen(source));
 }
 
@@ -75,7 +75,7 @@ static tally_status add_plan(prebuild_list *list, size_t device, tally_op op, ta
     if (status) return status;
     const tally_recipe recipe = tally_launch_recipe(&launch);
     status = tally_source_create(&tally_backend_cuda, find_features(), &terms, &recipe, &source, &bytes);
-    snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), launch.group_items);
+    snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), launch.group_threads);
     tally_terms_close(&terms);
     return status ? status : add(list, name, devices[device].arch, source, bytes);
 }
@@ -87,9 +87,9 @@ static int compare(const void *a, const void *b) {
 tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *list) {
     const unsigned features = find_features();
     *list = (prebuild_list){0};
-    tally_status status = add_stem(list, "probe", TALLY_PROBE_ITEMS);
+    tally_status status = add_stem(list, "probe", TALLY_PROBE_THREADS);
     for (size_t i = 0; i < TALLY_FEATURE_END && !status; i++)
-        if (features & 1u << i) status = add_stem(list, tally_features[i].stem, TALLY_TRIAL_ITEMS);
+        if (features & 1u << i) status = add_stem(list, tally_features[i].stem, TALLY_TRIAL_THREADS);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
