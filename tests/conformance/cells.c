@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/sample.h"
+
 /* ---- which cells there are ------------------------------------------------------------------- */
 
 /*
@@ -47,7 +49,10 @@ static int is_wider_sample(tally_op op, tally_dtype in) {
 int cells_want_pair(tally_op op, tally_dtype in) {
     const oracle_case what = {.op = op, .in = in};
     const tier run = tier_of_run();
-    return oracle_takes(&what) && (run == ALL || run == PART || is_sample(op, in));
+    char name[64];
+    if (!oracle_takes(&what)) return 0;
+    snprintf(name, sizeof name, "%s %s", tally_op_name(op), tally_dtype_name(in));
+    return run == ALL || is_sample(op, in) || (run == PART && sample_takes(name));
 }
 
 /* One of each accumulator's shape and type, of item sizes, numbers of inputs and kinds of
@@ -113,9 +118,8 @@ static int is_group_wanted(const oracle_case *what, int is_canonical, uint32_t g
            is_pair(what, TALLY_DOT, TALLY_F64) || is_pair(what, TALLY_PROD, TALLY_C128);
 }
 
-static int is_wanted(const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what) {
+static int is_wanted(const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what, tier run) {
     const tally_variant *usual = NULL;
-    const tier run = tier_of_run();
     if (!oracle_takes(what)) return 0;
     if (group_threads) return is_group_wanted(what, row->info.canonical, group_threads, run);
     if (row && !row->info.canonical) return is_shape(what, run) || (run == ALL && !what->acc && !what->accuracy);
@@ -157,7 +161,21 @@ static void name_cell(cell *c) {
              c->what.accuracy ? " compensated" : "");
 }
 
-/* row: NULL for auto. */
+/* Adds the cell if the run wants it. Of a sampled run (TALLY_TEST_PART) it is in the sample, or in
+ * every run. row: NULL for auto. */
+static void add_cell(list *l, const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what) {
+    if (!is_wanted(at, row, group_threads, what, tier_of_run())) return;
+    cell c = {.at = at, .variant = row ? row->info.name : "auto", .group_threads = group_threads, .what = *what};
+    c.state = CELL_FAILED;
+    name_cell(&c);
+    const int is_pair_alone = !row && !what->acc && !what->accuracy; /* its program serves other tests */
+    const int is_taken = is_pair_alone ? cells_want_pair(what->op, what->in) : sample_takes(c.name);
+    if (!is_taken && !is_wanted(at, row, group_threads, what, SMOKE)) return;
+    if (l->wanted++ % l->shares != l->share) return;
+    if (l->cells) l->cells[l->count] = c;
+    l->count++;
+}
+
 static void add(list *l, const place *at, const tally_variant *row, uint32_t group_threads) {
     static const tally_dtype accs[] = {TALLY_DTYPE_DEFAULT, TALLY_F64};
     oracle_case what = {0};
@@ -168,15 +186,7 @@ static void add(list *l, const place *at, const tally_variant *row, uint32_t gro
                     what.acc = accs[a];
                     /* Where it changes nothing. */
                     if (what.acc && (what.in == TALLY_F64 || what.in == TALLY_C128)) continue;
-                    if (!is_wanted(at, row, group_threads, &what) || l->wanted++ % l->shares != l->share) continue;
-                    if (l->cells) {
-                        cell *c = &l->cells[l->count];
-                        *c = (cell){
-                            .at = at, .variant = row ? row->info.name : "auto", .group_threads = group_threads, .what = what};
-                        c->state = CELL_FAILED;
-                        name_cell(c);
-                    }
-                    l->count++;
+                    add_cell(l, at, row, group_threads, &what);
                 }
 }
 

@@ -38,4 +38,4 @@ endforeach()
 tally_conformance_test(conformance-pocl-cbs cbs ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs)
 # Which method that pass takes, and that this POCL knows it.
 tally_conformance_test(conformance-method cbs COMMAND --only-method ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs)
-set_tests_properties(conformance-pocl-cbs conformance-method PROPERTIES SKIP_RETURN_CODE 77)
+set_tests_properties(conformance-pocl-cbs conformance-method PROPERTIES LABELS "conformance;rest" SKIP_RETURN_CODE 77)

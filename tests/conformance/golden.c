@@ -10,6 +10,7 @@
 
 #include "direct.h"
 #include "tests/golden/golden.h"
+#include "tests/support/sample.h"
 
 #define PARTS 20
 
@@ -22,7 +23,7 @@ static group group_of(const golden_case *c) {
 /* POCL's other method is another compilation of everything. */
 static int is_wanted(const golden_case *c) {
     const int is_usual_run = !quick() && !getenv("POCL_WORK_GROUP_METHOD");
-    return c->is_main || full() || (is_usual_run && c->program % PARTS == seed_of_run() % PARTS);
+    return c->is_main || full() || (is_usual_run && c->program % PARTS == sample_seed() % PARTS);
 }
 
 static void replay(void **state, group wanted) {
@@ -41,7 +42,7 @@ static void replay(void **state, group wanted) {
         else
             of_others++;
     }
-    printf("golden bits: %zu lines by %zu programs; TALLY_TEST_SEED=%u%s\n", ran, programs, seed_of_run(),
+    printf("golden bits: %zu lines by %zu programs; TALLY_TEST_SEED=%llu%s\n", ran, programs, (unsigned long long)sample_seed(),
            full() ? ", TALLY_TEST_FULL" : "");
     if (of_others) printf("golden bits: %zu lines not compared: no section for %s in the file\n", of_others, at->info.name);
     golden_close(file);

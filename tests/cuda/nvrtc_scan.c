@@ -24,6 +24,7 @@
 #include "backends/cuda/compiler.h"
 #include "scan/scan.h"
 #include "report.h"
+#include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
 #define FULL_ARCH 90
@@ -187,7 +188,7 @@ static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t tu
                     .flags = flags};
         snprintf(c->name, sizeof(c->name), "sm_%d %s%s %s %s, flags %#x", arch, variants[v].name,
                  variants[v].max_n > 1 ? " large" : "", tally_op_name(op), tally_dtype_name(in), flags);
-        cell_count += test_is_chosen(&choice, c->name);
+        cell_count += test_is_chosen(&choice, c->name) && (all || sample_takes(c->name));
     }
 }
 

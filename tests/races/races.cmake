@@ -7,6 +7,6 @@ find_program(TALLY_OCLGRIND oclgrind DOC "oclgrind, which watches OpenCL kernels
 if(NOT TALLY_SANITIZE)
   add_test(NAME races COMMAND ${CMAKE_COMMAND} -D OCLGRIND=${TALLY_OCLGRIND} -D RACES=$<TARGET_FILE:races> -P
                               ${CMAKE_CURRENT_SOURCE_DIR}/races/run.cmake)
-  set_tests_properties(races PROPERTIES LABELS races TIMEOUT 1200 SKIP_REGULAR_EXPRESSION "skipped: no oclgrind")
+  set_tests_properties(races PROPERTIES LABELS "races;rest" TIMEOUT 1200 SKIP_REGULAR_EXPRESSION "skipped: no oclgrind")
 endif()
 include(races/scan_threads.cmake)

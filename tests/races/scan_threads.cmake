@@ -43,7 +43,7 @@ function(tally_scan_threads name)
   target_link_options(scan_threads_${name} PRIVATE -fsanitize=thread)
   target_link_libraries(scan_threads_${name} PRIVATE Threads::Threads m)
   add_test(NAME scan-threads-${name} COMMAND ${not_at_random} $<TARGET_FILE:scan_threads_${name}>)
-  set_tests_properties(scan-threads-${name} PROPERTIES LABELS races TIMEOUT 300 PROCESSORS 2
+  set_tests_properties(scan-threads-${name} PROPERTIES LABELS "races;rest" TIMEOUT 300 PROCESSORS 2
                                                        ENVIRONMENT "TSAN_OPTIONS=exitcode=66:halt_on_error=1"
                                                        SKIP_REGULAR_EXPRESSION "ThreadSanitizer: unexpected memory mapping")
 endfunction()

@@ -20,11 +20,6 @@ int full(void) {
     return is_set("TALLY_TEST_FULL");
 }
 
-unsigned seed_of_run(void) {
-    const char *seed = getenv("TALLY_TEST_SEED");
-    return seed && *seed ? (unsigned)strtoul(seed, NULL, 10) : (unsigned)(time(NULL) / (24 * 60 * 60));
-}
-
 void must(tally_status status, const char *call, const char *file, int line) {
     if (status == TALLY_OK) return;
     print_error("%s: %s: %s\n", call, tally_status_name(status), tally_last_error());

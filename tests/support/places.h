@@ -8,8 +8,8 @@
  *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
  *   TALLY_TEST_SHARE=K/N            each Nth cell of the matrix, from the Kth on: programs share a
  *                                   long run
- *   TALLY_TEST_SEED=N               the part of long lists (sample.h); the default is another one
- *                                   each day
+ *   TALLY_TEST_SEED=N, TALLY_TEST_PART=N
+ *                                   samples of long lists (sample.h)
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
  *   TALLY_CACHE_DIR                 the program cache; without it, a temporary one
  */
@@ -46,8 +46,6 @@ void places_close(place *places, int count);
 /* 1 when TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
 int quick(void);
 int full(void);
-/* TALLY_TEST_SEED, or the days since 1970: the same for programs that share a run. */
-unsigned seed_of_run(void);
 
 /* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)
