@@ -41,3 +41,7 @@ int sample_takes(const char *name) {
     for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return ((hash >> 32) + sample_seed()) % parts == 0;
 }
+
+int sample_has_turn(uint64_t i) {
+    return sample_parts() == 1 || (i + sample_seed()) % 3 == 0;
+}

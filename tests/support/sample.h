@@ -24,5 +24,7 @@ int sample_has(uint64_t number, uint64_t parts);
 uint64_t sample_parts(void);
 /* Returns 1 if this run takes the entry of this name. */
 int sample_takes(const char *name);
+/* Returns 1 if this run takes entry i of a short list: of a sampled run, 1 in 3. */
+int sample_has_turn(uint64_t i);
 
 #endif
