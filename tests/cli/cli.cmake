@@ -21,6 +21,5 @@ tally_test_program(test_cli ${cli_tests} LINK PkgConfig::JSON_C)
 target_compile_definitions(test_cli PRIVATE _GNU_SOURCE TALLY_PROGRAM="$<TARGET_FILE:tally_cli>" NILE="${PROJECT_SOURCE_DIR}/examples/nile.npy")
 add_dependencies(test_cli tally_cli)
 add_test(NAME cli COMMAND test_cli)
-file(MAKE_DIRECTORY ${TALLY_TEST_CACHES}/cli/pocl)
 set_tests_properties(cli PROPERTIES LABELS cli TIMEOUT 1800
-  ENVIRONMENT "TALLY_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/caches/cli/tally;POCL_CACHE_DIR=${TALLY_TEST_CACHES}/cli/pocl")
+  ENVIRONMENT "TALLY_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/caches/cli/tally;POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl")
