@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,7 @@ static void become_program(const setup *how, const char *words) {
     args[count++] = (char *)(uintptr_t)program;
     for (char *word = strtok_r(copy, " ", &rest); word && count < 31; word = strtok_r(NULL, " ", &rest)) args[count++] = word;
     args[count] = NULL;
+    signal(SIGINT, SIG_DFL); /* a shell ignores it for what runs in the background */
     execv(program, args);
     _exit(99);
 }
