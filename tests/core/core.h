@@ -29,10 +29,12 @@ extern const core_test custom_tests[];         /* custom.c: operators of one's o
 extern const core_test custom_text_tests[];    /* custom_text.c: their expressions that are refused */
 extern const core_test custom_refused_tests[]; /* custom_refused.c: their descriptors that are refused */
 extern const core_test term_tests[];           /* terms.c: several ops over one pass */
-extern const core_test input_tests[];          /* inputs.c: results of every op; several inputs, several ops */
+extern const core_test input_tests[];          /* inputs.c: results of every op, with several inputs and several ops */
+extern const core_test input_refused_tests[];  /* inputs_refused.c: calls with several inputs that are refused */
 extern const core_test host_tests[];           /* host.c: what is finished on the host */
 extern const core_test few_tests[];            /* few.c: few items on a CPU device, without it */
 extern const core_test failure_tests[];        /* failures.c: every slot fails once, at every call */
+extern const core_test recovery_tests[];       /* recovery.c: calls after a failure; binaries and prebuilt programs */
 extern const core_test ladder_tests[];         /* ladder.c: the steps of the ladder, their depth, and events */
 extern const core_test tuning_tests[];         /* tuning.c: the shapes of launches */
 extern const core_test scan_tests[];           /* scan.c: scans */
@@ -53,7 +55,7 @@ void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const ch
 typedef tally_status (*sequence)(void);
 typedef enum cache_mode { CACHE_OFF, CACHE_COLD, CACHE_WARM } cache_mode;
 /* Makes each of the backend's calls in the sequence fail in turn (lost: and those after it); see
- * failures.c. */
+ * each_call.c. */
 void fail_each_call(sequence run, cache_mode mode, int lost);
 
 /* Fails with tally_last_error() unless the call gave TALLY_OK. */

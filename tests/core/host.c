@@ -115,6 +115,11 @@ static number extreme(tally_dtype type, number a, number b, int sign, bool nan_w
     return sign * compare(type, a, b, true) <= 0 ? a : b;
 }
 
+static number extreme_of(tally_op op, tally_dtype type, number a, number b) {
+    const int sign = op == TALLY_MIN || op == TALLY_NANMIN ? 1 : -1;
+    return extreme(type, a, b, sign, op != TALLY_NANMIN && op != TALLY_NANMAX);
+}
+
 /* The value and the index that comes first of the most extreme: field 0 and 1. */
 static accumulator first_extreme(tally_dtype type, accumulator a, accumulator b, int sign) {
     const bool a_nan = is_float(type) && isnan(a.field[0].f), b_nan = is_float(type) && isnan(b.field[0].f);
@@ -185,12 +190,9 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
     case TALLY_MAX:
     case TALLY_AMAX:
     case TALLY_NANMIN:
-    case TALLY_NANMAX: {
-        const bool low = term->op == TALLY_MIN || term->op == TALLY_NANMIN;
-        const bool nan_wins = term->op != TALLY_NANMIN && term->op != TALLY_NANMAX;
-        r.field[0] = extreme(type, a.field[0], b.field[0], low ? 1 : -1, nan_wins);
+    case TALLY_NANMAX:
+        r.field[0] = extreme_of(term->op, type, a.field[0], b.field[0]);
         return r;
-    }
     case TALLY_MINMAX:
         r.field[0] = extreme(type, a.field[0], b.field[0], 1, true);
         r.field[1] = extreme(type, a.field[1], b.field[1], -1, true);
