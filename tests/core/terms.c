@@ -42,7 +42,8 @@ static void test_layout(void **unused) {
         uint8_t any;
         float mean;
     } f16_result;
-    /* A struct of 8 bytes is aligned to 8, so that one atomic can take it. C would align it to 4. */
+    /* A struct of 8 bytes is aligned to 8, so that one atomic can take it. C would align it
+     * to 4. */
     typedef struct {
         float min;
         _Alignas(8) struct { float low, high; } minmax;
