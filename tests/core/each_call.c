@@ -2,7 +2,7 @@
 /*
  * Runs a sequence of public calls again and again. The first time the stub's first call fails, the
  * second time its second, until the sequence succeeds without a failure. The status and the text
- * come through unmasked, and everything that was opened is closed, once.
+ * come through unmasked. Every open object is closed, once.
  */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
@@ -63,7 +63,7 @@ void fail_each_call(sequence run, cache_mode mode, int lost) {
         SOUND();
         if (mode == CACHE_WARM && done) assert_int_equal(stub.sources, 0);
     }
-    assert_true(k > 2); /* something was there to fail */
+    assert_true(k > 2); /* the sequence made calls that could fail */
     if (mode != CACHE_OFF) folder_remove(dir);
     setenv("TALLY_CACHE_DIR", "off", 1);
 }

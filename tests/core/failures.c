@@ -142,7 +142,7 @@ static tally_status use_reduce_single(void) {
     return use_reduce("stub:beta");
 }
 
-/* A variant is named, else few items were reduced without the device (few.c). */
+/* The descriptor names a variant, or few items would be reduced without the device (few.c). */
 static tally_status use_host(const char *select) {
     tally_context *context = NULL;
     float sum = 0;
@@ -166,8 +166,8 @@ static tally_status use_host_in_place(void) {
     return use_host("stub:beta");
 }
 
-/* Pieces smaller, equal to and larger than what is staged; two results; then a feed that is given
- * up. */
+/* Pieces smaller than, equal to and larger than the staging; two results; then a feed that is
+ * destroyed before its end. */
 static tally_status use_feed(const char *select) {
     tally_context *context = NULL;
     tally_feed *feed = NULL;
@@ -189,7 +189,7 @@ static tally_status use_feed(const char *select) {
         TRY(tally_feed_finish(feed, items + at, 3, &sum));
         if (!status) expect_sum(0, at + 3, sum);
     }
-    TRY(tally_feed_push(feed, items, 100000)); /* some of it is under way when the feed goes */
+    TRY(tally_feed_push(feed, items, 100000)); /* some of it is in flight when the feed is destroyed */
     stub.in_void = 1;
     tally_context_destroy(context);
     tally_feed_destroy(feed);
@@ -205,7 +205,7 @@ static tally_status use_feed_in_place(void) {
     return use_feed("stub:beta");
 }
 
-/* An op of one's own of two inputs, destroyed before its plan; then a feed of it, in pieces. */
+/* An op of one's own with two inputs, destroyed before its plan; then a feed of it, in pieces. */
 static tally_status use_custom(const char *select) {
     static const tally_op_field fields[] = {{"s", TALLY_F64, "0", "(f64)x * y * p.k", "a.s + b.s"},
                                             {"n", TALLY_U64, "0", "1", "a.n + b.n"}};
@@ -271,7 +271,7 @@ static tally_status use_custom_in_place(void) {
     return use_custom("stub:beta");
 }
 
-/* Two inputs, several ops, arrays of the host. */
+/* Two inputs, several ops, host arrays. */
 static tally_status use_pairs(const char *select) {
     enum { PAIRS = 300001 };
     static const tally_term_desc ops[] = {{.op = TALLY_DOT}, {.op = TALLY_ALLCLOSE}};

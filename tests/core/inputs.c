@@ -16,8 +16,8 @@
 
 static const char *const selects[] = {"stub:alpha", "stub:beta"};
 
-/* Two inputs of one dtype; the second is the first's but for every third item, so that differences
- * are small and some are none. */
+/* Two inputs of one dtype. The second differs from the first in every third item, so that some
+ * differences are zero. */
 typedef struct inputs {
     void *of[2];
 } inputs;
@@ -75,7 +75,7 @@ static void expect_cell(tally_context *context, const char *select, const oracle
                                     .acc = what->acc,
                                     .out = what->out,
                                     .accuracy = what->accuracy,
-                                    .variant = "auto"}; /* few items, but for the device */
+                                    .variant = "auto"}; /* few items, but on the device */
     MUST(tally_reduce_host_inputs(context, &desc, (const void *const *)from->of, n, &got));
     expect_result(what, from, n, &got, select);
 }
@@ -83,7 +83,7 @@ static void expect_cell(tally_context *context, const char *select, const oracle
 static void each_cell(tally_dtype acc, tally_accuracy accuracy, int least) {
     int cells = 0;
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
-        /* What takes no part in sums: NaN last, infinities; then random numbers. */
+        /* Random numbers; a NaN last; the same extreme twice. */
         static const int patterns[] = {PATTERN_WIDE, PATTERN_NAN_LAST, PATTERN_DUPLICATES};
         for (size_t p = 0; p < TALLY_ARRAY_LENGTH(patterns); p++) {
             const uint64_t n = p ? 5003 : 70001;
@@ -103,7 +103,7 @@ static void each_cell(tally_dtype acc, tally_accuracy accuracy, int least) {
                 }
                 tally_context_destroy(context);
                 SOUND();
-                stub_reset(); /* or it would remember every object */
+                stub_reset(); /* else it would keep every object */
             }
             free_inputs(&from);
         }
@@ -184,7 +184,7 @@ static void close_pair(pair *p) {
     free_inputs(&p->from);
 }
 
-/* Each input has an offset of its own, and the output one in results. */
+/* Each input has an offset of its own, in items. The output's offset counts results. */
 static void test_offsets(void **unused) {
     (void)unused;
     static const tally_op ops[] = {TALLY_DOT, TALLY_DIST2, TALLY_ALLCLOSE};
@@ -229,7 +229,7 @@ static void expect_values(const tally_plan *plan, const tally_term_desc *terms, 
         const oracle_case what = {.op = terms[info.term].op, .in = in};
         oracle_result result = {{0}};
         if (terms[info.term].op == TALLY_MINMAX) {
-            /* The second value stands behind the first. */
+            /* The second value follows the first. */
             tally_result_info second;
             assert_true(tally_plan_result(plan, ++values, &second));
             assert_int_equal(second.offset, info.offset + tally_dtype_bytes(in));
@@ -263,7 +263,7 @@ static void expect_fused(const char *select, const tally_term_desc *terms, uint3
         MUST(tally_queue_wait(p.queue));
         expect_values(plan, terms, in, &p.from, sizes[n], got, select);
         if (variant) continue;
-        /* In pieces of every kind: less than a span, spans and more. */
+        /* The pieces of a feed: less than a span, whole spans and more. */
         tally_feed *feed;
         MUST(tally_feed_create(p.context, &desc, &feed));
         static const uint64_t pieces[] = {1, 4095, 32768, 100000, 262144, 7};
@@ -310,12 +310,12 @@ static void test_fused(void **unused) {
     static const tally_term_desc exact[] = {{.op = TALLY_MIN}, {.op = TALLY_ARGMIN}, {.op = TALLY_SUM}};
     expect_fused("stub:alpha", exact, 3, TALLY_I32, "tree_global");
     expect_fused("stub:alpha", exact, 3, TALLY_I32, "host_finish");
-    /* Two accumulators of 4 bytes are one word for an atomic. */
+    /* Two accumulators of 4 bytes fit one atomic. */
     static const tally_term_desc small[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}};
     expect_fused("stub:alpha", small, 2, TALLY_F32, "sequential");
 }
 
-/* A parameter of one op, or of all that have it. */
+/* A parameter of one op, or of all ops that have it. */
 static void test_params(void **unused) {
     (void)unused;
     static const tally_term_desc terms[] = {{.op = TALLY_VAR}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
@@ -336,7 +336,7 @@ static void test_params(void **unused) {
                       "ddof");
     tally_plan_destroy(plan);
 
-    /* Of a feed, through its plan; NULL has none. */
+    /* A feed's parameters are set through its plan. NULL has no plan. */
     static const double loose[] = {0.5, 1e30};
     tally_feed *feed;
     uint8_t close;

@@ -106,7 +106,8 @@ void expect_type(const char *what, tally_op op, tally_dtype in, tally_dtype got,
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Every test starts with a fresh stub, no cache on disk and no selection in the environment. */
+/* Every test begins with a fresh stub, without a cache on disk, and without a selection in the
+ * environment. */
 static int begin(void **state) {
     (void)state;
     stub_reset();

@@ -85,8 +85,8 @@ static void test_plan_again(void **unused) {
     }
 }
 
-/* The driver was changed without changing its version: its binaries are of no use, and nobody but
- * the counters notices. */
+/* The driver has changed and its version has not. Its binaries are refused, which only the counters
+ * show. */
 static void test_refused_binaries(void **unused) {
     (void)unused;
     fill_items();
@@ -117,8 +117,8 @@ static void ignore_file(const char *file, void *data) {
     (void)file, (void)data;
 }
 
-/* Prebuilt programs, the self-test's too, are found in no other way; the disk gets the self-test's
- * verdict alone. */
+/* Prebuilt programs, the self-test's too, are not cached on disk. The disk gets only the
+ * self-test's verdict. */
 static void test_prebuilt(void **unused) {
     (void)unused;
     tally_context *context;

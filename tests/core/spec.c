@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs;
- * what a descriptor may not say; what a device cannot.
+ * Resolved descriptors: the layouts of accumulators, results and parameters, compared with C
+ * structs; refused descriptors; limits of a device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -298,7 +298,7 @@ static void test_refused_custom(void **unused) {
     tally_op_destroy(custom);
 }
 
-/* ---- what the device cannot ------------------------------------------------------------------ */
+/* ---- limits of a device ---------------------------------------------------------------------- */
 
 /* f64 in any role: items, accumulator, field, result, parameter. */
 static void test_no_f64(void **unused) {
@@ -346,8 +346,8 @@ static void test_no_f64(void **unused) {
     for (int i = 0; i < 4; i++) tally_op_destroy(custom[i]);
 }
 
-/* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked
- * for stays. */
+/* The group is the variant's, or the largest whose lanes fit the local memory. A group size in the
+ * descriptor stays as it is. */
 static void test_groups(void **unused) {
     (void)unused;
     static const tally_term_desc fused[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}, {.op = TALLY_STD}};
@@ -357,8 +357,8 @@ static void test_groups(void **unused) {
         uint64_t local_bytes;
         uint32_t max_items, group;
     } known[] = {
-        /* group_tree exchanges a lane of each item at a time; four of accumulators of 8 bytes at
-         * most and items of 4. */
+        /* group_tree exchanges one lane of each thread at a time, or four if accumulators have at
+         * most 8 bytes and items at most 4. */
         {TALLY_F32, TALLY_SUM, 1 << 20, 1024, 256}, {TALLY_F32, TALLY_SUM, 4096, 1024, 256},
         {TALLY_F32, TALLY_SUM, 4095, 1024, 128},    {TALLY_F32, TALLY_SUM, 512, 1024, 32},
         {TALLY_F32, TALLY_SUM, 511, 1024, 0},       {TALLY_F16, TALLY_SUM, 4096, 1024, 256},
@@ -394,7 +394,8 @@ static void test_groups(void **unused) {
     for (size_t bytes = 4; bytes <= 16; bytes *= 2) assert_int_equal(tally_chunk_team(bytes), 32);
 }
 
-/* Steps of the ladder: what is too wide for an atomic; what the host cannot combine. */
+/* Refused steps of the ladder: accumulators too wide for an atomic, ops that the host cannot
+ * combine. */
 static void test_steps(void **unused) {
     (void)unused;
     const tally_term_desc fused[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}};
