@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas are derived in docs/numerics.md. Terms, which are what items are loaded as, are
- * the oracle's: they do not depend on the order, so that only what combinations round is bounded
- * here. */
+/* The formulas are derived in docs/numerics.md. The terms are what the oracle loads the items as.
+ * They do not depend on the order, so the bounds cover only the roundings of combinations. */
 #include "bound.h"
 
 #include <float.h>
@@ -10,7 +9,7 @@
 
 #include "items.h"
 
-/* The type that is computed in: its unit roundoff, largest, smallest normal and smallest number,
+/* The type of the computation: its unit roundoff, its largest, smallest normal and smallest number,
  * and the exponents of the first two. */
 typedef struct arithmetic {
     double unit, largest, normal, smallest;
@@ -20,11 +19,11 @@ typedef struct arithmetic {
 static const arithmetic f32_arithmetic = {FLT_EPSILON / 2, FLT_MAX, FLT_MIN, 0x1p-149, 128, 126};
 static const arithmetic f64_arithmetic = {DBL_EPSILON / 2, DBL_MAX, DBL_MIN, 0x1p-1074, 1024, 1022};
 
-/* For the roundings of the comparison itself, which is made in the widest type there is. */
+/* The roundings of the check itself, which computes in the widest type there is. */
 #define OWN_UNIT ((double)LDBL_EPSILON)
 #define SLACK (1 + 0x1p-30)
 
-/* A check under way. */
+/* A check in progress. */
 typedef struct check {
     const oracle_case *what;
     const void *const *inputs;
@@ -38,12 +37,12 @@ static bound_verdict verdict(int kept) {
     return kept ? BOUND_KEPT : BOUND_BROKEN;
 }
 
-/* k u / (1 - k u); infinite where that bounds nothing. */
+/* Returns k u / (1 - k u), or infinity where that bounds nothing. */
 static double gamma_of(double k, double unit) {
     return k * unit < 1 ? k * unit / (1 - k * unit) : (double)INFINITY;
 }
 
-/* The terms, a chunk's items at a time. */
+/* The terms of one chunk's items. */
 typedef struct terms {
     uint64_t first;
     uint32_t count;
@@ -61,8 +60,8 @@ static int next_terms(const check *c, terms *t) {
     return 1;
 }
 
-/* A sum as two numbers: error-free additions (Knuth's two-sum), so that it is exact to some n times
- * the square of OWN_UNIT. */
+/* A sum as two numbers, by error-free additions (Knuth's two-sum). It is exact to about n times the
+ * square of OWN_UNIT. */
 typedef struct twofold {
     long double high, low;
 } twofold;
@@ -76,7 +75,7 @@ static twofold add(twofold a, long double x) {
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* What the terms of a sum are; the sum of those that are finite, and of their magnitudes. */
+/* The terms of a sum: their special values, the sum of the finite ones and of their magnitudes. */
 typedef struct survey {
     int nan, plus_infinite, minus_infinite, only_minus_zero;
     twofold sum;
@@ -106,7 +105,7 @@ static bound_verdict check_sum(const check *c, const survey *s, double got) {
     if (c->may_flush) most += n * c->in->normal;
     most += 4 * n * OWN_UNIT * OWN_UNIT * magnitude;
     if (!is_mean) return verdict(fabsl((s->sum.high - (long double)got) + s->sum.low) <= (long double)(most * SLACK));
-    /* n is rounded, and the division rounds. */
+    /* Two more roundings: n itself, and the division. */
     const long double mean = (s->sum.high + s->sum.low) / (long double)c->n;
     most = (most + (2.5 * unit + OWN_UNIT) * (sum + most)) / n + c->in->smallest;
     return verdict(fabsl(mean - (long double)got) <= (long double)(most * SLACK));
@@ -131,12 +130,12 @@ static bound_verdict check_sums(const check *c, int parts) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* The factors: what is special among them, and how far from 1 a product of any of them may go, up
- * and down, as powers of two. */
+/* The factors: their special values, and how far from 1 a product of any of them may go. `up` and
+ * `down` are powers of two. */
 typedef struct factors {
     int nan, infinite, zero, negative;
     double up, down;
-    long double re, im; /* the product of those that are finite and not zero, times 2^-exponent */
+    long double re, im; /* the product of the finite nonzero factors, times 2^-exponent */
     int exponent;
 } factors;
 
@@ -147,7 +146,7 @@ static void take_factor(factors *f, double re, double im) {
     f->zero |= re == 0 && im == 0;
     if (!isfinite(re) || !isfinite(im) || (re == 0 && im == 0)) return;
     const double larger = fmax(fabs(re), fabs(im)), ratio = fmin(fabs(re), fabs(im)) / larger;
-    const double size = log2(larger) + log2(1 + ratio * ratio) / 2; /* of the modulus, which may be beyond the largest number */
+    const double size = log2(larger) + log2(1 + ratio * ratio) / 2; /* of the modulus, which may exceed the largest number */
     if (size > 0)
         f->up += size;
     else
@@ -164,7 +163,7 @@ static void take_factor(factors *f, double re, double im) {
 
 static bound_verdict check_special_product(const check *c, const factors *f, int is_complex) {
     if (f->nan) return verdict(isnan(c->got[0]) && (!is_complex || isnan(c->got[1])));
-    if (is_complex && f->infinite) return BOUND_FREE; /* NaN or not: that depends on what meets first */
+    if (is_complex && f->infinite) return BOUND_FREE; /* NaN or not depends on the order */
     if (is_complex) return f->up < c->in->most - 1 ? verdict(c->got[0] == 0 && c->got[1] == 0) : BOUND_FREE;
     if (f->infinite && f->zero) return verdict(isnan(c->got[0]));
     if (f->infinite && f->down >= c->in->least) return BOUND_FREE;
@@ -179,8 +178,8 @@ static bound_verdict check_product(const check *c, int is_complex) {
     while (next_terms(c, &t))
         for (uint32_t i = 0; i < t.count; i++) take_factor(&f, t.field[0][i], is_complex ? t.field[1][i] : 0);
     if (f.nan || f.infinite || f.zero) return check_special_product(c, &f, is_complex);
-    /* A product of complex numbers is two roundings and the square root of two; what vanishes in a
-     * part must not matter to the whole. */
+    /* A product of complex numbers is two roundings and the square root of two. A part that
+     * vanishes must not matter to the whole. */
     const double n = (double)c->n, each = is_complex ? 3 : 1;
     const double relative = gamma_of(n * each, c->in->unit) + 8 * n * OWN_UNIT;
     const int least = is_complex ? c->in->least - 60 : c->in->least;
@@ -203,7 +202,7 @@ static bound_verdict check_norm(const check *c) {
     const double got = c->got[0];
     if (isnan(sums[1])) return verdict(isnan(got));
     if (isinf(sums[2])) return verdict(got == (double)INFINITY);
-    /* What is small does not count beside what is big; the two others meet without their scales. */
+    /* Small numbers do not count beside big ones. The other two sums meet without their scales. */
     const long double exact = sums[2] > 0 ? sqrtl(sums[2] + sums[1] * big_times * big_times) / big_times
                                           : hypotl(sqrtl(sums[1]), sqrtl(sums[0]) / small_times);
     const double relative = gamma_of((double)c->depth + 16, c->in->unit) + 2 * (double)c->n * OWN_UNIT;
@@ -255,10 +254,11 @@ static bound_verdict check_variance(const check *c) {
     if (left <= 0 || n * unit >= 1 || k * unit >= 0.02) return BOUND_FREE;
     if (4 * n * s.largest * s.largest > c->in->largest / 2) return BOUND_FREE;
     const double squares = (double)s.squares;
-    const double off = 6 * k * unit * (s.high - s.low + unit * s.largest) + 2 * k * c->in->smallest; /* of any node's mean */
-    const double weight = n * (k < log2(n) + 1 ? k : log2(n) + 1);                                   /* of all merges */
-    const double moved = 4 * off * sqrt(squares * weight) + 4 * off * off * weight;                  /* by wrong means */
-    const double places = 8 * k * n * unit * unit * unit * s.largest * s.largest; /* by places beside the means */
+    const double off =
+        6 * k * unit * (s.high - s.low + unit * s.largest) + 2 * k * c->in->smallest; /* error of any node's mean */
+    const double weight = n * (k < log2(n) + 1 ? k : log2(n) + 1);                    /* of all merges */
+    const double moved = 4 * off * sqrt(squares * weight) + 4 * off * off * weight;   /* loss by wrong means */
+    const double places = 8 * k * n * unit * unit * unit * s.largest * s.largest;     /* loss by places beside the means */
     const double lost = moved + places + 2 * weight * c->in->smallest;
     double most = gamma_of(4 * k + 7, unit) * (squares + lost) + lost + 4 * n * OWN_UNIT * squares;
     most += 8 * unit * (squares + most) + left * c->in->smallest;
@@ -281,7 +281,7 @@ static bound_verdict check_exponentials(const check *c) {
         }
     if (nan) return verdict(isnan(got));
     if (isinf(top)) return verdict(got == top);
-    long double sum = 0, drops = 0; /* of the exponentials, and of each one's times how far it is from the top */
+    long double sum = 0, drops = 0; /* the exponentials' sum, and the sum of each times its distance from the top */
     t = (terms){0};
     while (next_terms(c, &t))
         for (uint32_t i = 0; i < t.count; i++) {
@@ -303,7 +303,8 @@ static bound_verdict check_exponentials(const check *c) {
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
-/* The parts of the result as numbers; 0 if one is a NaN, but not the canonical one. */
+/* Takes the parts of the result as numbers. Returns 0 if one is a NaN other than the canonical
+ * one. */
 static int read_result(tally_dtype dtype, const oracle_result *result, double got[2]) {
     const int is_narrow = dtype == TALLY_F32 || dtype == TALLY_C64;
     const int parts = dtype == TALLY_C64 || dtype == TALLY_C128 ? 2 : 1;
@@ -322,8 +323,8 @@ static int read_result(tally_dtype dtype, const oracle_result *result, double go
     return good;
 }
 
-/* With no items, or one, there is nothing to round, but by exp and log, and where even one item
- * meets the identity. */
+/* With at most one item nothing rounds, except by exp and log, and where the item is combined with
+ * the identity. */
 static int is_trivial(const oracle_case *what, uint64_t n, int may_flush) {
     const int meets = may_flush || what->op == TALLY_LOGSUMEXP || what->accuracy == TALLY_ACCURACY_COMPENSATED;
     return n == 0 || (n == 1 && !meets);
@@ -357,7 +358,7 @@ bound_verdict bound_check(const oracle_case *what, const void *const inputs[], u
 int bound_is_canonical(const oracle_case *what, const void *const inputs[], uint64_t n, const oracle_result *result,
                        const oracle_result *expected) {
     if (what->op != TALLY_LOGSUMEXP) return memcmp(result, expected, oracle_result_bytes(what)) == 0;
-    /* As many combinations as in a lane, of lanes, and of chunks. */
+    /* The combinations of a lane, of lanes and of chunks. */
     uint64_t depth = TALLY_ROWS + 7;
     for (uint64_t chunks = 1; chunks * TALLY_CHUNK_ITEMS < n; chunks *= 2) depth++;
     return bound_check(what, inputs, n, depth, 0, result) != BOUND_BROKEN;

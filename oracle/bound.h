@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bound.h: what a result may be whose bits depend on the order of combination, or on the device's
+/* bound.h: the bound of a result whose bits depend on the order of combination, or on the device's
  * exp and log (docs/numerics.md). */
 #ifndef TALLY_TESTS_BOUND_H
 #define TALLY_TESTS_BOUND_H
@@ -10,22 +10,22 @@
 
 #include "oracle.h"
 
-/* BOUND_FREE: nothing can be said, because something may overflow or vanish on the way, or depth *
- * u is too large. */
+/* BOUND_FREE: there is no bound, because something may overflow or vanish on the way, or depth * u
+ * is too large. */
 typedef enum bound_verdict { BOUND_BROKEN, BOUND_KEPT, BOUND_FREE } bound_verdict;
 
 /*
- * Whether `result`, of the case's default type, may come of these items by some order in which no
- * item passes through more than `depth` combinations: the one NaN, infinities and signed zeros as
- * IEEE 754 says, else within the op's bound of what exact arithmetic gives. `may_flush`: additions
- * may take subnormals for zero, and give zero for them, as a GPU's atomics on f32 do: n times the
- * smallest normal number is forgiven. Only for what is not exact (oracle_is_exact).
+ * Checks a result, of the case's default type, that some order gave in which no item passes through
+ * more than `depth` combinations. NaN, infinities and signed zeros must be as IEEE 754 says. Any
+ * other result must keep the op's bound around the exact value. `may_flush`: additions may take and
+ * give zero for subnormals, as a GPU's atomics on f32 do, so n times the smallest normal number is
+ * forgiven. Only for ops that are not exact (oracle_is_exact).
  */
 bound_verdict bound_check(const oracle_case *what, const void *const inputs[], uint64_t n, uint64_t depth, int may_flush,
                           const oracle_result *result);
 
-/* Whether `result` is right in the canonical order: the oracle's to the bit, but within the bound
- * for logsumexp. */
+/* Returns whether `result` is right in the canonical order: the oracle's to the bit, for logsumexp
+ * within the bound. */
 int bound_is_canonical(const oracle_case *what, const void *const inputs[], uint64_t n, const oracle_result *result,
                        const oracle_result *expected);
 

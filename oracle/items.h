@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * items.h: the item types in plain C, for the oracle and the patterns: what is stored, as
- * numbers, and back. f16 and bf16 are converted by their bits, so that no compiler's own types are
- * needed. tests/oracle/items.c goes through all of them.
+ * items.h: the item types in plain C, for the oracle and the patterns: from storage to numbers and
+ * back. f16 and bf16 are converted by their bits, so that no compiler's own types are needed.
+ * tests/oracle/items.c tests all of them.
  */
 #ifndef TALLY_TESTS_ORACLE_ITEMS_H
 #define TALLY_TESTS_ORACLE_ITEMS_H
@@ -56,16 +56,16 @@ static inline float float_of_bf16(uint16_t bits) {
     return float_of_bits((uint32_t)bits << 16);
 }
 
-/* The fields of an f16 put where an f32 has them make a number whose exponent is 127 - 15 too
- * small; that holds for subnormals too. */
+/* The fields of an f16, moved to their places in an f32, make a number whose exponent is 127 - 15
+ * too small. That holds for subnormals too. */
 static inline float float_of_f16(uint16_t bits) {
     const uint32_t magnitude = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
     const float finite = float_of_bits(sign | magnitude) * 0x1p112f;
     return (bits & 0x7c00) == 0x7c00 ? float_of_bits(sign | magnitude | 0x7f800000) : finite;
 }
 
-/* The bits of the nearest float with these fields, ties to even; every NaN becomes the quiet
- * positive one without a payload. */
+/* Returns the bits of the nearest float with these fields, ties to even. Every NaN becomes the
+ * quiet positive one without a payload. */
 static inline uint32_t bits_of_float(double x, int exponent_bits, int fraction_bits) {
     const uint32_t infinity = ((UINT32_C(1) << exponent_bits) - 1) << fraction_bits;
     const uint32_t sign = signbit(x) ? UINT32_C(1) << (exponent_bits + fraction_bits) : 0;
@@ -74,10 +74,10 @@ static inline uint32_t bits_of_float(double x, int exponent_bits, int fraction_b
     if (x == 0) return sign;
     int exponent;
     frexp(x, &exponent);
-    /* x is 1.f times 2 to this power, or less where the exponent goes no lower. */
+    /* x is 1.f times 2 to this power. Subnormals have a smaller significand and the least power. */
     const int least = 2 - (1 << (exponent_bits - 1)), power = exponent - 1 < least ? least : exponent - 1;
     const double quanta = rint(ldexp(fabs(x), fraction_bits - power));
-    /* The leading bit of quanta, where there is one, adds 1 to the exponent's field; so does a
+    /* The leading bit of quanta, if there is one, adds 1 to the exponent's field. So does a
      * carry. */
     const double bits = ldexp((double)(power - least), fraction_bits) + quanta;
     return sign | (bits < (double)infinity ? (uint32_t)bits : infinity);
@@ -91,8 +91,8 @@ static inline uint16_t bf16_of_double(double x) {
     return (uint16_t)bits_of_float(x, 8, 7);
 }
 
-/* Stores a number as a float of a type, or as one part of a complex one; a NaN as the canonical
- * one. */
+/* Stores a number as a float of a type, or as one part of a complex item. A NaN is stored as the
+ * canonical one. */
 static inline void store_float(tally_dtype dtype, double x, void *to) {
     switch (dtype) {
     case TALLY_F16: {
@@ -119,7 +119,7 @@ static inline void store_float(tally_dtype dtype, double x, void *to) {
     }
 }
 
-/* Stores the low bits of a number modulo 2^64; a truth value is 0 or 1. */
+/* Stores the low bits of a number modulo 2^64. A truth value is stored as 0 or 1. */
 static inline void store_integer(tally_dtype dtype, uint64_t x, void *to) {
     const uint8_t x8 = dtype == TALLY_BOOL ? x != 0 : (uint8_t)x;
     const uint16_t x16 = (uint16_t)x;

@@ -8,14 +8,14 @@
 
 #include "items.h"
 
-/* Each operation must round to its operands' type, and be the one that is written. */
+/* Each operation must round to its operands' type, and no other may take its place. */
 _Static_assert(FLT_EVAL_METHOD == 0, "the host evaluates floats in a wider type: no oracle on this machine");
 #ifdef __FAST_MATH__
 #error "the oracle must not be compiled with -ffast-math"
 #endif
 _Static_assert(TALLY_DTYPE_END == TALLY_C128 + 1, "a new item type needs its reference here");
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- ops and their ways ---------------------------------------------------------------------- */
 
 static int is_real_float(tally_dtype in) {
     return item_kind_of(in) == ITEM_FLOAT;
@@ -61,8 +61,8 @@ int oracle_takes(const oracle_case *what) {
     return !is_bitwise(what->op) || !is_real_float(what->in);
 }
 
-/* The kind of reference that an op of these items has. A new row is named by the compiler: way_of
- * must have it, and so must the code of its way. */
+/* The kind of reference that an op of these items has. The compiler names a new row: way_of must
+ * have it, and so must the code of its way. */
 typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
 
 static way way_of(const oracle_case *what) {
@@ -95,7 +95,7 @@ static way way_of(const oracle_case *what) {
     case TALLY_DOTC:
     case TALLY_DIST2:
         return is_float(what->in) ? IN_ORDER : OF_BITS;
-    case TALLY_NRM2: /* in f64 for integers, like the following */
+    case TALLY_NRM2: /* in f64 for integers, like the ops below */
     case TALLY_MEAN:
     case TALLY_VAR:
     case TALLY_STD:
@@ -108,7 +108,7 @@ static way way_of(const oracle_case *what) {
     abort();
 }
 
-/* f32 or f64: what floats, and integers where they become floats, are computed in. */
+/* Returns f32 or f64: the type for floats, and for integers where they become floats. */
 static tally_dtype real_of(const oracle_case *what) {
     const int is_wide = what->in == TALLY_F64 || what->in == TALLY_C128 || !is_float(what->in);
     return is_wide || what->acc == TALLY_F64 ? TALLY_F64 : TALLY_F32;
@@ -135,7 +135,7 @@ static int is_complex_result(const oracle_case *what) {
            what->op != TALLY_NRM2;
 }
 
-/* Of what is added up, the fields there are. */
+/* Returns the fields of an accumulator that is added up. */
 static uint32_t fields_of(const oracle_case *what) {
     return what->op == TALLY_NRM2 ? 3 : is_complex_result(what) ? 2 : 1;
 }
@@ -188,7 +188,7 @@ size_t oracle_result_bytes(const oracle_case *what) {
     return item_bytes_of(oracle_result_dtype(what)) * (what->op == TALLY_MINMAX ? 2 : 1);
 }
 
-/* ---- in order -------------------------------------------------------------------------------- */
+/* ---- ops whose order counts ------------------------------------------------------------------ */
 
 #define JOIN_NAMES(prefix, name) prefix##_##name
 #define JOIN_PREFIX(prefix, name) JOIN_NAMES(prefix, name)
@@ -219,7 +219,7 @@ size_t oracle_result_bytes(const oracle_case *what) {
 #define BIG_TIMES 0x1p-560
 #include "order.h"
 
-/* What an op that gives a float or a complex number has for no items. */
+/* Stores the value of no items for an op that gives a float or a complex number. */
 static void finish_none(const oracle_case *what, double result[2]) {
     const double none = what->op == TALLY_MEAN || what->op == TALLY_VAR || what->op == TALLY_STD ? (double)NAN
                         : what->op == TALLY_PROD                                                 ? 1.0
@@ -258,7 +258,7 @@ void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t c
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
-/* The parameters that are none of the case's. */
+/* Parameters that the case does not give. */
 static const double *default_params(tally_op op) {
     static const double closeness[2] = {1e-5, 1e-8}, none[2] = {0, 0};
     return op == TALLY_ALLCLOSE ? closeness : none;
@@ -277,9 +277,9 @@ void oracle_begin_case(oracle *state, const oracle_case *what) {
     state->survey = survey_of_none(what);
 }
 
-/* A whole chunk, or the last one, of which `at` is the index of the first item. */
+/* Takes up a whole chunk, or the last one. `at` is the index of its first item. */
 static void take(oracle *state, const void *const inputs[], uint32_t count, uint64_t at) {
-    state->what.params = state->params; /* here, because a state may be copied */
+    state->what.params = state->params; /* set here, because a state may be copied */
     switch (way_of(&state->what)) {
     case IN_ORDER:
         if (real_of(&state->what) == TALLY_F32)
@@ -322,7 +322,7 @@ void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
     }
 }
 
-/* Stores what was computed as floats as the type asked for; n = 0: `parts` is not read. */
+/* Stores float parts as the type that the case asks for. With n = 0 `parts` is not read. */
 static void store_ordered(const oracle_case *what, uint64_t n, double parts[2], tally_dtype out, unsigned char *result) {
     if (n == 0) finish_none(what, parts);
     store_float(out, parts[0], result);
@@ -403,7 +403,7 @@ void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, 
     case OF_BITS:
         take_bits(what, &acc->survey, inputs, 1);
         break;
-    case OF_PAIRS: /* of two inputs */
+    case OF_PAIRS: /* ops of two inputs */
         break;
     }
 }

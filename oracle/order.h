@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * order.h: the canonical order for accumulators of one to four numbers. No header guard:
- * oracle.c includes it once with REAL float and once with REAL double, OWN(name) the names' prefix,
- * and MATH(name) the function of <math.h>. Fields lie apart (field f of accumulator l at [f][l]),
- * so that the compiler can take many accumulators at a time.
+ * order.h: the canonical order for accumulators of one to four numbers. There is no header guard:
+ * oracle.c includes it once with REAL float and once with REAL double. OWN(name) gives the names'
+ * prefix, and MATH(name) the function of <math.h>. Field f of accumulator l is at [f][l], so that
+ * the compiler can vectorise over accumulators.
  */
 
-/* Items as numbers of this type; `im` is written for complex ones alone. */
+/* Converts items to numbers of this type. `im` is written for complex items alone. */
 static void OWN(read)(tally_dtype in, const void *items, uint32_t count, REAL *restrict re, REAL *restrict im) {
 #define READ(type, number)                                                                                                     \
     for (uint32_t i = 0; i < count; i++) {                                                                                     \
@@ -59,7 +59,7 @@ static void OWN(read)(tally_dtype in, const void *items, uint32_t count, REAL *r
 #undef READ_COMPLEX
 }
 
-/* nrm2's three sums: f is 0 for small numbers, 1 for ordinary ones, 2 for big ones. */
+/* The three sums of nrm2: f is 0 for small numbers, 1 for ordinary ones, 2 for big ones. */
 static REAL OWN(scaled_square)(REAL x, int f) {
     const REAL magnitude = MATH(fabs)(x);
     const int is_small = magnitude<SMALL_BELOW, is_big = magnitude> BIG_ABOVE;
@@ -77,7 +77,7 @@ static void OWN(load_square)(const REAL *xr, const REAL *xi, const REAL *yr, con
     }
 }
 
-/* Products as they are with what rounding them loses, and 0 beside an infinity. */
+/* Products and the error of their rounding, which is 0 beside an infinity. */
 static void OWN(load_twofold)(const REAL *x, const REAL *y, uint32_t count, REAL *restrict high, REAL *restrict low) {
     for (uint32_t i = 0; i < count; i++) {
         const REAL product = x[i] * y[i];
@@ -90,7 +90,7 @@ static void OWN(fill)(REAL *restrict to, uint32_t count, REAL value) {
     for (uint32_t i = 0; i < count; i++) to[i] = value;
 }
 
-/* Items of a complex type have two parts, which are the fields, or make one. */
+/* The two parts of complex items are two fields, or become one. */
 static void OWN(load_complex)(const oracle_case *what, const void *const inputs[], uint32_t count,
                               REAL (*restrict field)[TALLY_CHUNK_ITEMS]) {
     REAL x[2][TALLY_CHUNK_ITEMS], y[2][TALLY_CHUNK_ITEMS];
@@ -114,7 +114,7 @@ static void OWN(load_complex)(const oracle_case *what, const void *const inputs[
     default:
         memcpy(field[0], x[0], count * sizeof(REAL));
         memcpy(field[1], x[1], count * sizeof(REAL));
-        OWN(fill)(field[2], count, 1); /* of a product: how many factors it has */
+        OWN(fill)(field[2], count, 1); /* of a product: the number of its factors */
         break;
     }
 }
@@ -198,9 +198,9 @@ static void OWN(multiply_complex)(REAL *restrict a, size_t a_next, const REAL *r
 }
 
 /*
- * Fields: how many, a place near their mean, the sum of their distances from it, and that of the
- * distances' squares. The mean is that place and the mean distance, which is what rounding the
- * place has lost.
+ * Fields: the number of items, a place near their mean, the sum of their distances from the place,
+ * and the sum of the squared distances. The mean is the place plus the mean distance, which makes
+ * up for the rounding of the place.
  */
 static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_place = a + a_next, *a_rest = a + 2 * a_next, *a_squares = a + 3 * a_next;
@@ -220,7 +220,7 @@ static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *rest
     }
 }
 
-/* A lane's next item, after `row` others: its place is its first item. */
+/* Adds a lane's next item after `row` others. The first item is the lane's place. */
 static void OWN(step_moments)(REAL *restrict a, size_t a_next, const REAL *restrict x, uint32_t width, uint32_t row) {
     REAL *place = a + a_next, *rest = a + 2 * a_next, *squares = a + 3 * a_next;
     for (uint32_t l = 0; l < width; l++) {
@@ -244,7 +244,7 @@ static void OWN(merge_exponentials)(REAL *restrict a, size_t a_next, const REAL 
     }
 }
 
-/* What the addition of the high parts loses joins the low parts; then the sum of the two is split
+/* The error of adding the high parts is added to the low parts. Then the sum of the two is split
  * anew. */
 static void OWN(add_twofold)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_low = a + a_next;
@@ -282,7 +282,7 @@ static void OWN(combine)(const oracle_case *what, REAL *restrict a, size_t a_nex
     }
 }
 
-/* What changes nothing when combined. -0.0 adds nothing to any float; +0.0 nothing to a square. */
+/* The identities. -0.0 adds nothing to any float, +0.0 nothing to a square. */
 static void OWN(identity)(const oracle_case *what, REAL identity[ORACLE_FIELDS]) {
     const REAL sum = what->op == TALLY_NRM2 ? 0 : (REAL)-0.0;
     for (int f = 0; f < ORACLE_FIELDS; f++) identity[f] = 0;
@@ -322,7 +322,7 @@ static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint
     for (int f = 0; f < ORACLE_FIELDS; f++) result[f] = lane[f][0];
 }
 
-/* *right becomes left with *right on its right. */
+/* *right becomes left combined with *right. */
 static void OWN(join)(const oracle_case *what, const REAL left[ORACLE_FIELDS], REAL right[ORACLE_FIELDS]) {
     REAL joined[ORACLE_FIELDS];
     memcpy(joined, left, sizeof joined);
@@ -330,8 +330,8 @@ static void OWN(join)(const oracle_case *what, const REAL left[ORACLE_FIELDS], R
     memcpy(right, joined, sizeof joined);
 }
 
-/* Takes up a chunk; `chunks` are there already. Each trailing one of their number is a left subtree
- * that it completes. */
+/* Takes up a chunk after `chunks` others. Each trailing one bit of `chunks` is a left subtree that
+ * the chunk completes. */
 static void OWN(take)(oracle *state, const void *const inputs[], uint32_t count, uint64_t chunks) {
     REAL node[ORACLE_FIELDS];
     unsigned k = 0;
@@ -340,7 +340,7 @@ static void OWN(take)(oracle *state, const void *const inputs[], uint32_t count,
     memcpy(state->level.PREFIX[k], node, sizeof node);
 }
 
-/* The waiting subtrees from the right; there is at least one. */
+/* Combines the waiting subtrees from the right. There is at least one. */
 static void OWN(fold)(const oracle *state, uint64_t chunks, REAL result[ORACLE_FIELDS]) {
     unsigned k = 0;
     while (!(chunks >> k & 1)) k++;
@@ -351,7 +351,7 @@ static void OWN(fold)(const oracle *state, uint64_t chunks, REAL result[ORACLE_F
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The root of three sums of squares, whose scales are undone. */
+/* The root of the three sums of squares, without their scales. */
 static REAL OWN(root)(const REAL a[ORACLE_FIELDS]) {
     const REAL small = a[0], medium = a[1], big = a[2];
     const int has_medium = medium > 0 || medium != medium;
@@ -363,7 +363,7 @@ static REAL OWN(root)(const REAL a[ORACLE_FIELDS]) {
     return p != p ? p : larger * MATH(sqrt)(1 + ratio * ratio);
 }
 
-/* Of n items, at least one. */
+/* The result of n items, at least one. */
 static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], uint64_t n, double result[2]) {
     const REAL count = (REAL)n;
     REAL first = a[0], second = a[1];
@@ -393,9 +393,9 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     result[1] = (double)second;
 }
 
-/* ---- what does not round but compares in this type ------------------------------------------- */
+/* ---- comparisons in this type ---------------------------------------------------------------- */
 
-/* How many pairs are not close, as numpy.isclose has it. */
+/* Counts the pairs that are not close, as numpy.isclose defines it. */
 static uint64_t OWN(far)(const oracle_case *what, const void *const inputs[], uint32_t count) {
     REAL x[TALLY_CHUNK_ITEMS], y[TALLY_CHUNK_ITEMS];
     const REAL relative = (REAL)what->params[0], absolute = (REAL)what->params[1];

@@ -22,13 +22,13 @@ uint64_t pattern_random(uint64_t counter) {
     return z ^ (z >> 31);
 }
 
-/* A place in an input of n items: the items of the second input are counted backwards, their random
- * numbers are others. */
+/* A place in an input of n items. The second input counts its items backwards and has other random
+ * numbers. */
 typedef struct place_in {
     uint64_t i, n, random;
 } place_in;
 
-/* Whether this is the place that the pattern means; `first` is the first of three patterns in a
+/* Returns whether the pattern stands out at this place. `first` is the first of three patterns in a
  * row. */
 static int is_there(int pattern, int first, place_in at) {
     return at.i == (pattern == first ? 0 : pattern == first + 1 ? at.n / 2 : at.n - 1);
@@ -36,8 +36,8 @@ static int is_there(int pattern, int first, place_in at) {
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
-/* What a float type is like: the fields of its bits, and what of it the patterns need. Parts of
- * complex items are floats too. */
+/* The fields of a float type's bits, and the numbers that the patterns need. The parts of complex
+ * items are floats too. */
 typedef struct float_type {
     int exponent_bits, fraction_bits;
     int wide; /* exponents of ordinary numbers reach from -wide to wide */
@@ -58,14 +58,14 @@ static float_type float_type_of(tally_dtype dtype) {
     }
 }
 
-/* Random sign, significand, and exponent from `least` to `most`; what is added rounds almost
- * everywhere. */
+/* A random sign and significand, and an exponent from `least` to `most`. Sums of such numbers round
+ * almost everywhere. */
 static double spread(uint64_t random, int least, int most) {
     const double significand = 1 + (double)(random >> 12) * 0x1p-52;
     return ldexp(random & 1 ? -significand : significand, least + (int)((random >> 1) % (uint64_t)(most - least + 1)));
 }
 
-/* Bits that stand for no ordinary value; 0: none. */
+/* The bits of a special value, or 0 for an ordinary one. */
 static uint64_t special_bits(int pattern, const float_type *type, place_in at) {
     const int fraction = type->fraction_bits, width = 1 + type->exponent_bits + fraction;
     const uint64_t sign = UINT64_C(1) << (width - 1), one = UINT64_C(1) << fraction,
@@ -88,7 +88,7 @@ static uint64_t special_bits(int pattern, const float_type *type, place_in at) {
 }
 
 static double float_value(int pattern, const float_type *type, place_in at) {
-    /* Whole numbers below the largest. */
+    /* Whole numbers below the type's largest. */
     const double i = type->largest < 1e6 ? (double)(at.i % 60000) : (double)at.i;
     const int least = 2 - (1 << (type->exponent_bits - 1)), most = 1 - least;
     switch (pattern) {
@@ -134,8 +134,7 @@ static double float_value(int pattern, const float_type *type, place_in at) {
     case PATTERN_BIG:
         return spread(at.random, most - (most - least) / 4, most - (most - least) / 16);
     case PATTERN_NEAR_ONE:
-        /* Where the type has nothing between 1 and what is near enough, few items are another
-         * number. */
+        /* Narrow types have no other number near enough to 1, so few items differ from 1. */
         if (type->fraction_bits > 10) return 1 + ((double)(at.random >> 11) * 0x1p-52 - 1) * 0x1p-14;
         return (at.random >> 20) % 256 ? 1
                : at.random & 1         ? 1 + ldexp(1, -type->fraction_bits)
@@ -147,7 +146,7 @@ static double float_value(int pattern, const float_type *type, place_in at) {
     }
 }
 
-/* Complex numbers of modulus 1, but for rounding. */
+/* Complex numbers of modulus 1, except for rounding. */
 static void fill_circle(tally_dtype dtype, unsigned char *to, uint64_t n, uint64_t seed) {
     const size_t bytes = item_bytes_of(dtype) / 2;
     for (uint64_t i = 0; i < n; i++) {
@@ -157,14 +156,15 @@ static void fill_circle(tally_dtype dtype, unsigned char *to, uint64_t n, uint64
     }
 }
 
-/* n floats, or parts of complex items. */
+/* Fills n floats, or parts of complex items. */
 static void fill_floats(int pattern, tally_dtype dtype, unsigned char *to, uint64_t n, uint64_t seed) {
     const float_type type = float_type_of(dtype);
     const size_t bytes = (size_t)(1 + type.exponent_bits + type.fraction_bits) / 8;
     for (uint64_t i = 0; i < n; i++) {
         const place_in at = {seed ? n - 1 - i : i, n, pattern_random(i ^ seed)};
         const uint64_t bits = special_bits(pattern, &type, at);
-        /* Its bits, not the number: moving a signalling NaN through a register may quieten it. */
+        /* Copies the bits, not the number: moving a signalling NaN through a register may quieten
+         * it. */
         if (bits)
             store_integer(bytes == 2 ? TALLY_U16 : bytes == 4 ? TALLY_U32 : TALLY_U64, bits, to + i * bytes);
         else
@@ -174,7 +174,7 @@ static void fill_floats(int pattern, tally_dtype dtype, unsigned char *to, uint6
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* The integer's bits; `low` and `high` are the type's limits as 64 bits. */
+/* Returns the integer's bits. `low` and `high` are the type's limits as 64 bits. */
 static uint64_t integer_value(int pattern, unsigned width, uint64_t low, uint64_t high, place_in at) {
     const uint64_t limit = at.n % 2 ? low : high;
     switch (pattern) {
@@ -270,8 +270,8 @@ void pattern_fill(int pattern, tally_dtype dtype, void *items, uint64_t n) {
     fill(pattern, dtype, items, n, 0);
 }
 
-/* Changes every third float by up to `most` of itself; of narrow ones, which have nothing so near,
- * none. */
+/* Changes every third float by up to `most` of itself. Narrow types, which have no number so near,
+ * are not changed. */
 static void disturb(tally_dtype dtype, void *items, uint64_t n, double most) {
     float *narrow = items;
     double *wide = items;
@@ -282,9 +282,9 @@ static void disturb(tally_dtype dtype, void *items, uint64_t n, double most) {
     }
 }
 
-/* What only a careful rule gets right: items that are close to a tolerance of the second's
- * magnitude, not of the first's; infinities of two signs, whose distance is no more than an
- * infinite tolerance. */
+/* Pairs that only a careful rule gets right: items that are close by a tolerance of the second's
+ * magnitude, not of the first's; and infinities of two signs, whose distance is at most an infinite
+ * tolerance. */
 static void disturb_f64(int pattern, double *items, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         if (pattern == PATTERN_ALTERNATING) items[i] /= 1 - 1e-5;

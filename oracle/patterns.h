@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* patterns.h: the values that reductions are tested with. A pattern is a function of the type, the
- * index and n alone. */
+/* patterns.h: the values that the tests reduce. A pattern is a function of the type, the index and
+ * n alone. */
 #ifndef TALLY_TESTS_PATTERNS_H
 #define TALLY_TESTS_PATTERNS_H
 
@@ -8,9 +8,9 @@
 
 #include <tally/tally.h>
 
-/* X(id, name, what floats are; what integers are). Complex items are filled part by part, as
- * twice as many floats: what stands at one place stands in one part. Truth values are bytes of
- * any value. */
+/* X(id, name, floats; integers): the last text says what the items are. Complex items are filled
+ * part by part, as twice as many floats, so a special value stands in one part. Truth values are
+ * bytes of any value. */
 #define PATTERN_TABLE(X)                                                                                                       \
     X(WIDE, "wide", "random, exponents over 2^-40 to 2^40 (f16: 2^-12 to 2^12); random bits, of truth values half of them 0")  \
     X(RAMP, "ramp", "0, 1, 2, ...; from below zero up")                                                                        \
@@ -51,11 +51,11 @@ const char *pattern_name(int pattern);
 /* Fills n items. */
 void pattern_fill(int pattern, tally_dtype dtype, void *items, uint64_t n);
 /*
- * The second input that goes with `first`, which the pattern filled: the same pattern of other
- * random numbers, backwards, so that what stands out stands elsewhere. For allclose it is `first`,
- * a part of it changed by less than the tolerance; by about the tolerance in the pattern "shifted",
- * just within it in f64 "alternating"; of the other sign where infinite in f64 "-infinite"; and
- * zeros where the pattern says that all items but one are.
+ * Fills the second input for `first`, which the pattern filled: the same pattern of other random
+ * numbers, backwards, so that special values stand elsewhere. For allclose it is `first` with
+ * changes. A part of the items is changed by less than the tolerance, by about the tolerance in the
+ * pattern "shifted", and by just within it for f64 in "alternating". In "-infinite" the infinities
+ * of f64 change their sign. Where the pattern says that all items but one are zero, all are.
  */
 void pattern_fill_second(int pattern, tally_op op, tally_dtype dtype, const void *first, void *second, uint64_t n);
 

@@ -10,10 +10,10 @@
 #define CELL TALLY_CELL_ITEMS
 #define BLOCK_CELLS (WIDTH * WIDTH * WIDTH)
 
-/* An accumulator of a segmented scan: of `count` items, those from the last beginning of a segment
- * on, if there is one among the items. */
+/* An accumulator of a segmented scan over `count` items. If a segment begins among them, it holds
+ * the items from the last such beginning on. */
 typedef struct node {
-    uint64_t count; /* 0: of no items */
+    uint64_t count; /* 0: no items */
     int begins;
     _Alignas(16) unsigned char acc[SCAN_ACC_BYTES];
 } node;
@@ -28,12 +28,13 @@ typedef struct scan {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* The item that comes at place i. */
+/* Returns the index of the item at place i of the scan. */
 static uint64_t index_of(const scan *s, uint64_t i) {
     return s->form->reverse ? s->n - 1 - i : i;
 }
 
-/* In reverse a segment begins at its highest item, whose next higher one is another's lowest. */
+/* In reverse a segment begins at its highest item. The next higher item is the lowest of another
+ * segment. */
 static int begins_at(const scan *s, uint64_t i) {
     if (!s->form->flags) return 0;
     return s->form->reverse ? i > 0 && s->form->flags[index_of(s, i - 1)] != 0 : s->form->flags[i] != 0;
@@ -52,7 +53,7 @@ static void copy(const scan *s, node *to, const node *from) {
     if (from->count) memcpy(to->acc, from->acc, s->op->acc_bytes);
 }
 
-/* *left becomes left with right on its right. Nothing is combined of what there is none of. */
+/* *left becomes left combined with right. A node of no items is not combined. */
 static void combine(const scan *s, node *left, const node *right) {
     if (right->count == 0) return;
     if (left->count == 0 || right->begins) {
@@ -65,7 +66,7 @@ static void combine(const scan *s, node *left, const node *right) {
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* What a block's prefixes are made of: each part of a level combined with those before it in its
+/* The parts of a block's prefixes. Each part of a level is combined with those before it in its
  * group of 32. */
 typedef struct block {
     node cells[BLOCK_CELLS], rows[WIDTH * WIDTH], tiles[WIDTH];
@@ -73,7 +74,7 @@ typedef struct block {
 
 static void kogge_stone(const scan *s, node *parts, size_t count) {
     for (size_t step = 1; step < WIDTH; step *= 2)
-        for (size_t l = count; l-- > step;) { /* downwards: part l - step is still the last step's */
+        for (size_t l = count; l-- > step;) { /* downwards, so that part l - step is still the last step's */
             node joined;
             copy(s, &joined, &parts[l - step]);
             combine(s, &joined, &parts[l]);
@@ -81,7 +82,8 @@ static void kogge_stone(const scan *s, node *parts, size_t count) {
         }
 }
 
-/* `count` parts in groups of 32, and the whole groups' totals: how many. */
+/* Scans `count` parts in groups of 32 and stores the totals of the whole groups. Returns the number
+ * of totals. */
 static size_t scan_level(const scan *s, node *parts, size_t count, node *totals) {
     for (size_t first = 0; first < count; first += WIDTH)
         kogge_stone(s, parts + first, count - first < WIDTH ? count - first : WIDTH);
@@ -89,7 +91,7 @@ static size_t scan_level(const scan *s, node *parts, size_t count, node *totals)
     return count / WIDTH;
 }
 
-/* The block whose first item comes at `first`, and its total if it is whole. */
+/* Fills the block whose first item is at `first`, and its total if the block is whole. */
 static void fill_block(const scan *s, uint64_t first, uint64_t count, block *b, node *total) {
     const size_t cells = (size_t)(count / CELL);
     for (size_t c = 0; c < cells; c++)
@@ -103,7 +105,7 @@ static void fill_block(const scan *s, uint64_t first, uint64_t count, block *b, 
     scan_level(s, b->tiles, tiles, total);
 }
 
-/* Of the blocks before and the first c cells of this one. */
+/* The prefix of the blocks before and the first c cells of this one. */
 static void prefix_of_cells(const scan *s, const node *before, const block *b, size_t c, node *to) {
     const size_t row = c / WIDTH, tile = row / WIDTH;
     copy(s, to, before);
@@ -114,7 +116,7 @@ static void prefix_of_cells(const scan *s, const node *before, const block *b, s
 
 /* ---- the values ------------------------------------------------------------------------------ */
 
-/* Of the items in `prefix`, which are those of the segment of item i. */
+/* Stores the value of item i, whose segment's items are in `prefix`. */
 static void store(const scan *s, uint64_t i, const node *prefix) {
     void *value = s->values + index_of(s, i) * s->op->value_bytes;
     node all = {0};
@@ -131,8 +133,8 @@ static void store(const scan *s, uint64_t i, const node *prefix) {
     s->op->finish(s->op->self, all.acc, all.count, value);
 }
 
-/* The values of a cell's items, of which there may be fewer than four: `before` comes before it,
- * `whole` is the prefix that ends with it. */
+/* Stores the values of a cell's items, at most four. `before` is the prefix before the cell,
+ * `whole` the prefix that ends with it. */
 static void store_cell(const scan *s, uint64_t first, uint64_t count, const node *before, const node *whole) {
     static const node none;
     node inside, prefix;

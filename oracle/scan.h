@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.h: what every scan must return, to the bit, computed on the host: scan order v1 as
- * docs/numerics.md has it, for any accumulator. It shares nothing with the library; loads,
- * combinations and results are the reductions' oracle's.
+ * scan.h: the values that every scan must return, to the bit, computed on the host: scan order v1
+ * of docs/numerics.md, for any accumulator. It shares nothing with the library. Loads, combinations
+ * and results are those of the reductions' oracle.
  */
 #ifndef TALLY_TESTS_SCAN_ORACLE_H
 #define TALLY_TESTS_SCAN_ORACLE_H
 
 #include "oracle.h"
 
-/* Any operator: accumulators of up to SCAN_ACC_BYTES. */
+/* An operator with accumulators of up to SCAN_ACC_BYTES. */
 #define SCAN_ACC_BYTES 128
 typedef struct scan_op {
     size_t item_bytes, acc_bytes, value_bytes;
@@ -19,20 +19,20 @@ typedef struct scan_op {
     const void *self;
 } scan_op;
 
-/* How it is scanned. */
+/* The form of a scan. */
 typedef struct scan_form {
     int exclusive, reverse;
     const void *initial;  /* an item; NULL: none */
-    const uint8_t *flags; /* nonzero at each segment's lowest item, of reverse scans too; NULL: one segment */
+    const uint8_t *flags; /* nonzero at each segment's lowest item, in reverse scans too; NULL: one segment */
 } scan_form;
 
-/* The n values. */
+/* Computes the n values. */
 void scan_oracle(const scan_op *op, const scan_form *form, const void *items, uint64_t n, void *values);
 
-/* One of the library's operators; `what` must outlive it. */
+/* One of the library's operators. `what` must outlive it. */
 scan_op scan_oracle_op(const oracle_case *what);
 
-/* The flags of segments whose lowest items are at these offsets, in any order. */
+/* The flags of segments whose lowest items are at these offsets. The offsets are in any order. */
 void scan_oracle_flags(const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * survey.h: what is exact, so that its order is free: whole numbers and truth values modulo
- * 2^64, and extremes, compared by keys. A part of oracle.c, which includes it after order.h.
+ * survey.h: ops that are exact, so that their order is free: whole numbers and truth values modulo
+ * 2^64, and extremes compared by keys. oracle.c includes it after order.h.
  */
 
 /* ---- whole numbers --------------------------------------------------------------------------- */
 
 /* Integers modulo 2^64; truth values are 0 and 1. */
-/* Reads items at any address: an array of the host may suit no type. */
+/* Reads items at any address: a host array may not be aligned for the type. */
 static void read_integers(tally_dtype in, const void *items, uint32_t count, uint64_t *to) {
 #define READ(type, number)                                                                                                     \
     for (uint32_t i = 0; i < count; i++) {                                                                                     \
@@ -54,7 +54,8 @@ static uint64_t magnitude_of(tally_dtype in, uint64_t x) {
     return item_kind_of(in) == ITEM_SIGNED && IS_NEGATIVE(x) ? 0 - x : x;
 }
 
-/* All ones are as many as the item has bits; of signed items they are -1. */
+/* Returns the value of no items. For band it has as many ones as the item has bits, and is -1 for
+ * signed items. */
 static uint64_t bits_of_none(const oracle_case *what) {
     if (what->op != TALLY_BAND) return what->op == TALLY_PROD;
     if (what->in == TALLY_BOOL) return 1;
@@ -110,9 +111,9 @@ static void take_truths(const oracle_case *what, oracle_survey *s, const void *i
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /*
- * Signed 64-bit numbers that sort as the items do. Of floats, all of which an f64 holds: the bits,
- * those of the magnitude inverted below zero, which puts -0 below +0. Unsigned ones: the top bit
- * flipped.
+ * Signed 64-bit numbers that sort as the items do. The key of a float is its bits as an f64, which
+ * holds any float. Below zero the bits of the magnitude are inverted, which puts -0 below +0. The
+ * key of an unsigned number has the top bit flipped.
  */
 #define TOP_BIT (UINT64_C(1) << 63)
 
@@ -137,7 +138,7 @@ static int is_of_indices(tally_op op) {
     return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
 }
 
-/* Whether keys of this op are unsigned numbers'. */
+/* Returns whether the keys of this op are those of unsigned numbers. */
 static int has_unsigned_keys(const oracle_case *what) {
     return item_kind_of(what->in) != ITEM_SIGNED || is_of_magnitudes(what->op);
 }
@@ -148,7 +149,7 @@ static void survey_key(oracle_survey *s, int64_t key, uint64_t at) {
     s->numbers++;
 }
 
-/* The first of equal ones counts; to an index -0 and +0 are equal. */
+/* Equal items keep the first index. An index takes -0 and +0 as equal. */
 static void take_keys(const oracle_case *what, oracle_survey *s, const void *items, uint32_t count, uint64_t at) {
     if (is_float(what->in)) {
         double x[TALLY_CHUNK_ITEMS];
@@ -178,7 +179,8 @@ static void store_key(const oracle_case *what, int64_t key, tally_dtype out, voi
         store_whole(default_result(what), has_unsigned_keys(what) ? (uint64_t)key ^ TOP_BIT : (uint64_t)key, out, result);
 }
 
-/* What every item improves on: the infinities, or the type's limits; no magnitude is below 0. */
+/* The key that every item improves on: an infinity, or the type's limit. No magnitude is below
+ * 0. */
 static void store_extreme_of_none(const oracle_case *what, int is_least, tally_dtype out, void *result) {
     const unsigned bits = 8 * (unsigned)item_bytes_of(what->in);
     if (is_of_magnitudes(what->op)) {
@@ -203,7 +205,8 @@ static void store_extreme_of_none(const oracle_case *what, int is_least, tally_d
     }
 }
 
-/* The smallest or largest; a NaN wins, or counts only where there is nothing else. */
+/* The smallest or largest. A NaN wins, or for nanmin and nanmax counts only if there is nothing
+ * else. */
 static void store_extreme(const oracle_case *what, const oracle_survey *s, int is_least, tally_dtype out, void *result) {
     const int skips_nan = what->op == TALLY_NANMIN || what->op == TALLY_NANMAX;
     const int has_nan = s->first_nan != UINT64_MAX;
@@ -241,7 +244,7 @@ static void finish_keys(const oracle_case *what, const oracle_survey *s, uint64_
 
 /* ---- two surveys as one ---------------------------------------------------------------------- */
 
-/* The lower index of equal ones. */
+/* Equal extremes keep the lower index. */
 static void join_extreme(int is_beyond, int is_equal, int64_t key, uint64_t at, int64_t *to_key, uint64_t *to_at) {
     if (is_beyond || (is_equal && at < *to_at)) *to_at = at;
     if (is_beyond) *to_key = key;

@@ -98,11 +98,7 @@ static tally_status create(tally_context *context, const tally_plan_kind *kind, 
     plan->position = TALLY_NO_INDEX;
     status = open_kernels(plan);
     if (!status) status = open_memory(plan);
-    if (status)
-        tally_plan_destroy(base);
-    else
-        *out = base;
-    return status;
+    return tally_plan_give(base, status, out);
 }
 
 tally_status tally_gather_plan_create(tally_context *context, const tally_move_desc *desc, tally_plan **out) {

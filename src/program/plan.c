@@ -25,6 +25,14 @@ tally_status tally_plan_open(tally_context *context, const tally_plan_kind *kind
     return TALLY_OK;
 }
 
+tally_status tally_plan_give(tally_plan *plan, tally_status status, tally_plan **out) {
+    if (status)
+        tally_plan_destroy(plan);
+    else
+        *out = plan;
+    return status;
+}
+
 static bool is_plan(const tally_plan *plan) {
     return plan && plan->tag == TALLY_TAG_PLAN;
 }

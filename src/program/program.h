@@ -90,6 +90,9 @@ struct tally_plan {
  * terms (NULL: none) and closes them on failure. */
 tally_status tally_plan_open(tally_context *context, const tally_plan_kind *kind, size_t bytes, tally_terms *terms,
                              uint64_t max_n, tally_plan **out);
+/* Ends the creation of a plan: gives it out, or destroys it if `status` is an error. Returns the
+ * status. */
+tally_status tally_plan_give(tally_plan *plan, tally_status status, tally_plan **out);
 /* Checks that the plan is one of that kind (NULL: any). Errors: E_ARGUMENT. */
 tally_status tally_check_plan(const tally_plan *plan, const tally_plan_kind *kind);
 /* Checks n. Errors: E_ARGUMENT if it is above the plan's max_n. */

@@ -82,9 +82,10 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     tally_feed *feed = calloc(1, sizeof(*feed));
     if (!feed) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
     feed->tag = TALLY_TAG_FEED;
-    status = tally_reduce_plan_create(context, given, &feed->plan);
+    tally_plan *base = NULL;
+    status = tally_reduce_plan_create(context, given, &base);
     if (status) goto done;
-    tally_reduce_plan *plan = feed->plan;
+    tally_reduce_plan *plan = feed->plan = (tally_reduce_plan *)base;
     if (!plan->launch.variant->info.canonical) {
         status = tally_fail(TALLY_E_UNSUPPORTED, "variant %s does not combine in the canonical order",
                             plan->launch.variant->info.name);

@@ -182,7 +182,7 @@ static tally_status open_memory(tally_reduce_plan *plan) {
     return status;
 }
 
-tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_reduce_plan **out) {
+tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out) {
     tally_reduce_desc desc;
     tally_terms terms;
     tally_launch launch;
@@ -206,19 +206,13 @@ tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce
     else
         tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     if (!status) status = open_memory(plan);
-    if (status)
-        tally_plan_destroy(base);
-    else
-        *out = plan;
-    return status;
+    return tally_plan_give(base, status, out);
 }
 
 tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out) {
-    tally_reduce_plan *plan = NULL;
     if (out) *out = NULL;
     tally_status status = tally_check_context(context);
     if (!status) status = tally_check_pointer(out, "out");
-    if (!status) status = tally_reduce_plan_create(context, desc, &plan);
-    if (!status) *out = &plan->base;
+    if (!status) status = tally_reduce_plan_create(context, desc, out);
     return TALLY_NAMED(status);
 }

@@ -88,7 +88,7 @@ typedef struct tally_reduce_plan {
 } tally_reduce_plan;
 
 /* Makes a reduction's plan. The same as tally_plan_create without the checks of handles. */
-tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_reduce_plan **out);
+tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out);
 
 /* The groups for n items, and the chunks of each (canonical shapes). */
 typedef struct tally_geometry {

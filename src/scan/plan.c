@@ -183,7 +183,7 @@ static bool fits_memory(const tally_plan *base) {
     return bytes.heads <= info->max_buffer_bytes && items + bytes.words + bytes.values + bytes.heads <= info->memory_bytes;
 }
 
-tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out) {
+tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_plan **out) {
     tally_scan_desc desc;
     tally_terms terms;
     tally_plan *base = NULL;
@@ -206,19 +206,13 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
         tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
     status = open_kernels(plan);
     if (!status) status = open_memory(plan);
-    if (status)
-        tally_plan_destroy(base);
-    else
-        *out = plan;
-    return status;
+    return tally_plan_give(base, status, out);
 }
 
 tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out) {
-    tally_scan_plan *plan = NULL;
     if (out) *out = NULL;
     tally_status status = tally_check_context(context);
     if (!status) status = tally_check_pointer(out, "out");
-    if (!status) status = tally_scan_plan_make(context, desc, 0, &plan);
-    if (!status) *out = &plan->base;
+    if (!status) status = tally_scan_plan_make(context, desc, 0, out);
     return TALLY_NAMED(status);
 }

@@ -63,7 +63,7 @@ typedef struct tally_scan_plan {
 } tally_scan_plan;
 
 /* Makes a scan's plan. `extra` are flags beyond the descriptor's, for tests. */
-tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_scan_plan **out);
+tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_plan **out);
 
 typedef struct tally_scan_geometry {
     uint64_t groups, run; /* run: items of a warp's interval; 1 without intervals */

@@ -18,7 +18,7 @@
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The one notation of counts; what is none of it, and what 64 bits do not hold, is refused. */
+/* The notation of counts, and counts that 64 bits cannot hold (n is UINT64_MAX here). */
 static void test_counts(void **unused) {
     (void)unused;
     static const struct {
@@ -46,6 +46,16 @@ static void test_counts(void **unused) {
                 {"2^63", UINT64_C(1) << 63},
                 {"18446744073709551614", UINT64_MAX - 1},
                 {"15*2^60", UINT64_C(15) << 60}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        uint64_t n = 12345;
+        const bool taken = units_read_count(rows[i].text, strlen(rows[i].text), 0, UINT64_MAX - 1, &n);
+        if (rows[i].n == UINT64_MAX ? taken : !taken || n != rows[i].n)
+            fail_msg("\"%s\": %d, %llu", rows[i].text, taken, (unsigned long long)n);
+    }
+}
+
+static void test_counts_refused(void **unused) {
+    (void)unused;
     static const char *const wrong[] = {"",
                                         " 1",
                                         "1 ",
@@ -78,18 +88,16 @@ static void test_counts(void **unused) {
                                         "99999999999999999999999999",
                                         "2^18446744073709551615",
                                         "2^64*0"};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        uint64_t n = 12345;
-        const bool taken = units_read_count(rows[i].text, strlen(rows[i].text), 0, UINT64_MAX - 1, &n);
-        if (rows[i].n == UINT64_MAX ? taken : !taken || n != rows[i].n)
-            fail_msg("\"%s\": %d, %llu", rows[i].text, taken, (unsigned long long)n);
-    }
     for (size_t i = 0; i < COUNT(wrong); i++) {
         uint64_t n = 12345;
         if (units_read_count(wrong[i], strlen(wrong[i]), 0, UINT64_MAX, &n) || n != 12345)
             fail_msg("\"%s\" was taken", wrong[i]);
     }
-    /* The limits are within; what stands behind the length does not count. */
+}
+
+/* Both limits are allowed. Text after the length is not read. */
+static void test_count_limits(void **unused) {
+    (void)unused;
     uint64_t n;
     assert_true(units_read_count("7", 1, 7, 9, &n) && units_read_count("9", 1, 7, 9, &n) &&
                 units_read_count("8,x", 1, 7, 9, &n));
@@ -473,11 +481,12 @@ static void test_bits(void **unused) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),
-        cmocka_unit_test(test_copies),         cmocka_unit_test(test_rounded),  cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_maps),           cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),
-        cmocka_unit_test(test_bars_are_sound), cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_counts),   cmocka_unit_test(test_counts_refused), cmocka_unit_test(test_count_limits),
+        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_size_names),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_tasks),    cmocka_unit_test(test_items),          cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_rounded),  cmocka_unit_test(test_walk),           cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_outputs),  cmocka_unit_test(test_needs),          cmocka_unit_test(test_bars_are_sound),
+        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_bits),
     };
     return test_main(argc, argv, "The parts of tally_bench that need no device.", tests, sizeof tests / sizeof tests[0], NULL,
                      NULL);

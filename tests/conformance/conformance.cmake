@@ -9,7 +9,7 @@ foreach(backend IN ITEMS CUDA OPENCL)
 endforeach()
 target_include_directories(conformance SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR} ${OpenCL_INCLUDE_DIRS})
 # What they compute on the host is rounded as on the devices.
-set_source_files_properties(conformance/custom_examples.c conformance/custom.c conformance/accuracy.c
+set_source_files_properties(conformance/custom_examples.c conformance/custom.c conformance/accuracy.c conformance/moments.c
                             PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")
 
 # The tests run once as the device is, in shares, and a part of them with POCL's other way to make

@@ -23,7 +23,8 @@ extern const device_test arithmetic_tests[];     /* arithmetic.c: no contraction
 extern const device_test custom_example_tests[]; /* custom_examples.c: the operators of docs/custom-ops.md */
 extern const device_test custom_tests[];         /* custom.c: operators of one's own: types, inputs, what is refused */
 extern const device_test fused_tests[];          /* fused.c: several ops over one pass */
-extern const device_test accuracy_tests[];       /* accuracy.c: what each level of accuracy keeps */
+extern const device_test accuracy_tests[];       /* accuracy.c: the accuracy of each level */
+extern const device_test moment_tests[];         /* moments.c: the accuracy of mean, variance and standard deviation */
 extern const device_test semantics_tests[];      /* semantics.c: docs/semantics.md, line by line */
 
 extern const device_test enqueue_tests[]; /* enqueue.c: captured, and without waiting */

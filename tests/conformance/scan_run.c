@@ -61,10 +61,8 @@ int scan_run_open_with(scan_run *r, tally_context *context, const tally_scan_des
     r->of = (oracle_case){.op = desc->op, .in = desc->in, .acc = desc->acc, .accuracy = desc->accuracy, .out = desc->out};
     r->op = custom ? *custom : scan_oracle_op(&r->of);
     name_run(r);
-    tally_scan_plan *plan = NULL;
     const tally_status status =
-        extra ? tally_scan_plan_make(context, &r->desc, extra, &plan) : tally_scan_plan_create(context, &r->desc, &r->plan);
-    if (plan) r->plan = &plan->base;
+        extra ? tally_scan_plan_make(context, &r->desc, extra, &r->plan) : tally_scan_plan_create(context, &r->desc, &r->plan);
     if (status == TALLY_E_UNSUPPORTED && desc->variant) return 0;
     if (status) fail_msg("%s: %s: %s", r->name, tally_status_name(status), tally_last_error());
     if (desc->variant) assert_string_equal(tally_plan_variant(r->plan), desc->variant);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges, lengths and descriptors that make no sense, or that the device cannot serve: the status,
- * and a text that names the culprit. */
+/* Ranges, lengths and descriptors that are wrong or that the device cannot serve. Each gives its
+ * status and a text that names the culprit. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void test_reduce_ranges(void **unused) {
     MUST(tally_plan_create(s.context, &desc, &unlimited));
     desc.max_n = 50;
     MUST(tally_plan_create(s.context, &desc, &short_plan));
-    const uint64_t all = UINT64_MAX, wraps = UINT64_C(1) << 62; /* times 4 bytes: 0 */
+    const uint64_t all = UINT64_MAX, wraps = UINT64_C(1) << 62; /* `wraps` times 4 bytes is 0 */
     const int launches = stub.launches;
     BAD(tally_reduce(s.plan, s.queue, s.in, SIDE_ITEMS + 1, s.out), "tally_reduce", "in");
     BAD(tally_reduce(short_plan, s.queue, s.in, 51, s.out), "tally_reduce", "max_n", "51", "50");
@@ -78,8 +78,8 @@ static void test_reduce_ranges(void **unused) {
     SOUND();
 }
 
-/* The offset in `out` counts results, whatever values one has: pairs of minmax, structs of several
- * ops. */
+/* The offset in `out` counts results. A result may have several values: pairs of minmax, structs of
+ * several ops. */
 static void test_out_offsets(void **unused) {
     (void)unused;
     static const tally_term_desc several[] = {{.op = TALLY_ANY}, {.op = TALLY_SUM}, {.op = TALLY_MIN}};
@@ -107,7 +107,7 @@ static void test_out_offsets(void **unused) {
         memset(before, 0x5a, sizeof before);
         MUST(tally_plan_create(s.context, &desc, &plan));
         assert_int_equal(tally_plan_result_bytes(plan), bytes);
-        MUST(tally_buffer_create(s.context, ROOM * bytes + bytes - 1, &out)); /* the last is no whole result */
+        MUST(tally_buffer_create(s.context, ROOM * bytes + bytes - 1, &out)); /* the buffer ends within a result */
         MUST(tally_buffer_write(s.queue, out, 0, before, ROOM * bytes));
         MUST(tally_buffer_write(s.queue, s.in, 0, x, SIDE_ITEMS * sizeof x[0]));
         MUST(reduce_at(plan, s.queue, s.in, 0, 2, out, ROOM - 1));
@@ -133,7 +133,7 @@ static void test_overlap(void **unused) {
     BAD(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, 50), "tally_reduce", "overlap");
     BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 10), "tally_reduce", "overlap");
     BAD(reduce_at(s.plan, s.queue, s.in, 10, 10, s.in, 19), "tally_reduce", "overlap");
-    /* Times 4 bytes these are items 0 to 99: beyond `out`, not an overlap. */
+    /* These offsets times 4 bytes wrap to items 0 to 99. They are beyond `out`, not an overlap. */
     for (uint64_t k = 0; k < SIDE_ITEMS; k += 33)
         BAD(reduce_at(s.plan, s.queue, s.in, 0, SIDE_ITEMS, s.in, (UINT64_C(1) << 62) + k), "tally_reduce", "out holds 100");
     assert_int_equal(stub.launches, launches);
@@ -169,7 +169,7 @@ typedef struct desc_case {
     const char *words[3];
 } desc_case;
 
-/* What a descriptor may not say; each plan and feed gives the same answer. */
+/* Wrong descriptors. A plan and a feed give the same answer. */
 static void test_descriptors(void **unused) {
     (void)unused;
     const size_t size = sizeof(tally_reduce_desc);
@@ -208,8 +208,7 @@ static void test_descriptors(void **unused) {
         refused(tally_feed_create(context, &c->desc, &feed), c->status, what, __FILE__, __LINE__, words);
         assert_true(!plan && !feed);
     }
-    /* Group sizes that the variant's kernels are not made for; result types that there are no
-     * kernels for. */
+    /* Group sizes that the variant's kernels do not have, and result types without kernels. */
     tally_plan *plan = NULL;
     static const uint32_t groups[] = {1, 2, 16, 2048, UINT32_C(1) << 31};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(groups); i++) {
@@ -229,7 +228,8 @@ static void test_descriptors_of_other_sizes(void **unused) {
     tally_context *context;
     tally_plan *plan;
     MUST(tally_context_create("stub", &context));
-    /* An application built when the descriptor ended after `in`: what follows is not its own. */
+    /* An application built when the descriptor ended after `in`. The bytes behind it are not
+     * read. */
     tally_reduce_desc old;
     memset(&old, 0x5a, sizeof old);
     old.size = offsetof(tally_reduce_desc, out);
@@ -241,13 +241,13 @@ static void test_descriptors_of_other_sizes(void **unused) {
     old.size = offsetof(tally_reduce_desc, in);
     BAD(tally_plan_create(context, &old, &plan), "tally_plan_create", "desc.size");
 
-    /* The result's type may be named. */
+    /* A descriptor may name the type that the result has anyway. */
     tally_reduce_desc named = side_desc;
     named.in = TALLY_I32;
     named.out = TALLY_I64;
     MUST(tally_plan_create(context, &named, &plan));
     tally_plan_destroy(plan);
-    /* No memory for so many partials; no overflow on the way. */
+    /* There is no memory for so many partials, and their bytes do not overflow. */
     plan = NULL;
     named.max_n = UINT64_C(1) << 50;
     REFUSED(tally_plan_create(context, &named, &plan), TALLY_E_MEMORY, "");
@@ -283,7 +283,7 @@ static void test_what_the_device_cannot(void **unused) {
         assert_null(plan);
         tally_context_destroy(context);
     }
-    /* A group that nobody asked for is made to fit; the results stay. */
+    /* A group size that the descriptor leaves open is made to fit. The results stay the same. */
     static const char *const small[] = {"stub:gamma", "stub:beta"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(small); i++) {
         tally_context *context;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache's folder: no regular file in the place of one, and files that may not be written. */
+/* The cache's folder: other things than regular files in their places, and files that may not be
+ * written. */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ static void drop_cache(const char *dir) {
     setenv("TALLY_CACHE_DIR", "off", 1);
 }
 
-/* Each counts as a damaged entry, and the next one takes its place. */
+/* Each such place counts as a damaged entry, and the next entry replaces it. */
 static void test_entries(void **unused) {
     (void)unused;
     char dir[256];
@@ -108,7 +109,7 @@ static void test_entries(void **unused) {
                          (int)info.cache_entries_damaged);
         }
     }
-    /* A folder that holds something stays, and nothing is cached there. */
+    /* A folder with something in it stays. Nothing is cached in its place. */
     const places at = find_places(dir);
     for (int k = 0; k < at.count; k++) {
         char inner[640];
@@ -119,7 +120,7 @@ static void test_entries(void **unused) {
     }
     for (int round = 0; round < 2; round++) assert_int_equal(sum_on_fresh_context().programs_built, 1);
     alarm(0);
-    assert_int_equal(folder_walk(dir, NULL, NULL), 0); /* no temporaries either */
+    assert_int_equal(folder_walk(dir, NULL, NULL), 0); /* no temporary files either */
     drop_cache(dir);
     SOUND();
 }
@@ -145,7 +146,7 @@ static void test_tunings(void **unused) {
     SOUND();
 }
 
-/* A folder whose name would command a terminal is used as it is, and shown escaped. */
+/* A folder whose name has terminal commands is used under its name and printed escaped. */
 static void test_name(void **unused) {
     (void)unused;
     char dir[256], own[300], text[4096];
@@ -166,11 +167,12 @@ static void test_name(void **unused) {
 
 /* ---- ulimit -f ------------------------------------------------------------------------------- */
 
-/* In a process of its own, whose limit stays: 0, and too few bytes for a program. */
+/* The limits are 0 and too few bytes for a program. A process of its own sets them, as they cannot
+ * be raised again. */
 static void test_limit(void **unused) {
     (void)unused;
     char dir[256];
-    sum_on_fresh_context(); /* the stub's compiler writes files too, and keeps what it compiled */
+    sum_on_fresh_context(); /* the stub's compiler writes files too; its module is kept from here on */
     make_cache(dir);
     for (rlim_t bytes = 0; bytes <= 41; bytes += 41) {
         const pid_t child = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of one's own on the stub, which compiles them: what plans and feeds of them compute.
- * custom_text.c and custom_refused.c have what is refused. */
+/* Operators of one's own on the stub, which compiles them: results of plans and feeds.
+ * custom_text.c and custom_refused.c test the refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "custom.h"
 #include "tests/support/own_ops.h"
 
-#define ITEMS 600001u /* more than a span of either device, so that feeds have several */
+#define ITEMS 600001u /* more than a span of either device, so that a feed has several */
 
-/* ---- computed -------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
-/* Small whole numbers: every order of combination gives the same sums. */
+/* Small whole numbers. Every order of combination gives the same sums. */
 static float x_items[ITEMS], y_items[ITEMS], z_items[ITEMS], w_items[ITEMS];
 
 static void make_items(void) {
@@ -28,7 +28,7 @@ static void make_items(void) {
     x_items[450000] = 99;
 }
 
-/* One custom op, compiled, run as a plan and as a feed; the result's bytes. */
+/* Compiles one custom op, runs it as a plan and as a feed, and stores the result's bytes. */
 static void reduce_custom(const char *select, const tally_op_desc *desc, tally_dtype in, const void *const *items, uint64_t n,
                           void *result, size_t bytes) {
     tally_context *context;
@@ -112,7 +112,7 @@ static void test_weighted_mean(void **unused) {
     }
 }
 
-/* The index is that in the whole input, also in a feed. */
+/* The index counts from the first item of the whole input, in a feed too. */
 static void test_argmax_of_magnitude(void **unused) {
     (void)unused;
     static const tally_op_field fields[] = {
@@ -152,8 +152,8 @@ static void test_four_inputs(void **unused) {
     }
 }
 
-/* Complex items have parts; small types are loaded as their wider ones; a result may be stored as
- * any real type. */
+/* Complex items have parts. Small types are loaded as a wider type. A result may be stored as any
+ * real type. */
 static void test_types_of_items(void **unused) {
     (void)unused;
     const tally_op_desc parts = {.size = sizeof parts, .identity = "0", .load = "x.re - x.im", .combine = "a + b"};
@@ -189,7 +189,7 @@ static void test_types_of_items(void **unused) {
     assert_int_equal(half, 0x3e00); /* 1.5 */
 }
 
-/* No items: `empty`, or the finish of the identity. */
+/* With no items the result is `empty`, or the finish of the identity. */
 static void test_empty(void **unused) {
     (void)unused;
     float result;
@@ -217,14 +217,14 @@ static void test_least_with_place(void **unused) {
         memset(&result, 0x5a, sizeof result);
         reduce_custom(selects[s], &own_least, TALLY_F32, (const void *[]){x_items}, ITEMS, &result, sizeof result);
         assert_memory_equal(&result, &expected, sizeof result);
-        /* One value has an `empty`, the other is finished from the identity. */
+        /* One value has an `empty`. The other is finished from the identity. */
         memset(&result, 0x5a, sizeof result);
         reduce_custom(selects[s], &own_least, TALLY_F32, (const void *[]){x_items}, 0, &result, sizeof result);
         assert_true(isnan(result.value) && result.place == UINT64_MAX);
     }
 }
 
-/* A compensated sum in four temporaries has the bits of the library's. */
+/* A compensated sum in four temporaries gives the bits of the library's. */
 static void test_twofold(void **unused) {
     (void)unused;
     static float x[ITEMS];
@@ -248,7 +248,7 @@ static void test_twofold(void **unused) {
     SOUND();
 }
 
-/* Temporaries of every part, of each type, and of names that the text around them uses too. */
+/* Temporaries in every part, of each type, and with names that the generated text uses too. */
 static void test_temporaries(void **unused) {
     (void)unused;
     static const tally_op_param p[] = {{"k", TALLY_F32, 2}};
@@ -287,8 +287,7 @@ static void test_temporaries(void **unused) {
 
 /* ---- parameters, programs -------------------------------------------------------------------- */
 
-/* Parameters are set for the calls that follow; what is enqueued keeps the old ones; nothing is
- * compiled. */
+/* Set parameters hold for later calls. Enqueued work keeps the old ones. Nothing is compiled. */
 static void test_set_param(void **unused) {
     (void)unused;
     static const tally_op_param p[] = {{"scale", TALLY_F32, 2}, {"base", TALLY_I64, 100}};
@@ -343,8 +342,8 @@ static void test_set_param(void **unused) {
     SOUND();
 }
 
-/* What is an expression to tally_op_create and none to the compiler: its message is about the
- * user's text, under its part's name. */
+/* A text that tally_op_create takes for an expression and the compiler does not. The compiler's
+ * message names the user's text by its part. */
 static void test_wrong_expressions(void **unused) {
     (void)unused;
     tally_op_field fields[2] = {two_fields[0], two_fields[1]};
@@ -383,7 +382,7 @@ static void test_wrong_expressions(void **unused) {
     SOUND();
 }
 
-/* Two ops that differ in nothing but parameters' values are one program; others are not. */
+/* Two ops that differ only in parameters' values share a program. Others do not. */
 static void test_programs(void **unused) {
     (void)unused;
     tally_op_param p[] = {{"k", 0, 1}};

@@ -6,7 +6,7 @@
 
 #include "custom.h"
 
-/* Texts must differ: each reason has its own. */
+/* Each reason has a text of its own. */
 static char seen[256][256];
 static size_t seen_count;
 
@@ -35,7 +35,7 @@ static void test_refused_parts(void **unused) {
     REFUSE(d, "tally_op_create", "desc.size is 0");
     d.size = sizeof d + 1;
     REFUSE(d, "tally_op_create", "desc.size");
-    /* Missing, and empty. */
+    /* Missing and empty texts. */
     const size_t parts[] = {offsetof(tally_op_desc, identity), offsetof(tally_op_desc, load), offsetof(tally_op_desc, combine)};
     static const char *const names[] = {"identity", "load", "combine"};
     for (size_t i = 0; i < 3; i++) {
@@ -69,7 +69,7 @@ static const struct {
                   {"result", "result", TALLY_MAX_RESULTS},
                   {"temporary", "let", TALLY_MAX_LETS}};
 
-/* An array of each kind, one longer than may be. */
+/* An array of each kind, one element longer than the limit. */
 typedef struct arrays {
     tally_op_field fields[TALLY_MAX_FIELDS + 1];
     tally_op_param params[TALLY_MAX_PARAMS + 1];
@@ -88,7 +88,7 @@ static void fill(arrays *all) {
     }
 }
 
-/* The name of element i, which it begins with. */
+/* Returns the place of element i's name. */
 static const char **name_of(arrays *all, int kind, uint32_t i) {
     return kind == FIELDS    ? &all->fields[i].name
            : kind == PARAMS  ? &all->params[i].name
@@ -122,7 +122,7 @@ static void refuse_name(arrays *all, int kind, const char *name, const char *wor
     *at = before;
 }
 
-/* Names that are words of the languages, or of ours: nothing but capitals. */
+/* Reserved names: words of the languages, and ours, which are all capitals. */
 static const char *const taken[] = {
     "int",           "class",     "kernel",          "half",       "f32",          "u64",           "V",
     "ONE",           "R_2",       "__global",        "__x",        "a__b",         "_Bool",         "_Thread_local",
@@ -217,7 +217,7 @@ static void test_refused_types(void **unused) {
     accept(&small);
 }
 
-/* A descriptor says its accumulator in one way, and its result in one way. */
+/* A descriptor has one way to give its accumulator, and one to give its result. */
 static void test_refused_forms(void **unused) {
     (void)unused;
     static arrays all;
@@ -225,7 +225,7 @@ static void test_refused_forms(void **unused) {
     custom_refuse_begin();
     tally_op_desc d = mean_by_fields;
     d.finish = NULL;
-    REFUSE(d, "finish", "is missing"); /* which field would it be? */
+    REFUSE(d, "finish", "is missing"); /* it is open which field is the result */
     d = mean_by_fields;
     d.load = "x";
     REFUSE(d, "op mean", "are the fields' own");
@@ -265,10 +265,10 @@ static void test_refused_lets(void **unused) {
         REFUSE(d, "temporary", given[k], "of combine: the name is that of what the expressions are given");
     }
     lets[1].name = "w";
-    BAD(tally_op_create(&d, &op), "temporary w of combine", "given"); /* and a field */
+    BAD(tally_op_create(&d, &op), "temporary w of combine", "given"); /* a field has the name too */
     lets[1].name = "s";
     REFUSE(d, "temporary s of combine", "the name is that of a field");
-    /* One name in two parts is two temporaries. */
+    /* The same name in two parts is two temporaries. */
     lets[1].name = "t";
     REFUSE(d, "temporary t of combine", "a temporary before it");
     lets[1] = (tally_op_let){"t", TALLY_PART_LOAD, 0, "x"};

@@ -42,7 +42,7 @@ static void test_refused_expressions(void **unused) {
         d.load = bad[i].text;
         REFUSE(d, "op squares", "load", bad[i].word);
     }
-    /* In any part; of a field it is said of which. */
+    /* A refused text may be in any part. The message names the field. */
     d = sum_of_squares;
     d.finish = "a; b";
     REFUSE(d, "finish", "a; b");
@@ -64,7 +64,7 @@ static void test_refused_expressions(void **unused) {
     REFUSE(d, "load of field s", "is missing");
 }
 
-/* `count` times `repeated`, between what begins and ends the text; NULL-terminated, to be freed. */
+/* Returns `count` times `repeated` between `begin` and `end`. The caller frees it. */
 static char *repeat(const char *begin, const char *repeated, size_t count, const char *end) {
     const size_t bytes = strlen(begin) + strlen(repeated) * count + strlen(end) + 1;
     char *text = malloc(bytes), *to = text;
@@ -95,7 +95,7 @@ static void expect_length(size_t length, size_t limit, tally_status status) {
         refused(status, TALLY_E_ARGUMENT, "tally_op_create", __FILE__, __LINE__, (const char *[]){words[0], words[1], NULL});
 }
 
-/* 8,192 characters an expression, 16,384 an operator. */
+/* The limits are 8,192 characters an expression and 16,384 an operator. */
 static void test_length(void **unused) {
     (void)unused;
     for (size_t more = 0; more < 3; more++) {
@@ -106,7 +106,7 @@ static void test_length(void **unused) {
     char *huge = repeat("", "x", 1 << 20, "");
     expect_length(1 << 20, 8192, try_load(huge));
     free(huge);
-    char *half = repeat("x", "+x", 4094, ""); /* 8189: with the identities and combines 16,384 are reached */
+    char *half = repeat("x", "+x", 4094, ""); /* 8189 characters: two of them, with the identities and combines, reach 16,384 */
     tally_op_field fields[2] = {{"s", 0, "0", half, "a"}, {"w", 0, "0", half, "b"}};
     tally_op_desc d = mean_by_fields;
     d.fields = fields;
@@ -119,11 +119,11 @@ static void test_length(void **unused) {
     free(half);
 }
 
-/* Each construct that nests a parser is taken 200 deep, not deeper. No chain is refused. */
+/* Each construct that nests a parser may be 200 deep, not deeper. Chains have no limit. */
 static void test_nesting(void **unused) {
     (void)unused;
     static const struct {
-        const char *open, *close; /* once for each level, around an x */
+        const char *open, *close; /* repeated for each level around an x */
     } nests[] = {{"(", ")"},        {"!", ""},      {"- ", ""},   {"~-", ""},     {"(f32)", ""},  {"(u64) ", ""},
                  {"x?x:", ""},      {"x ?: ", ""},  {"x=", ""},   {"x+=", ""},    {"x<<=", ""},   {"sizeof ", ""},
                  {"sizeof-", ""},   {"fabs(", ")"}, {"x[", "]"},  {"x*(", ")"},   {"(f32)-", ""}, {"(unsigned long*)", ""},
@@ -158,7 +158,7 @@ static void test_nesting(void **unused) {
     free(all);
 }
 
-/* What cannot be printed is escaped, wherever a text of the user's is shown. */
+/* Characters that cannot be printed are escaped wherever a user's text is shown. */
 static void test_control_characters(void **unused) {
     (void)unused;
     tally_context *context = NULL;

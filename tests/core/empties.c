@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No items, one and two, of every op, item type and result type, on the stub: the values of none
- * are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive scan's
- * first value. Each triple is a program: a run takes one in 23 (sample.h).
+ * No items, one and two, for every op, item type and result type, on the stub. The values of no
+ * items are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive
+ * scan's first value. Each triple is a program, so a run takes one in 23 (sample.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,11 +42,11 @@ static void close_bench(bench *b) {
     tally_queue_destroy(b->queue);
     tally_context_destroy(b->context);
     SOUND();
-    stub_reset(); /* or it would remember every object */
+    stub_reset(); /* else it would keep every object */
 }
 
-/* The result of the first n items: of none the document's, else the oracle's. Of two a logsumexp
- * rounds as the machine's exp and log do. */
+/* Checks the result of the first n items: for none against the document, else against the oracle.
+ * For two items logsumexp rounds as the machine's exp and log do. */
 static void check_value(const bench *b, const oracle_case *what, uint64_t n, const unsigned char *got, const char *where) {
     oracle_result expected = {{0}}, own = {{0}};
     oracle_reduce_inputs(what, (const void *const[]){b->items[0], b->items[1]}, n, &own);
@@ -120,7 +120,7 @@ static void test_every_triple(void **unused) {
     assert_true(run >= triples / PARTS / 4 && run > 20);
 }
 
-/* The values of none for all triples by the oracle alone, which compiles nothing. */
+/* The values of no items for all triples, by the oracle alone, which compiles nothing. */
 static void test_oracle(void **unused) {
     (void)unused;
     uint64_t triples = 0;
@@ -137,7 +137,7 @@ static void test_oracle(void **unused) {
     assert_true(triples > 2000);
 }
 
-/* Those that a wider result once made wrong are in every run. */
+/* Triples that a wider result once made wrong. Every run has them. */
 static void test_narrow_items(void **unused) {
     (void)unused;
     static const tally_op ops[] = {TALLY_BAND, TALLY_MIN, TALLY_MAX};

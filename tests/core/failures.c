@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Every call of every slot fails once: for each sequence of public calls, the stub's first, second,
- * third, ... call is made to fail until the sequence succeeds without. The status and the text come
- * through unmasked, and everything that was opened is closed, once.
- */
+/* The sequences of public calls in which each call of the stub fails once (each_call.c). */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +7,6 @@
 
 #include "tests/support/calls.h"
 #include "core.h"
-#include "tests/support/folders.h"
 #include "oracle/oracle.h"
 #include "oracle/patterns.h"
 
@@ -147,7 +142,7 @@ static tally_status use_reduce_single(void) {
     return use_reduce("stub:beta");
 }
 
-/* A variant is named, else few items were reduced without the device (few.c). */
+/* The descriptor names a variant, or few items would be reduced without the device (few.c). */
 static tally_status use_host(const char *select) {
     tally_context *context = NULL;
     float sum = 0;
@@ -171,8 +166,8 @@ static tally_status use_host_in_place(void) {
     return use_host("stub:beta");
 }
 
-/* Pieces smaller, equal to and larger than what is staged; two results; then a feed that is given
- * up. */
+/* Pieces smaller than, equal to and larger than the staging; two results; then a feed that is
+ * destroyed before its end. */
 static tally_status use_feed(const char *select) {
     tally_context *context = NULL;
     tally_feed *feed = NULL;
@@ -194,7 +189,7 @@ static tally_status use_feed(const char *select) {
         TRY(tally_feed_finish(feed, items + at, 3, &sum));
         if (!status) expect_sum(0, at + 3, sum);
     }
-    TRY(tally_feed_push(feed, items, 100000)); /* some of it is under way when the feed goes */
+    TRY(tally_feed_push(feed, items, 100000)); /* some of it is in flight when the feed is destroyed */
     stub.in_void = 1;
     tally_context_destroy(context);
     tally_feed_destroy(feed);
@@ -210,7 +205,7 @@ static tally_status use_feed_in_place(void) {
     return use_feed("stub:beta");
 }
 
-/* An op of one's own of two inputs, destroyed before its plan; then a feed of it, in pieces. */
+/* An op of one's own with two inputs, destroyed before its plan; then a feed of it, in pieces. */
 static tally_status use_custom(const char *select) {
     static const tally_op_field fields[] = {{"s", TALLY_F64, "0", "(f64)x * y * p.k", "a.s + b.s"},
                                             {"n", TALLY_U64, "0", "1", "a.n + b.n"}};
@@ -276,7 +271,7 @@ static tally_status use_custom_in_place(void) {
     return use_custom("stub:beta");
 }
 
-/* Two inputs, several ops, arrays of the host. */
+/* Two inputs, several ops, host arrays. */
 static tally_status use_pairs(const char *select) {
     enum { PAIRS = 300001 };
     static const tally_term_desc ops[] = {{.op = TALLY_DOT}, {.op = TALLY_ALLCLOSE}};
@@ -304,64 +299,7 @@ static tally_status use_pairs_in_place(void) {
     return use_pairs("stub:beta");
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-/* A driver that keeps its binary to itself, or does not take one back or a prebuilt one, costs time
- * but no result; and a function that returns nothing cannot say what failed. */
-static int may_be_swallowed(void) {
-    return stub.failed_in_void || strcmp(stub.failed, "program_binary") == 0 ||
-           strcmp(stub.failed, "program_create from a binary") == 0 || strcmp(stub.failed, "program_create of a prebuilt") == 0;
-}
-
-static void check_failure(tally_status status, int k) {
-    const tally_status wanted = stub.fail_with;
-    if (status == TALLY_OK) {
-        if (!may_be_swallowed()) fail_msg("%s, call %d, failed, and nobody said so", stub.failed, k);
-    } else {
-        if (status != wanted)
-            fail_msg("%s, call %d, failed with %s; what came out is %s (%s)", stub.failed, k, tally_status_name(wanted),
-                     tally_status_name(status), tally_last_error());
-        if (!strstr(tally_last_error(), stub.text) && !(stub.lost && strstr(tally_last_error(), STUB_LOST)))
-            fail_msg("%s, call %d, failed with the text \"%s\"; what came out is \"%s\"", stub.failed, k, stub.text,
-                     tally_last_error());
-        if (may_be_swallowed() && !stub.lost) fail_msg("%s, call %d, failed, which should only cost time", stub.failed, k);
-    }
-    if (stub.misuse[0]) fail_msg("after %s, call %d, failed: %s", stub.failed, k, stub.misuse);
-}
-
-void fail_each_call(sequence run, cache_mode mode, int lost) {
-    static const tally_status statuses[] = {TALLY_E_DEVICE, TALLY_E_MEMORY, TALLY_E_UNSUPPORTED, TALLY_E_BUILD,
-                                            TALLY_E_INTERNAL};
-    char dir[512];
-    if (mode != CACHE_OFF) {
-        folder_make(dir, sizeof dir);
-        setenv("TALLY_CACHE_DIR", dir, 1);
-        stub_reset();
-        if (mode == CACHE_WARM) MUST(run());
-    }
-    int k = 1, done = 0;
-    for (; !done; k++) {
-        if (mode == CACHE_COLD) {
-            folder_remove(dir);
-            folder_make(dir, sizeof dir);
-            setenv("TALLY_CACHE_DIR", dir, 1);
-        }
-        stub_reset();
-        stub.fail_at = k;
-        stub.lost = lost;
-        stub.fail_with = statuses[k % (int)TALLY_ARRAY_LENGTH(statuses)];
-        const tally_status status = run();
-        if (stub.failed[0])
-            check_failure(status, k);
-        else
-            done = 1, MUST(status);
-        SOUND();
-        if (mode == CACHE_WARM && done) assert_int_equal(stub.sources, 0);
-    }
-    assert_true(k > 2); /* something was there to fail */
-    if (mode != CACHE_OFF) folder_remove(dir);
-    setenv("TALLY_CACHE_DIR", "off", 1);
-}
+/* ---- the tests ------------------------------------------------------------------------------ */
 
 static void make_items(void) {
     if (items) return;
@@ -400,129 +338,6 @@ FAILURE_TEST(custom_in_place, CACHE_OFF)
 FAILURE_TEST(pairs_copied, CACHE_OFF)
 FAILURE_TEST(pairs_in_place, CACHE_OFF)
 
-/* ---- after a failure ------------------------------------------------------------------------- */
-
-/* A reduction that could not be enqueued leaves its plan as it was. */
-static void test_reduce_again(void **unused) {
-    (void)unused;
-    make_items();
-    for (int k = 1, failed = 1; failed; k++) {
-        tally_context *context;
-        tally_buffer *in, *out;
-        tally_queue *queue;
-        tally_plan *plan;
-        float sum = 0;
-        stub_reset();
-        MUST(tally_context_create("stub:alpha", &context));
-        MUST(tally_plan_create(context, &sum_f32, &plan));
-        MUST(tally_buffer_create(context, FEW * sizeof(float), &in));
-        MUST(tally_buffer_create(context, sizeof sum, &out));
-        MUST(tally_queue_create(context, &queue));
-        MUST(tally_buffer_write(queue, in, 0, items, FEW * sizeof(float)));
-        stub.fail_at = stub.calls + k;
-        stub.fail_with = TALLY_E_DEVICE;
-        failed = tally_reduce(plan, queue, in, FEW, out) != TALLY_OK;
-        stub.fail_at = 0;
-        MUST(tally_queue_wait(queue));
-        MUST(tally_reduce(plan, queue, in, FEW - 1, out));
-        MUST(tally_buffer_read(queue, out, 0, &sum, sizeof sum));
-        MUST(tally_queue_wait(queue));
-        expect_sum(0, FEW - 1, sum);
-        tally_plan_destroy(plan);
-        tally_buffer_destroy(in);
-        tally_buffer_destroy(out);
-        tally_queue_destroy(queue);
-        tally_context_destroy(context);
-        SOUND();
-        assert_true(k > 1 || failed);
-    }
-}
-
-/* A plan that could not be made does not spoil the context for the next one. */
-static void test_plan_again(void **unused) {
-    (void)unused;
-    make_items();
-    for (int k = 1, failed = 1; failed; k++) {
-        tally_context *context;
-        tally_plan *plan = NULL;
-        float sum;
-        stub_reset();
-        MUST(tally_context_create("stub:alpha", &context));
-        stub.fail_at = stub.calls + k;
-        stub.fail_with = TALLY_E_BUILD;
-        failed = tally_plan_create(context, &sum_f32, &plan) != TALLY_OK;
-        if (failed) assert_null(plan);
-        tally_plan_destroy(plan);
-        stub.fail_at = 0;
-        MUST(tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, 5000, &sum));
-        expect_sum(0, 5000, sum);
-        tally_context_destroy(context);
-        SOUND();
-    }
-}
-
-/* The driver was changed without changing its version: its binaries are of no use, and nobody but
- * the counters notices. */
-static void test_refused_binaries(void **unused) {
-    (void)unused;
-    make_items();
-    char dir[512];
-    folder_make(dir, sizeof dir);
-    setenv("TALLY_CACHE_DIR", dir, 1);
-    for (int pass = 0; pass < 3; pass++) {
-        tally_context *context;
-        tally_context_info info;
-        float sum;
-        stub_reset();
-        stub.refuse_binaries = pass == 1;
-        MUST(tally_context_create("stub:alpha", &context));
-        MUST(tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, 5000, &sum));
-        expect_sum(0, 5000, sum);
-        MUST(tally_context_get_info(context, &info));
-        tally_context_destroy(context);
-        assert_int_equal(info.programs_built, pass == 2 ? 0 : 1);
-        assert_int_equal(info.programs_from_disk, pass == 2 ? 1 : 0);
-        assert_int_equal(info.cache_entries_damaged, pass == 1 ? 1 : 0);
-        SOUND();
-    }
-    folder_remove(dir);
-    setenv("TALLY_CACHE_DIR", "off", 1);
-}
-
-static void ignore_file(const char *file, void *data) {
-    (void)file, (void)data;
-}
-
-/* Prebuilt programs, the self-test's too, are found in no other way; the disk gets the self-test's
- * verdict alone. */
-static void test_prebuilt(void **unused) {
-    (void)unused;
-    tally_context *context;
-    tally_context_info info;
-    tally_plan *plan, *second;
-    char dir[512], text[4096];
-    folder_make(dir, sizeof dir);
-    setenv("TALLY_CACHE_DIR", dir, 1);
-    stub_reset();
-    stub.has_prebuilt = 1;
-    MUST(tally_context_create("stub:alpha", &context));
-    MUST(tally_plan_create(context, &sum_f32, &plan));
-    MUST(tally_plan_create(context, &sum_f32, &second));
-    MUST(tally_context_get_info(context, &info));
-    MUST(tally_context_describe(context, text, sizeof text));
-    assert_non_null(strstr(text, "programs: 0 built, 1 prebuilt, 0 from disk, 1 from memory, 0 damaged entries\n"));
-    assert_int_equal(info.programs_prebuilt, 1);
-    assert_int_equal(stub.prebuilt, 2);
-    assert_int_equal(stub.sources + stub.binaries, 0);
-    assert_int_equal(folder_walk(dir, ignore_file, NULL), 1);
-    tally_plan_destroy(plan);
-    tally_plan_destroy(second);
-    tally_context_destroy(context);
-    SOUND();
-    folder_remove(dir);
-    setenv("TALLY_CACHE_DIR", "off", 1);
-}
-
 static void test_free_items(void **unused) {
     (void)unused;
     free(items);
@@ -553,10 +368,6 @@ const core_test failure_tests[] = {
     {"each call fails: an op of one's own on a CPU", test_custom_in_place_CACHE_OFF},
     {"each call fails: two inputs", test_pairs_copied_CACHE_OFF},
     {"each call fails: two inputs in place", test_pairs_in_place_CACHE_OFF},
-    {"reduce again after a failure", test_reduce_again},
-    {"plan again after a failure", test_plan_again},
-    {"binaries refused", test_refused_binaries},
-    {"prebuilt programs", test_prebuilt},
     {"the items are freed", test_free_items},
     {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Few items of the host's on a CPU device: the calling thread reduces them (src/host/host.c), and
+/* Few items of a host array on a CPU device. The calling thread reduces them (src/host/host.c), and
  * the backend sees no call. */
 #include <fenv.h>
 #include <math.h>
@@ -21,7 +21,7 @@ static int count_opened(void) {
     return opened;
 }
 
-/* Whether the device was asked, and how: any call that can fail, or a launch and its memory. */
+/* The work of the device: calls that can fail, launches, objects, programs. */
 typedef struct traffic {
     int calls, launches, opened, programs;
 } traffic;
@@ -48,7 +48,7 @@ static void expect_traffic(traffic before, bool asked, const char *call, int lin
 }
 
 static bool has_functions(void) {
-    return tally_host_functions[TALLY_SUM][TALLY_F32] != NULL; /* not where the library was built for another machine */
+    return tally_host_functions[TALLY_SUM][TALLY_F32] != NULL; /* false if the library was built for another machine */
 }
 
 static tally_context *open_context(const char *select) {
@@ -57,7 +57,7 @@ static tally_context *open_context(const char *select) {
     return context;
 }
 
-/* ---- which reductions ------------------------------------------------------------------------ */
+/* ---- reductions of few items ----------------------------------------------------------------- */
 
 static void test_limit(void **unused) {
     (void)unused;
@@ -70,7 +70,7 @@ static void test_limit(void **unused) {
     assert_true(sum == 0 && !signbit(sum));
     EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW, &sum));
     EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
-    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_U16, x, 10, &y)); /* no function of u16 */
+    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_U16, x, 10, &y)); /* there is no function for u16 */
     tally_context_destroy(context);
     for (int gpu = 0; gpu < 2; gpu++) {
         context = open_context(gpu ? "stub:gamma" : "stub:alpha");
@@ -80,7 +80,7 @@ static void test_limit(void **unused) {
     SOUND();
 }
 
-/* By what an item costs: exponentials, sums of floats, all else. */
+/* The limit depends on the cost of an item: exponentials, sums of floats, all else. */
 static void test_limits(void **unused) {
     (void)unused;
     static const struct {
@@ -109,7 +109,7 @@ static void test_limits(void **unused) {
     SOUND();
 }
 
-/* A descriptor that says more than op and dtype is for the device, whatever it says. */
+/* A descriptor that gives more than op and dtype is left to the device. */
 static void test_descriptors(void **unused) {
     (void)unused;
     static const tally_term_desc ops[] = {{.op = TALLY_SUM}};
@@ -131,7 +131,7 @@ static void test_descriptors(void **unused) {
         assert_true(result == 45);
     }
     short_one.size = offsetof(tally_reduce_desc, out);
-    sized.max_n = 5; /* is ignored */
+    sized.max_n = 5; /* max_n is ignored */
     EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &short_one, inputs, 10, &result));
     EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &sized, inputs, 10, &result));
     assert_true(result == 45);
@@ -139,8 +139,8 @@ static void test_descriptors(void **unused) {
     SOUND();
 }
 
-/* Items that no C pointer to their type may point at are copied to the device's memory; the result
- * may be anywhere. */
+/* Items that are misaligned for their C type are copied to the device's memory. The result may be
+ * at any address. */
 static void test_addresses(void **unused) {
     (void)unused;
     unsigned char result[1 + sizeof(float)];
@@ -156,7 +156,7 @@ static void test_addresses(void **unused) {
     SOUND();
 }
 
-/* Where there is more to refuse or to look after, the device's way does it. */
+/* The device does the work where it must check or do more. */
 static void test_devices(void **unused) {
     (void)unused;
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32};
@@ -179,13 +179,13 @@ static void test_devices(void **unused) {
     SOUND();
 }
 
-/* A thread that rounds otherwise than the devices leaves the work to them. */
+/* A thread with another rounding mode than the devices' leaves the work to the device. */
 static void test_rounding(void **unused) {
     (void)unused;
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     float sum;
     tally_context *context = open_context("stub:beta");
-    /* The stub computes on this thread: its self-test before. */
+    /* The stub computes on this thread, so its self-test runs before the mode is changed. */
     EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(modes); i++) {
         assert_int_equal(fesetround(modes[i]), 0);
@@ -197,7 +197,7 @@ static void test_rounding(void **unused) {
     SOUND();
 }
 
-/* ---- as on any device ------------------------------------------------------------------------ */
+/* ---- the same as on any device --------------------------------------------------------------- */
 
 static void test_refusals(void **unused) {
     (void)unused;
@@ -223,8 +223,8 @@ static void test_refusals(void **unused) {
     }
 }
 
-/* Every function, against what the stub compiles of the same text: other optimisation, other
- * prelude. */
+/* Every function, compared with the stub's program of the same text, which has other optimisation
+ * and another prelude. */
 static void expect_same(tally_context *context, tally_op op, tally_dtype in, uint64_t n) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in};
     tally_reduce_desc device = desc;
@@ -255,7 +255,7 @@ static void test_functions(void **unused) {
         }
         tally_context_destroy(context);
         SOUND();
-        stub_reset(); /* or it would remember every object */
+        stub_reset(); /* else it would keep every object */
     }
 }
 

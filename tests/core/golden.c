@@ -26,13 +26,13 @@ static void test_file(void **unused) {
     golden_close(file);
 }
 
-/* Every line that a function of the library's own computes, which compiles nothing. */
+/* Every line that one of the library's own functions computes. Nothing is compiled. */
 static void test_host(void **unused) {
     (void)unused;
     size_t count, ran = 0;
     const golden_case *cases = golden_cases(&count);
     tally_context *context;
-    if (!tally_host_functions[TALLY_SUM][TALLY_F32]) skip(); /* where the library was built for another machine */
+    if (!tally_host_functions[TALLY_SUM][TALLY_F32]) skip(); /* the library was built for another machine */
     file = golden_open(GOLDEN_BITS);
     MUST(tally_context_create("stub:beta", &context));
     for (size_t c = 0; c < count; c++) {
@@ -49,7 +49,7 @@ static void test_host(void **unused) {
     golden_close(file);
 }
 
-/* As a GPU and as a CPU would. The stub scans in an order of its own. */
+/* The stub computes as a GPU and as a CPU would. Its scans have an order of their own. */
 static void test_main(void **unused) {
     (void)unused;
     static const char *const devices[] = {"stub:alpha", "stub:beta"};
@@ -64,7 +64,7 @@ static void test_main(void **unused) {
             expect_case(context, &cases[c], 0);
             tally_context_destroy(context);
             SOUND();
-            stub_reset(); /* or it would remember every object */
+            stub_reset(); /* else it would keep every object */
         }
     golden_close(file);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles that are NULL, garbage, of another kind or of another context: refused by every public
- * function, by name. */
+/* Handles that are NULL, garbage, of another kind or of another context. Every public function
+ * refuses them by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,9 +97,9 @@ static void test_null_of_objects(void **unused) {
     SOUND();
 }
 
-/* ---- handles that are none, or another's ----------------------------------------------------- */
+/* ---- garbage, and handles of another kind ---------------------------------------------------- */
 
-/* Each handle of a call in turn is replaced by `bad`. */
+/* Replaces each handle of a call in turn by `bad`. */
 static void refuse_handles(side *s, void *bad, const char *word) {
     tally_buffer *buffer = NULL;
     tally_queue *queue = NULL;
@@ -148,7 +148,7 @@ static void test_garbage_handles(void **unused) {
     SOUND();
 }
 
-/* What could not be made is NULL, so that it can be destroyed. */
+/* An object whose creation failed is NULL, so that it can be destroyed. */
 static void test_null_after_failure(void **unused) {
     (void)unused;
     float x = 1;
@@ -183,7 +183,7 @@ static void test_null_after_failure(void **unused) {
     EXPECT_NULL(queue, tally_queue_wrap_opencl(NULL, NULL, &made.queue));
 }
 
-/* A handle of one kind where another is wanted. */
+/* Handles of one kind in the place of another. */
 static void test_handles_of_another_kind(void **unused) {
     (void)unused;
     side s, made = {0};
@@ -221,7 +221,7 @@ static void test_handles_of_another_context(void **unused) {
     SOUND();
 }
 
-/* The entry points of cuda.h and opencl.h, in every build: refused for a context of another
+/* The entry points of cuda.h and opencl.h, in every build. They refuse a context of another
  * backend. */
 static void test_native_handles(void **unused) {
     (void)unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is finished on the host: tally_host_combine of every row and value type, against
- * combinations written out here. They compute in double and round after each operation, which for
- * f32 gives what arithmetic in f32 does.
+ * Combinations on the host: tally_host_combine of every row and value type, compared with the
+ * combinations written out here. They compute in double and round after each operation. For f32
+ * that gives the results of f32 arithmetic.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool is_float(tally_dtype type) {
     return type == TALLY_F32 || type == TALLY_F64;
 }
 
-/* Type and place of a field; those of the accumulator itself where it has none. */
+/* Type and place of a field. An accumulator without fields is its own field 0. */
 static tally_dtype field_type(const tally_term *term, uint32_t field) {
     return term->field_count ? term->fields[field].type : term->value;
 }
@@ -99,7 +99,7 @@ static number multiply(tally_dtype type, number a, number b) {
     return is_float(type) ? rounded(type, a.f * b.f) : cut(type, a.u * b.u);
 }
 
-/* -1, 0 or 1; of floats -0 comes before +0. */
+/* Returns -1, 0 or 1. For floats -0 may come before +0. */
 static int compare(tally_dtype type, number a, number b, bool zeros_differ) {
     if (is_float(type)) {
         if (a.f == 0 && b.f == 0 && zeros_differ) return (signbit(b.f) != 0) - (signbit(a.f) != 0);
@@ -109,13 +109,18 @@ static int compare(tally_dtype type, number a, number b, bool zeros_differ) {
     return (a.u > b.u) - (a.u < b.u);
 }
 
-/* The smaller (sign 1) or larger (-1) one; a NaN wins, or loses. */
+/* The smaller (sign 1) or the larger (-1) of two. A NaN wins or loses. */
 static number extreme(tally_dtype type, number a, number b, int sign, bool nan_wins) {
     if (is_float(type) && (isnan(a.f) || isnan(b.f))) return isnan(a.f) == nan_wins ? a : b;
     return sign * compare(type, a, b, true) <= 0 ? a : b;
 }
 
-/* The value and the index that comes first of the most extreme: field 0 and 1. */
+static number extreme_of(tally_op op, tally_dtype type, number a, number b) {
+    const int sign = op == TALLY_MIN || op == TALLY_NANMIN ? 1 : -1;
+    return extreme(type, a, b, sign, op != TALLY_NANMIN && op != TALLY_NANMAX);
+}
+
+/* Field 0 is the more extreme value, field 1 its index. Equal values keep the lower index. */
 static accumulator first_extreme(tally_dtype type, accumulator a, accumulator b, int sign) {
     const bool a_nan = is_float(type) && isnan(a.field[0].f), b_nan = is_float(type) && isnan(b.field[0].f);
     if (a_nan != b_nan) return a_nan ? a : b;
@@ -152,8 +157,8 @@ static accumulator merge_exponentials(tally_dtype type, accumulator a, accumulat
         {large.field[0], rounded(type, large.field[1].f + small.field[1].f * exp(small.field[0].f - large.field[0].f))}};
 }
 
-/* Knuth's exact sum of the high parts, the low parts on top, and once more exactly; no error where
- * nothing is finite. */
+/* Knuth's exact sum of the high parts, plus the low parts, split exactly once more. There is no
+ * error term unless the sum is finite. */
 static accumulator add_twofold(tally_dtype type, accumulator a, accumulator b) {
     const double x = a.field[0].f, y = b.field[0].f, s = RND(x + y), part = RND(s - x);
     const double error = RND(RND(x - RND(s - part)) + RND(y - part));
@@ -185,12 +190,9 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
     case TALLY_MAX:
     case TALLY_AMAX:
     case TALLY_NANMIN:
-    case TALLY_NANMAX: {
-        const bool low = term->op == TALLY_MIN || term->op == TALLY_NANMIN;
-        const bool nan_wins = term->op != TALLY_NANMIN && term->op != TALLY_NANMAX;
-        r.field[0] = extreme(type, a.field[0], b.field[0], low ? 1 : -1, nan_wins);
+    case TALLY_NANMAX:
+        r.field[0] = extreme_of(term->op, type, a.field[0], b.field[0]);
         return r;
-    }
     case TALLY_MINMAX:
         r.field[0] = extreme(type, a.field[0], b.field[0], 1, true);
         r.field[1] = extreme(type, a.field[1], b.field[1], -1, true);
@@ -225,8 +227,8 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
 
 /* ---- the test -------------------------------------------------------------------------------- */
 
-/* Floats: a few that are special, else moderate ones of both signs. Sums of moments and
- * exponentials get what they can have. */
+/* Floats are special values or moderate numbers of both signs. Moments and exponentials get values
+ * that they can have. */
 static accumulator make(const tally_term *term, uint64_t i) {
     static const double special[] = {0.0, -0.0, (double)INFINITY, (double)-INFINITY, (double)NAN, 1, -1};
     const bool counted = term->op == TALLY_VAR || term->op == TALLY_STD, logs = term->op == TALLY_LOGSUMEXP;
@@ -311,7 +313,7 @@ static void test_several(void **unused) {
     (void)unused;
     static const tally_term_desc reals[] = {{.op = TALLY_MIN}, {.op = TALLY_MINMAX}, {.op = TALLY_ARGMAX}, {.op = TALLY_SUM},
                                             {.op = TALLY_STD}, {.op = TALLY_ANY},    {.op = TALLY_AMAX}};
-    /* A level is its term's own. */
+    /* The level of accuracy belongs to the term. */
     static const tally_term_desc sums[] = {{.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                            {.op = TALLY_MIN},
                                            {.op = TALLY_SUM},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Host arrays by variants that do not combine in the canonical order: results, what does not fit,
- * and what every call's failure leaves behind. */
+/* Host arrays by variants that do not combine in the canonical order: results, inputs that do not
+ * fit, and the failure of every call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void expect_results(const char *select, const char *variant, const oracle
     stub_reset();
 }
 
-/* Sums of integers are the same in any order. */
+/* Integers, whose sums are the same in any order. */
 static void test_every_variant(void **unused) {
     (void)unused;
     static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_I32}, {.op = TALLY_DOT, .in = TALLY_U16}};
@@ -45,7 +45,7 @@ static void test_every_variant(void **unused) {
         memory[k] = malloc(MAX_N * 4 + 1);
         assert_non_null(memory[k]);
     }
-    /* Addresses that suit no item. */
+    /* Misaligned addresses. */
     const void *const items[] = {memory[0] + 1, memory[1] + 1};
     int served = 0;
     for (size_t v = 0; v < tally_variant_count(); v++)
@@ -69,7 +69,7 @@ static void test_refused(void **unused) {
     const void *const items[] = {x}, *const none[] = {NULL};
     const oracle_case sum = {.op = TALLY_SUM, .in = TALLY_I32};
     MUST(tally_context_create("stub:alpha", &context));
-    MUST(reduce(context, &sum, "sequential", NULL, 0, &result)); /* the device's trials are over */
+    MUST(reduce(context, &sum, "sequential", NULL, 0, &result)); /* the first call runs the device's trials */
     assert_int_equal(result, 0);
     result = 77;
     const uint64_t most = context->info.memory_bytes / sizeof x[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The context keeps plans and memory of calls with host arrays (src/reduce/kept.c), and gives them
- * up. */
+/* Plans and memory that the context keeps between calls with host arrays (src/reduce/kept.c), and
+ * when it releases them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "oracle/patterns.h"
 
 #define MANY UINT64_C(9000001) /* more than the 32 MiB of f32 that a call stages at a time */
-#define SOME UINT64_C(150001)  /* more than the calling thread reduces */
+#define SOME UINT64_C(150001)  /* more than the calling thread reduces by itself */
 
-static float *items; /* MANY, made once */
+static float *items; /* MANY items, made once */
 
 static tally_context *open_context(const char *select) {
     tally_context *context;
@@ -33,13 +33,13 @@ static tally_context_info info_of(tally_context *context) {
     return info;
 }
 
-/* Plans made, reused and kept. */
+/* Checks the counters of plans: made, reused and kept. */
 static void expect_plans(tally_context *context, uint64_t made, uint64_t reused, uint64_t kept, int line) {
     const tally_context_info info = info_of(context);
     if (info.host_plans_made != made || info.host_plans_reused != reused || info.host_plans_kept != kept)
         fail_msg("line %d: %d plans made, %d reused, %d kept; should be %d, %d, %d", line, (int)info.host_plans_made,
                  (int)info.host_plans_reused, (int)info.host_plans_kept, (int)made, (int)reused, (int)kept);
-    assert_int_equal(atomic_load(&context->references), 1); /* what is kept does not hold the context */
+    assert_int_equal(atomic_load(&context->references), 1); /* kept plans do not retain the context */
 }
 #define EXPECT_PLANS(made, reused, kept) expect_plans(context, made, reused, kept, __LINE__)
 
@@ -56,7 +56,7 @@ static void reduce(tally_context *context, tally_op op, const float *from, uint6
     expect_result_of(op, from, n, &result);
 }
 
-/* ---- what a repeated call makes -------------------------------------------------------------- */
+/* ---- objects of a repeated call -------------------------------------------------------------- */
 
 typedef struct traffic {
     int opened[STUB_KIND_COUNT], programs, launches, waits;
@@ -68,7 +68,8 @@ static traffic traffic_now(void) {
     return now;
 }
 
-/* A repeated call makes nothing where memory is the device's own; else a handle of the array. */
+/* A repeated call creates no object where the device has memory of its own. Elsewhere it wraps the
+ * array. */
 static void test_repeated(void **unused) {
     (void)unused;
     static const char *const selects[] = {"stub:alpha", "stub:beta"};
@@ -84,7 +85,7 @@ static void test_repeated(void **unused) {
             for (int kind = 0; kind < STUB_KIND_COUNT; kind++)
                 assert_int_equal(now.opened[kind] - before.opened[kind], beta && kind == STUB_MEMORY);
             assert_int_equal(now.programs, before.programs);
-            assert_int_equal(now.launches - before.launches, 2); /* as tally_reduce: groups, then one that finishes */
+            assert_int_equal(now.launches - before.launches, 2); /* as in tally_reduce: the groups, then the finish */
             assert_int_equal(now.waits - before.waits, 1);
             EXPECT_PLANS(1, 1 + s, 1);
         }
@@ -93,8 +94,8 @@ static void test_repeated(void **unused) {
     }
 }
 
-/* Both slots of staging stay where items are streamed; the staging of misaligned items stays
- * too. */
+/* Both slots of staging are kept where items are streamed. So is the staging of misaligned
+ * items. */
 static void test_streamed(void **unused) {
     (void)unused;
     tally_context *context = open_context("stub:alpha");
@@ -134,13 +135,13 @@ static void test_described(void **unused) {
     for (int again = 0; again < 3; again++) reduce(context, TALLY_SUM, items, SOME);
     reduce(context, TALLY_MIN, items, SOME);
     MUST(tally_context_describe(context, text, sizeof text));
-    /* Of each the staging, 1 MiB, and 4 levels of 16 KiB. */
+    /* Each plan has 1 MiB of staging, and 4 levels of 16 KiB. */
     assert_non_null(strstr(text, "\nhost calls: 2 plans kept, 2 reused, 2.1 MiB\n"));
     tally_context_destroy(context);
     SOUND();
 }
 
-/* The user's objects hold the context after its handle has gone, and what is kept with it. */
+/* The user's objects retain the context beyond its handle, and with it the kept plans. */
 static void test_ends_with_the_last(void **unused) {
     (void)unused;
     tally_buffer *buffer;
@@ -154,7 +155,7 @@ static void test_ends_with_the_last(void **unused) {
     SOUND();
 }
 
-/* ---- which calls share ----------------------------------------------------------------------- */
+/* ---- calls that share a plan ----------------------------------------------------------------- */
 
 static void call(tally_context *context, tally_reduce_desc desc, uint64_t n) {
     unsigned char result[256];
@@ -168,7 +169,7 @@ static void test_keys(void **unused) {
     tally_custom_op *first, *second;
     MUST(tally_op_create(&own, &first));
     MUST(tally_op_create(&own, &second));
-    /* Terms that differ from the first list's by one member of the second term. */
+    /* Each list differs from the first by one member of the second term. */
     const tally_term_desc pairs[][2] = {
         {{.op = TALLY_SUM}, {.op = TALLY_ASUM}},
         {{.op = TALLY_SUM}, {.op = TALLY_MIN}},
@@ -213,7 +214,8 @@ static void test_keys(void **unused) {
     tally_op_destroy(second);
 }
 
-/* Texts and lists count by what they say; max_n, which is ignored, and "auto" do not count. */
+/* Texts and lists are compared by their content. max_n, which is ignored, and "auto" make no
+ * difference. */
 static void test_same_keys(void **unused) {
     (void)unused;
     char name[] = "cpu_chunks";
@@ -230,14 +232,14 @@ static void test_same_keys(void **unused) {
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32}, SOME);
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"}, SOME);
     EXPECT_PLANS(2, 2, 2);
-    /* Far fewer items have a plan of another shape. */
+    /* Far fewer items need a plan of another shape. */
     call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"}, 5000);
     EXPECT_PLANS(3, 2, 3);
     tally_context_destroy(context);
     SOUND();
 }
 
-/* Descriptors that are none are refused beside a kept plan too. */
+/* A wrong descriptor is refused even if a kept plan would fit. */
 static void test_refused(void **unused) {
     (void)unused;
     float result;
@@ -266,7 +268,7 @@ static void test_refused(void **unused) {
     SOUND();
 }
 
-/* A destroyed op of one's own stays as long as its plan: no other gets its address. */
+/* A destroyed op of one's own lives as long as its plan, so that no other op gets its address. */
 static void test_custom_identity(void **unused) {
     (void)unused;
     static const char *const loads[] = {"x", "x * 0 + 1", "x * 0 + 2"};
@@ -288,7 +290,7 @@ static void test_custom_identity(void **unused) {
     SOUND();
 }
 
-/* ---- how many are kept ----------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void test_eviction(void **unused) {
     (void)unused;
@@ -299,7 +301,7 @@ static void test_eviction(void **unused) {
     tally_context *context = open_context("stub:beta");
     for (int i = 0; i < TALLY_KEPT_FEEDS; i++) reduce(context, ops[i], items, SOME);
     EXPECT_PLANS(TALLY_KEPT_FEEDS, 0, TALLY_KEPT_FEEDS);
-    reduce(context, ops[0], items, SOME); /* the second is the oldest now */
+    reduce(context, ops[0], items, SOME); /* now the second is the oldest */
     reduce(context, ops[COUNT - 1], items, SOME);
     EXPECT_PLANS(COUNT, 1, TALLY_KEPT_FEEDS);
     reduce(context, ops[0], items, SOME);
@@ -311,7 +313,8 @@ static void test_eviction(void **unused) {
     SOUND();
 }
 
-/* Two that stream take 257 MiB, with a third it would be 385; one of two inputs takes 257 alone. */
+/* Two plans that stream take 257 MiB. A third would make it 385. One of two inputs takes 257 MiB
+ * alone. */
 static void test_bytes(void **unused) {
     (void)unused;
     float result;
@@ -333,7 +336,7 @@ static void test_bytes(void **unused) {
     SOUND();
 }
 
-/* ---- when they end --------------------------------------------------------------------------- */
+/* ---- their end ------------------------------------------------------------------------------- */
 
 static void test_tunings(void **unused) {
     (void)unused;
@@ -365,7 +368,8 @@ static void finish(tally_kept *kept, uint64_t n) {
     expect_result_of(TALLY_SUM, items, n, &result);
 }
 
-/* Each call has a feed of its own; new tunings end those in use when they come back. */
+/* Calls at the same time have a feed each. After new tunings a feed in use ends when it comes
+ * back. */
 static void test_in_use(void **unused) {
     (void)unused;
     tally_context *context = open_context("stub:alpha");
@@ -392,8 +396,8 @@ static void test_in_use(void **unused) {
     SOUND();
 }
 
-/* Each of the backend's calls fails once, in the first use or in a later one: that call says so,
- * and those after it are right. */
+/* Each of the backend's calls fails once, in the first use or in a later one. The call reports it,
+ * and later calls are right. */
 static void test_failures(void **unused) {
     (void)unused;
     static const char *const selects[] = {"stub:alpha", "stub:beta"};

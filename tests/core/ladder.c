@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of the ladder on the stub: their results, their failures, what a plan says of its
- * depth, factors, events. */
+/* The steps of the ladder on the stub: results, failures, depth, factors, events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,8 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* What an item is combined with rounds nothing: the items are few halves, so that sums of floats
- * are exact in any order. */
+/* Returns whether no combination rounds. The items are few halves, so that sums of floats are exact
+ * in any order. */
 static bool is_free_of_order(const oracle_case *what) {
     static const tally_op sums[] = {TALLY_SUM,  TALLY_ASUM, TALLY_SUMSQ, TALLY_NRM2,
                                     TALLY_MEAN, TALLY_DOT,  TALLY_DOTC,  TALLY_DIST2};
@@ -27,7 +26,7 @@ static bool is_free_of_order(const oracle_case *what) {
     return free_of_order;
 }
 
-/* One variant, op and dtype; false when no atomic takes its accumulator. */
+/* Runs one variant, op and dtype. Returns false if no atomic takes its accumulator. */
 static bool expect_results(side *s, const char *variant, const oracle_case *what, tally_buffer *from, tally_buffer *out,
                            const void *items) {
     static const uint64_t sizes[] = {0, 1, 255, 256, 257, 511, 513, 4097, MAX_N};
@@ -82,14 +81,14 @@ static void test_every_step(void **unused) {
         SOUND();
         stub_reset();
     }
-    /* 14 steps; of the scalars every one. */
+    /* There are 14 steps. All of them serve the scalars. */
     assert_true(served >= 14 * 200 && too_wide >= 12 * 40);
     free(items);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static const char *step; /* the variant that the sequence uses: one for each way to finish and each shape */
+static const char *step; /* the sequence's variant: one for each way to finish and each shape */
 
 static tally_status use_step(void) {
     static const float x[] = {-3, 1, 4, -1, 5, -9, 2, 6};
@@ -146,7 +145,7 @@ static void test_failures(void **unused) {
         }
 }
 
-/* Only host_finish waits; the others enqueue. */
+/* Only host_finish waits. The others enqueue. */
 static void test_blocking(void **unused) {
     (void)unused;
     side s;
@@ -156,7 +155,7 @@ static void test_blocking(void **unused) {
         tally_reduce_desc desc = side_desc;
         desc.variant = info.name;
         const tally_status status = tally_plan_create(s.context, &desc, &plan);
-        if (status == TALLY_E_UNSUPPORTED) continue; /* a CPU's */
+        if (status == TALLY_E_UNSUPPORTED) continue; /* a CPU's variant */
         MUST(status);
         const int waits = stub.waits;
         MUST(tally_reduce(plan, s.queue, s.in, SIDE_ITEMS, s.out));
@@ -186,8 +185,8 @@ static void expect_features(const char *select, const char *line) {
     stub.fail_at = 0;
 }
 
-/* Where memory is ordered between groups, the last of them finishes: one launch for any n, and the
- * count is as it was. */
+/* Where memory is ordered between groups, the last group finishes. There is one launch for any n,
+ * and the counter returns to 0. */
 static void expect_one_launch(const char *select) {
     enum { ITEMS = 300007 };
     static const uint64_t sizes[] = {0, 1, 4096, 8 * 4096, 8 * 4096 + 1, ITEMS};
@@ -253,14 +252,14 @@ static void test_features(void **unused) {
     static const char has[] = "\nfeatures: SUBGROUPS, ORDER\n", none[] = "\nfeatures: none\n";
     float verdicts[64];
     for (int i = 0; i < 64; i++) verdicts[i] = 1;
-    expect_features("stub:alpha", none); /* a backend without the stem */
+    expect_features("stub:alpha", none); /* the backend has no such stem */
     stub.verdicts = verdicts;
     expect_features("stub:alpha", has);
     expect_features("stub:beta", has);
     verdicts[63] = 0;
-    expect_features("stub:alpha", none); /* one item that found it wrong */
+    expect_features("stub:alpha", none); /* one thread found an error */
     verdicts[63] = 1;
-    /* A call that fails in the trial is no error: the device goes without. */
+    /* A call that fails in the trial is no error. The device goes without the feature. */
     static const char *const slots[] = {"program_create", "kernel_create", "queue_open", "mem_open",
                                         "copy_in",        "launch",        "copy_out",   "queue_wait"};
     unsigned failed = 0;
@@ -290,7 +289,7 @@ static void test_features(void **unused) {
     SOUND();
 }
 
-/* ---- what a plan says ------------------------------------------------------------------------ */
+/* ---- depth and factors ----------------------------------------------------------------------- */
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
@@ -302,7 +301,7 @@ static uint64_t log2_up(uint64_t n) {
     return k;
 }
 
-/* The most roundings that an item can meet, from the kernels as they are written. Combining with an
+/* The most roundings that an item can meet, by the text of the kernels. A combination with an
  * identity rounds nothing. */
 static uint64_t longest_path(const char *variant, uint64_t n, uint64_t group, uint64_t factor, uint64_t units) {
     const uint64_t tree = log2_up(group), groups = ceil_div(n, group), pairs = ceil_div(n, 2 * group);
@@ -316,15 +315,15 @@ static uint64_t longest_path(const char *variant, uint64_t n, uint64_t group, ui
     if (IS("first_add") || IS("unroll_last") || IS("unroll_all") || IS("shuffle")) return 1 + tree + pairs - 1;
     if (IS("coarsened")) return 2 * factor - 1 + tree + ceil_div(n, 2 * factor * group) - 1;
     if (IS("grid_stride")) return ceil_div(n, grid) - 1 + tree + fixed - 1;
-    /* One item before the first aligned one, whole vectors of 4, one item after the last. */
+    /* One item before the first aligned one, whole vectors of 4, one item behind the last. */
     if (IS("vectorized")) return 1 + 4 * ceil_div(n / 4, grid) + 1 - 1 + tree + fixed - 1;
     if (IS("group_tree") || IS("cpu_chunks")) return 31 + 7 + log2_up(ceil_div(n, 4096));
     fail_msg("a new variant, %s, needs its path here", variant);
     return 0;
 }
 
-/* No less than the longest path, or the bound may be broken; and hardly more, or it says too
- * little. */
+/* The depth is not below the longest path, or the bound may be broken. It is hardly above it, or
+ * the bound says too little. */
 static void expect_depth(side *s, const char *variant, uint32_t group, uint32_t factor, uint64_t units) {
     static const uint64_t sizes[] = {2, 100, 256, 257, 513, 4097, 65536, 1000003, (UINT64_C(1) << 33) + 5};
     const uint64_t most_n = UINT64_C(1) << 34;
@@ -353,7 +352,7 @@ static void test_depth(void **unused) {
     open_side(&s, "stub:alpha");
     MUST(tally_context_get_info(s.context, &about));
     EACH_VARIANT(info) {
-        if (info.group_threads == 1) continue; /* a CPU's */
+        if (info.group_threads == 1) continue; /* a CPU's variant */
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(groups); g++)
             for (size_t f = 0; f < (info.factor ? TALLY_ARRAY_LENGTH(factors) : 1); f++)
                 expect_depth(&s, info.name, groups[g], info.factor ? factors[f] : 0, about.device.compute_units);
@@ -399,7 +398,8 @@ static void test_factors(void **unused) {
     SOUND();
 }
 
-/* What a device lacks, a backend lacks, and a feed's order. */
+/* Refused: steps that the device or the backend lacks, and steps without the order that a feed
+ * needs. */
 static void test_refused_steps(void **unused) {
     (void)unused;
     tally_context *context;
@@ -410,7 +410,7 @@ static void test_refused_steps(void **unused) {
     desc.variant = "sequential";
     REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "sequential", "64-bit atomics", "Gamma Three");
     assert_null(plan);
-    desc.variant = "tree_global"; /* needs none */
+    desc.variant = "tree_global"; /* needs no feature */
     MUST(tally_plan_create(context, &desc, &plan));
     tally_plan_destroy(plan);
     plan = NULL;
@@ -470,13 +470,13 @@ static void test_events(void **unused) {
     assert_true(seconds == -1);
     MUST(tally_event_seconds(from, to, &seconds));
     assert_true(seconds == 1e-3);
-    MUST(tally_event_record(to, s.queue)); /* again, further on */
+    MUST(tally_event_record(to, s.queue)); /* recorded again, later */
     MUST(tally_queue_wait(s.queue));
     MUST(tally_event_seconds(from, to, &seconds));
     assert_true(seconds == 1e-3);
     MUST(tally_event_seconds(from, from, &seconds));
     assert_true(seconds == 0);
-    close_side(&s); /* the events keep the context */
+    close_side(&s); /* the events retain the context */
     tally_event_destroy(from);
     tally_event_destroy(to);
     tally_event_destroy(foreign);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory on the stub: sizes that the device does not have, what plans take where no max_n is given,
- * arrays without an address. */
+/* Memory on the stub: sizes beyond the device, plans without max_n, arrays without an address. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core.h"
 #include "scan/scan.h"
 
-/* ---- sizes that there are not ---------------------------------------------------------------- */
+/* ---- sizes beyond the device ----------------------------------------------------------------- */
 
 static void expect_refused(tally_context *context, tally_mem_kind kind, uint64_t bytes) {
     char asked[32], has[32];
@@ -20,7 +19,7 @@ static void expect_refused(tally_context *context, tally_mem_kind kind, uint64_t
     assert_null(buffer);
 }
 
-/* The backend, which may accept any size, is not asked. */
+/* The backend is not asked, as it may accept any size. */
 static void test_too_much(void **unused) {
     (void)unused;
     static const char *const selects[] = {"stub:alpha", "stub:beta"};
@@ -46,7 +45,7 @@ static void test_too_much(void **unused) {
     SOUND();
 }
 
-/* An empty array may have no address, as tally_reduce_host takes it. */
+/* An empty array may have no address, as in tally_reduce_host. */
 static void test_wrapped_nothing(void **unused) {
     (void)unused;
     static const unsigned char one = 1;
@@ -82,7 +81,7 @@ static void test_wrapped_nothing(void **unused) {
 
 /* ---- plans without max_n --------------------------------------------------------------------- */
 
-/* The plan takes what it may, not a byte that the items need; one more item would not fit. */
+/* The workspace leaves room for the items. With one item more the plan would not fit. */
 static void expect_room(const tally_plan *plan, uint64_t single, const char *what) {
     const tally_device_info *info = &plan->context->info;
     const uint64_t workspace = tally_plan_workspace_bytes(plan), items = plan->max_n * tally_dtype_bytes(plan->terms.in);
@@ -108,7 +107,8 @@ static void test_default_of_reductions(void **unused) {
             MUST(tally_context_create(select, &context));
             MUST(tally_plan_create(context, &desc, &plan));
             expect_room(plan, ((const tally_reduce_plan *)plan)->workspace->bytes, variant->info.name);
-            /* Short of half of the memory, a buffer may hold no more. */
+            /* Every variant leaves at least nine tenths of the memory to the items, except
+             * tree_global, whose workspace is as large as its input. */
             if (strcmp(variant->info.name, "tree_global") != 0)
                 assert_true(plan->max_n * tally_dtype_bytes(types[t]) > context->info.memory_bytes / 10 * 9);
             tally_plan_destroy(plan);
@@ -118,7 +118,7 @@ static void test_default_of_reductions(void **unused) {
         }
 }
 
-/* Nor does an accumulator for each of very many items wrap around to few bytes. */
+/* The bytes of an accumulator for each item do not wrap around either. */
 static void test_workspace_beyond_memory(void **unused) {
     (void)unused;
     tally_context *context;
@@ -128,7 +128,7 @@ static void test_workspace_beyond_memory(void **unused) {
     for (int k = 30; k < 60; k++) {
         desc.max_n = UINT64_C(1) << k;
         REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_MEMORY, "bytes", "Alpha One");
-        desc.max_n -= 512; /* the accumulators of whole groups, and theirs, are then 2^(k + 5) bytes */
+        desc.max_n -= 512; /* the accumulators of whole groups and of the partials are then 2^(k + 5) bytes */
         REFUSED(tally_plan_create(context, &desc, &plan), TALLY_E_MEMORY, "bytes", "Alpha One");
     }
     assert_null(plan);

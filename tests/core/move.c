@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Gather and scatter on the stub: results, what is enqueued, and every call of the backend failing
- * in turn. */
+/* Gather and scatter on the stub: results, launches, and the failure of each of the backend's
+ * calls. */
 #include <stdio.h>
 #include <string.h>
 
 #include "move.h"
 
-/* ---- a call with everything that it needs ---------------------------------------------------- */
+/* ---- a call and its objects ------------------------------------------------------------------ */
 
 static int32_t map[MOVE_N];
 static unsigned char in[MOVE_N * MOVE_BYTES], stencil[MOVE_N], before[MOVE_N * MOVE_BYTES];
 
-/* Each item of the upper half is named twice. */
+/* The map names each item of the upper half twice. */
 static void fill(void) {
     for (int i = 0; i < MOVE_N; i++) {
         map[i] = MOVE_N / 2 + i % (MOVE_N / 2);
@@ -73,8 +73,8 @@ tally_status move_run_one(move_parts *p, int scatter) {
     return scatter ? tally_scatter(p->plan, p->queue, &p->args) : tally_gather(p->plan, p->queue, &p->args);
 }
 
-/* What the header documents. Of duplicates the last: the stub, which goes the other way, gives it
- * for SCATTER_LAST alone. */
+/* Checks the result that the header documents. Of duplicates SCATTER_LAST gives the last. Without
+ * it the stub gives the first, as it goes backwards. */
 static void expect_bytes(const unsigned char *got, int scatter, uint32_t flags) {
     unsigned char want[MOVE_N * MOVE_BYTES];
     memcpy(want, before, sizeof want);
@@ -97,7 +97,7 @@ static void expect_moved(const move_parts *p, int scatter, uint32_t flags) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Unchecked calls only enqueue; checked ones wait; neither allocates. */
+/* Unchecked calls only enqueue. Checked calls wait. Neither allocates. */
 static void run_kind(const char *select, int scatter, uint32_t flags) {
     move_parts p;
     MUST(move_open(&p, select, scatter, flags));
@@ -134,7 +134,7 @@ static void test_out_of_bounds(void **unused) {
             const uint32_t flags = (scatter ? TALLY_SCATTER_LAST : 0) | (with_stencil ? TALLY_STENCIL : 0);
             move_parts p;
             MUST(move_open(&p, "stub:alpha", scatter, flags));
-            map[3] = map[7] = map[4000] = -3; /* of these the stencil has 7 and 4000 */
+            map[3] = map[7] = map[4000] = -3; /* the stencil selects 7 and 4000 */
             MUST(tally_buffer_write(p.queue, p.map, 0, map, sizeof map));
             BAD(move_run_one(&p, scatter), scatter ? "tally_scatter: map[" : "tally_gather: map[", with_stencil ? "[7]" : "[3]",
                 scatter ? "is -3: out has 5000 items" : "is -3: in has 5000 items");
@@ -182,7 +182,7 @@ static tally_status use_scatter_last(void) {
     return use("stub:beta", 1, TALLY_SCATTER_LAST | TALLY_STENCIL);
 }
 
-/* The word that the bad entry's position comes back in, and the entry itself. */
+/* Reads back the word with the bad entry's position, and the entry itself. */
 static tally_status use_bad_entry(void) {
     move_parts p;
     tally_status status = move_open(&p, "stub:alpha", 0, 0);
@@ -207,7 +207,7 @@ EACH_CALL_FAILS(gather, CACHE_OFF)
 EACH_CALL_FAILS(scatter_last, CACHE_COLD)
 EACH_CALL_FAILS(bad_entry, CACHE_OFF)
 
-/* A call that failed, wherever it did, leaves nothing behind that the next would see. */
+/* A failed call leaves nothing behind that the next call would see. */
 static void test_again(void **unused) {
     (void)unused;
     for (int k = 1, failed = 1; failed; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers and scatters that make no sense, or that the device cannot serve: the status, and a text
- * that names the culprit. */
+/* Gathers and scatters that are wrong or that the device cannot serve. Each gives its status and a
+ * text that names the culprit. */
 #include "move.h"
 
 static void test_descriptors(void **unused) {
@@ -33,7 +33,7 @@ static void test_descriptors(void **unused) {
     SOUND();
 }
 
-/* Gamma has no atomics on 64-bit words. Without a limit it gets what 32 bits can number. */
+/* Gamma has no 64-bit atomics. A plan without a limit gets as many items as 32 bits can number. */
 static void test_wide(void **unused) {
     (void)unused;
     tally_context *context;

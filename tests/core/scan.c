@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans on the stub: what is refused and how, launches and memory, and what every call's failure
- * leaves behind. */
+/* Scans on the stub: refusals, launches, memory, and the failure of each of the backend's calls. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +81,7 @@ static void test_descriptors(void **unused) {
         tally_plan *plan = (tally_plan *)(uintptr_t)1;
         desc.size = sizeof desc;
         desc.max_n = desc.max_n ? desc.max_n : 100;
-        /* What is said of a variant begins with it, as for reductions. */
+        /* A text about a variant begins with the variant, as for reductions. */
         const char *const words[] = {desc.variant ? "variant" : CREATE, rows[i].words[0], rows[i].words[1], rows[i].words[2],
                                      NULL};
         char what[32];
@@ -153,8 +152,8 @@ static void test_ranges(void **unused) {
     BAD(scan_at(s.plan, s.queue, s.in, all, 1, s.out, 0), "tally_scan", "in");
     BAD(scan_at(s.plan, s.queue, s.in, all, all, s.out, 0), "tally_scan");
     BAD(scan_at(s.plan, s.queue, s.in, 0, 2, s.out, MAX_N - 1), "tally_scan", "out");
-    BAD(scan_at(s.plan, s.queue, s.in, 0, 1, s.out, (uint64_t)1 << 61), "tally_scan", "out"); /* times 8: 0 */
-    BAD(tally_scan(s.plan, s.queue, s.out, 1, s.out), "tally_scan", "overlap");               /* i64 over i32 */
+    BAD(scan_at(s.plan, s.queue, s.in, 0, 1, s.out, (uint64_t)1 << 61), "tally_scan", "out"); /* times 8 bytes: 0 */
+    BAD(tally_scan(s.plan, s.queue, s.out, 1, s.out), "tally_scan", "overlap");               /* i64 results over i32 items */
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 0, 1, s.out, 0), "tally_scan_with", "no segments");
     BAD(tally_scan_with(s.plan, s.queue, NULL), "tally_scan_with", "args is NULL");
     BAD(tally_scan_with(s.plan, s.queue, &(tally_scan_args){.size = 8}), "args.size is 8");
@@ -175,7 +174,7 @@ static void test_ranges(void **unused) {
     end(&s);
 }
 
-/* The same bytes where widths are equal, and nothing between that and apart. */
+/* In place: the same bytes if the widths are equal. Otherwise the ranges must be apart. */
 static void test_in_place(void **unused) {
     (void)unused;
     tally_scan_desc desc = sum_i32;
@@ -194,12 +193,12 @@ static void test_in_place(void **unused) {
     BAD(tally_scan(s.plan, s.queue, s.in, 100, s.out), "tally_scan", "tally_scan_with");
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 0, 800, s.out, 0), "segments", "800 items at offset 1");
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.out, 0, 0, 1, s.out, 0), "segments and out overlap");
-    MUST(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, UINT64_MAX, 799, s.in, 0)); /* no count of flags */
+    MUST(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, UINT64_MAX, 799, s.in, 0)); /* flags have no count */
     BAD(scan_next(s.plan, s.queue, s.in, 0, NULL, 0, 1, s.out, 0), "tally_scan_next");
     end(&s);
 }
 
-/* Plans are of one kind. */
+/* A plan is of one kind. */
 static void test_kinds(void **unused) {
     (void)unused;
     setup s = begin("stub", sum_i32);
@@ -241,7 +240,7 @@ static void test_next(void **unused) {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* How many of a call; nothing is allocated and nothing waited for. */
+/* Returns the launches of a call, which allocates nothing and does not wait. */
 static int launches_of(setup *s, uint64_t n, uint64_t count) {
     int opened = 0, still = 0;
     const int launches = stub.launches, waits = stub.waits;
@@ -269,7 +268,7 @@ static void expect_launches(const char *select, const char *variant, int each) {
     desc.segments = TALLY_SEGMENTS_OFFSETS;
     s = begin(select, desc);
     assert_int_equal(launches_of(&s, 5000, 100), each + 2);
-    assert_int_equal(launches_of(&s, 5000, 0), each + 1); /* none to set */
+    assert_int_equal(launches_of(&s, 5000, 0), each + 1); /* there are no flags to set */
     assert_int_equal(launches_of(&s, 0, 100), 0);
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 0, 101, 5, s.out, 0), "segments", "101 items");
     BAD(scan_segments(s.plan, s.queue, s.in, 0, s.segments, 1, 100, 5, s.out, 0), "segments");
@@ -355,7 +354,7 @@ static void test_failures_cached(void **unused) {
     }
 }
 
-/* A call that failed is none: the next one of pieces goes on where the last good one ended. */
+/* A failed call changes nothing: the next piece continues where the last good call ended. */
 static void test_next_after_failure(void **unused) {
     (void)unused;
     tally_scan_desc desc = sum_i32;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device a context opens and why; which backends may be registered; what a context says of
- * itself. */
+/* The device that a context opens; the backends that may be registered; the description of a
+ * context. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "core.h"
 
-/* Opens a context and returns what it says; the context is closed again. */
+/* Opens a context, takes its description and closes it. */
 static tally_context_info chosen(const char *select) {
     tally_context *context;
     tally_context_info info;
@@ -56,26 +56,26 @@ static void test_selections(void **unused) {
 static void test_selections_refused(void **unused) {
     (void)unused;
     tally_context *context = NULL;
-    /* No such backend: the text names it and lists those there are. */
+    /* A backend that is not there: the text names it and lists the others. */
     REFUSED(tally_context_create("nonsense", &context), TALLY_E_ARGUMENT, "nonsense", "stub");
     REFUSED(tally_context_create("nonsense:0", &context), TALLY_E_ARGUMENT, "nonsense", "stub");
     REFUSED(tally_context_create("nonsense,stub", &context), TALLY_E_ARGUMENT, "nonsense", "stub");
     REFUSED(tally_context_create("stu", &context), TALLY_E_ARGUMENT, "stu");
     REFUSED(tally_context_create("stubb", &context), TALLY_E_ARGUMENT, "stubb");
-    /* Not of the form. */
+    /* A selection of a wrong form. */
     REFUSED(tally_context_create("stub:", &context), TALLY_E_ARGUMENT, "stub:");
     REFUSED(tally_context_create(":", &context), TALLY_E_ARGUMENT, ":");
     REFUSED(tally_context_create(":0", &context), TALLY_E_ARGUMENT, ":0");
     REFUSED(tally_context_create(",", &context), TALLY_E_ARGUMENT, ",");
     REFUSED(tally_context_create(",stub", &context), TALLY_E_ARGUMENT, ",stub");
-    /* Not here: the text names what was asked for and what there is. */
+    /* A device that is not there: the text names it and lists the others. */
     REFUSED(tally_context_create("stub:7", &context), TALLY_E_NO_DEVICE, "stub:7", "Alpha One", "Beta Two", "Gamma Three");
     REFUSED(tally_context_create("stub:3", &context), TALLY_E_NO_DEVICE, "stub:3", "Alpha One");
     REFUSED(tally_context_create("stub:delta", &context), TALLY_E_NO_DEVICE, "delta", "Alpha One");
     REFUSED(tally_context_create("stub:4294967296", &context), TALLY_E_NO_DEVICE, "4294967296", "Alpha One");
     REFUSED(tally_context_create("stub:99999999999999999999999999", &context), TALLY_E_NO_DEVICE, "stub:9999", "Alpha One");
     assert_int_not_equal(tally_context_create("stub:-1", &context), TALLY_OK);
-    /* Longer than any of the texts that it could be copied into. */
+    /* A selection longer than any buffer that it could be copied into. */
     char longest[20001];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;
@@ -114,8 +114,8 @@ static void test_who_decides(void **unused) {
     setenv("TALLY_BACKEND", "stub:7", 1);
     REFUSED(tally_context_create(NULL, &context), TALLY_E_NO_DEVICE, "TALLY_BACKEND", "stub:7", "Alpha One");
 
-    /* The default is "cuda,opencl", which this machine may or may not have; an empty variable is
-     * none. */
+    /* The default is "cuda,opencl", which this machine may or may not have. An empty variable
+     * counts as unset. */
     for (int empty = 0; empty < 2; empty++) {
         if (empty)
             setenv("TALLY_BACKEND", "", 1);
@@ -178,7 +178,7 @@ static void test_register_refuses(void **unused) {
     REFUSED(tally_backend_register(NULL), TALLY_E_ARGUMENT, "tally_backend_register");
     REFUSED(tally_backend_register(&stub_backend), TALLY_E_ARGUMENT, "stub");
     REFUSED(tally_backend_register(&other), TALLY_E_ARGUMENT, "stub");
-    other.name = "STUB"; /* a selection could not tell the two apart */
+    other.name = "STUB"; /* a selection cannot tell the two names apart */
     REFUSED(tally_backend_register(&other), TALLY_E_ARGUMENT, "STUB");
     other.name = "other";
     other.abi = TALLY_BACKEND_ABI + 1;
@@ -218,7 +218,7 @@ static void test_describe(void **unused) {
     static const char *const words[] = {"stub", "Beta Two", "Stub Works", "1.0", "cpu", "argument", "stub:beta", "\n"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(words); i++)
         if (!strstr(text, words[i])) fail_msg("\"%s\" is not in the description:\n%s", words[i], text);
-    /* "key: value" lines, all of them. */
+    /* Every line has the form "key: value". */
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         if (!strstr(line, ": ")) fail_msg("no \"key: value\" line: %s", line);
     char whole[4096], piece[8];
@@ -230,7 +230,7 @@ static void test_describe(void **unused) {
         assert_int_equal(piece[size - 1], 0);
         for (size_t i = size; i < sizeof piece; i++) assert_int_equal(piece[i], '#');
     }
-    /* The counters follow what is done. */
+    /* The counters follow the calls. */
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 100};
     tally_plan *first, *second;
     MUST(tally_plan_create(context, &desc, &first));
@@ -244,7 +244,7 @@ static void test_describe(void **unused) {
     SOUND();
 }
 
-/* A device that computes otherwise is refused with the reason, before anything runs on it. */
+/* A device whose self-test fails is refused with the reason, before anything else runs on it. */
 static void test_self_test(void **unused) {
     (void)unused;
     static const struct {

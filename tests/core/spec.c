@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors resolved: the layouts of accumulators, results and parameters, against C structs;
- * what a descriptor may not say; what a device cannot.
+ * Resolved descriptors: the layouts of accumulators, results and parameters, compared with C
+ * structs; refused descriptors; limits of a device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -90,8 +90,11 @@ static void test_packing(void **unused) {
     tally_terms_pack_params(&terms, packed);
     assert_memory_equal(packed, &close, sizeof close);
     tally_terms_close(&terms);
+}
 
-    /* Every type, in an order that leaves holes; holes are 0. */
+/* Parameters of every type, in an order that leaves gaps. Gaps are 0. */
+static void test_packing_of_types(void **unused) {
+    (void)unused;
     static const tally_op_param params[] = {{"a", TALLY_I32, -7},     {"b", TALLY_U64, 0x1p40}, {"c", TALLY_F32, 0.1},
                                             {"d", TALLY_F64, 0.1},    {"e", TALLY_U32, 4e9},    {"f", TALLY_I64, -0x1p40},
                                             {"g", 0 /* f64 */, 1e300}};
@@ -120,7 +123,8 @@ static void test_packing(void **unused) {
                                           .params = params,
                                           .param_count = TALLY_ARRAY_LENGTH(params)},
                          &custom));
-    terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = custom, .in = TALLY_F32});
+    unsigned char packed[64];
+    tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = custom, .in = TALLY_F32});
     assert_int_equal(terms.param.bytes, sizeof own);
     memset(packed, 0xee, sizeof packed);
     tally_terms_pack_params(&terms, packed);
@@ -130,15 +134,50 @@ static void test_packing(void **unused) {
     tally_op_destroy(custom);
 }
 
-/* A value that an integer cannot hold is refused, of a new op and of a plan, which keeps the old
- * one. */
+typedef struct param_case {
+    tally_dtype type;
+    double value;
+    const char *text; /* in the error; NULL: the value fits */
+} param_case;
+
+/* Sets the parameter of a plan, then creates an op with it. A refused value leaves the plan as it
+ * was. */
+static void expect_param(const param_case *c) {
+    const char *type = tally_dtype_name(c->type), *text = c->text;
+    tally_op_param param = {"least", c->type, 1};
+    const tally_op_desc desc = {.size = sizeof desc,
+                                .name = "above",
+                                .identity = "0",
+                                .load = "x",
+                                .combine = "a + b",
+                                .params = &param,
+                                .param_count = 1};
+    tally_custom_op *op;
+    MUST(tally_op_create(&desc, &op));
+    tally_plan plan = {.tag = TALLY_TAG_PLAN};
+    plan.terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = op, .in = TALLY_F32});
+    unsigned char packed[8], before[8] = {0};
+    plan.params = packed;
+    tally_terms_pack_params(&plan.terms, packed);
+    memcpy(before, packed, plan.terms.param.bytes);
+    if (text)
+        BAD(tally_plan_set_param(&plan, "least", c->value), "tally_plan_set_param", "op above", "parameter least", text, type);
+    else
+        MUST(tally_plan_set_param(&plan, "least", c->value));
+    assert_int_equal(!memcmp(packed, before, plan.terms.param.bytes), text != NULL);
+    assert_int_equal(plan.terms.list[0].params[0].value == 1, text != NULL);
+    tally_terms_close(&plan.terms);
+    tally_op_destroy(op);
+    param.value = c->value;
+    if (text)
+        BAD(tally_op_create(&desc, &op), "tally_op_create", "op above", "parameter least", text, type);
+    else
+        MUST(tally_op_create(&desc, &op)), tally_op_destroy(op);
+}
+
 static void test_param_ranges(void **unused) {
     (void)unused;
-    static const struct {
-        tally_dtype type;
-        double value;
-        const char *text; /* NULL: it fits */
-    } cases[] = {
+    static const param_case cases[] = {
         {TALLY_I32, 2147483647.5, NULL},
         {TALLY_I32, 0x1p31, "2147483648"},
         {TALLY_I32, -2147483648.5, NULL},
@@ -162,42 +201,26 @@ static void test_param_ranges(void **unused) {
         {TALLY_F64, (double)INFINITY, NULL},
         {0, (double)NAN, NULL},
     };
-    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
-        const char *type = tally_dtype_name(cases[c].type), *text = cases[c].text;
-        tally_op_param param = {"least", cases[c].type, 1};
-        const tally_op_desc desc = {.size = sizeof desc,
-                                    .name = "above",
-                                    .identity = "0",
-                                    .load = "x",
-                                    .combine = "a + b",
-                                    .params = &param,
-                                    .param_count = 1};
-        tally_custom_op *op;
-        MUST(tally_op_create(&desc, &op));
-        tally_plan plan = {.tag = TALLY_TAG_PLAN};
-        plan.terms = resolve_desc(&made_up_device, (tally_reduce_desc){.custom = op, .in = TALLY_F32});
-        unsigned char packed[8], before[8] = {0};
-        plan.params = packed;
-        tally_terms_pack_params(&plan.terms, packed);
-        memcpy(before, packed, plan.terms.param.bytes);
-        if (text)
-            BAD(tally_plan_set_param(&plan, "least", cases[c].value), "tally_plan_set_param", "op above", "parameter least",
-                text, type);
-        else
-            MUST(tally_plan_set_param(&plan, "least", cases[c].value));
-        assert_int_equal(!memcmp(packed, before, plan.terms.param.bytes), text != NULL);
-        assert_int_equal(plan.terms.list[0].params[0].value == 1, text != NULL);
-        tally_terms_close(&plan.terms);
-        tally_op_destroy(op);
-        param.value = cases[c].value;
-        if (text)
-            BAD(tally_op_create(&desc, &op), "tally_op_create", "op above", "parameter least", text, type);
-        else
-            MUST(tally_op_create(&desc, &op)), tally_op_destroy(op);
-    }
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) expect_param(&cases[c]);
 }
 
-/* ---- what a descriptor may not say ----------------------------------------------------------- */
+/* ---- descriptors that are refused ----------------------------------------------------------- */
+
+typedef struct refused_case {
+    tally_reduce_desc desc;
+    tally_status status;
+    const char *words[4];
+} refused_case;
+
+static void expect_refused(const refused_case *cases, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const char *const *w = cases[i].words;
+        const char *words[] = {w[0], w[1], w[2], w[3], NULL};
+        char what[32];
+        snprintf(what, sizeof what, "descriptor %zu", i);
+        refused(try_desc(&made_up_device, cases[i].desc), cases[i].status, what, __FILE__, __LINE__, words);
+    }
+}
 
 static void test_refused(void **unused) {
     (void)unused;
@@ -206,26 +229,11 @@ static void test_refused(void **unused) {
     static const tally_term_desc wrong[] = {{.op = TALLY_SUM}, {.op = 1000}}, bits[] = {{.op = TALLY_MIN}, {.op = TALLY_BAND}};
     static uint64_t garbage[64];
     tally_custom_op *no_op = (tally_custom_op *)(void *)garbage;
-    tally_custom_op *custom;
-    const tally_op_desc own = {.size = sizeof own,
-                               .name = "mine",
-                               .identity = "0",
-                               .load = "x",
-                               .combine = "a + b",
-                               .out = TALLY_F64,
-                               .acc = TALLY_F64};
-    MUST(tally_op_create(&own, &custom));
-    const struct {
-        tally_reduce_desc desc;
-        tally_status status;
-        const char *words[4];
-    } cases[] = {
+    const refused_case cases[] = {
         {{.in = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.op is 0"}},
         {{.in = TALLY_F32, .op = TALLY_SUM, .terms = sums, .term_count = 2},
          TALLY_E_ARGUMENT,
          {"desc.terms and desc.op: give one of them"}},
-        {{.in = TALLY_F32, .op = TALLY_SUM, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
-        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
         {{.in = TALLY_F32, .terms = sums, .term_count = TALLY_MAX_TERMS + 1},
          TALLY_E_ARGUMENT,
          {"desc.term_count", "17", "16"}},
@@ -239,6 +247,14 @@ static void test_refused(void **unused) {
         {{.in = TALLY_F32, .custom = no_op}, TALLY_E_ARGUMENT, {"desc.custom"}},
         {{.in = TALLY_F32, .op = TALLY_BAND}, TALLY_E_UNSUPPORTED, {"band", "does not take", "f32"}},
         {{.in = TALLY_C64, .op = TALLY_MIN}, TALLY_E_UNSUPPORTED, {"min", "does not take", "c64"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .accuracy = 1}, TALLY_E_ARGUMENT, {"desc.terms and desc.accuracy"}},
+    };
+    expect_refused(cases, TALLY_ARRAY_LENGTH(cases));
+}
+
+static void test_refused_types(void **unused) {
+    (void)unused;
+    static const refused_case cases[] = {
         {{.in = TALLY_F32, .op = TALLY_SUM, .out = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.out is i32", "sum is f32", "a float"}},
         {{.in = TALLY_C64, .op = TALLY_SUM, .out = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.out is f32", "sum is c64", "complex"}},
         {{.in = TALLY_F32, .op = TALLY_SUM, .out = TALLY_C64}, TALLY_E_ARGUMENT, {"desc.out is c64", "sum is f32"}},
@@ -255,22 +271,34 @@ static void test_refused(void **unused) {
         {{.in = TALLY_I32, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of i32", "no level 'compensated'"}},
         {{.in = TALLY_F32, .op = TALLY_MIN, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"min of f32", "no level 'compensated'"}},
         {{.in = TALLY_C64, .op = TALLY_SUM, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"sum of c64", "no level 'compensated'"}},
-        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .accuracy = 1}, TALLY_E_ARGUMENT, {"desc.terms and desc.accuracy"}},
+    };
+    expect_refused(cases, TALLY_ARRAY_LENGTH(cases));
+}
+
+static void test_refused_custom(void **unused) {
+    (void)unused;
+    static const tally_term_desc sums[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}};
+    tally_custom_op *custom;
+    const tally_op_desc own = {.size = sizeof own,
+                               .name = "mine",
+                               .identity = "0",
+                               .load = "x",
+                               .combine = "a + b",
+                               .out = TALLY_F64,
+                               .acc = TALLY_F64};
+    MUST(tally_op_create(&own, &custom));
+    const refused_case cases[] = {
+        {{.in = TALLY_F32, .op = TALLY_SUM, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
+        {{.in = TALLY_F32, .terms = sums, .term_count = 2, .custom = custom}, TALLY_E_ARGUMENT, {"give one of them"}},
         {{.in = TALLY_F32, .custom = custom, .accuracy = 1}, TALLY_E_UNSUPPORTED, {"op mine", "no level 'compensated'"}},
         {{.in = TALLY_F32, .custom = custom, .acc = TALLY_F64}, TALLY_E_ARGUMENT, {"desc.acc is f64", "custom"}},
         {{.in = TALLY_F32, .custom = custom, .out = TALLY_I32}, TALLY_E_ARGUMENT, {"desc.out is i32", "mine", "f64"}},
     };
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
-        const char *const *w = cases[i].words;
-        const char *words[] = {w[0], w[1], w[2], w[3], NULL};
-        char what[32];
-        snprintf(what, sizeof what, "descriptor %zu", i);
-        refused(try_desc(&made_up_device, cases[i].desc), cases[i].status, what, __FILE__, __LINE__, words);
-    }
+    expect_refused(cases, TALLY_ARRAY_LENGTH(cases));
     tally_op_destroy(custom);
 }
 
-/* ---- what the device cannot ------------------------------------------------------------------ */
+/* ---- limits of a device ---------------------------------------------------------------------- */
 
 /* f64 in any role: items, accumulator, field, result, parameter. */
 static void test_no_f64(void **unused) {
@@ -318,8 +346,8 @@ static void test_no_f64(void **unused) {
     for (int i = 0; i < 4; i++) tally_op_destroy(custom[i]);
 }
 
-/* The group is the variant's, or the largest whose lanes fit the local memory; one that was asked
- * for stays. */
+/* The group is the variant's, or the largest whose lanes fit the local memory. A group size in the
+ * descriptor stays as it is. */
 static void test_groups(void **unused) {
     (void)unused;
     static const tally_term_desc fused[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}, {.op = TALLY_STD}};
@@ -329,8 +357,8 @@ static void test_groups(void **unused) {
         uint64_t local_bytes;
         uint32_t max_items, group;
     } known[] = {
-        /* group_tree exchanges a lane of each item at a time; four of accumulators of 8 bytes at
-         * most and items of 4. */
+        /* group_tree exchanges one lane of each thread at a time, or four if accumulators have at
+         * most 8 bytes and items at most 4. */
         {TALLY_F32, TALLY_SUM, 1 << 20, 1024, 256}, {TALLY_F32, TALLY_SUM, 4096, 1024, 256},
         {TALLY_F32, TALLY_SUM, 4095, 1024, 128},    {TALLY_F32, TALLY_SUM, 512, 1024, 32},
         {TALLY_F32, TALLY_SUM, 511, 1024, 0},       {TALLY_F16, TALLY_SUM, 4096, 1024, 256},
@@ -366,7 +394,8 @@ static void test_groups(void **unused) {
     for (size_t bytes = 4; bytes <= 16; bytes *= 2) assert_int_equal(tally_chunk_team(bytes), 32);
 }
 
-/* Steps of the ladder: what is too wide for an atomic; what the host cannot combine. */
+/* Refused steps of the ladder: accumulators too wide for an atomic, ops that the host cannot
+ * combine. */
 static void test_steps(void **unused) {
     (void)unused;
     const tally_term_desc fused[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN}};
@@ -405,8 +434,11 @@ static void test_steps(void **unused) {
 const core_test spec_tests[] = {
     {"layouts of accumulators", test_accumulators},
     {"packing of parameters", test_packing},
+    {"packing of parameters of every type", test_packing_of_types},
     {"ranges of parameters", test_param_ranges},
     {"descriptors of ops refused", test_refused},
+    {"descriptors refused for a type or a level", test_refused_types},
+    {"descriptors of an op of one's own refused", test_refused_custom},
     {"a device without f64", test_no_f64},
     {"groups by local memory", test_groups},
     {"steps and their ops", test_steps},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, texts and sizes: each row of each table, both ways. */
+/* Names, texts and sizes of every row of every table, both ways. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static void test_dtypes(void **unused) {
     (void)unused;
-    /* No second list: every value up to the end has a row, found by its name. */
+    /* Every value of the enum has a row, which is found by its name. */
     for (tally_dtype dtype = 1; dtype < TALLY_DTYPE_END; dtype++) {
         tally_dtype got = TALLY_DTYPE_DEFAULT;
         const tally_dtype_row *row = tally_dtype_find(dtype);
@@ -29,7 +29,7 @@ static void test_dtypes(void **unused) {
         REFUSED(tally_dtype_from_name(wrong[i], &got), TALLY_E_ARGUMENT, "f16", "bf16", "f32", "f64", "i8", "u64", "bool",
                 "c64", "c128");
     REFUSED(tally_dtype_from_name("complex128", &got), TALLY_E_ARGUMENT, "complex128");
-    /* The sizes that C has. */
+    /* The sizes are those of C. */
     assert_int_equal(tally_dtype_bytes(TALLY_F32), sizeof(float));
     assert_int_equal(tally_dtype_bytes(TALLY_F64), sizeof(double));
     assert_int_equal(tally_dtype_bytes(TALLY_BOOL), sizeof(bool));
@@ -52,7 +52,7 @@ static void test_ops(void **unused) {
         assert_int_equal(tally_op_inputs(op), row->inputs == 2 ? 2 : 1);
         MUST(tally_op_from_name(row->name, &got));
         assert_int_equal(got, op);
-        /* The rows that take another's place are of the same op. */
+        /* A special row is of the same op as the row whose place it takes. */
         const tally_op_row *others[] = {&tally_complex_rows[op], &tally_compensated_rows[op]};
         for (int i = 0; i < 2; i++)
             if (others[i]->name) assert_string_equal(others[i]->name, row->name);
@@ -147,8 +147,8 @@ static void test_variants(void **unused) {
     REFUSED(tally_variant_get(SIZE_MAX, &info), TALLY_E_ARGUMENT, "tally_variant_get");
 }
 
-/* A name that is nearly one of the rows' is told so; the listing stays. One that is near to none
- * gets no guess. */
+/* A name near one of the rows gets a guess besides the listing. Any other name gets the listing
+ * alone. */
 static void test_guesses(void **unused) {
     (void)unused;
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms: several ops over one pass, built-in ones and one's own: how results lie, what each gives
- * beside the others, what is refused. */
+/* Terms: several ops over one pass, built-in ones and one's own. The layout of results, the results
+ * of each op beside others, refusals. */
 #include <string.h>
 
 #include "core.h"
@@ -42,11 +42,11 @@ static void test_layout(void **unused) {
         uint8_t any;
         float mean;
     } f16_result;
+    /* A struct of 8 bytes is aligned to 8, so that one atomic can take it. C would align it
+     * to 4. */
     typedef struct {
         float min;
-        struct {
-            float low, high;
-        } minmax;
+        _Alignas(8) struct { float low, high; } minmax;
         float sum;
         struct {
             float value;
@@ -63,22 +63,7 @@ static void test_layout(void **unused) {
         {3, TALLY_U64, offsetof(f16_result, argmax)}, {4, TALLY_BOOL, offsetof(f16_result, any)},
         {5, TALLY_F32, offsetof(f16_result, mean)},
     };
-    /* A struct of 8 bytes is aligned to them (one atomic can take it), which puts the minmax at 8
-     * where C would put it at 4. */
-    typedef struct {
-        float min;
-        uint64_t minmax;
-        float sum;
-        struct {
-            float value;
-            uint64_t index;
-        } argmax;
-        uint32_t any;
-        float mean;
-    } f16_acc_aligned;
-    assert_true(sizeof(f16_acc) != sizeof(f16_acc_aligned));
-    expect_fused(TALLY_F16, f16_ops, 6, f16_values, 7, sizeof(f16_result), sizeof(f16_acc_aligned),
-                 offsetof(f16_acc_aligned, mean));
+    expect_fused(TALLY_F16, f16_ops, 6, f16_values, 7, sizeof(f16_result), sizeof(f16_acc), offsetof(f16_acc, mean));
 }
 
 static void test_layout_of_integers(void **unused) {
@@ -125,7 +110,7 @@ static void test_layout_of_complex(void **unused) {
                                              {2, TALLY_C64, offsetof(c64_result, mean)}};
     expect_fused(TALLY_C64, c64_ops, 3, c64_values, 3, sizeof(c64_result), 32, 24);
 
-    /* As many as there may be; each keeps its own place. */
+    /* The largest number of terms. Each has its own place. */
     tally_term_desc many[TALLY_MAX_TERMS];
     fused_value doubles[TALLY_MAX_TERMS];
     for (uint32_t i = 0; i < TALLY_MAX_TERMS; i++) {
@@ -134,7 +119,7 @@ static void test_layout_of_complex(void **unused) {
     }
     expect_fused(TALLY_F64, many, TALLY_MAX_TERMS, doubles, TALLY_MAX_TERMS, 8 * TALLY_MAX_TERMS, 40 * TALLY_MAX_TERMS / 2,
                  40 * TALLY_MAX_TERMS / 2 - 32);
-    /* One op in a list is as the op alone. */
+    /* One op in a list has the layout of the op alone. */
     static const fused_value alone[] = {{0, TALLY_F32, 0}};
     expect_fused(TALLY_F32, (const tally_term_desc[]){{.op = TALLY_SUM}}, 1, alone, 1, 4, 4, 0);
 }
@@ -145,7 +130,7 @@ static tally_custom_op *make(const tally_op_desc *desc) {
     return op;
 }
 
-/* Values of one op are a struct of their own among the others'. */
+/* The values of one op are a struct within the result. */
 static void test_layout_of_own(void **unused) {
     (void)unused;
     typedef struct {
@@ -186,7 +171,7 @@ static void test_layout_of_own(void **unused) {
     tally_op_destroy(single);
 }
 
-/* ---- each as if it were alone ---------------------------------------------------------------- */
+/* ---- each op gives what it gives alone ------------------------------------------------------- */
 
 #define ITEMS 100001u
 
@@ -262,8 +247,8 @@ static void test_mixed(void **unused) {
     SOUND();
 }
 
-/* A name that ops share is one parameter, of each op's own type; a value that one of them cannot
- * hold changes none. */
+/* A name that several ops share is one parameter. Each op has it in its own type. A value that one
+ * type cannot hold changes none. */
 static void test_shared_params(void **unused) {
     (void)unused;
     static const tally_op_param real[] = {{"k", TALLY_F32, 1}}, whole[] = {{"k", TALLY_I32, 1}};
@@ -344,7 +329,7 @@ static void test_refused(void **unused) {
     tally_op_destroy(pairs);
 }
 
-/* A temporary or a result of f64 is more than a device without f64 can compute. */
+/* A temporary or a result of f64 is refused on a device without f64. */
 static void test_no_f64(void **unused) {
     (void)unused;
     tally_device_info narrow = made_up_device;

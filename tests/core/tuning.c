@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tunings: rows of text, which of them is taken, and where a context has them from. */
+/* Tunings: rows of text, the row that is taken, and the sources of a context's rows. */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void test_rows(void **unused) {
     expect_refused(line, 1);
 }
 
-/* The group that a sum (or dot) of so many bytes gets on a made-up device. */
+/* Returns the group of a sum (or dot) of so many bytes on a made-up device. */
 static uint32_t group_of(const char *text, const char *name, tally_op op, tally_dtype in, uint64_t bytes) {
     tally_device_info device = made_up_device;
     tally_tunings rows;
@@ -72,12 +72,12 @@ static void test_choice(void **unused) {
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F32, 65536), 512);
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F32, 65540), 256);
     assert_int_equal(group_of(rows, "Slow Chip", TALLY_SUM, TALLY_F32, 65536), 256);
-    /* A row that says nothing of the variant's shape is none for it. */
+    /* A row that sets no field of the variant's shape is skipped. */
     assert_int_equal(group_of("* * * * * - - 4 2\n* * * * * 64 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 64);
-    /* No power of two, or out of range: the variant's own. */
+    /* A group that is no power of two, or out of range, is ignored. */
     assert_int_equal(group_of("* * * * * 100 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
     assert_int_equal(group_of("* * * * * 2048 - - -", "x", TALLY_SUM, TALLY_F32, 65536), 256);
-    /* What the descriptor asks for comes first. */
+    /* The descriptor comes first. */
     tally_launch launch;
     tally_terms terms =
         resolve_launch(&made_up_device, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 32}, &launch);
@@ -92,7 +92,7 @@ static void expect_described(tally_context *context, const char *tunings) {
     if (!strstr(text, line)) fail_msg("there should be%sin:%s", line, text);
 }
 
-/* A context that finds this file; no error text is left behind, whatever is in it. */
+/* Opens a context that finds this file. Whatever is in the file, no error text is left behind. */
 static void expect_file(const char *file, const char *rows, const char *tunings) {
     tally_context *context;
     FILE *f = fopen(file, "w");
@@ -106,7 +106,8 @@ static void expect_file(const char *file, const char *rows, const char *tunings)
     tally_context_destroy(context);
 }
 
-/* The library's rows, then others, then those of a file. */
+/* The tunings of a context: the library's rows, added rows before them, rows of a file before
+ * them. */
 static void test_context(void **unused) {
     (void)unused;
     char dir[256], file[300];
@@ -130,8 +131,8 @@ static void test_context(void **unused) {
     SOUND();
 }
 
-/* Accumulators of 512 bytes: so many partials would be too large that items are reduced in slices,
- * to the same bits. */
+/* Accumulators of 512 bytes. Their partials would be too large, so the items are reduced in slices,
+ * with the same bits. */
 static void test_slices(void **unused) {
     (void)unused;
     enum { OPS = 16, RESULT = OPS * sizeof(double) };
@@ -144,10 +145,10 @@ static void test_slices(void **unused) {
     float verdicts[64], *items = malloc(n * sizeof *items);
     assert_non_null(items);
     for (int i = 0; i < 64; i++) verdicts[i] = 1;
-    stub.verdicts = verdicts; /* so that the last group could finish, if it were not for the slices */
+    stub.verdicts = verdicts; /* the last group could finish, if there were no slices */
     for (int i = 0; i < OPS; i++)
         terms[i] = (tally_term_desc){.op = i ? TALLY_VAR : TALLY_SUM,
-                                     .acc = TALLY_F64}; /* a sum's low bits are not 0, as a count's are */
+                                     .acc = TALLY_F64}; /* the low bits of a sum are not 0; those of a count are */
     for (uint64_t i = 0; i < n; i++) items[i] = (float)(int32_t)((uint32_t)i * 2654435761u);
     MUST(tally_context_create("stub:alpha", &context));
     MUST(tally_queue_create(context, &queue));
@@ -163,9 +164,9 @@ static void test_slices(void **unused) {
         assert_int_equal(((const tally_reduce_plan *)plan)->slice != 0, k == 0);
         const int calls = stub.calls;
         MUST(tally_reduce(plan, queue, in, n, out));
-        assert_int_equal(stub.calls - calls, k ? 1 : 5); /* partials and finish of each slice, and the finish of the two */
+        assert_int_equal(stub.calls - calls, k ? 1 : 5); /* the partials and the finish of two slices, and the finish of both */
         MUST(tally_buffer_read(queue, out, 0, results[k][0], RESULT));
-        /* And then fewer, which make no slice. */
+        /* Fewer items make no slice. */
         MUST(tally_reduce(plan, queue, in, 100003, out));
         MUST(tally_buffer_read(queue, out, 0, results[k][1], RESULT));
         MUST(tally_queue_wait(queue));

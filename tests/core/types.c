@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The types of every op and dtype, against tables written down here and not made from the
+/* The types of every op and dtype, compared with tables written here, not made from the
  * library's. */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define MAGNITUDES "f32 f32 f32 f64 u32 u32 u32 u64 u32 u32 u32 u64 u32"
 #define REALS FLOATS_THEN(NINE("f64"))
 
-/* A column for each dtype: what the op computes in, and its result. "-": the op does not take
+/* A column for each dtype: the accumulator's type, and the result's. "-": the op does not take
  * it. */
 typedef struct type_row {
     const char *ops, *value, *result;
@@ -40,7 +40,7 @@ static const type_row type_rows[] = {
     {"iamax", MAGNITUDES NO_COMPLEX, THIRTEEN("u64") NO_COMPLEX},
 };
 
-/* With acc = f64: the columns f16 bf16 f32 f64 c64 c128. */
+/* Types with acc = f64. Columns: f16 bf16 f32 f64 c64 c128. */
 static const type_row wide_rows[] = {
     {"sum prod dot dotc mean", "f64 f64 f64 f64 f64 f64", "f64 f64 f64 f64 c128 c128"},
     {"asum sumsq nrm2", "f64 f64 f64 f64 f64 f64", "f64 f64 f64 f64 f64 f64"},
@@ -51,7 +51,7 @@ static const type_row wide_rows[] = {
     {"count_nonzero", "u64 u64 u64 u64 - -", "u64 u64 u64 u64 - -"},
 };
 
-/* The word at `index` of words that one space parts. */
+/* Copies the word at `index` of words that single spaces separate. */
 static const char *word_at(const char *words, size_t index, char word[16]) {
     for (; index > 0; index--) {
         words = strchr(words, ' ');
@@ -75,7 +75,7 @@ static bool is_complex(tally_dtype dtype) {
     return dtype == TALLY_C64 || dtype == TALLY_C128;
 }
 
-/* One cell of a table: the terms, and what the public functions say. */
+/* One cell of a table: the terms and the public functions must agree with it. */
 static void expect_cell(tally_op op, tally_dtype in, tally_dtype acc, tally_dtype value, tally_dtype result, tally_dtype real) {
     if (!acc) {
         expect_type("the accumulator", op, in, tally_accumulator_dtype(op, in), value);
@@ -145,14 +145,14 @@ static void test_types(void **unused) {
     assert_int_equal(counted, 0);
 }
 
-/* What a lane of a chunk computes in: 32 bits for sums of which 2^12 terms fit. */
+/* The type of a lane: 32 bits for sums of which 2^12 terms fit. */
 static void test_lanes(void **unused) {
     (void)unused;
     static const type_row lanes[] = {
         {"sum asum", "- - - - i32 i32 - - u32 u32 - - u32", NULL},
         {"sumsq dot dotc dist2", "- - - - i32 - - - u32 - - - u32", NULL},
         {"count_nonzero", THIRTEEN("u32"), NULL},
-        {"argmin argmax", ITEMS_AS, NULL}, /* their indices within a chunk are narrower */
+        {"argmin argmax", ITEMS_AS, NULL}, /* indices within a chunk are narrower */
         {"iamax", MAGNITUDES, NULL},
         {"mean prod min max amax any all var nrm2 allclose", THIRTEEN("-"), NULL},
     };
@@ -204,7 +204,7 @@ static void test_compensated(void **unused) {
     assert_int_equal(served, 5 * 4 * 2);
 }
 
-/* Whether any order gives the same bits: by the row, and of a scalar integer always. */
+/* Ops that give the same bits in any order, for f16 and for i16 items. */
 static void test_exactness(void **unused) {
     (void)unused;
     static const struct {
@@ -235,7 +235,7 @@ static void test_exactness(void **unused) {
 
 /* ---- the result's type ----------------------------------------------------------------------- */
 
-/* For one op and dtype that gives such a result: the dtypes that it may be converted to. */
+/* The dtypes that the result of an op and dtype may be converted to. */
 static void test_conversions(void **unused) {
     (void)unused;
     static const struct {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # CUDA without a GPU: what NVRTC makes of the kernels, and the archive of prebuilt programs.
+set(nvrtc_cells cuda/nvrtc_cells.c)
 foreach(name IN ITEMS nvrtc nvrtc_move nvrtc_scan)
-  tally_test_program(test_${name} cuda/${name}.c cuda/report.c)
+  tally_test_program(test_${name} cuda/${name}.c cuda/report.c ${${name}_cells})
   target_include_directories(test_${name} SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR})
   string(REPLACE _ - test ${name})
   add_test(NAME ${test} COMMAND test_${name})

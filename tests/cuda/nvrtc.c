@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels without a GPU: NVRTC compiles programs that a plan can ask for, (architecture,
- * variant, group, ops, dtype, level), to machine code, as the backend does, and the compiler's
- * report must show no local memory: no spills, no stack (but see may_spill). One architecture
- * compiles everything of the canonical variant, the others and the ladder a part that has every
- * type of accumulator. With TALLY_TEST_FULL=1 every architecture compiles everything, which takes
- * hours. Without NVRTC the test is skipped (exit status 77) with the reason, unless
+ * The CUDA kernels without a GPU. NVRTC compiles the programs of nvrtc_cells.h to machine code, as
+ * the backend does. The compiler's report must show no local memory: no spills, no stack (but see
+ * may_spill). Without NVRTC the test is skipped (exit status 77) with the reason, unless
  * TALLY_TEST_REQUIRE names nvrtc.
  */
 #define _DEFAULT_SOURCE
@@ -26,28 +23,11 @@
 #include <unistd.h>
 
 #include "backends/cuda/compiler.h"
-#include "reduce/reduce.h"
+#include "nvrtc_cells.h"
 #include "report.h"
-#include "tests/support/own_ops.h"
-#include "tests/support/sample.h"
-#include "tests/support/test_main.h"
-
-extern const tally_backend tally_backend_cuda;
-
-#define ARCHS TALLY_ARRAY_LENGTH(nvrtc_archs)
-#define FULL_ARCH 90
-static const uint32_t other_groups[] = {32, 1024};
-static const uint64_t smaller[] = {1 << 12, 1 << 18, 1 << 24}; /* plans' max_n */
 
 static const char *const kernels[] = {"tally_partials", "tally_finish"};
 #define KERNELS TALLY_ARRAY_LENGTH(kernels)
-
-typedef struct cell {
-    int arch;
-    tally_reduce_desc desc;
-    uint32_t group_threads, acc_bytes;
-    char name[96];
-} cell;
 
 /* A cell is FAILED until it has shown otherwise. SPILLED: it compiled, but uses local memory, which
  * this one may. */
@@ -61,7 +41,6 @@ typedef struct outcome {
 } outcome;
 
 static const tally_cuda_compiler *compiler;
-static bool full; /* TALLY_TEST_FULL=1 */
 static test_choice choice;
 
 /*
@@ -78,29 +57,10 @@ static bool compiler_knows(int arch) {
     return false;
 }
 
-static bool has_kernels(const tally_variant *variant) {
-    return tally_kernel_text(&tally_backend_cuda, variant->info.stem) != NULL;
-}
-
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static tally_device_info device_of(int arch) {
-    tally_device_info device = {.backend = "cuda",
-                                .device_class = TALLY_CLASS_GPU,
-                                .compute_units = 100,
-                                .max_group_threads = 1024,
-                                .memory_bytes = UINT64_C(1) << 35,
-                                .max_buffer_bytes = UINT64_C(1) << 35,
-                                .local_bytes = 48 << 10,
-                                .has_atomic64 = 1,
-                                .has_f64 = 1};
-    /* The device that the tunings know, of the architecture that compiles everything. */
-    snprintf(device.name, sizeof(device.name), arch == FULL_ARCH ? "NVIDIA H200" : "sm_%d", arch);
-    return device;
-}
-
 static tally_status source_of(const cell *c, char **source) {
-    const tally_device_info device = device_of(c->arch);
+    const tally_device_info device = cell_device(c->arch);
     tally_reduce_desc desc = c->desc;
     tally_terms terms;
     tally_launch launch;
@@ -286,196 +246,7 @@ static void test_build_options(void **state) {
     assert_true(strlen(info.build_options) + 1 < sizeof(info.build_options)); /* not cut */
 }
 
-/* ---- the matrix ------------------------------------------------------------------------------ */
-
-typedef struct matrix {
-    cell *cells; /* NULL: only counts */
-    size_t count;
-} matrix;
-
-/* Adds a cell, unless no device can run it (an accumulator too wide for an atomic, lanes too many
- * for the local memory). */
-static void add_cell(matrix *m, int arch, const tally_variant *variant, uint32_t group, tally_reduce_desc desc) {
-    const tally_device_info device = device_of(arch);
-    tally_terms terms;
-    tally_launch launch;
-    desc.size = sizeof(desc);
-    desc.variant = variant->info.name;
-    desc.group_threads = group;
-    tally_reduce_desc resolved = desc;
-    if (tally_reduce_resolve(&device, NULL, &resolved, &terms, &launch)) return;
-    cell c = {.arch = arch, .desc = desc, .group_threads = launch.group_threads, .acc_bytes = terms.acc.bytes};
-    int used = snprintf(c.name, sizeof(c.name), "sm_%d %s/%u", arch, variant->info.name, launch.group_threads);
-    if (variant->shape == TALLY_SHAPE_CHUNKS)
-        used += snprintf(c.name + used, sizeof(c.name) - (size_t)used, "x%u", launch.tuning.loads);
-    for (uint32_t t = 0; t < terms.count; t++)
-        used += snprintf(c.name + used, sizeof(c.name) - (size_t)used, " %.12s", terms.list[t].name);
-    snprintf(c.name + used, sizeof(c.name) - (size_t)used, " %s%s%s", tally_dtype_name(desc.in), desc.acc ? " in f64" : "",
-             desc.accuracy ? " compensated" : "");
-    tally_terms_close(&terms);
-    /* Every run, a sampled one too, compiles the canonical sum of f32 for each architecture. */
-    const bool is_main = variant->info.canonical && !group && !desc.max_n && desc.op == TALLY_SUM && desc.in == TALLY_F32;
-    if (!test_is_chosen(&choice, c.name) || (!is_main && !sample_takes(c.name))) return;
-    if (m->cells) m->cells[m->count] = c;
-    m->count++;
-}
-
-/* What a program's registers and local memory depend on: the accumulator's fields, and what a lane
- * computes in. */
-typedef struct shape {
-    tally_dtype value, lane, fields[TALLY_ROW_FIELDS];
-} shape;
-
-static shape shape_of(const tally_reduce_desc *given) {
-    const tally_device_info device = device_of(FULL_ARCH);
-    tally_reduce_desc desc = *given;
-    tally_terms terms;
-    tally_launch launch;
-    shape s = {0};
-    desc.size = sizeof(desc);
-    if (tally_reduce_resolve(&device, NULL, &desc, &terms, &launch)) return s;
-    const tally_term *term = &terms.list[0];
-    s.value = term->value;
-    s.lane = term->lane;
-    for (uint32_t i = 0; i < term->field_count && i < TALLY_ROW_FIELDS; i++) s.fields[i] = term->fields[i].type;
-    tally_terms_close(&terms);
-    return s;
-}
-
-typedef enum part {
-    PART_LEAST,  /* a sum and a minimum of f32: an atomic, and a compare-and-swap */
-    PART_FEW,    /* those, and what is a word in other ways */
-    PART_SHAPES, /* each shape once, and each dtype */
-    PART_ROWS,   /* every op and dtype, compensated too; of those in f64 two dtypes */
-    PART_ALL     /* every op, dtype and level */
-} part;
-
-static bool is_least(const tally_reduce_desc *desc) {
-    return !desc->acc && !desc->accuracy && desc->in == TALLY_F32 && (desc->op == TALLY_SUM || desc->op == TALLY_MIN);
-}
-
-static bool is_few(const tally_reduce_desc *desc) {
-    if (desc->acc || desc->accuracy) return false;
-    if (desc->op == TALLY_SUM) return desc->in == TALLY_F32 || desc->in == TALLY_I64 || desc->in == TALLY_C64;
-    return (desc->op == TALLY_MIN && desc->in == TALLY_F32) || (desc->op == TALLY_MINMAX && desc->in == TALLY_F16);
-}
-
-typedef struct shapes {
-    shape seen[64];
-    size_t count;
-} shapes;
-
-/* Whether the shape is a new one; notes it. */
-static bool is_new(shapes *known, const tally_reduce_desc *desc) {
-    const shape s = shape_of(desc);
-    for (size_t k = 0; k < known->count; k++)
-        if (!memcmp(&known->seen[k], &s, sizeof(s))) return false;
-    if (known->count == TALLY_ARRAY_LENGTH(known->seen)) abort();
-    known->seen[known->count++] = s;
-    return true;
-}
-
-static bool is_wanted(part what, const tally_reduce_desc *desc, shapes *known) {
-    switch (what) {
-    case PART_LEAST:
-        return is_least(desc);
-    case PART_FEW:
-        return is_few(desc);
-    case PART_SHAPES:
-        return is_new(known, desc) || (desc->op == TALLY_SUM && !desc->acc && !desc->accuracy);
-    case PART_ROWS:
-        return !desc->acc || (!desc->accuracy && (desc->in == TALLY_F32 || desc->in == TALLY_C64));
-    default:
-        return true;
-    }
-}
-
-/* Adds one variant's programs of one op each. */
-static void add_ops(matrix *m, int arch, const tally_variant *variant, uint32_t group, part what, uint64_t max_n) {
-    shapes known = {.count = 0};
-    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
-            for (int level = 0; level < 4; level++) {
-                const tally_reduce_desc desc = {.op = op,
-                                                .in = in,
-                                                .max_n = max_n,
-                                                .acc = level & 1 ? TALLY_F64 : TALLY_DTYPE_DEFAULT,
-                                                .accuracy = level & 2 ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT};
-                if (tally_op_row_for(op, in, desc.accuracy) && is_wanted(what, &desc, &known))
-                    add_cell(m, arch, variant, group, desc);
-            }
-}
-
-/* Several ops over one pass, and ops of one's own. */
-#define CUSTOMS 4
-static void add_others(matrix *m, int arch, const tally_variant *variant, uint32_t group,
-                       tally_custom_op *const custom[CUSTOMS]) {
-    static const tally_term_desc summary[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_MEAN}, {.op = TALLY_STD}};
-    static const tally_term_desc pairs[] = {{.op = TALLY_DOT}, {.op = TALLY_DIST2}};
-    static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_F16, TALLY_I8};
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(dtypes); i++)
-        add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = summary, .term_count = 4, .in = dtypes[i]});
-    add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = pairs, .term_count = 2, .in = TALLY_F32});
-    for (int i = 0; i < CUSTOMS; i++)
-        add_cell(m, arch, variant, group, (tally_reduce_desc){.custom = custom[i], .in = TALLY_F32});
-    static tally_term_desc mixed[] = {{.op = TALLY_SUM}, {.op = TALLY_OP_NONE}}; /* cells point to it */
-    mixed[1].custom = custom[CUSTOMS - 1];
-    add_cell(m, arch, variant, group, (tally_reduce_desc){.terms = mixed, .term_count = 2, .in = TALLY_F32});
-}
-
-/* What a variant compiles for an architecture, in its own group. */
-static part part_of(const tally_variant *variant, int arch) {
-    if (full) return PART_ALL;
-    if (variant->info.canonical) return arch == FULL_ARCH ? PART_ROWS : PART_SHAPES;
-    if (arch != FULL_ARCH) return PART_LEAST;
-    /* Accumulators that no atomic takes. */
-    return variant->stage == TALLY_STAGE_ATOMIC ? PART_FEW : PART_SHAPES;
-}
-
-static void make_cells(matrix *m, tally_custom_op *const custom[CUSTOMS]) {
-    for (size_t v = 0; v < tally_variant_count(); v++) {
-        const tally_variant *variant = tally_variant_row(v);
-        const bool canonical = variant->info.canonical;
-        if (!has_kernels(variant)) continue;
-        for (size_t a = 0; a < ARCHS; a++) {
-            add_ops(m, nvrtc_archs[a], variant, 0, part_of(variant, nvrtc_archs[a]), 0);
-            if (canonical) add_others(m, nvrtc_archs[a], variant, 0, custom);
-        }
-        /* The shapes of launches for fewer items. */
-        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(smaller) && canonical; s++)
-            add_ops(m, FULL_ARCH, variant, 0, full ? PART_ALL : PART_SHAPES, smaller[s]);
-        for (size_t g = 0; g < TALLY_ARRAY_LENGTH(other_groups); g++) {
-            const uint32_t group = other_groups[g];
-            if (group == variant->info.group_threads || group < variant->min_group_threads ||
-                group > variant->max_group_threads)
-                continue;
-            add_ops(m, FULL_ARCH, variant, group, full ? PART_ALL : canonical ? PART_SHAPES : PART_LEAST, 0);
-            if (canonical) add_others(m, FULL_ARCH, variant, group, custom);
-        }
-    }
-}
-
-/* Pairs of a row and a dtype that it takes, at every level; (rows 0) dtypes. */
-static size_t count_rows(bool rows) {
-    size_t count = 0;
-    for (tally_dtype in = 1; in < TALLY_DTYPE_END; in++)
-        for (tally_op op = 1; rows ? op < TALLY_OP_END : op == 1; op++)
-            for (int level = 0; level < TALLY_ACCURACY_END; level++)
-                count += rows ? tally_op_row_for(op, in, (tally_accuracy)level) != NULL : level == 0;
-    return count;
-}
-
-/* The fewest programs that an architecture must have compiled. A sampled run must have a quarter of
- * its share, and the main program at least. */
-static size_t floor_of(int arch) {
-    size_t canonical = 0, steps = 0;
-    for (size_t v = 0; v < tally_variant_count(); v++) {
-        const tally_variant *variant = tally_variant_row(v);
-        if (has_kernels(variant)) *(variant->info.canonical ? &canonical : &steps) += 1;
-    }
-    const size_t all = canonical * count_rows(arch == FULL_ARCH || full) + steps * 2, parts = sample_parts();
-    return parts == 1 ? all : all / (4 * parts) + 1;
-}
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* Prints the table; returns whether every known architecture compiled what it must. */
 static bool report(const cell *cells, const outcome *outcomes, size_t count) {
@@ -502,32 +273,9 @@ static bool report(const cell *cells, const outcome *outcomes, size_t count) {
                states[CELL_SKIPPED], states[CELL_FAILED], most[0], most[1]);
         if (!compiler_knows(nvrtc_archs[a])) continue;
         known++;
-        enough = enough && floor_of(nvrtc_archs[a]) && states[CELL_COMPILED] >= floor_of(nvrtc_archs[a]);
+        enough = enough && cells_floor(nvrtc_archs[a]) && states[CELL_COMPILED] >= cells_floor(nvrtc_archs[a]);
     }
     return enough && known && compiler_knows(FULL_ARCH);
-}
-
-/* A weighted mean of two inputs, an argmax of magnitudes with a parameter, and those of several
- * tests. */
-static void make_custom(tally_custom_op *custom[CUSTOMS]) {
-    static const tally_op_field mean[] = {{"s", TALLY_F64, "0", "(f64)x * y", "a.s + b.s"},
-                                          {"w", TALLY_F64, "0", "y", "a.w + b.w"}};
-    static const tally_op_field argmax[] = {{"v", TALLY_F32, "-1", "fabs(x - p.origin)", "b.v > a.v ? b.v : a.v"},
-                                            {"at", TALLY_U64, "~(u64)0", "i", "b.v > a.v ? b.at : a.at"}};
-    static const tally_op_param origin[] = {{"origin", TALLY_F32, 0}};
-    const tally_op_desc descs[CUSTOMS] = {
-        {.size = sizeof(descs[0]), .inputs = 2, .fields = mean, .field_count = 2, .finish = "a.s / a.w", .out = TALLY_F64},
-        {.size = sizeof(descs[0]),
-         .fields = argmax,
-         .field_count = 2,
-         .params = origin,
-         .param_count = 1,
-         .finish = "a.at",
-         .out = TALLY_U64},
-        own_twofold,
-        own_least};
-    for (int i = 0; i < CUSTOMS; i++)
-        if (tally_op_create(&descs[i], &custom[i])) fprintf(stderr, "%s\n", tally_last_error()), abort();
 }
 
 static const struct CMUnitTest behaviour[] = {cmocka_unit_test(test_probe),         cmocka_unit_test(test_newer_device),
@@ -558,21 +306,13 @@ static int run(const cell *cells, size_t count) {
 }
 
 int main(int argc, char **argv) {
-    const char *all = getenv("TALLY_TEST_FULL");
-    tally_custom_op *custom[CUSTOMS];
-    matrix m = {0};
+    size_t count;
     int status = test_choose(argc, argv, "The CUDA kernels of reductions, compiled without a GPU.", &choice);
     if (status < 0) status = nvrtc_open(&compiler);
     if (status >= 0) return status;
-    full = all && strcmp(all, "1") == 0;
-    make_custom(custom);
-    make_cells(&m, custom);
-    m.cells = calloc(m.count + 1, sizeof(*m.cells));
-    if (!m.cells) return fputs("out of memory\n", stderr), 1;
-    m.count = 0;
-    make_cells(&m, custom);
-    status = run(m.cells, m.count);
-    free(m.cells);
-    for (int i = 0; i < CUSTOMS; i++) tally_op_destroy(custom[i]);
+    cell *cells = cells_create(&choice, &count);
+    if (!cells) return fputs("out of memory\n", stderr), 1;
+    status = run(cells, count);
+    cells_destroy(cells);
     return status;
 }

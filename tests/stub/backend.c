@@ -1,151 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "backend.h"
+#include "objects.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "module.h"
-
-stub_state stub = {.devices = STUB_DEVICES};
-
-/* ---- objects --------------------------------------------------------------------------------- */
-
-#define MAX_OPERATIONS 4096
-
-typedef struct operation {
-    enum { COPY_IN, COPY_OUT, LAUNCH } what;
-    stub_memory *mem;
-    uint64_t offset, bytes;
-    const void *from;
-    void *to;
-    stub_launch launch;
-} operation;
-
-/* Every object, whatever its kind. Closed ones are kept until stub_reset, so that a second close is
- * seen, not suffered. */
-typedef struct object {
-    struct object *next;
-    stub_kind kind;
-    int live;
-    struct object *device; /* NULL: a device itself */
-    int index;             /* device */
-    stub_memory memory;
-    int own_memory;
-    char *text;                /* program: its source; kernel: its entry */
-    const stub_module *module; /* program of a reduction */
-    struct object *program;
-    operation *operations; /* queue: what has not happened yet */
-    int pending;           /* queue: how many; event: 0, or 1 + the launches before its mark */
-    int native;
-    void *handle;
-} object;
-
-static object *objects;
-static int pending; /* operations of all queues */
-
-static const char *kind_name(stub_kind kind) {
-#define STUB_KIND(name) #name,
-    static const char *const names[] = {STUB_KINDS(STUB_KIND)};
-#undef STUB_KIND
-    return names[kind];
-}
-
-void stub_misuse(const char *format, ...) {
-    if (stub.misuse[0]) return;
-    va_list rest;
-    va_start(rest, format);
-    vsnprintf(stub.misuse, sizeof stub.misuse, format, rest);
-    va_end(rest);
-}
-
-static object *object_open(stub_kind kind, object *device) {
-    object *o = calloc(1, sizeof *o);
-    if (!o) abort();
-    *o = (object){.next = objects, .kind = kind, .live = 1, .device = device};
-    objects = o;
-    stub.open[kind]++;
-    stub.opened[kind]++;
-    return o;
-}
-
-/* The handle as an object of this kind, open, and of this device unless that is NULL. */
-static object *object_of(void *handle, stub_kind kind, const void *device, const char *slot) {
-    object *o = objects;
-    while (o && o != handle) o = o->next;
-    if (!o || o->kind != kind || !o->live)
-        stub_misuse("%s: %s", slot, !o ? "no handle of the stub" : o->live ? "a handle of another kind" : "a closed handle");
-    else if (device && o->device != device)
-        stub_misuse("%s: a %s of another device", slot, kind_name(kind));
-    return o && o->kind == kind && o->live ? o : NULL;
-}
-
-static int is_pending(const object *mem) {
-    for (const object *q = pending ? objects : NULL; q; q = q->next)
-        for (int i = 0; q->live && q->kind == STUB_QUEUE && i < q->pending; i++) {
-            const operation *op = &q->operations[i];
-            if (op->mem == &mem->memory) return 1;
-            for (uint32_t a = 0; op->what == LAUNCH && a < op->launch.count; a++)
-                if (op->launch.mem[a] == &mem->memory) return 1;
-        }
-    return 0;
-}
-
-/* What an object holds; the object itself stays, to be recognised. */
-static void release(object *o) {
-    if (o->own_memory) free(o->memory.bytes);
-    free(o->text);
-    free(o->operations);
-    o->own_memory = 0;
-    o->memory.bytes = NULL;
-    o->text = NULL;
-    o->operations = NULL;
-}
-
-static void object_close(void *handle, stub_kind kind, void *device, const char *slot) {
-    object *o = object_of(handle, kind, device, slot);
-    if (!o) return;
-    if (kind == STUB_MEMORY && is_pending(o)) stub_misuse("mem_close: what is enqueued still needs it");
-    if (kind == STUB_QUEUE && o->pending) stub_misuse("queue_close: %d operations were not waited for", o->pending);
-    for (const object *other = objects; kind == STUB_DEVICE && other; other = other->next)
-        if (other->live && other->device == o) stub_misuse("device_close: a %s is open", kind_name(other->kind));
-    o->live = 0;
-    stub.open[kind]--;
-    /* What still needs it finds it as it was. */
-    if (kind == STUB_MEMORY && !is_pending(o)) release(o);
-    if (kind == STUB_QUEUE) pending -= o->pending, release(o);
-}
-
-void stub_reset(void) {
-    while (objects) {
-        object *o = objects;
-        objects = o->next;
-        release(o);
-        free(o);
-    }
-    pending = 0;
-    stub = (stub_state){.devices = STUB_DEVICES};
-}
-
-/* Counts a call; the one that is to fail sets its text, and so do those after it when the device is
- * lost. */
-static tally_status call(const char *slot) {
-    const int here = ++stub.calls == stub.fail_at;
-    if (!here && !(stub.lost && stub.failed[0])) return TALLY_OK;
-    if (here) {
-        snprintf(stub.failed, sizeof stub.failed, "%s", slot);
-        snprintf(stub.text, sizeof stub.text, "stub: %s failed, as call %d was to", slot, stub.calls);
-        stub.failed_in_void = stub.in_void;
-    }
-    return tally_fail(stub.fail_with, "%s", here ? stub.text : STUB_LOST);
-}
-
-#define CALL(slot)                                                                                                             \
-    do {                                                                                                                       \
-        const tally_status call_status = call(slot);                                                                           \
-        if (call_status) return call_status;                                                                                   \
-    } while (0)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
@@ -208,7 +66,7 @@ static tally_status device_open(int index, void *native_context, void *native_de
     CALL("device_open");
     if (native_context || native_device) stub_misuse("device_open: native handles that nobody gave");
     if (index < 0 || index >= stub.devices) return tally_fail(TALLY_E_INTERNAL, "stub: device_open(%d)", index);
-    object *o = object_open(STUB_DEVICE, NULL);
+    object *o = stub_open(STUB_DEVICE, NULL);
     o->index = index;
     *info = infos[index];
     *device = o;
@@ -216,19 +74,19 @@ static tally_status device_open(int index, void *native_context, void *native_de
 }
 
 static void device_close(void *device) {
-    object_close(device, STUB_DEVICE, NULL, "device_close");
+    stub_close(device, STUB_DEVICE, NULL, "device_close");
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static tally_status mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem) {
     CALL("mem_open");
-    object *d = object_of(device, STUB_DEVICE, NULL, "mem_open");
+    object *d = stub_object(device, STUB_DEVICE, NULL, "mem_open");
     if (!d) return tally_fail(TALLY_E_INTERNAL, "stub: mem_open");
     if (*bytes > infos[d->index].memory_bytes && kind != TALLY_MEM_HOST)
         return tally_fail(TALLY_E_MEMORY, "stub: no memory for %llu bytes", (unsigned long long)*bytes);
     if (kind == TALLY_MEM_HOST && !infos[d->index].host_memory) stub_misuse("mem_open: host memory on this device");
-    object *o = object_open(STUB_MEMORY, d);
+    object *o = stub_open(STUB_MEMORY, d);
     o->own_memory = kind == TALLY_MEM_DEVICE || kind == TALLY_MEM_STAGING;
     static unsigned char nothing; /* where an empty array without an address is */
     o->memory.bytes = o->own_memory ? malloc(*bytes ? *bytes : 1) : handle ? handle : &nothing;
@@ -240,11 +98,11 @@ static tally_status mem_open(void *device, tally_mem_kind kind, void *handle, ui
 }
 
 static void mem_close(void *device, void *mem) {
-    object_close(mem, STUB_MEMORY, device, "mem_close");
+    stub_close(mem, STUB_MEMORY, device, "mem_close");
 }
 
 static void *mem_pointer(void *mem) {
-    const object *o = object_of(mem, STUB_MEMORY, NULL, "mem_pointer");
+    const object *o = stub_object(mem, STUB_MEMORY, NULL, "mem_pointer");
     return o ? o->memory.bytes : NULL;
 }
 
@@ -252,18 +110,18 @@ static void *mem_pointer(void *mem) {
 
 static tally_status queue_open(void *device, int wrap, void *native, void **queue) {
     CALL("queue_open");
-    object *d = object_of(device, STUB_DEVICE, NULL, "queue_open");
-    object *o = object_open(STUB_QUEUE, d);
+    object *d = stub_object(device, STUB_DEVICE, NULL, "queue_open");
+    object *o = stub_open(STUB_QUEUE, d);
     o->native = wrap;
     o->handle = native;
-    o->operations = calloc(MAX_OPERATIONS, sizeof *o->operations);
+    o->operations = calloc(STUB_MAX_OPERATIONS, sizeof *o->operations);
     if (!o->operations) abort();
     *queue = o;
     return TALLY_OK;
 }
 
 static void queue_close(void *device, void *queue) {
-    object_close(queue, STUB_QUEUE, device, "queue_close");
+    stub_close(queue, STUB_QUEUE, device, "queue_close");
 }
 
 static void run(const operation *op) {
@@ -273,35 +131,24 @@ static void run(const operation *op) {
 }
 
 static tally_status queue_wait(void *queue) {
-    object *o = object_of(queue, STUB_QUEUE, NULL, "queue_wait");
+    object *o = stub_object(queue, STUB_QUEUE, NULL, "queue_wait");
     /* With nothing to wait for, nothing fails. */
-    const tally_status status = o && o->pending ? call("queue_wait") : TALLY_OK;
+    const tally_status status = o && o->pending ? stub_call("queue_wait") : TALLY_OK;
     stub.waits++;
     for (int i = 0; o && i < o->pending; i++)
         if (!status) run(&o->operations[i]);
-    if (o) pending -= o->pending, o->pending = 0;
+    if (o) stub_forget(o);
     return status;
 }
 
 static void *queue_native(void *queue) {
-    const object *o = object_of(queue, STUB_QUEUE, NULL, "queue_native");
+    const object *o = stub_object(queue, STUB_QUEUE, NULL, "queue_native");
     return o ? o->handle : NULL;
-}
-
-static operation *enqueue(void *queue, const char *slot) {
-    static operation nowhere;
-    object *o = object_of(queue, STUB_QUEUE, NULL, slot);
-    if (o && o->pending == MAX_OPERATIONS) stub_misuse("%s: too many operations for the stub", slot);
-    const int fits = o && o->pending < MAX_OPERATIONS;
-    operation *op = fits ? &o->operations[o->pending++] : &nowhere;
-    pending += fits;
-    memset(op, 0, sizeof *op);
-    return op;
 }
 
 static tally_status copy(const char *slot, void *queue, void *mem, const operation *what) {
     CALL(slot);
-    object *m = object_of(mem, STUB_MEMORY, NULL, slot);
+    object *m = stub_object(mem, STUB_MEMORY, NULL, slot);
     if (!m) return tally_fail(TALLY_E_INTERNAL, "stub: %s", slot);
     if (what->offset > m->memory.size || what->bytes > m->memory.size - what->offset) {
         stub_misuse("%s: %llu bytes at %llu of %llu", slot, (unsigned long long)what->bytes, (unsigned long long)what->offset,
@@ -309,7 +156,7 @@ static tally_status copy(const char *slot, void *queue, void *mem, const operati
         return tally_fail(TALLY_E_INTERNAL, "stub: %s", slot);
     }
     stub.copies++;
-    operation *op = enqueue(queue, slot);
+    operation *op = stub_enqueue(queue, slot);
     *op = *what;
     op->mem = &m->memory;
     return TALLY_OK;
@@ -372,7 +219,7 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
     const stub_module *module = NULL;
     if (strstr(text, STUB_SPECIALISED) && !(module = stub_module_get(text, error, sizeof error)))
         return free(text), tally_fail(TALLY_E_BUILD, "stub: %s", error);
-    object *o = object_open(STUB_PROGRAM, object_of(device, STUB_DEVICE, NULL, "program_create"));
+    object *o = stub_open(STUB_PROGRAM, stub_object(device, STUB_DEVICE, NULL, "program_create"));
     o->text = text;
     o->module = module;
     *(form == TALLY_PROGRAM_SOURCE ? &stub.sources : form == TALLY_PROGRAM_BINARY ? &stub.binaries : &stub.prebuilt) += 1;
@@ -382,7 +229,7 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
 
 static tally_status program_binary(void *device, void *program, void **data, size_t *bytes) {
     CALL("program_binary");
-    const object *o = object_of(program, STUB_PROGRAM, device, "program_binary");
+    const object *o = stub_object(program, STUB_PROGRAM, device, "program_binary");
     if (!o) return tally_fail(TALLY_E_INTERNAL, "stub: program_binary");
     *bytes = sizeof magic + strlen(o->text);
     char *copied = malloc(*bytes);
@@ -394,14 +241,14 @@ static tally_status program_binary(void *device, void *program, void **data, siz
 }
 
 static void program_close(void *device, void *program) {
-    object_close(program, STUB_PROGRAM, device, "program_close");
+    stub_close(program, STUB_PROGRAM, device, "program_close");
 }
 
 static tally_status kernel_create(void *device, void *program, const char *entry, void **kernel) {
     CALL("kernel_create");
-    object *p = object_of(program, STUB_PROGRAM, device, "kernel_create");
+    object *p = stub_object(program, STUB_PROGRAM, device, "kernel_create");
     if (!p) return tally_fail(TALLY_E_INTERNAL, "stub: kernel_create");
-    object *o = object_open(STUB_KERNEL, p->device);
+    object *o = stub_open(STUB_KERNEL, p->device);
     o->program = p;
     o->text = calloc(1, strlen(entry) + 1);
     if (!o->text) abort();
@@ -411,13 +258,13 @@ static tally_status kernel_create(void *device, void *program, const char *entry
 }
 
 static void kernel_close(void *device, void *kernel) {
-    object_close(kernel, STUB_KERNEL, device, "kernel_close");
+    stub_close(kernel, STUB_KERNEL, device, "kernel_close");
 }
 
 static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
                            const tally_arg *args) {
     CALL("launch");
-    const object *k = object_of(kernel, STUB_KERNEL, NULL, "launch");
+    const object *k = stub_object(kernel, STUB_KERNEL, NULL, "launch");
     if (!k || count > STUB_MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "stub: launch");
     if (groups == 0 || threads == 0) stub_misuse("launch: %llu groups of %u threads", (unsigned long long)groups, threads);
     stub.launches++;
@@ -426,7 +273,7 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     snprintf(l.entry, sizeof l.entry, "%s", k->text);
     uint32_t used = 0;
     for (uint32_t a = 0; a < count; a++) {
-        object *mem = args[a].mem ? object_of(args[a].mem, STUB_MEMORY, k->device, "launch") : NULL;
+        object *mem = args[a].mem ? stub_object(args[a].mem, STUB_MEMORY, k->device, "launch") : NULL;
         if (mem) l.mem[a] = &mem->memory;
         if (args[a].mem) continue;
         if (!args[a].value || args[a].bytes == 0 || args[a].bytes > sizeof l.values - used) {
@@ -438,7 +285,7 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
         l.bytes[a] = (uint32_t)args[a].bytes;
         used += l.bytes[a];
     }
-    operation *op = enqueue(queue, "launch");
+    operation *op = stub_enqueue(queue, "launch");
     op->what = LAUNCH;
     op->launch = l;
     return TALLY_OK;
@@ -448,26 +295,26 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
 
 static tally_status event_create(void *device, void **event) {
     CALL("event_create");
-    *event = object_open(STUB_EVENT, object_of(device, STUB_DEVICE, NULL, "event_create"));
+    *event = stub_open(STUB_EVENT, stub_object(device, STUB_DEVICE, NULL, "event_create"));
     return TALLY_OK;
 }
 
 static void event_close(void *device, void *event) {
-    object_close(event, STUB_EVENT, device, "event_close");
+    stub_close(event, STUB_EVENT, device, "event_close");
 }
 
 static tally_status event_record(void *queue, void *event) {
     CALL("event_record");
-    const object *q = object_of(queue, STUB_QUEUE, NULL, "event_record");
-    object *o = object_of(event, STUB_EVENT, q ? q->device : NULL, "event_record");
+    const object *q = stub_object(queue, STUB_QUEUE, NULL, "event_record");
+    object *o = stub_object(event, STUB_EVENT, q ? q->device : NULL, "event_record");
     if (o) o->pending = 1 + stub.launches;
     return TALLY_OK;
 }
 
 static tally_status event_seconds(void *from, void *to, double *seconds) {
     CALL("event_seconds");
-    const object *first = object_of(from, STUB_EVENT, NULL, "event_seconds");
-    const object *second = object_of(to, STUB_EVENT, first ? first->device : NULL, "event_seconds");
+    const object *first = stub_object(from, STUB_EVENT, NULL, "event_seconds");
+    const object *second = stub_object(to, STUB_EVENT, first ? first->device : NULL, "event_seconds");
     if (!first || !second) return tally_fail(TALLY_E_INTERNAL, "stub: event_seconds");
     if (!first->pending || !second->pending) stub_misuse("event_seconds: an event was not recorded");
     *seconds = 1e-3 * (second->pending - first->pending);

@@ -46,10 +46,9 @@ endforeach()
 foreach(test IN LISTS after_variant)
   set_property(TEST ${test} APPEND PROPERTY LABELS after-variant)
 endforeach()
-foreach(part IN ITEMS order values items)
+foreach(part IN ITEMS order values items scan)
   list(APPEND op_targets test_oracle_${part})
 endforeach()
-list(APPEND op_targets test_scan_oracle)
 foreach(row IN ITEMS op variant)
   add_custom_target(check-${row}
     COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR} -L after-${row} --parallel ${cores} --output-on-failure
