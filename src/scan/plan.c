@@ -62,15 +62,14 @@ static unsigned flags_of(const tally_scan_desc *desc) {
            (desc->initial ? TALLY_SCAN_HAS_INITIAL : 0u);
 }
 
-/* Resolves the terms and the launch, whose flags are set. On success the caller closes the
- * terms. */
-static tally_status resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
-                            tally_scan_launch *launch) {
+tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
+                                tally_scan_launch *launch) {
     const tally_terms_desc what = {
         .in = desc->in,
         .single = {.op = desc->op, .out = desc->out, .acc = desc->acc, .accuracy = desc->accuracy, .custom = desc->custom}};
     tally_status status = tally_terms_resolve(&what, terms);
     if (status) return status;
+    launch->flags |= flags_of(desc);
     if (!desc->max_n) desc->max_n = context->info.memory_bytes / tally_dtype_bytes(desc->in);
     status = check(desc, terms);
     if (!status && desc->max_n > UINT64_MAX / 16) status = tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
@@ -192,8 +191,8 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     if (!status) status = tally_context_probe(context);
     if (status) return status;
     const bool is_sized = desc.max_n != 0;
-    tally_scan_launch launch = {.flags = flags_of(&desc) | extra};
-    status = resolve(context, &desc, &terms, &launch);
+    tally_scan_launch launch = {.flags = extra};
+    status = tally_scan_resolve(context, &desc, &terms, &launch);
     if (!status) status = tally_plan_open(context, &tally_scan_kind, sizeof(tally_scan_plan), &terms, desc.max_n, &base);
     if (status) return status;
     tally_scan_plan *plan = (tally_scan_plan *)base;

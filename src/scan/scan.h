@@ -47,6 +47,12 @@ tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *term
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
 tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch);
 
+/* Resolves a descriptor's terms, its launch and, where it is 0, its max_n. launch->flags may have
+ * flags of tests; the others are set. On success the caller closes the terms. The context must have
+ * been probed. */
+tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
+                                tally_scan_launch *launch);
+
 extern const tally_plan_kind tally_scan_kind;
 
 typedef struct tally_scan_plan {

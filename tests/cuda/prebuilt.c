@@ -107,6 +107,39 @@ static tally_cuda_archive_head *list_all(void) {
     return rows;
 }
 
+/* Running sums, products and extremes of any n, inclusive and exclusive. */
+static void expect_scans_listed(tally_context *context) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_PROD, TALLY_MIN, TALLY_MAX};
+    static const uint64_t sizes[] = {1, 4096, 1 << 20, 1 << 25};
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(ops) * TALLY_ARRAY_LENGTH(dtypes) * TALLY_ARRAY_LENGTH(sizes) * 2; c++) {
+        const tally_scan_desc desc = {.size = sizeof(desc),
+                                      .op = ops[c % 4],
+                                      .in = dtypes[c / 4 % 4],
+                                      .max_n = sizes[c / 16 % 4],
+                                      .flags = c / 64 ? TALLY_EXCLUSIVE : 0};
+        tally_plan *plan;
+        MUST(tally_scan_plan_create(context, &desc, &plan));
+        if (from_source) fail_msg("the scan %s of %s is not in the list", tally_op_name(desc.op), tally_dtype_name(desc.in));
+        tally_plan_destroy(plan);
+    }
+}
+
+/* Items of 4 and 8 bytes, by maps of every type, with positions of 4 and 8 bytes. */
+static void expect_moves_listed(tally_context *context) {
+    static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
+    for (unsigned form = 0; form < 64; form++) {
+        const tally_move_desc desc = {.size = sizeof(desc),
+                                      .item_bytes = form & 1 ? 8 : 4,
+                                      .map = maps[form / 16],
+                                      .flags = form & 2 ? TALLY_UNCHECKED : 0,
+                                      .max_n = form & 4 ? 1000 : UINT64_C(5) << 30};
+        tally_plan *plan;
+        MUST((form & 8 ? tally_scatter_plan_create : tally_gather_plan_create)(context, &desc, &plan));
+        if (from_source) fail_msg("form %u of moves is not in the list", form);
+        tally_plan_destroy(plan);
+    }
+}
+
 /* Whatever n is: sizes between those that the list was made with too. Returns how many programs
  * that took. */
 static size_t expect_listed(const char *device, const tally_cuda_archive_head *all) {
@@ -122,6 +155,8 @@ static size_t expect_listed(const char *device, const tally_cuda_archive_head *a
                     fail_msg("%s: %s of %s, max_n %llu, is not in the list", device, tally_op_name(op),
                              tally_dtype_name(dtypes[d]), (unsigned long long)sizes[s]);
             }
+    expect_scans_listed(context);
+    expect_moves_listed(context);
     const size_t programs = (size_t)from_archive;
     tally_context_destroy(context);
     return programs;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "move/move.h"
 #include "reduce/reduce.h"
+#include "scan/scan.h"
 
 #include "prebuild.h"
 
@@ -44,7 +46,7 @@ static unsigned find_features(void) {
 }
 
 /* Adds a program and takes its source. A source that is in the list already is freed. */
-static tally_status add(prebuild_list *list, const char *name, int arch, char *source, size_t bytes) {
+static tally_status add(prebuild_list *list, const char *kind, const char *name, int arch, char *source, size_t bytes) {
     tally_cuda_archive_row row = {0};
     tally_cuda_archive_key(source, bytes, &row);
     for (size_t i = 0; i < list->count; i++)
@@ -53,18 +55,31 @@ static tally_status add(prebuild_list *list, const char *name, int arch, char *s
     if (!more) return free(source), tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
     list->programs = more;
     prebuild_program *program = &more[list->count++];
-    *program = (prebuild_program){.row = row, .arch = arch, .source = source, .bytes = bytes};
+    *program = (prebuild_program){.row = row, .kind = kind, .arch = arch, .source = source, .bytes = bytes};
     snprintf(program->name, sizeof(program->name), "%s", name);
     return TALLY_OK;
 }
 
-static tally_status add_stem(prebuild_list *list, const char *stem, uint32_t group_threads) {
+static tally_status add_stem(prebuild_list *list, const char *kind, const char *name, const char *stem, uint32_t group_threads,
+                             const char *defines) {
     char *source;
-    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_threads, "", &source);
-    return status ? status : add(list, stem, 0, source, strlen(source));
+    const tally_status status = tally_source_of_stem(&tally_backend_cuda, stem, group_threads, defines, &source);
+    return status ? status : add(list, kind, name, 0, source, strlen(source));
 }
 
-static tally_status add_plan(prebuild_list *list, size_t device, tally_op op, tally_dtype in, uint64_t max_n) {
+/* Adds the self-test and the trials of features. */
+static tally_status add_trials(prebuild_list *list, unsigned features) {
+    tally_status status = add_stem(list, "trials", "probe", "probe", TALLY_PROBE_THREADS, "");
+    for (size_t i = 0; i < TALLY_FEATURE_END && !status; i++) {
+        const char *stem = tally_features[i].stem;
+        if (features & 1u << i) status = add_stem(list, "trials", stem, stem, TALLY_TRIAL_THREADS, "");
+    }
+    return status;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static tally_status add_reduction(prebuild_list *list, size_t device, tally_op op, tally_dtype in, uint64_t max_n) {
     const tally_device_info info = describe(devices[device].name);
     tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = max_n};
     tally_terms terms;
@@ -77,34 +92,118 @@ static tally_status add_plan(prebuild_list *list, size_t device, tally_op op, ta
     status = tally_source_create(&tally_backend_cuda, find_features(), &terms, &recipe, &source, &bytes);
     snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), launch.group_threads);
     tally_terms_close(&terms);
-    return status ? status : add(list, name, devices[device].arch, source, bytes);
+    return status ? status : add(list, "reductions", name, devices[device].arch, source, bytes);
 }
+
+/* Adds the programs of an op and dtype for every n and device. */
+static tally_status add_reductions(prebuild_list *list, tally_op op, tally_dtype in) {
+    tally_status status = TALLY_OK;
+    for (size_t device = 0; device < TALLY_ARRAY_LENGTH(devices) && !status; device++) {
+        /* The sizes in the tunings are powers of two, except one that lies between two of them. No
+         * memory holds more than the largest here. */
+        for (int power = 0; power <= 40 && !status; power++) {
+            status = add_reduction(list, device, op, in, UINT64_C(1) << power);
+            if (!status) status = add_reduction(list, device, op, in, UINT64_C(3) << power);
+        }
+        if (!status) status = add_reduction(list, device, op, in, 0);
+    }
+    return status;
+}
+
+/* ---- scans and moves ------------------------------------------------------------------------- */
+
+/* Scans are prebuilt of these ops, inclusive and exclusive. */
+static const tally_op scan_ops[] = {TALLY_SUM, TALLY_PROD, TALLY_MIN, TALLY_MAX};
+
+static tally_status add_scan(prebuild_list *list, tally_op op, tally_dtype in, uint32_t flags, uint64_t max_n) {
+    const tally_context context = {
+        .backend = &tally_backend_cuda, .info = describe(devices[0].name), .features = find_features()};
+    tally_scan_desc desc = {.size = sizeof(desc), .op = op, .in = in, .flags = flags, .max_n = max_n};
+    tally_scan_launch launch = {0};
+    tally_terms terms;
+    char *source, name[64];
+    size_t bytes;
+    tally_status status = tally_scan_resolve(&context, &desc, &terms, &launch);
+    if (status) return status;
+    const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+    status = tally_source_create(&tally_backend_cuda, context.features, &terms, &recipe, &source, &bytes);
+    snprintf(name, sizeof(name), "scan %s %s, %u tiles", tally_op_name(op), tally_dtype_name(in), launch.tiles);
+    tally_terms_close(&terms);
+    return status ? status : add(list, "scans", name, 0, source, bytes);
+}
+
+/* Adds the scans of an op and dtype, for few items and for many. */
+static tally_status add_scans(prebuild_list *list, tally_op op, tally_dtype in) {
+    static const uint32_t flags[] = {0, TALLY_EXCLUSIVE};
+    tally_status status = TALLY_OK;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scan_ops); i++)
+        for (size_t f = 0; f < TALLY_ARRAY_LENGTH(flags) && op == scan_ops[i] && !status; f++) {
+            status = add_scan(list, op, in, flags[f], 1);
+            if (!status) status = add_scan(list, op, in, flags[f], 0);
+        }
+    return status;
+}
+
+static tally_status add_move(prebuild_list *list, bool scatter, const tally_move_desc *given) {
+    const tally_device_info info = describe(devices[0].name);
+    tally_move_desc desc;
+    tally_move_spec spec;
+    char name[64];
+    const tally_status status = tally_move_resolve(&info, scatter, given, &desc, &spec);
+    if (status) return status;
+    const tally_move_text defines = tally_move_defines(&spec);
+    snprintf(name, sizeof(name), "%s of %u bytes by %s", scatter ? "scatter" : "gather", desc.item_bytes,
+             tally_dtype_name(desc.map));
+    return add_stem(list, "moves", name, TALLY_MOVE_STEM, spec.group_threads, defines.text);
+}
+
+/* Adds the gathers and scatters of items of 4 and 8 bytes by every type of map, checked and not. */
+static tally_status add_moves(prebuild_list *list) {
+    static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
+    tally_status status = TALLY_OK;
+    for (size_t m = 0; m < TALLY_ARRAY_LENGTH(maps); m++)
+        for (unsigned form = 0; form < 16 && !status; form++) {
+            const tally_move_desc desc = {.size = sizeof(desc),
+                                          .item_bytes = form & 1 ? 8 : 4,
+                                          .map = maps[m],
+                                          .flags = form & 2 ? TALLY_UNCHECKED : 0,
+                                          .max_n = form & 4 ? 1 : 0};
+            status = add_move(list, form & 8, &desc);
+        }
+    return status;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {
     return tally_cuda_archive_compare(&((const prebuild_program *)a)->row, &((const prebuild_program *)b)->row);
 }
 
 tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *list) {
-    const unsigned features = find_features();
     *list = (prebuild_list){0};
-    tally_status status = add_stem(list, "probe", TALLY_PROBE_THREADS);
-    for (size_t i = 0; i < TALLY_FEATURE_END && !status; i++)
-        if (features & 1u << i) status = add_stem(list, tally_features[i].stem, TALLY_TRIAL_THREADS);
+    tally_status status = add_trials(list, find_features());
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
-            const bool wanted = ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
-            for (size_t device = 0; device < TALLY_ARRAY_LENGTH(devices) && wanted && !status; device++) {
-                /* The sizes in the tunings are powers of two, except one that lies between two of
-                 * them. No memory holds more than the largest here. */
-                for (int power = 0; power <= 40 && !status; power++) {
-                    status = add_plan(list, device, op, in, UINT64_C(1) << power);
-                    if (!status) status = add_plan(list, device, op, in, UINT64_C(3) << power);
-                }
-                if (!status) status = add_plan(list, device, op, in, 0);
-            }
+            if (!(ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT))) continue;
+            if (!status) status = add_reductions(list, op, in);
+            if (!status) status = add_scans(list, op, in);
         }
+    if (!status && ops == UINT64_MAX) status = add_moves(list); /* of no op */
     if (list->count) qsort(list->programs, list->count, sizeof(*list->programs), compare);
     return status;
+}
+
+void prebuild_list_print(const prebuild_list *list) {
+    static const char *const kinds[] = {"trials", "reductions", "scans", "moves"};
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kinds); k++) {
+        size_t count = 0, bytes = 0;
+        for (size_t i = 0; i < list->count; i++) {
+            if (strcmp(list->programs[i].kind, kinds[k]) != 0) continue;
+            count++;
+            bytes += list->programs[i].row.bytes;
+        }
+        printf("tally_prebuild: %-10s %4zu programs, %6.2f MB\n", kinds[k], count, (double)bytes / 1e6);
+    }
 }
 
 void prebuild_list_free(prebuild_list *list) {

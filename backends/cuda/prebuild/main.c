@@ -165,6 +165,7 @@ static tally_status make(const request *r) {
     if (!status) {
         status = compile_all(r, &list, folder);
         if (!status) status = prebuild_archive_write(&list, folder, r->output);
+        if (!status) prebuild_list_print(&list);
         remove_parts(folder, list.count);
     }
     prebuild_list_free(&list);

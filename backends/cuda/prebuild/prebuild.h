@@ -12,6 +12,7 @@
 
 typedef struct prebuild_program {
     tally_cuda_archive_row row; /* until the program is compiled only the key is set */
+    const char *kind;           /* "reductions", say */
     char name[64];              /* "sum f32, groups of 256" */
     int arch;                   /* the one architecture whose devices ask for it; 0: all ask */
     char *source;
@@ -25,12 +26,15 @@ typedef struct prebuild_list {
 
 /*
  * Makes the list of programs for the ops with bit 1 << op in `ops` and the types with bit 1 <<
- * dtype in `dtypes`. These are all programs that plans on a CUDA device ask for if they leave
- * everything but op, dtype and max_n to the defaults, and those of the self-test and of the trials.
- * prebuild_list_free also takes a list that failed.
+ * dtype in `dtypes`. These are all programs that reductions on a CUDA device ask for if they leave
+ * everything but op, dtype and max_n to the defaults; the scans that list.c names; with all ops the
+ * moves that it names; and the self-test and the trials. prebuild_list_free also takes a list that
+ * failed.
  */
 tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *list);
 void prebuild_list_free(prebuild_list *list);
+/* Prints the programs of each kind and, once they are compiled, their bytes. */
+void prebuild_list_print(const prebuild_list *list);
 
 /* ---- pack.c: fat binaries -------------------------------------------------------------------- */
 
