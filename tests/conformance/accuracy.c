@@ -420,7 +420,7 @@ static void test_infinities(void **state) {
 const device_test accuracy_tests[] = {
     {"accuracy: the exact sum", test_exact},
     {"accuracy: ill-conditioned", test_ill_conditioned},
-    {"accuracy: the compensation is there", test_not_removed},
+    {"accuracy: compensation to the bit", test_not_removed},
     {"accuracy: independent of n", test_independent_of_n},
     {"accuracy: infinities", test_infinities},
     {NULL, NULL},

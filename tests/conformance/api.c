@@ -450,7 +450,7 @@ static void test_features(void **state) {
 
 const device_test api_tests[] = {
     {"reduce_host", test_reduce_host},
-    {"f64 where there is none", test_f64_where_there_is_none},
+    {"a device without f64", test_f64_where_there_is_none},
     {"results of other types", test_result_types},
     {"copies", test_copies},
     {"many enqueued", test_enqueue_many},

@@ -193,7 +193,7 @@ static void test_data_tell(void **state) {
 const device_test arithmetic_tests[] = {
     {"arithmetic: f32", test_arithmetic_f32},
     {"arithmetic: f64", test_arithmetic_f64},
-    {"arithmetic: the data tell", test_data_tell},
+    {"arithmetic: the data show a difference", test_data_tell},
     {"arithmetic: a program that does not compile", test_build_error},
     {NULL, NULL},
 };

@@ -315,9 +315,9 @@ static void test_two_processes(void **state) {
 const device_test cache_tests[] = {
     {"cache: warm", test_warm},
     {"cache: damaged", test_damaged},
-    {"cache: no directory", test_no_directory},
-    {"cache: open to others", test_open_to_others},
-    {"cache: default directory", test_default_directory},
+    {"cache: no folder", test_no_directory},
+    {"cache: a folder open to others", test_open_to_others},
+    {"cache: default folder", test_default_directory},
     {"cache: two processes", test_two_processes},
     {NULL, NULL},
 };

@@ -162,8 +162,8 @@ static void name_cell(cell *c) {
              c->what.accuracy ? " compensated" : "");
 }
 
-/* Adds the cell if the run wants it. A sampled run (TALLY_TEST_PART) takes it if it is in the sample
- * or in every run. row: NULL for auto. */
+/* Adds the cell if the run wants it. A sampled run (TALLY_TEST_PART) takes it if it is in the
+ * sample or in every run. row: NULL for auto. */
 static void add_cell(list *l, const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what) {
     if (!is_wanted(at, row, group_threads, what, tier_of_run())) return;
     cell c = {.at = at, .variant = row ? row->info.name : "auto", .group_threads = group_threads, .what = *what};

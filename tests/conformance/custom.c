@@ -393,7 +393,7 @@ static void test_refused(void **state) {
 
 const device_test custom_tests[] = {
     {"custom: types of parameters", test_param_types},
-    {"custom: left and right", test_left_and_right},
+    {"custom: a combination that is not commutative", test_left_and_right},
     {"custom: types of items", test_types},
     {"custom: four inputs", test_four_inputs},
     {"custom: a minimum with its place", test_least},

@@ -381,9 +381,9 @@ static void test_refused(void **state) {
 }
 
 const device_test scan_use_tests[] = {
-    {"scan: in pieces", test_pieces},    {"scan: the order of pieces", test_pieces_order},
-    {"scan: custom", test_custom},       {"scan: several results", test_several},
-    {"scan: a parameter", test_param},   {"scan: many results", test_many},
-    {"scan: held back", test_held_back}, {"scan: results", test_result},
-    {"scan: refused", test_refused},     {NULL, NULL},
+    {"scan: in pieces", test_pieces},   {"scan: the order of pieces", test_pieces_order},
+    {"scan: custom", test_custom},      {"scan: several results", test_several},
+    {"scan: a parameter", test_param},  {"scan: many results", test_many},
+    {"scan: fallback", test_held_back}, {"scan: results", test_result},
+    {"scan: refused", test_refused},    {NULL, NULL},
 };

@@ -159,10 +159,10 @@ static void test_default_of_scans(void **unused) {
 }
 
 const core_test memory_tests[] = {
-    {"memory: more than there is", test_too_much},
+    {"memory: beyond the device", test_too_much},
     {"memory: an empty array", test_wrapped_nothing},
     {"memory: reductions without max_n", test_default_of_reductions},
-    {"memory: a workspace beyond it", test_workspace_beyond_memory},
+    {"memory: a workspace beyond the device", test_workspace_beyond_memory},
     {"memory: scans without max_n", test_default_of_scans},
     {NULL, NULL},
 };

@@ -32,8 +32,8 @@ tally_device_info cell_device(int arch);
 cell *cells_create(const test_choice *choice, size_t *count);
 void cells_destroy(cell *cells);
 
-/* Returns the fewest programs that an architecture must have compiled: in a sampled run a quarter of
- * its share. */
+/* Returns the fewest programs that an architecture must have compiled. In a sampled run that is a
+ * quarter of its share. */
 size_t cells_floor(int arch);
 
 #endif

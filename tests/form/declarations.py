@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the public headers with a C parser without a preprocessor, as binding tools do. The parser must
-find every enum and function.
+"""Reads the public headers with a C parser without a preprocessor, as binding tools do. The parser
+must find every enum and function.
 
 declarations.py SOURCE. Without pycparser it prints "skipped: ...".
 """

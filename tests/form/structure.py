@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the form of the tree: includes between rooms, lengths of files, functions and comments, and
-kernels that are the same text in two languages.
+"""Checks the form of the tree: includes between rooms, lengths of files, functions and comments,
+and kernels that are the same text in two languages.
 
 structure.py SOURCE [FOLDER...]: checks these folders of SOURCE, or all. Each finding is a line,
 FILE:LINE: text. The exit status is 1 if there are any. Outside a git repository it prints
@@ -25,8 +25,8 @@ FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], 
 HOUSE = {"src": [], "backends": ["backends/"], "examples": [], "oracle": ["base/order.h"],
          "tools": ["tools/", "oracle/"], "bench": ["bench/", "tools/print/", "oracle/"], "tests": [""]}
 
-# Kernels that are written for each language on purpose: they teach, or the languages differ in them.
-# The steps of the ladder are found by their stems in the variants' table.
+# Kernels that are written for each language on purpose: they teach, or the languages differ in
+# them. The steps of the ladder are found by their stems in the variants' table.
 OWN_KERNELS = {"group_tree", "finish", "prelude", "ladder"}
 # Words of the two languages for the same thing.
 SAME_WORDS = [("get_group_id(0)", "GROUP_ID"), ("blockIdx.x", "GROUP_ID"), ("get_local_id(0)", "THREAD_ID"),
