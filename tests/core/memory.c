@@ -81,7 +81,8 @@ static void test_wrapped_nothing(void **unused) {
 
 /* ---- plans without max_n --------------------------------------------------------------------- */
 
-/* The workspace leaves room for the items. With one item more the plan would not fit. */
+/* The workspace leaves room for the items, and at most 1 MiB is left of the memory or of one
+ * buffer. */
 static void expect_room(const tally_plan *plan, uint64_t single, const char *what) {
     const tally_device_info *info = &plan->context->info;
     const uint64_t workspace = tally_plan_workspace_bytes(plan), items = plan->max_n * tally_dtype_bytes(plan->terms.in);

@@ -24,7 +24,7 @@ typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, 
  * GPU without f64 and 64-bit atomics and with little local memory. */
 enum { STUB_ALPHA, STUB_BETA, STUB_GAMMA, STUB_DEVICES };
 #define STUB_LOST "stub: lost"
-#define STUB_SPECIALISED "/* specialised:" /* the mark of a plan's program; the probe and the trials have none */
+#define STUB_SPECIALISED "/* specialised:" /* the mark of a reduction's or scan's program */
 #define STUB_NO_DEVICE_REASON "the stub was told to have none"
 
 typedef struct stub_state {
@@ -71,7 +71,7 @@ void stub_misuse(const char *format, ...) TALLY_PRINTF(1, 2);
 
 typedef struct stub_launch {
     const char *source;               /* the program's */
-    const struct stub_module *module; /* NULL: not a plan's program */
+    const struct stub_module *module; /* NULL: no reduction's or scan's program */
     char entry[32];
     uint64_t groups;
     uint32_t threads, count;
