@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmark's parts that need no device: its lists, its items, its bars, and what becomes of
- * them. */
+/* The benchmark's parts that need no device: lists, items, outputs, bars. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +158,7 @@ static void test_tasks(void **unused) {
         assert_string_equal(task_name(task).text, rows[i].name);
         assert_int_equal(report_bytes(&(bench_input){.task = task, .in = rows[i].in, .n = 10}), 10 * rows[i].bytes);
     }
-    /* The command line knows operators by those of reductions. */
+    /* The command line knows operators by their tasks of reductions. */
     for (const bench_task *task = bench_tasks; task->primitive; task++)
         if (task->op) task_of(BENCH_REDUCE, task_with(task));
 }
@@ -172,7 +171,7 @@ static double item_at(const input_items *items, uint64_t i) {
     return input_value(items->in, (const char *)items->host[0] + i * tally_dtype_bytes(items->in));
 }
 
-/* What input_expected says is what a loop over the items finds; each extreme is in one place. */
+/* input_expected gives what a loop over the items finds. Each extreme is in one place. */
 static void expect_known(const input_items *items, uint64_t n) {
     double sum = 0, least = 1000, most = -1000, tolerance;
     uint64_t at_least = 0, at_most = 0, extremes = 0;
@@ -256,8 +255,8 @@ static void test_rounded(void **unused) {
     input_close(&items);
 }
 
-/* Running sums are exact in every type, an i8 included, and running extremes change far from the
- * beginning too. */
+/* Running sums are exact in every type, even i8. Running extremes still change far from the
+ * beginning. */
 static void test_walk(void **unused) {
     (void)unused;
     input_items items;
@@ -279,7 +278,7 @@ static void test_walk(void **unused) {
     input_close(&items);
 }
 
-/* Each number below n once, and a random map is no run. */
+/* A map names each number below n once. A random map has no runs. */
 static void test_maps(void **unused) {
     (void)unused;
     static const uint64_t sizes[] = {4, 5, 1024, 3072, MOST};
@@ -302,7 +301,7 @@ static void test_maps(void **unused) {
     input_close(&items);
 }
 
-/* What each task should write, by plain loops. */
+/* Computes each task's output by plain loops. */
 static void write_output(const bench_task *task, const float *x, const uint32_t *map, float *out) {
     float r = x[0];
     for (uint64_t i = 0; i < MOST; i++) {
@@ -314,7 +313,8 @@ static void write_output(const bench_task *task, const float *x, const uint32_t 
     }
 }
 
-/* One wrong item is found wherever it is, and changes the hash; so do two in the wrong order. */
+/* A wrong item is found wherever it is, and changes the hash. Two exchanged items change the hash
+ * too. */
 static void expect_output(const bench_input *input, int is_copy) {
     static const uint64_t places[] = {0, 1, 17, MOST / 2, MOST - 1};
     float *out = input->host[ARRAY_OUT];
@@ -410,12 +410,12 @@ static void test_needs(void **unused) {
     assert_true(bars_need(&cuda, 0, task_of(BENCH_SCAN, "sum"), TALLY_F16, 1 << 28));
     assert_true(bars_need(&opencl, 1, task_of(BENCH_SCAN, "sum"), TALLY_F64, 1 << 20));
     assert_false(bars_need(&cuda, 0, task_of(BENCH_SCAN, "sum"), TALLY_F32, 1 << 12));
-    assert_true(bars_need(&cuda, 0, task_of(BENCH_GATHER, "random"), TALLY_F32, 1 << 26)); /* for OpenCL to be compared with */
+    assert_true(bars_need(&cuda, 0, task_of(BENCH_GATHER, "random"), TALLY_F32, 1 << 26)); /* OpenCL is compared with it */
     const bench_input input = {.device = &cuda, .task = task_of(BENCH_REDUCE, "dot"), .in = TALLY_F32, .n = 1 << 28};
     assert_true(bars_need_peer(&input, "cuBLAS") && !bars_need_peer(&input, "CUB"));
 }
 
-/* One case, by each kind of bar. */
+/* One case for each kind of bar. */
 static void test_verdicts(void **unused) {
     (void)unused;
     static const struct {
@@ -473,7 +473,7 @@ static void test_bits(void **unused) {
     v = bars_judge(&bar, both, 2, &results, NULL);
     assert_true(v.shown == 2 && v.failed == 1 && v.in == TALLY_F64);
     assert_int_equal(bits_print(&results, nowhere), 1);
-    results.result_count = 1; /* one device shows nothing */
+    results.result_count = 1; /* one device alone shows nothing */
     v = bars_judge(&bar, both, 2, &results, NULL);
     assert_true(v.wanted == 2 && v.shown == 0);
     fclose(nowhere);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that can be wrong: one line on stderr that names it, nothing on stdout, exit code 1,
- * or 2 for wrong usage. */
+/* Errors. Each gives one line on stderr that names it, nothing on stdout, and the exit code 1, or 2
+ * for wrong usage. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -116,7 +116,7 @@ void test_bad_files(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 1);
 }
 
-/* The same through a pipe. */
+/* The same files through a pipe. */
 void test_bad_streams(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
@@ -136,8 +136,7 @@ void test_bad_streams(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 1);
 }
 
-/* Compressed files, archives and text are answered with what to do; raw items that look like them
- * are taken as they are. */
+/* A compressed file, an archive or a text gets advice. Raw items that look like one are read. */
 void test_foreign_files(void **unused) {
     (void)unused;
     static const char gz[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2";
@@ -238,7 +237,7 @@ void test_no_device(void **unused) {
     must_refuse(&nothing, "check", 1, check_says, COUNT(check_says));
 }
 
-/* Whether the process has the file mapped, by Linux's account. */
+/* Returns whether the process has mapped the file, by Linux's account. */
 static bool has_mapped(pid_t pid, const char *name) {
     char path[64], line[1024];
     bool found = false;
@@ -249,10 +248,10 @@ static bool has_mapped(pid_t pid, const char *name) {
     return found;
 }
 
-/* ulimit -f: the program says that the file is too large, and leaves none. */
+/* ulimit -f: the program reports that the file is too large, and leaves none. */
 void test_file_limit(void **unused) {
     (void)unused;
-    enum { N = 1 << 21 }; /* so that the limit leaves room for what a device compiles */
+    enum { N = 1 << 21 }; /* the limit leaves room for the files of a device's compiler */
     static const char *const out[] = {"standard output", "File too large"};
     static const char *const npy[] = {"large.npy", "File too large"};
     static uint64_t items[N];
@@ -283,12 +282,12 @@ void test_file_limit(void **unused) {
 }
 
 /* A mapped file that is cut short ends the program with a message. The file is cut while the
- * kernels are compiled: no cache. */
+ * kernels are compiled, so there is no cache. */
 void test_shrinking_file(void **unused) {
     (void)unused;
     need_device();
     char path[512], pocl[512];
-    const size_t bytes = (size_t)512 << 20; /* of holes */
+    const size_t bytes = (size_t)512 << 20; /* of a sparse file */
     snprintf(path, sizeof(path), "%s/shrinking.bin", folder_path());
     snprintf(pocl, sizeof(pocl), "POCL_CACHE_DIR=%s/pocl", folder_path());
     assert_int_equal(mkdir(strchr(pocl, '=') + 1, 0700), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators, their options and their files can be wrong in: each its own text. */
+/* Errors of operators, their options and their files. Each has a text of its own. */
 #include "cli.h"
 
 void test_bad_operators(void **unused) {
@@ -85,7 +85,7 @@ void test_bad_own_operators(void **unused) {
     must_refuse_rows(failures, COUNT(failures), 1);
 }
 
-/* What an operator cannot take, and what its result cannot be. */
+/* Operators with items that they do not take, and with results that they do not give. */
 void test_bad_items(void **unused) {
     (void)unused;
     const double x[4] = {1, 2, 3, 4};
@@ -122,7 +122,7 @@ void test_bad_pairs(void **unused) {
         {"reduce dot four.npy absent.npy", {"absent.npy: No such file"}, NULL, NULL},
         {"reduce dot absent.npy four.npy", {"absent.npy: No such file"}, NULL, NULL},
         {"reduce dot four.npy -", {"four.npy and -: their shapes differ: (4,) and (5,)"}, NULL, "five.npy"},
-        /* How long raw standard input is turns out in the end. */
+        /* The length of raw standard input is known only at its end. */
         {"reduce dot --dtype f32 - four.raw", {"- and four.raw: their lengths differ: 5 items and 4"}, NULL, "five.raw"},
         {"reduce dot --dtype f32 five.raw -", {"five.raw and -: their lengths differ: 5 items and 4"}, NULL, "four.raw"},
         {"reduce dot --dtype f32 four.raw -", {"four.raw and -: their lengths differ: 4 items and 0"}, NULL, NULL},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally bench`: its table, JSON and plot, and what it refuses. The figures themselves are the
- * machine's. */
+/* `tally bench`: its table, JSON and plot, and refusals. The figures themselves depend on the
+ * machine. */
 #include "cli.h"
 #include "tests/support/test_main.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Built without it, tally says which program it has not found; then there is nothing else to
- * test. */
+/* If the benchmark is not built, tally names the program that it has not found, and there is
+ * nothing else to test. */
 static bool has_bench(void) {
     const result r = run(NULL, "bench --help");
     if (r.code == 0) {
@@ -60,8 +60,8 @@ void test_bench(void **unused) {
     assert_non_null(strstr(text, "sum of f32, warm"));
 }
 
-/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which one device
- * alone cannot get wrong. */
+/* Narrow types, sizes that are no powers of two, and the bits of rounded inputs, which cannot
+ * differ on one device. */
 void test_bench_bits(void **unused) {
     (void)unused;
     need_device();
@@ -74,7 +74,7 @@ void test_bench_bits(void **unused) {
     const result r = run(NULL, words);
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.err, "bits: of 4 cases 0 were compared between devices: 0 differ"));
-    /* Of each type two operators and sizes; of f32 the bits too. */
+    /* Two operators and sizes for each type; for f32 the bits too. */
     assert_int_equal(count_lines(r.out), 20);
     for (unsigned line = 4; line < 8; line++) {
         json_object *o = parse_line(&r, line);
@@ -85,7 +85,7 @@ void test_bench_bits(void **unused) {
     }
 }
 
-/* The other primitives: what is right is checked by the program itself. */
+/* The other primitives. The program itself checks their results. */
 void test_bench_primitives(void **unused) {
     (void)unused;
     need_device();
@@ -110,7 +110,7 @@ void test_bench_primitives(void **unused) {
         assert_string_equal(text_member(o, rows[line].key), rows[line].with);
         for (size_t e = 0; e < json_object_array_length(engines); e++)
             expect_engine(json_object_array_get_idx(engines, e), 3072 * rows[line].bytes);
-        /* Without the checks, beside the default. */
+        /* The engine without checks stands beside the default. */
         if (rows[line].bytes > 8)
             assert_string_equal(text_member(json_object_array_get_idx(engines, 1), "name"), "tally-unchecked");
         json_object_put(o);
@@ -136,7 +136,7 @@ void test_bench_scan_bits(void **unused) {
     json_object_put(b);
 }
 
-/* What becomes of the bars is the machine's, but that each of them is told. */
+/* Whether a bar is kept depends on the machine. Each bar must be reported. */
 void test_bench_bar(void **unused) {
     (void)unused;
     need_device();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The program: its readers of files, its commands, and the study on the stub. The last are made of
-# the program's own objects.
+# The program: its readers of files, its commands, and the study on the stub. The study's test is
+# linked with the program's own objects.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JSON_C REQUIRED IMPORTED_TARGET json-c)
 

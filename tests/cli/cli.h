@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h: runs the program in a folder of its own and looks at what it wrote. */
+/* cli.h: runs the program in a folder of its own and checks its output. */
 #ifndef TALLY_TEST_CLI_H
 #define TALLY_TEST_CLI_H
 
@@ -15,17 +15,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- the folder, which the program runs in --------------------------------------------------- */
+/* ---- the program's folder -------------------------------------------------------------------- */
 
 void folder_open(void);
 void folder_close(void);
 const char *folder_path(void);
 void write_file(const char *name, const void *data, size_t bytes);
-/* A .npy file: the dictionary's values as text, and the data. */
-/* "<f4" for 'f' and 4: this machine's byte order. */
+/* Writes a .npy file: the dictionary's values as text, and the data. */
+/* Returns "<f4" for 'f' and 4, in this machine's byte order. */
 const char *own_descr(char letter, int bytes);
 void write_npy(const char *name, unsigned major, const char *descr, const char *shape, const void *data, size_t bytes);
-/* The same with the whole dictionary, not padded. */
+/* Writes a .npy file with this whole dictionary, not padded. */
 void write_npy_dictionary(const char *name, unsigned major, const char *dictionary, const void *data, size_t bytes);
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -34,11 +34,11 @@ extern const char *program; /* the path of `tally` */
 
 typedef struct setup {
     const char *env[4];  /* NAME=VALUE, or NAME to unset it */
-    const char *in_file; /* what a pipe to standard input gives; NULL: nothing */
-    size_t in_piece;     /* in pieces of so many bytes; 0: all at once */
+    const char *in_file; /* content of a pipe to standard input; NULL: empty */
+    size_t in_piece;     /* bytes of a piece; 0: all at once */
     unsigned in_pause;   /* milliseconds between pieces */
-    const char *out;     /* where stdout goes: a path, "-": closed; NULL: it is kept */
-    int err_fd;          /* where stderr goes; 0: it is kept */
+    const char *out;     /* stdout: a path, "-" for closed, NULL to keep it */
+    int err_fd;          /* stderr: a file descriptor; 0 to keep it */
 } setup;
 
 typedef struct result {
@@ -46,39 +46,40 @@ typedef struct result {
     char out[16384], err[16384];
 } result;
 
-/* Words are separated by single spaces. */
+/* `words` are separated by single spaces. */
 pid_t start(const setup *how, const char *words);
 void finish(pid_t pid, result *r);
 result run(const setup *how, const char *words);
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 unsigned count_lines(const char *text);
-/* Line `index` of the output as JSON; the caller puts it. Fails if it is none. */
+/* Parses line `index` of the output as JSON. The caller puts it. Fails if the line is no JSON. */
 json_object *parse_line(const result *r, unsigned index);
-/* A member that must be there, of an object. */
+/* Returns a member that must be there. */
 json_object *member(json_object *o, const char *name);
 const char *text_member(json_object *o, const char *name);
-/* Runs `words` with --json, and compares the value of the only result, as text. */
+/* Runs `words` with --json and compares the value of the only result, as text. */
 void must_give(const setup *how, const char *words, const char *value);
-/* Expects exit code, nothing on stdout, and one line on stderr that starts with "tally: " and holds
- * each text up to the first NULL. */
+/* Expects this exit code, nothing on stdout, and one line on stderr that starts with "tally: " and
+ * has each text up to the first NULL. */
 void must_refuse(const setup *how, const char *words, int code, const char *const *says, size_t count);
 
-/* must_refuse for each row. */
+/* Calls must_refuse for each row. */
 typedef struct bad_row {
     const char *words;
     const char *says[3];
     const char *env; /* or NULL */
-    const char *in;  /* file that standard input gives, or NULL */
+    const char *in;  /* content of standard input, or NULL */
 } bad_row;
 void must_refuse_rows(const bad_row *rows, size_t count, int code);
 
-/* "opencl:0": the device that is used when nothing chooses; "" when there is none. */
+/* The device that is used by default, for example "opencl:0", or "" without a device. */
 extern char device[64];
-/* For tests that reduce: skips them, or fails under TALLY_TEST_REQUIRE, when there is no device. */
+/* For tests that reduce: skips the test, or fails under TALLY_TEST_REQUIRE, if there is no
+ * device. */
 void need_device(void);
-/* Whether TALLY_TEST_QUICK asks for less. */
+/* Returns whether TALLY_TEST_QUICK asks for less. */
 bool is_quick(void);
 
 /* ---- the tests ------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ void test_compiling(void **unused);
 #define COMMANDS 12
 extern const char *const all_commands[COMMANDS];
 
-/* Runs `words`; all of its output, to be freed. */
+/* Runs `words` and returns all of its output. The caller frees it. */
 char *read_output(const setup *how, const char *words, int *code);
 
 void test_lines(void **unused);

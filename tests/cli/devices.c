@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which device is used, and what the listings and `check` say of it. */
+/* The device that is used, and the listings and `check`. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <tally/tally.h>
 
-/* Runs a sum and returns who computed it; NULL if it failed. */
+/* Runs a sum and returns the device that computed it, or NULL on failure. */
 static const char *used_device(const setup *how, const char *option) {
     static char used[64];
     char words[512];
@@ -20,8 +20,8 @@ static const char *used_device(const setup *how, const char *option) {
     return used;
 }
 
-/* The three forms: BACKEND, BACKEND:INDEX or BACKEND:NAME, and a list; in the environment and as
- * the option. */
+/* The three forms in the environment and as the option: BACKEND, BACKEND:INDEX or BACKEND:NAME, and
+ * a list. */
 void test_selection(void **unused) {
     (void)unused;
     char backend[64], wanted[5][160], words[256];
@@ -33,7 +33,7 @@ void test_selection(void **unused) {
         json_object *b = json_object_array_get_idx(backends, i);
         if (strcmp(text_member(b, "backend"), backend)) continue;
         const char *name = text_member(json_object_array_get_idx(member(b, "devices"), 0), "name");
-        /* Its first letters, in capitals. */
+        /* Copies the first letters of the name, in capitals. */
         snprintf(wanted[2], sizeof(wanted[2]), "%s:%.4s", backend, name);
         for (char *c = strchr(wanted[2], ':'); *c; c++) *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
     }
@@ -49,7 +49,7 @@ void test_selection(void **unused) {
         if (!used || strcmp(used, device)) fail_msg("%s: %s, not %s", environment, used ? used : "failed", device);
         if (strchr(wanted[i], ' ')) continue;
         snprintf(option, sizeof(option), "--backend %s ", wanted[i]);
-        /* The option counts for more than the environment. */
+        /* The option overrides the environment. */
         used = used_device(&(setup){.env = {"TALLY_BACKEND=frob"}}, option);
         if (!used || strcmp(used, device)) fail_msg("%s: %s, not %s", option, used ? used : "failed", device);
     }
@@ -58,12 +58,12 @@ void test_selection(void **unused) {
     must_refuse(NULL, words, 1, says, COUNT(says));
     snprintf(words, sizeof(words), "TALLY_BACKEND=%s:99", backend);
     must_refuse(&(setup){.env = {words}}, "reduce sum x", 1, says, COUNT(says));
-    /* A variant of choice. */
+    /* The user's choice of a variant. */
     must_give(NULL, "reduce sum --variant group_tree a.npy", "6");
     must_give(NULL, "reduce sum --variant auto a.npy", "6");
 }
 
-/* A home where nothing can be written: the program cache goes without. (POCL itself insists on a
+/* A home where nothing can be written. The program cache is not used. (POCL itself insists on a
  * folder.) */
 void test_home(void **unused) {
     (void)unused;
@@ -84,7 +84,7 @@ void test_listings(void **unused) {
     r = run(NULL, "variants --json");
     json_object *o = parse_line(&r, 0), *variants = member(o, "variants");
     assert_string_equal(text_member(o, "device"), device);
-    bool runs[2] = {false, false}; /* what auto picks, of reductions and of scans */
+    bool runs[2] = {false, false}; /* auto runs one variant, of reductions and of scans */
     for (size_t i = 0; i < json_object_array_length(variants); i++) {
         json_object *v = json_object_array_get_idx(variants, i);
         static const char *const texts[] = {"name", "stem", "step", "why"};
@@ -154,8 +154,8 @@ void test_check(void **unused) {
     json_object *o = parse_line(&r, 0);
     assert_int_equal(json_object_get_int(member(o, "failed")), 0);
     static const char *const primitives[] = {"reduce", "scan", "gather", "scatter"};
-    /* One variant of each: every dtype and the ops of f32 and f64; four ways to scan, and another
-     * type; with a stencil, unchecked, and so on. */
+    /* One variant of each kind: every dtype and the ops of f32 and f64; four ways to scan, and
+     * another type; moves with a stencil, unchecked, and so on. */
     static const int least[] = {18, 5, 4, 4};
     json_object *variants = member(o, "variants");
     int all = 0;

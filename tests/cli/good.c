@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What works: every form of file, and what the values look like. */
+/* Good files of every form, and the form of values. */
 #include "cli.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ void test_nile(void **unused) {
     assert_string_equal(text_member(o, "file"), nile);
     json_object_put(o);
 
-    /* For people and for `cut`: the value comes first. */
+    /* For people and for `cut` the value comes first. */
     snprintf(words, sizeof(words), "reduce sum %s", nile);
     r = run(NULL, words);
     assert_int_equal(r.code, 0);
@@ -42,9 +42,9 @@ void test_nile(void **unused) {
     assert_non_null(strstr(r.out, "GB/s"));
 }
 
-/* The same six items in every form; `swapped` has the other byte order. */
+/* The same six items in every form. `swapped` has the other byte order. */
 typedef struct forms {
-    const char *name, *letter; /* letter: NULL when there is no .npy form */
+    const char *name, *letter; /* letter: NULL if there is no .npy form */
     const char *ops, *values[3];
     size_t item_bytes, part_bytes;
     unsigned char native[96], swapped[96];
@@ -79,7 +79,7 @@ static void try_npy(const forms *f) {
     snprintf(descr, sizeof(descr), "%s%s%zu", f->item_bytes > 1 ? native_mark() : "|", f->letter, f->item_bytes);
     write_npy("native.npy", 1, descr, "(2, 3)", f->native, bytes);
     expect_all("native.npy", f);
-    /* An odd number of header bytes: the items are not aligned. */
+    /* An odd number of header bytes misaligns the items. */
     for (size_t spaces = 0; spaces < 3 && f->item_bytes > 1; spaces++) {
         snprintf(dictionary, sizeof(dictionary), "{'descr': '%s', 'fortran_order': True, 'shape': (3, 2)}%.*s", descr,
                  (int)spaces, "   ");
@@ -88,7 +88,7 @@ static void try_npy(const forms *f) {
     }
 }
 
-/* `items`: six, of parts in this machine's order. */
+/* `items` has six items, whose parts are in this machine's byte order. */
 static void try_forms(forms f, const void *items) {
     const size_t bytes = 6 * f.item_bytes;
     char words[64];
@@ -104,7 +104,7 @@ static void try_forms(forms f, const void *items) {
 #define FORMS(type, name, letter, sum, min, max, ...)                                                                          \
     try_forms((forms){name, letter, "sum,min,max", {sum, min, max}, sizeof(type), sizeof(type), {0}, {0}},                     \
               (const type[6]){__VA_ARGS__})
-/* Complex: each part is in the other order. */
+/* Each part of a complex item has the other byte order. */
 #define COMPLEX_FORMS(type, name, sum, asum, ...)                                                                              \
     try_forms((forms){name, "c", "sum,asum", {sum, asum}, 2 * sizeof(type), sizeof(type), {0}, {0}},                           \
               (const type[12]){__VA_ARGS__})
@@ -138,14 +138,14 @@ void test_streams(void **unused) {
         write_npy("version.npy", major, native_mark()[0] == '<' ? "<f8" : ">f8", "(6,)", x, sizeof(x));
         must_give(NULL, "reduce sum version.npy", "9.0");
         must_give(&(setup){.in_file = "version.npy"}, "reduce sum -", "9.0");
-        /* Cut within the magic, the header and the items. */
+        /* The file is cut within the magic, the header and the items. */
         must_give(&(setup){.in_file = "version.npy", .in_piece = 5, .in_pause = 1}, "reduce sum -", "9.0");
     }
     write_file("items.raw", x, sizeof(x));
     must_give(&(setup){.in_file = "items.raw", .in_piece = 7, .in_pause = 1}, "reduce sum --dtype f64 -", "9.0");
     must_give(&(setup){.in_file = "items.raw"}, "reduce sum --dtype f64 /dev/stdin", "9.0");
     must_give(NULL, "reduce sum --dtype f64 -", "0.0");
-    /* With --dtype, standard input is raw even if it starts like a .npy file. */
+    /* With --dtype, standard input is raw even if it begins like a .npy file. */
     write_file("magic.raw", "\x93NUMPY\x01\x00", 8);
     must_give(&(setup){.in_file = "magic.raw"}, "reduce sum --dtype u64 -", "379676406402707");
 }
@@ -158,7 +158,7 @@ void test_values(void **unused) {
     need_device();
     write_npy("scalar.npy", 1, little ? "<f8" : ">f8", "()", &one, 8);
     must_give(NULL, "reduce sum scalar.npy", "0.10000000000000001");
-    must_give(NULL, "reduce sum --dtype f64 scalar.npy", "0.10000000000000001"); /* it says what the header says */
+    must_give(NULL, "reduce sum --dtype f64 scalar.npy", "0.10000000000000001"); /* --dtype agrees with the header */
     write_file("single.raw", &single, 4);
     must_give(NULL, "reduce sum --dtype f32 single.raw", "0.100000001");
     const result r = run(NULL, "reduce sum --dtype f32 single.raw");
@@ -181,8 +181,8 @@ void test_values(void **unused) {
     must_give(NULL, "reduce max --dtype u64 none.raw", "0");
 }
 
-/* Files of several slices, with items where the slices meet; in place, swapped, not aligned and
- * through a pipe: the same bits. */
+/* Files of several slices, with items across their ends: in place, swapped, misaligned and through
+ * a pipe, with the same bits. */
 void test_slices(void **unused) {
     (void)unused;
     const size_t n = 24000003; /* 96 MB */
@@ -227,7 +227,7 @@ void test_several_files(void **unused) {
     result r = run(&(setup){.in_file = "a.npy"}, "reduce sum a.npy - --json");
     assert_int_equal(r.code, 0);
     assert_int_equal(count_lines(r.out), 2);
-    /* A bad file is reported, and the others are done all the same. */
+    /* A bad file is reported. The other files are reduced all the same. */
     r = run(&(setup){.in_file = "a.npy"}, "reduce sum --json a.npy bad.npy absent.npy -");
     assert_int_equal(r.code, 1);
     assert_int_equal(count_lines(r.out), 2);
@@ -240,7 +240,7 @@ void test_several_files(void **unused) {
         assert_string_equal(text_member(o, "file"), i ? "-" : "a.npy");
         json_object_put(o);
     }
-    /* What starts with a dash, after --. */
+    /* A name that begins with a dash, after --. */
     write_npy("-x.npy", 1, *native_mark() == '<' ? "<i4" : ">i4", "(3,)", x, sizeof(x));
     r = run(&(setup){.env = {"POSIXLY_CORRECT=1"}}, "reduce sum --json -- -x.npy");
     assert_int_equal(r.code, 0);

@@ -27,7 +27,7 @@ static unsigned count_texts(const char *text, const char *part) {
     return count;
 }
 
-/* The device's name; its lines may be broken within it. */
+/* The device's name. A line break may be within it. */
 static void get_name(char *name, size_t bytes) {
     const result r = run(NULL, "devices --json");
     json_object *o = parse_line(&r, 0), *backends = member(o, "backends");
@@ -42,7 +42,7 @@ static void get_name(char *name, size_t bytes) {
     json_object_put(o);
 }
 
-/* Joins lines, with single spaces, so that a name is found wherever it was broken. */
+/* Joins lines with single spaces, so that a broken name is found. */
 static void join_lines(char *text) {
     char *to = text;
     for (const char *from = text; *from; from++) {
@@ -53,7 +53,7 @@ static void join_lines(char *text) {
     *to = 0;
 }
 
-/* names: how often the device's name is there; 0: any number. */
+/* names: how often the output has the device's name; 0: any number. */
 static void expect_lines(const setup *how, const char *words, unsigned names) {
     int code;
     char name[256];
@@ -77,7 +77,7 @@ void test_lines(void **unused) {
     static const char *const plain[] = {"devices", "variants", "ops", "help", "--help", "--version"};
     static const double x[4] = {-1.0 / 3, -2.0 / 3e-200, 1e300 / 3, 4.0 / 7};
     static const uint32_t map[4] = {3, 1, 0, 2};
-    /* Each with what names the device once, be it a run of many lines. */
+    /* Each command's output names the device once, even in many lines. */
     static const char *const rows[] = {
         "reduce sum,argmax,minmax,var wide.npy wide.npy wide.npy",
         "reduce dot,allclose wide.npy wide.npy",
@@ -95,11 +95,11 @@ void test_lines(void **unused) {
     char words[512];
     for (size_t i = 0; i < COUNT(plain); i++) expect_lines(NULL, plain[i], 0);
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (!strcmp(all_commands[i], "bench")) continue; /* it may not be here: below */
+        if (!strcmp(all_commands[i], "bench")) continue; /* the bench may not be built: see below */
         snprintf(words, sizeof(words), "help %s", all_commands[i]);
         expect_lines(NULL, words, 0);
     }
-    /* Nothing is here: the reasons are as long as the drivers have them. */
+    /* No device is here. The reasons are as long as the drivers' texts. */
     const setup none = {.env = {"OCL_ICD_VENDORS=/nonexistent", "CUDA_VISIBLE_DEVICES="}};
     expect_lines(&none, "devices", 0);
     expect_lines(&none, "variants", 0);
@@ -122,7 +122,7 @@ void test_lines(void **unused) {
     expect_lines(NULL, words, 1);
     snprintf(words, sizeof(words), "bench --backend %s --sizes 2^10 --bar", device);
     int code;
-    char *bars = read_output(NULL, words, &code); /* which may be missed */
+    char *bars = read_output(NULL, words, &code); /* the bars may be missed */
     for (const char *at = bars; *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL))
         if (strcspn(at, "\n") >= 100) fail_msg("bench --bar: a line of %zu columns: %.200s", strcspn(at, "\n"), at);
     free(bars);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program `tally`, run as a user runs it: exit codes, what is on stdout, what is on stderr. */
+/* The program `tally`, run as a user runs it: exit codes, stdout, stderr. */
 #include "cli.h"
 #include "tests/support/test_main.h"
 

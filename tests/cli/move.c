@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally gather` and `tally scatter`: what they write, what they say, and what they refuse without
- * a trace. */
+/* `tally gather` and `tally scatter`: their files, their output, and refusals, which leave no
+ * file. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A file that the program wrote: its header and its items must be these. */
+/* Compares a file that the program wrote: its header and its items. */
 static void expect_npy(const char *name, const char *header, const void *items, size_t bytes) {
     char path[512];
     unsigned char got[4096];
@@ -28,7 +28,7 @@ static void expect_npy(const char *name, const char *header, const void *items, 
     assert_memory_equal(got + 128, items, bytes);
 }
 
-/* How many files of the folder have a name that starts so. */
+/* Counts the files of the folder whose name begins so. */
 static unsigned count_files(const char *start) {
     unsigned count = 0;
     DIR *folder = opendir(folder_path());
@@ -64,7 +64,7 @@ static void write_files(void) {
     write_file("numbers.raw", numbers, sizeof(numbers));
 }
 
-/* Runs it, and expects the file out.npy of these i32s. */
+/* Runs `words` and expects the file out.npy with these i32s. */
 static void must_write(const char *words, const int32_t *items, int n) {
     char header[80], all[512];
     const result r = run(NULL, words);
@@ -79,7 +79,7 @@ static void must_write(const char *words, const int32_t *items, int n) {
 #define MUST_WRITE(words, ...)                                                                                                 \
     must_write(words, (const int32_t[]){__VA_ARGS__}, (int)(sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
 
-/* ---- what works ------------------------------------------------------------------------------ */
+/* ---- good calls ------------------------------------------------------------------------------ */
 
 void test_gather(void **unused) {
     (void)unused;
@@ -129,7 +129,7 @@ void test_scatter(void **unused) {
     MUST_WRITE("scatter numbers.npy --index fives.npy -o out.npy --stencil five_stencil.npy", 11, 14, 10, 0, 13);
 }
 
-/* ---- what is wrong --------------------------------------------------------------------------- */
+/* ---- bad calls ------------------------------------------------------------------------------- */
 
 void test_bad_moves(void **unused) {
     (void)unused;
@@ -172,7 +172,7 @@ void test_bad_moves(void **unused) {
     must_refuse_rows(usage, COUNT(usage), 2);
     need_device();
     write_files();
-    /* What is there stays as it is, and nothing else remains. */
+    /* Existing files stay as they are, and no other file remains. */
     write_file("out.npy", "kept", 4);
     must_refuse_rows(files, COUNT(files), 1);
     char path[512], kept[8] = "";

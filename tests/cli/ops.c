@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every operator of one input, several in one pass, their parameters and levels; what their results
- * look like. */
+/* Every operator of one input, several in one pass, their parameters and levels; the form of their
+ * results. */
 #include "cli.h"
 
 #include <math.h>
@@ -10,8 +10,7 @@
 
 #define N 1000
 
-/* Whole numbers from -50 to 50, of which every sum is exact; the extremes are there several
- * times. */
+/* Whole numbers from -50 to 50. Every sum of them is exact. The extremes occur several times. */
 static float item(int i) {
     return (float)(i * 37 % 101 - 50);
 }
@@ -21,7 +20,7 @@ typedef struct row {
     double value, tolerance; /* tolerance: relative */
 } row;
 
-/* Runs the rows' operators in one pass over the file, and compares each line. */
+/* Runs the rows' operators in one pass over the file and compares each line. */
 static void expect_pass(const char *options, const char *file, const row *rows, unsigned count) {
     char words[512] = "reduce ";
     for (unsigned i = 0; i < count; i++) strcat(strcat(words, i ? "," : ""), rows[i].op);
@@ -36,7 +35,7 @@ static void expect_pass(const char *options, const char *file, const row *rows, 
         assert_string_equal(text_member(o, "op"), rows[i].op);
         if (!(fabs(value - rows[i].value) <= rows[i].tolerance * fabs(rows[i].value)))
             fail_msg("%s: %s is %.17g, not %.17g", words, rows[i].op, value, rows[i].value);
-        /* It is one pass. */
+        /* There is only one pass. */
         if (seconds) assert_string_equal(text_member(o, "seconds"), seconds);
         if (!seconds) seconds = strdup(text_member(o, "seconds"));
         json_object_put(o);
@@ -65,7 +64,7 @@ void test_operators(void **unused) {
     expect_pass("", "x.npy", (const row[]){{"amax", 50, 0}, {"count_nonzero", nonzero, 0}}, 2);
     expect_pass("", "x.npy", (const row[]){{"var", variance, 1e-6}}, 1);
     expect_pass("", "x.npy", (const row[]){{"logsumexp", 50 + log(exponentials), 1e-6}}, 1);
-    /* Twice the same is one op of the pass, and two lines. */
+    /* The same operator twice is one op of the pass, and two lines. */
     expect_pass("", "x.npy", (const row[]){{"sum", sum, 0}, {"sum", sum, 0}}, 2);
     write_file("nan.raw", with_nan, sizeof(with_nan));
     expect_pass("--dtype f32", "nan.raw", (const row[]){{"nanmin", -1, 0}, {"nanmax", 2, 0}}, 2);
@@ -84,7 +83,7 @@ static void expect_index(const json_object *object, const char *op, const char *
         fail_msg("%s: value %s at %s, not %s at %s", op, text_member(o, "value"), text_member(o, "index"), value, index);
 }
 
-/* Runs it, and compares value and index of each line: `wanted` is op, value, index, ... */
+/* Runs `words` and compares the value and index of each line. `wanted` is op, value, index, ... */
 static void expect_indices(const char *words, const char *const *wanted, unsigned count) {
     const result r = run(NULL, words);
     if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
@@ -95,7 +94,7 @@ static void expect_indices(const char *words, const char *const *wanted, unsigne
     }
 }
 
-/* The index, and the item there from the same pass. */
+/* The index, and the item at that index, from the same pass. */
 void test_indices(void **unused) {
     (void)unused;
     const float x[6] = {3, -7.5f, 8, -7.5f, 8, 1}, with_nan[4] = {3, NAN, 9, NAN};
@@ -119,7 +118,7 @@ void test_indices(void **unused) {
     expect_indices("reduce iamax --json --dtype i8 extremes.raw", (const char *const[]){"iamax", "128", "2"}, 1);
 }
 
-/* Runs it without --json, and compares what each line starts with. */
+/* Runs `words` without --json and compares the beginning of each line. */
 static void expect_text(const char *words, const char *first) {
     const result r = run(NULL, words);
     if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* An array is what its file says, not its bytes: Fortran order gives what C order gives; shapes
- * must be the same. */
+/* The result depends on the array, not on its layout: Fortran order gives the result of C order.
+ * Arrays of two files must have the same shape. */
 #include "cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a .npy file. Its items are not aligned if `odd`. */
+/* Writes a .npy file, with misaligned items if `odd`. */
 static void write_array(const char *name, const char *descr, bool is_fortran, const char *shape, bool odd, const void *items,
                         size_t bytes) {
     char dictionary[256];
@@ -66,8 +66,8 @@ static void write_large(void) {
     free(f);
 }
 
-/* What each of these gives of c.npy it gives of the others, to the bit; "-" is f.npy through a
- * pipe. */
+/* Each command gives the same result for c.npy and for the others, to the bit. "-" is f.npy through
+ * a pipe. */
 static void test_large_reductions(void) {
     static const char *const files[] = {"c.npy", "f.npy", "odd.npy", "swapped.npy", "-"};
     enum { OPS = 6 };
@@ -152,7 +152,7 @@ static void write_small(void) {
     write_array("stencil_f.npy", "|u1", true, "(2, 3)", false, stencil_f, sizeof(stencil_f));
 }
 
-/* NumPy's take and put of flattened arrays. */
+/* numpy.take and numpy.put of flattened arrays. */
 static void must_move(const char *words, const int32_t *wanted) {
     size_t bytes;
     must_run(&(setup){.in_file = "f.npy"}, words);
@@ -199,8 +199,8 @@ void test_moves_of_orders(void **unused) {
     }
 }
 
-/* A stream in Fortran order: as it ends too early or too late, and where there is no room for its
- * copy. */
+/* A stream in Fortran order, too: one that ends too early, one that ends too late, and no room for
+ * its copy. */
 void test_streams_of_orders(void **unused) {
     (void)unused;
     static const double x[7] = {1, 2, 3, 4, 5, 6, 7};
@@ -264,10 +264,10 @@ void test_shapes(void **unused) {
     must_give(NULL, "reduce dot one.npy one.npy", "4.0");
 }
 
-/* A scalar belongs to each of the items. */
+/* A scalar is paired with each of the items. */
 void test_scalars(void **unused) {
     (void)unused;
-    enum { MANY = 600001 }; /* more than a scalar's slice holds */
+    enum { MANY = 600001 }; /* more than the slice of a scalar holds */
     const char *f4 = own_descr('f', 4);
     const float two = 2;
     float *x = malloc(MANY * sizeof(*x));

@@ -39,7 +39,7 @@ void test_pairs(void **unused) {
         if (i < 2) assert_string_equal(text_member(o, "value"), value[i]);
         json_object_put(o);
     }
-    /* Both inputs were read. */
+    /* The program reads both inputs. */
     r = run(&(setup){.in_file = "y.npy"}, "reduce dot,dist2 x.npy -");
     snprintf(value[1], sizeof(value[1]), "%.0f  dot of 1000 f32 in x.npy and -\n", dot);
     if (strncmp(r.out, value[1], strlen(value[1]))) fail_msg("'%s' does not start with '%s'", r.out, value[1]);
@@ -47,7 +47,7 @@ void test_pairs(void **unused) {
     const float a[4] = {1, 2, 3, -4}, b[4] = {5, -1, 0.5f, 2};
     write_npy("cx.npy", 1, own_descr('c', 8), "(2,)", a, sizeof(a));
     write_npy("cy.npy", 1, own_descr('c', 8), "(2,)", b, sizeof(b));
-    /* (1+2j)(5-j) + (3-4j)(0.5+2j), and with the first ones conjugated. */
+    /* (1+2j)(5-j) + (3-4j)(0.5+2j), and the same with the first factors conjugated. */
     must_give(NULL, "reduce dot cx.npy cy.npy", "[ 16.5, 13.0 ]");
     must_give(NULL, "reduce dotc cx.npy cy.npy", "[ -3.5, -3.0 ]");
 
@@ -60,8 +60,8 @@ void test_pairs(void **unused) {
     must_give(NULL, "reduce allclose --param rtol=0 --param atol=0 p.npy q.npy", "false");
 }
 
-/* Pairs of several slices that end at different places: in place, swapped, not aligned and through
- * a pipe, the same bits. */
+/* Pairs of several slices that end at different places: in place, swapped, misaligned and through a
+ * pipe, with the same bits. */
 void test_slices_of_pairs(void **unused) {
     (void)unused;
     static const char *const routes[] = {"big.npy big.npy", "big.npy swapped.npy", "swapped.npy odd.npy", "odd.npy -",
@@ -112,11 +112,11 @@ void test_own_operators(void **unused) {
     json_object_put(o);
     r = run(NULL, SUM_OF("x*x") "x.raw");
     assert_int_equal(strncmp(r.out, "85.0625  custom of 5 f32 in x.raw\nby ", 37), 0);
-    /* A parameter, which no other value of it compiles anew. */
+    /* A parameter. Another value of it does not compile anew. */
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=0.5 x.raw", "5.0");
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=2 x.raw", "4.0");
-    /* Of two inputs a weighted mean; of one the index of the last item above 0; a type of its own,
-     * and of the result. */
+    /* A weighted mean of two inputs; the index of the last item above 0; an accumulator and a
+     * result of other types. */
     must_give(NULL, SUM_OF("x*y") "--inputs 2 --finish a/n x.raw y.raw", "-1.0");
     must_give(NULL, "reduce --dtype f32 --load x>0?i:0 --combine a>b?a:b --identity 0 --acc u64 x.raw", "3");
     must_give(NULL, SUM_OF("x*x") "--finish a>85 --out bool x.raw", "true");

@@ -8,7 +8,7 @@
 
 #include <tally/tally.h>
 
-/* The study of these words: nothing failed, and all rows fit. */
+/* Runs the study of these words. Nothing fails, and all rows are consistent. */
 static json_object *must_study(const char *words, const char *primitive, size_t bytes_each) {
     json_object *o = study_json(words);
     assert_string_equal(text_member(o, "primitive"), primitive);
@@ -18,7 +18,7 @@ static json_object *must_study(const char *words, const char *primitive, size_t 
     return o;
 }
 
-/* Every variant is in the rows or, with a reason, among the skipped; and by n those of the rows. */
+/* Every variant is in the rows or, with a reason, among the skipped. Each n has its rows. */
 void test_study_scan(void **unused) {
     (void)unused;
     tally_variant_info v;
@@ -37,13 +37,13 @@ void test_study_scan(void **unused) {
     for (size_t i = 0; i < json_object_array_length(rows); i++) {
         json_object *row = json_object_array_get_idx(rows, i), *step;
         automatic += json_object_get_boolean(member(row, "auto"));
-        assert_false(json_object_object_get_ex(row, "step_speedup", &step)); /* a ladder's */
+        assert_false(json_object_object_get_ex(row, "step_speedup", &step)); /* only ladders have it */
     }
     assert_int_equal(automatic, 1);
     json_object_put(o);
 }
 
-/* Sums, what is exact, what is neither, and values that are wider than items. */
+/* Sums, exact ops, other ops, and values that are wider than items. */
 void test_study_scan_cells(void **unused) {
     (void)unused;
     static const struct {

@@ -100,7 +100,7 @@ static void send_to(int fd, const char *path, size_t piece, unsigned pause) {
     _exit(in < 0);
 }
 
-/* A process that sends the file into a pipe; returns the end to read. */
+/* Starts a process that sends the file into a pipe. Returns the end to read. */
 static int open_input(const setup *how) {
     int ends[2];
     char path[512];
@@ -173,7 +173,7 @@ result run(const setup *how, const char *words) {
     return r;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 unsigned count_lines(const char *text) {
     unsigned lines = 0;

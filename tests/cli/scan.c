@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally scan`: the files that it writes, and that it leaves nothing half-written. */
+/* `tally scan`: the files that it writes. It leaves no file half-written. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ static void path_of(const char *name, char *path, size_t bytes) {
     snprintf(path, bytes, "%s/%s", folder_path(), name);
 }
 
-/* A file's bytes; the caller frees them. NULL: there is none. */
+/* Returns a file's bytes, or NULL if there is no file. The caller frees them. */
 static unsigned char *read_file(const char *name, size_t *bytes) {
     char path[512];
     struct stat about;
@@ -35,8 +35,8 @@ static unsigned char *read_file(const char *name, size_t *bytes) {
     return data;
 }
 
-/* The items of a .npy file that is `bytes` bytes of items with this type and shape, in a header as
- * NumPy writes them. */
+/* Returns the items of a .npy file. Fails unless the file has `bytes` bytes of items with this type
+ * and shape, and a header as NumPy writes it. */
 static void *must_read_npy(const char *name, const char *descr, const char *order, const char *shape, size_t bytes) {
     size_t all = 0;
     char wanted[256];
@@ -61,7 +61,7 @@ static void must_hold(const char *name, const char *descr, const char *order, co
     free(got);
 }
 
-/* No file that was under way. */
+/* Expects no temporary file. */
 static void expect_no_rest(const char *words) {
     DIR *folder = opendir(folder_path());
     assert_non_null(folder);
@@ -108,7 +108,7 @@ void test_scan(void **unused) {
     must_hold("y.npy", own_descr('u', 8), "False", "(2, 3)", places, sizeof(places));
     must_run(&(setup){.in_file = "x.raw"}, "scan mean --acc f64 --dtype f32 - -o y.npy");
     must_hold("y.npy", own_descr('f', 8), "False", "(6,)", means, sizeof(means));
-    /* Over the file itself; an existing file keeps its permissions. */
+    /* The output may be the input. An existing file keeps its permissions. */
     char path[512];
     struct stat about;
     path_of("x.npy", path, sizeof(path));
@@ -161,8 +161,8 @@ void test_scan_options(void **unused) {
     assert_non_null(strstr(r.out, "y.npy: f64, the exclusive scan by sum of 3 f64 in d.npy\nby "));
 }
 
-/* Pieces of a block through a pipe and from a file give the bytes that one piece gives; reverse
- * takes all at once. */
+/* Pieces of a block through a pipe and from a file give the bytes that one piece gives. A reverse
+ * scan takes all at once. */
 void test_scan_pieces(void **unused) {
     (void)unused;
     enum { N = 3 * BLOCK + 777 };
@@ -186,7 +186,7 @@ void test_scan_pieces(void **unused) {
         must_run(&hows[i], words);
         must_hold("pieces.npy", own_descr('f', 4), "False", shape, whole, N * sizeof(*whole));
     }
-    /* From the last to the first: what is left of n - 1 sums of the items in reverse. */
+    /* From the last to the first: the differences of n - 1 sums of the items in reverse. */
     for (size_t i = 0; i < N; i++) x[i] = (float)(i % 7);
     write_file("big.raw", x, N * sizeof(*x));
     must_run(&(setup){.env = {"TALLY_TEST_SCAN_PIECE=131072"}, .in_file = "big.raw"},
@@ -198,7 +198,7 @@ void test_scan_pieces(void **unused) {
     free(x);
 }
 
-/* ---- what it refuses ------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 void test_scan_usage(void **unused) {
     (void)unused;
@@ -234,7 +234,7 @@ static void write_inputs(void) {
     write_file("odd.raw", x, 31);
     path_of("a_folder", path, sizeof(path));
     mkdir(path, 0700);
-    /* Items that no machine holds at once, in a file of no blocks. */
+    /* More items than any machine holds at once, in a sparse file. */
     path_of("endless.raw", path, sizeof(path));
     const int fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0 && ftruncate(fd, (off_t)1 << 43) == 0 && close(fd) == 0);
@@ -271,7 +271,8 @@ void test_scan_refused(void **unused) {
     unlink(path);
 }
 
-/* Ended while it reads a slow pipe: what is under way goes, what was there stays. */
+/* Interrupted while it reads a slow pipe. The unfinished file is removed, and the existing file
+ * stays. */
 void test_scan_interrupted(void **unused) {
     (void)unused;
     static const int numbers[] = {SIGINT, SIGTERM};

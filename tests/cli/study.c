@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally study`: its table, JSON, CSV and plot, and what it refuses. The figures themselves are the
- * machine's. */
+/* `tally study`: its table, JSON, CSV and plot, and refusals. The figures themselves depend on the
+ * machine. */
 #include "study.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ void test_study_json(void **unused) {
     for (size_t i = 0; i < json_object_array_length(rows); i++) {
         json_object *row = json_object_array_get_idx(rows, i);
         automatic += json_object_get_boolean(member(row, "auto"));
-        /* The first row is what the others are compared with. */
+        /* The others are compared with the first row. */
         const double expected = study_number(json_object_array_get_idx(rows, 0), "seconds") / study_number(row, "seconds");
         const double cumulative = study_number(row, "cumulative_speedup");
         assert_true(cumulative > 0.99 * expected && cumulative < 1.01 * expected);
@@ -96,7 +96,7 @@ void test_study_json(void **unused) {
     json_object_put(o);
 }
 
-/* A ladder of these variants, all checked or skipped with a reason. */
+/* A ladder of these variants. Each is checked, or skipped with a reason. */
 static void expect_cell(tally_op op, tally_dtype dtype, const char *variants, unsigned count) {
     char words[256];
     snprintf(words, sizeof(words), "study --n 3*2^10 --runs 7 --group 64 --factor 2 --json --op %s --dtype %s --variant %s",
@@ -116,8 +116,8 @@ static void expect_cell(tally_op op, tally_dtype dtype, const char *variants, un
     json_object_put(o);
 }
 
-/* On variants of each finish: sums, what is exact, and what is neither; on the default variant one
- * of each kind of reference. */
+/* Sums, exact ops and other ops on variants of each finish; on the default variant one op of each
+ * kind of reference. */
 void test_study_cells(void **unused) {
     (void)unused;
     static const char steps[] = "atomic_global,coarsened,tree_global,host_finish,auto";
@@ -155,8 +155,8 @@ void test_study_tables(void **unused) {
     static const char header[] =
         "part,device,name,primitive,variant,op,dtype,n,group_threads,factor,auto,checked,runs,seconds,";
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
-    /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256; each with as many commas as
-     * the header, and one name in quotes. */
+    /* Two rows of the ladder, 2^10 to 2^12 for both, factors 1 to 256. Each row has as many commas
+     * as the header, and one name in quotes. */
     assert_int_equal(count_lines(text), 1 + 2 + 2 * 3 + 9);
     unsigned columns = 0, lines = 0;
     for (const char *line = text; *line; line = strchr(line, '\n') + 1, lines++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines that come and go, on a pseudo-terminal. */
+/* Progress lines on a pseudo-terminal. */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -20,8 +20,8 @@ static size_t read_for(int fd, char *text, size_t used, size_t bytes, int millis
     return used;
 }
 
-/* Runs `words` with stderr on a terminal; interrupts it, if asked to, when it has said `until`.
- * `text` is what the terminal was sent. */
+/* Runs `words` with stderr on a terminal. If asked to, interrupts it after the output `until`.
+ * `text` gets the terminal's output. */
 static void run_on_terminal(const setup *how, const char *words, const char *until, bool interrupt, char *text, size_t bytes,
                             result *r) {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -53,7 +53,7 @@ static void expect_erased(const char *text, int code) {
     assert_null(strchr(text, '\n'));
 }
 
-/* Shown on a terminal, and gone at the end, be it a bad one; never in a pipe. */
+/* A progress line is shown on a terminal only, and erased at the end, also after an error. */
 void test_progress(void **unused) {
     (void)unused;
     static const float x[30 * 1024];
@@ -74,7 +74,7 @@ void test_progress(void **unused) {
     assert_string_equal(r.err, "");
 }
 
-/* Caches that nothing is in yet. */
+/* Empty caches. */
 static void make_caches(char caches[2][600]) {
     static int made;
     static const char *const names[] = {"TALLY_CACHE_DIR", "POCL_CACHE_DIR"};
@@ -84,7 +84,7 @@ static void make_caches(char caches[2][600]) {
     }
 }
 
-/* A terminal is told when kernels are compiled before the first result; nobody else is. */
+/* A terminal is told that kernels are compiled before the first result. A pipe is not. */
 void test_compiling(void **unused) {
     (void)unused;
     static const float x[4] = {1, 2, 3, 4};
@@ -97,7 +97,7 @@ void test_compiling(void **unused) {
         {"reduce var,logsumexp --dtype f32 x.raw", 0, true},
         {"reduce var,logsumexp --dtype f32 --quiet x.raw", 0, false},
         {"reduce var,logsumexp --dtype f32 --json x.raw", 0, false},
-        /* What a compiler says of one's own expressions is silenced; this is not. */
+        /* Compilers' messages about one's own expressions are silenced. This message is not. */
         {"reduce --load exp(x)+sin(x) --combine a+b --identity 0 --dtype f32 x.raw", 0, true},
         {"scan logsumexp --dtype f32 x.raw -o out.npy", 0, true},
     };

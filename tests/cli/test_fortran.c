@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays in Fortran order, piece by piece: every item must come in C order, at all lengths, in
- * pieces of any room. */
+/* Arrays in Fortran order, in pieces. Every item must come in C order, at all lengths, in pieces of
+ * any size. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static uint64_t count(const npy_shape *shape) {
     return n;
 }
 
-/* The place in Fortran order of item i in C order. */
+/* Returns the place in Fortran order of item i in C order. */
 static uint64_t place_of(const npy_shape *shape, uint64_t i) {
     uint64_t place = 0;
     for (uint32_t d = 0; d < shape->dimensions; d++) {
@@ -35,7 +35,7 @@ static uint64_t place_of(const npy_shape *shape, uint64_t i) {
     return place;
 }
 
-/* Byte b of the item at that place. */
+/* Returns byte b of the item at that place. */
 static unsigned char byte_of(uint64_t place, size_t b) {
     return (unsigned char)((place * 2654435761u + b * 40503u) >> 13);
 }
@@ -97,7 +97,7 @@ static void test_walks(void **unused) {
     }
 }
 
-/* Pieces are whole rows of some pages where that is possible, and fit the memory in any case. */
+/* Pieces are whole rows of some pages if possible. They fit the memory in any case. */
 static void test_pieces(void **unused) {
     (void)unused;
     const npy_shape small = {true, 2, {10, 7}}, tall = {true, 2, {100 * LARGE, 4}}, wide = {true, 2, {4, 100 * LARGE}},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser of .npy headers: good ones, a table of bad ones, and many that a deterministic random
- * generator damaged. Headers are parsed from memory of exactly their size, so that AddressSanitizer
- * sees a read beyond it.
+ * The parser of .npy headers: good headers, a table of bad ones, and many that a deterministic
+ * random generator damaged. Headers are parsed from memory of exactly their size, so that
+ * AddressSanitizer sees a read beyond it.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ typedef struct file {
     size_t size;
 } file;
 
-/* A header of version `major`, its length field right. */
+/* Makes a header of version `major` with the right length field. */
 static file make(unsigned major, const char *dictionary) {
     file f = {{0}, 0};
     const size_t length = strlen(dictionary), prefix = major == 1 ? 10 : 12;
@@ -103,7 +103,7 @@ static void test_good_headers(void **unused) {
         }
 }
 
-/* Orders that mean this machine's own. */
+/* Byte orders that mean this machine's own. */
 static void test_native_orders(void **unused) {
     (void)unused;
     static const char *const orders[] = {"=", "|", ""};
@@ -118,7 +118,7 @@ static void test_native_orders(void **unused) {
     }
 }
 
-/* Every dtype that NumPy has, in both orders; a single byte has none. */
+/* Every dtype that NumPy has, in both byte orders. Types of one byte have none. */
 static void test_all_dtypes(void **unused) {
     (void)unused;
     static const struct {
@@ -128,7 +128,7 @@ static void test_all_dtypes(void **unused) {
     } rows[] = {{'f', 2, TALLY_F16}, {'f', 4, TALLY_F32},  {'f', 8, TALLY_F64}, {'i', 1, TALLY_I8},   {'i', 2, TALLY_I16},
                 {'i', 4, TALLY_I32}, {'i', 8, TALLY_I64},  {'u', 1, TALLY_U8},  {'u', 2, TALLY_U16},  {'u', 4, TALLY_U32},
                 {'u', 8, TALLY_U64}, {'b', 1, TALLY_BOOL}, {'c', 8, TALLY_C64}, {'c', 16, TALLY_C128}};
-    assert_int_equal(COUNT(rows), TALLY_DTYPE_END - 2); /* all but bf16, which NumPy has not */
+    assert_int_equal(COUNT(rows), TALLY_DTYPE_END - 2); /* all but bf16, which NumPy does not have */
     for (size_t i = 0; i < COUNT(rows); i++)
         for (int order = 0; order < 3; order++) {
             char text[128];
@@ -148,7 +148,7 @@ static void test_all_dtypes(void **unused) {
 #define REST ", 'fortran_order': False, 'shape': (1,)}"
 #define SHAPE(shape) "{'descr': '<f8', 'fortran_order': False, 'shape': " shape "}"
 
-/* A dictionary and what its problem must contain. */
+/* A dictionary, and texts of its error. */
 static const char *const bad[][2] = {
     {"", "expected"},
     {"{", "expected"},
@@ -247,7 +247,7 @@ static void test_bad_starts(void **unused) {
     expect_bad(f, "a header of 4 GB", "at most 1048576");
 }
 
-/* Whatever is quoted from a header is printable. */
+/* All text quoted from a header is printable. */
 static void test_quotes_are_printable(void **unused) {
     (void)unused;
     file f = make(1, "{'descr': '\x1b[31m\x01-\xff'" REST);
@@ -256,8 +256,8 @@ static void test_quotes_are_printable(void **unused) {
     expect_bad(f, "a long type", "aaa...'");
 }
 
-/* Every beginning of a file asks for more of it, never for what is there already, and never for
- * more than there is. */
+/* The beginning of a file asks for more bytes, never for bytes that are there already, and never
+ * for more than the file has. */
 static void test_beginnings(void **unused) {
     (void)unused;
     for (unsigned major = 1; major <= 3; major++) {
@@ -283,8 +283,8 @@ static uint64_t next_random(uint64_t limit) {
     return (random_state >> 33) % limit;
 }
 
-/* One change: a byte flipped, replaced by one that means something, doubled, removed, or the end
- * cut off. */
+/* One change: a byte flipped, replaced by a meaningful one, doubled or removed, or the end cut
+ * off. */
 static void damage(file *f) {
     static const char telling[] = "{}()[]'\",:<>=|0123456789LfiuOVTrueFals \n\\\0";
     const size_t at = next_random(f->size);
@@ -342,7 +342,7 @@ static void test_mutants(void **unused) {
     assert_true(seen[NPY_OK] > MUTANTS / 200 && seen[NPY_SHORT] > MUTANTS / 100 && seen[NPY_BAD] > MUTANTS / 3);
 }
 
-/* What is written is read as it was meant, in the room there is; bf16 has no header. */
+/* A written header is read back as it was meant, within its room. bf16 has no header. */
 static void test_made_headers(void **unused) {
     (void)unused;
     static const npy_shape shapes[] = {{.dimensions = 0},
@@ -371,7 +371,7 @@ static void test_made_headers(void **unused) {
             assert_memory_equal(o.header.shape.lengths, shapes[i].lengths, shapes[i].dimensions * sizeof(uint64_t));
             assert_int_equal(header[room - 1], '\n');
         }
-    assert_int_equal(npy_room(1), 128); /* NumPy's too */
+    assert_int_equal(npy_room(1), 128); /* as in NumPy */
 }
 
 int main(int argc, char **argv) {

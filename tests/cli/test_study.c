@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_study: `tally study` on the stub. Its reference is the oracle, for every operator: what the
- * oracle says of its items is right in every order, anything else is wrong. And the study itself
- * finds every operator right.
+ * test_study: `tally study` on the stub. Its reference is the oracle, for every operator. The
+ * oracle's values are right in every order, and any other value is wrong. The study itself finds
+ * every operator right.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void close_bench(bench *b) {
     tally_context_destroy(b->context);
 }
 
-/* Another value of the same type. */
+/* Returns another value of the same type. */
 static void falsify(const oracle_case *what, unsigned char *value) {
     const tally_dtype out = oracle_result_dtype(what), part = cli_part_dtype(out);
     if (part == TALLY_F16 || part == TALLY_BF16 || part == TALLY_F32 || part == TALLY_F64)
@@ -64,7 +64,8 @@ static void expect(study_state got, study_state wanted, const oracle_case *what,
                  value, got == STUDY_CHECKED ? "right" : "wrong", text);
 }
 
-/* Items first to last - 1 in an order of its own: 1 to 2, and so on down. */
+/* Combines items first to last - 1 in an order of its own: a third, then the rest, each in the same
+ * way. */
 static void combine(const oracle_case *what, const unsigned char *items, uint64_t first, uint64_t last, oracle_acc *to) {
     const size_t bytes = tally_dtype_bytes(what->in);
     const uint64_t middle = first + (last - first + 2) / 3;
@@ -124,7 +125,7 @@ static void try_scan(bench *b, const oracle_case *what) {
     study_input_destroy(input);
 }
 
-/* Every op of one input with every type: as reductions and as scans. */
+/* Every op of one input with every type, as reductions and as scans. */
 static void test_references(void **unused) {
     (void)unused;
     bench *b = calloc(1, sizeof(*b));
@@ -144,7 +145,7 @@ static void test_references(void **unused) {
     free(b);
 }
 
-/* Sums of more items than leave none to round: bounded, and a wrong one is found. */
+/* Sums of so many items that they must round. They have a bound, and a wrong sum is found. */
 static void test_rounded(void **unused) {
     (void)unused;
     const study_request request = {.primitive = CLI_REDUCE, .op = TALLY_SUM, .dtype = TALLY_F32},
@@ -158,7 +159,8 @@ static void test_rounded(void **unused) {
 
 /* ---- the study's runs ------------------------------------------------------------------------ */
 
-/* Each row that is listed or, without a list, every one: its plan, a run, and the check of that. */
+/* Runs each listed row, or every row without a list: its plan, a run, and the check of the
+ * result. */
 static void run_rows(const study_request *request, const char *const rows[], const char *name) {
     study_memory memory = {.request = request};
     tally_variant_info row;
@@ -198,7 +200,7 @@ static void test_ops(void **unused) {
         if (tally_op_inputs(op) > 1) continue;
         run_rows(&request, rows, tally_op_name(op));
         request.primitive = CLI_SCAN;
-        request.n = 60; /* the stub scans in sequence, which is not the depth that its plans tell */
+        request.n = 60; /* the stub scans in sequence, not with the depth that its plans give */
         run_rows(&request, NULL, tally_op_name(op));
     }
 }

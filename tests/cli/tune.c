@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `tally tune`: what it keeps and what it leaves alone; what it refuses. The shapes themselves are
- * the machine's. */
+/* `tally tune`: rows that it replaces and rows that it leaves alone; refusals. The shapes
+ * themselves depend on the machine. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ void test_tune(void **unused) {
     snprintf(dir, sizeof(dir), "TALLY_CACHE_DIR=%s", folder_path());
     const setup how = {.env = {dir}};
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^13", device);
-    /* Of 2^11, 2^12 and 2^13 items: a line each, rows in the file, and what it had about other
+    /* 2^11, 2^12 and 2^13 items: a line for each, and rows in the file beside those of other
      * devices. */
     put_text(path, spoilt);
     result r = run(&how, words);
@@ -43,7 +43,7 @@ void test_tune(void **unused) {
     assert_non_null(strstr(text, kept));
     assert_null(strstr(text, "no row"));
     assert_non_null(strstr(text, " sum 4 *"));
-    /* Programs take them, and another run puts others in their place. */
+    /* Programs use the rows. Another run replaces them. */
     char reduce[600];
     snprintf(reduce, sizeof(reduce), "reduce sum %s", nile);
     r = run(&how, reduce);
@@ -52,7 +52,7 @@ void test_tune(void **unused) {
     assert_int_equal(r.code, 0);
     get_text(path, again, sizeof(again));
     assert_int_equal(strstr(again, " sum 4 *") && !strstr(strstr(again, " sum 4 *") + 1, " sum 4 *"), 1);
-    /* Looked at alone, it leaves the file as it is. */
+    /* A dry run leaves the file as it is. */
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^11 --dry-run", device);
     r = run(&how, words);
     assert_int_equal(r.code, 0);
@@ -63,7 +63,7 @@ void test_tune(void **unused) {
     json_object *o = parse_line(&r, 0);
     assert_true(json_object_get_double(member(o, "microseconds")) > 0);
     json_object_put(o);
-    /* A pipe there is not waited for, and makes room for the file. */
+    /* A pipe in the file's place is not waited for. The file replaces it. */
     remove(path);
     assert_int_equal(mkfifo(path, 0600), 0);
     r = run(&how, words);

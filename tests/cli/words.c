@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's own words: numbers in one notation, guesses at mistyped names, lists and help. */
+/* The program's words: numbers in one notation, guesses at mistyped names, lists and help. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -23,12 +23,13 @@ static void expect_size(const char *number, uint64_t n) {
     json_object_put(o);
 }
 
-/* Every option that takes a count takes one notation, and refuses all else in the same words. */
+/* Every option that takes a count accepts one notation, and refuses everything else in the same
+ * words. */
 void test_numbers(void **unused) {
     (void)unused;
     static const struct {
         const char *words, *limits; /* words: up to the number */
-        const char *beyond;         /* a number that is too large for it */
+        const char *beyond;         /* a number that is too large for the option */
     } options[] = {
         {"study --n ", "1 to 2^40", "2T"},
         {"study --group ", "32 to 1024", "2K"},
@@ -59,7 +60,7 @@ void test_numbers(void **unused) {
     expect_size("2K", 2048);
     expect_size("2^10", 1024);
     expect_size("3*2^9", 1536);
-    /* The others take it too. */
+    /* Other options take it too. */
     result r = run(NULL, "study --n 1e3 --runs 1e1 --group 2^6 --factor 1*2 --variant coarsened --json");
     assert_int_equal(r.code, 0);
     json_object *o = parse_line(&r, 0), *row = json_object_array_get_idx(member(o, "rows"), 0);
@@ -99,7 +100,7 @@ void test_guesses(void **unused) {
         {"study --primitive sacn", {"sacn", "did you mean scan? there are reduce"}, NULL, NULL},
     };
     must_refuse_rows(rows, COUNT(rows), 2);
-    /* Nothing is near: no guess. */
+    /* No name is near, so there is no guess. */
     const result r = run(NULL, "reduce histogram x");
     assert_int_equal(r.code, 2);
     assert_null(strstr(r.err, "did you mean"));
@@ -141,7 +142,7 @@ void test_help_command(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 2);
 }
 
-/* Each operator once, with its summary and the types that the library says; no device is needed. */
+/* Each operator once, with its summary and the library's types. No device is needed. */
 void test_ops_list(void **unused) {
     (void)unused;
     const setup none = {.env = {"OCL_ICD_VENDORS=/nonexistent", "CUDA_VISIBLE_DEVICES="}};
@@ -178,7 +179,7 @@ void test_ops_list(void **unused) {
     free(table);
 }
 
-/* The value alone, a line for each; nothing about the device. */
+/* The value alone, a line for each. Nothing about the device. */
 void test_quiet(void **unused) {
     (void)unused;
     const float x[3] = {3, 8.5f, -1};

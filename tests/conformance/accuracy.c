@@ -20,13 +20,13 @@
 
 /* ---- exact sums ------------------------------------------------------------------------------ */
 
-/* A fixed-point number wide enough for every product of two f64: digit i weighs 2^(32 i -
+/* A fixed-point number wide enough for every product of two f64. Digit i weighs 2^(32 i -
  * EXACT_BELOW). */
 #define EXACT_BELOW 2176
 #define EXACT_DIGITS 140
 typedef struct exact {
     int64_t digit[EXACT_DIGITS];
-    uint32_t added; /* a digit holds the sum of 2^31 parts */
+    uint32_t added; /* a digit holds the sum of at most 2^31 parts */
 } exact;
 
 static void exact_carry(exact *e) {
@@ -53,14 +53,14 @@ static void exact_add(exact *e, double x) {
     if (++e->added > 1u << 30) exact_carry(e);
 }
 
-/* As two numbers: the products here neither overflow nor fall below the smallest. */
+/* The product is two numbers. The products here neither overflow nor underflow. */
 static void exact_add_product(exact *e, double x, double y) {
     const double p = x * y;
     exact_add(e, p);
     exact_add(e, fma(x, y, -p));
 }
 
-/* To some 60 bits. */
+/* The value to some 60 bits. */
 static long double exact_value(const exact *given) {
     exact e = *given;
     long double value = 0;
@@ -74,7 +74,7 @@ static long double exact_value(const exact *given) {
     return negative ? -value : value;
 }
 
-/* |computed - exact|. */
+/* Returns |computed - exact|. */
 static double exact_error(const exact *e, double computed) {
     exact difference = *e;
     exact_add(&difference, -computed);
@@ -87,7 +87,7 @@ static void test_exact(void **state) {
     static exact e;
     memset(&e, 0, sizeof e);
     for (int i = 0; i < 7; i++) exact_add(&e, numbers[i]);
-    assert_true(exact_value(&e) == 0x1p-50L); /* beside 2^-1074, which is beyond the digits given */
+    assert_true(exact_value(&e) == 0x1p-50L); /* 2^-1074 is beyond the digits of the value */
     exact_add(&e, -0x1p-50);
     assert_true(exact_value(&e) == 0x1p-1074L);
     exact_add(&e, -0x1p-1073);
@@ -103,7 +103,7 @@ typedef struct random_source {
     uint64_t counter;
 } random_source;
 
-/* From -1 to 1. */
+/* Returns a number from -1 to 1. */
 static double uniform(random_source *r) {
     return (double)(int64_t)pattern_random(r->counter++) * 0x1p-63;
 }
@@ -113,9 +113,9 @@ static double rounded(double x, tally_dtype in) {
 }
 
 /*
- * Vectors of n items, n even, whose dot's condition number 2 sum |x y| / |sum x y| is about
- * `condition`: in the first half the exponents spread over half of its bits; in the second they
- * come down again, and each y brings the dot so far close to 0.
+ * Vectors of n items, n even, whose dot has the condition number 2 sum |x y| / |sum x y| of about
+ * `condition`. In the first half the exponents spread over half of the condition's bits. In the
+ * second half they come down again, and each y brings the dot so far close to 0.
  */
 static void ill_conditioned_dot(tally_dtype in, double condition, uint64_t n, random_source *r, double *x, double *y) {
     const double half_bits = log2(condition) / 2;
@@ -143,8 +143,8 @@ static void ill_conditioned_dot(tally_dtype in, double condition, uint64_t n, ra
     free(dot);
 }
 
-/* The products of a dot as the sum of twice as many items, without an error: each product is two of
- * the items. */
+/* Writes the products of a dot as a sum of twice as many items. Each product is exactly two of the
+ * items. */
 static void split_products(tally_dtype in, const double *x, const double *y, uint64_t n, double *items) {
     for (uint64_t i = 0; i < n; i++) {
         const double high = rounded(x[i] * y[i], in);
@@ -154,7 +154,7 @@ static void split_products(tally_dtype in, const double *x, const double *y, uin
     }
 }
 
-/* ---- what each level keeps ------------------------------------------------------------------- */
+/* ---- the accuracy of each level -------------------------------------------------------------- */
 
 typedef struct problem {
     tally_op op;
@@ -162,7 +162,7 @@ typedef struct problem {
     uint64_t n;
     double *x, *y;
     exact *exact;      /* the sum */
-    double magnitudes; /* of its terms */
+    double magnitudes; /* sum of the terms' magnitudes */
 } problem;
 
 typedef struct level {
@@ -190,7 +190,7 @@ static void *stored(tally_dtype in, const double *x, uint64_t n) {
     return items;
 }
 
-/* The level's result, as a double. */
+/* Returns the level's result as a double. */
 static double error_at(tally_context *context, const problem *p, const level *l) {
     const tally_reduce_desc desc = {.op = p->op, .in = p->in, .acc = l->acc, .accuracy = l->accuracy};
     void *const items[] = {stored(p->in, p->x, p->n), stored(p->in, p->y, p->n)};
@@ -217,11 +217,11 @@ static double bound_of(const problem *p, const level *l) {
     const double k = 38 + ceil(log2(chunks > 1 ? chunks : 1)), u = p->in == TALLY_F64 || l->acc == TALLY_F64 ? U64 : U32;
     const double sum = fabs((double)exact_value(p->exact));
     if (l->accuracy == TALLY_ACCURACY_COMPENSATED) return u * sum * (1 + 1e-4) + 6 * (k + 1) * u * u * p->magnitudes;
-    /* The product is one rounding more; of two f32, in f64 it is none. */
+    /* The product is one more rounding. A product of two f32 in f64 is exact. */
     return gamma_of(k + (p->op == TALLY_DOT && p->in == TALLY_F64) + (p->op == TALLY_DOT && !l->acc), u) * p->magnitudes;
 }
 
-/* The error relative to the sum, at most 1: not one digit. */
+/* Returns the error relative to the sum, at most 1: no digit is right. */
 static double check_level(tally_context *context, const problem *p, const level *l, double condition) {
     const double got = error_at(context, p, l), error = exact_error(p->exact, got), bound = bound_of(p, l);
     if (!(error <= bound))
@@ -256,7 +256,7 @@ static void fill_problem(problem *p, double condition, random_source *r) {
     free(y);
 }
 
-/* Whole digits that an error leaves. */
+/* Returns the digits that an error leaves. */
 static double digits(double relative) {
     return relative > 0 ? fabs(log10(relative)) : 99;
 }
@@ -279,8 +279,8 @@ static void run_conditions(void **state, tally_op op, tally_dtype in, const doub
                 printf(" %s %.1f", levels[l].name, digits(relative[l]));
             }
             printf("\n");
-            /* The data are as ill as they should be: what the default loses, the compensated sum
-             * keeps. */
+            /* The data are as ill-conditioned as intended: the default level loses the digits that
+             * the compensated sum keeps. */
             const double u = in == TALLY_F64 ? U64 : U32;
             if (condition * u > 10 && condition * u < 1e3) assert_true(relative[0] > 1e-3 && relative[1] < 1e-2);
             if (condition * u * u < 1e-5 * u) assert_true(relative[1] <= u * (1 + 1e-2));
@@ -304,7 +304,7 @@ static void test_ill_conditioned(void **state) {
 
 /* ---- the compensation to the bit ------------------------------------------------------------- */
 
-/* Twofold numbers in plain C, each operation by itself. */
+/* Twofold numbers in plain C. Each operation is a statement of its own. */
 #define TWOFOLD(T, real)                                                                                                       \
     typedef struct twofold_##T {                                                                                               \
         real high, low;                                                                                                        \
@@ -364,7 +364,7 @@ static void test_not_removed(void **state) {
         }
 }
 
-/* 0.1f, n times: the exact sum is n times the f32 next to 0.1. */
+/* n times 0.1f. The exact sum is n times the f32 nearest to 0.1. */
 static void test_independent_of_n(void **state) {
     tally_context *context = direct_context(state);
     const uint64_t most = (UINT64_C(1) << 22) + (1 << 15);
@@ -392,7 +392,7 @@ static void test_independent_of_n(void **state) {
     free(p.exact);
 }
 
-/* Beside an infinity the error term is no NaN, and overflow is an infinity, as without
+/* Beside an infinity the error term is no NaN. Overflow gives an infinity, as without
  * compensation. */
 static void test_infinities(void **state) {
     tally_context *context = direct_context(state);
@@ -420,7 +420,7 @@ static void test_infinities(void **state) {
 const device_test accuracy_tests[] = {
     {"accuracy: the exact sum", test_exact},
     {"accuracy: ill-conditioned", test_ill_conditioned},
-    {"accuracy: the compensation is there", test_not_removed},
+    {"accuracy: compensation to the bit", test_not_removed},
     {"accuracy: independent of n", test_independent_of_n},
     {"accuracy: infinities", test_infinities},
     {NULL, NULL},

@@ -29,8 +29,8 @@ static tally_device_info device_of(tally_context *context) {
     return info.device;
 }
 
-/* One call of tally_reduce_host, or of tally_reduce_host_inputs for two inputs and where a variant
- * is named, for the device to reduce few items. */
+/* Calls tally_reduce_host, or tally_reduce_host_inputs for two inputs. The latter also takes a
+ * named variant, so that the device reduces few items. */
 static void reduce_host(tally_context *context, const oracle_case *of, const char *variant, const void *const inputs[],
                         uint64_t n, void *result) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in, .variant = variant};
@@ -40,8 +40,8 @@ static void reduce_host(tally_context *context, const oracle_case *of, const cha
         MUST(tally_reduce_host_inputs(context, &desc, n || inputs[0] ? inputs : NULL, n, result));
 }
 
-/* 128 KiB of 8 bytes at most: more would be another shape of a launch on some devices, and so as
- * many programs again. */
+/* At most 128 KiB of 8-byte items. More would have another launch shape on some devices, which
+ * doubles the programs. */
 #define HOST_N 15004
 
 static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
@@ -54,7 +54,7 @@ static void test_reduce_host_of(tally_context *context, const oracle_case *of) {
         assert_non_null(copies[k]);
         memcpy(copies[k], items[k], HOST_N * bytes);
     }
-    /* One item in: memory that is aligned to the item's size and to nothing more. */
+    /* The items begin one item into the memory: aligned to the item's size and to nothing more. */
     const void *const inputs[2] = {items[0] + bytes, items[1] + bytes}, *const none[2] = {NULL, NULL};
     unsigned char result[16 + sizeof(oracle_result)];
     for (size_t s = 0; s < 2 * TALLY_ARRAY_LENGTH(sizes); s++) {
@@ -83,7 +83,7 @@ static void test_reduce_host(void **state) {
             if (cells_want_pair(of.op, of.in) && !cells_lack_f64(&of, &device)) test_reduce_host_of(context, &of);
 }
 
-/* A result where no device computes, without f64: a clear refusal. */
+/* A device without f64 refuses a computation in f64 with a clear text. */
 static void test_f64_where_there_is_none(void **state) {
     tally_context *context = context_of(state);
     if (device_of(context).has_f64) return;
@@ -92,8 +92,8 @@ static void test_f64_where_there_is_none(void **state) {
     assert_non_null(strstr(tally_last_error(), "f64"));
 }
 
-/* Values to convert: what rounds up, down and at a tie, also at a tie in f16 or bf16 of what f32
- * would round to one; subnormals, limits. */
+/* Values to convert: rounded up, down and at a tie, subnormals, limits. Some are at a tie in f16 or
+ * bf16 only after a wrong first rounding to f32. */
 enum { CONVERTED = 400 };
 
 static void fill_converted(tally_dtype in, void *items) {
@@ -124,7 +124,7 @@ static void fill_converted(tally_dtype in, void *items) {
     pattern_fill(PATTERN_MAGNITUDES, in, items, CONVERTED);
     if (in != TALLY_F32 && in != TALLY_F64) return;
     for (size_t i = 0; i < CONVERTED / 2; i++) {
-        /* Near f16's numbers. */
+        /* Values near f16's numbers. */
         const uint64_t random = pattern_random(i);
         const double x =
             i < TALLY_ARRAY_LENGTH(chosen) ? chosen[i] : ldexp((double)(random >> 40), (int)(random % 48) - 24 - 24);
@@ -135,7 +135,7 @@ static void fill_converted(tally_dtype in, void *items) {
     }
 }
 
-/* Results of another type than the op's own: each item by itself, and all together. */
+/* Results of another type than the op's own: of each item by itself, and of all items. */
 static void test_result_types(void **state) {
     static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F16},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_BF16},
@@ -226,8 +226,8 @@ static void test_copies(void **state) {
     tally_queue_destroy(queue);
 }
 
-/* Many reductions enqueued on one plan without waiting: each must have the workspace to itself in
- * its turn. */
+/* Many reductions on one plan, enqueued without waiting. Each has the workspace to itself in its
+ * turn. */
 static void test_enqueue_many(void **state) {
     tally_context *context = context_of(state);
     const uint64_t n = 300007, runs = 40;
@@ -253,7 +253,7 @@ static void test_enqueue_many(void **state) {
     free(items);
 }
 
-/* Results of one plan are the items of another, in the order of the queue. */
+/* Results of one plan are items of another, in the order of the queue. */
 static void test_chained(void **state) {
     tally_context *context = context_of(state);
     enum { PARTS = 8, PART = 5000 };
@@ -277,7 +277,7 @@ static void test_chained(void **state) {
     MUST(tally_queue_wait(queue));
     for (uint64_t p = 0; p < PARTS; p++) oracle_reduce(TALLY_SUM, TALLY_I32, items + p * PART, PART, &sums[p]);
     expect_result(TALLY_MAX, TALLY_I64, sums, PARTS, &got, "a max of sums");
-    /* The result may lie in the memory that the items are in, beside them. */
+    /* The result may lie in the items' memory, beside the items. */
     MUST(reduce_at(max, queue, between, 0, PARTS - 1, between, PARTS - 1));
     MUST(tally_buffer_read(queue, between, (PARTS - 1) * sizeof got, &got, sizeof got));
     MUST(tally_queue_wait(queue));
@@ -291,7 +291,7 @@ static void test_chained(void **state) {
     free(items);
 }
 
-/* Plans, buffers and queues keep their context alive. */
+/* Plans, buffers and queues retain their context. */
 static void test_destroy_in_any_order(void **state) {
     const place *at = *state;
     tally_context *context;
@@ -320,8 +320,8 @@ static void test_destroy_in_any_order(void **state) {
     assert_true(result == 7);
 }
 
-/* Marks around no work, some, and a hundred times as much: the device's clock is not a stub's, but
- * so much it must tell. */
+/* Events around no work, some work, and a hundred times as much. The device's clock must tell them
+ * apart. */
 static void test_events(void **state) {
     tally_context *context = context_of(state);
     enum { N = 1 << 20, MANY = 100 };
@@ -338,10 +338,10 @@ static void test_events(void **state) {
     MUST(tally_buffer_create(context, sizeof *items, &out));
     MUST(tally_buffer_write(queue, in, 0, items, N * sizeof *items));
     for (size_t m = 0; m < TALLY_ARRAY_LENGTH(marks); m++) MUST(tally_event_create(context, &marks[m]));
-    MUST(tally_reduce(plan, queue, in, N, out)); /* the first is slower */
+    MUST(tally_reduce(plan, queue, in, N, out)); /* the first run is slower */
     MUST(tally_queue_wait(queue));
     if (tally_event_seconds(marks[0], marks[1], &nothing) != TALLY_E_ARGUMENT) fail_msg("an event that was never recorded");
-    /* The least of several: on a busy machine any one of them may be held up. */
+    /* The least of several times: on a busy machine a single time may be late. */
     double least = 1e9;
     for (int i = 0; i < 9; i++) {
         MUST(tally_event_record(marks[1], queue));
@@ -358,12 +358,12 @@ static void test_events(void **state) {
     MUST(tally_event_record(marks[3], queue));
     MUST(tally_event_seconds(marks[0], marks[1], &nothing));
     MUST(tally_event_seconds(marks[1], marks[2], &once));
-    MUST(tally_event_seconds(marks[2], marks[3], &often)); /* waits by itself */
+    MUST(tally_event_seconds(marks[2], marks[3], &often)); /* this call waits */
     MUST(tally_event_seconds(marks[0], marks[3], &all));
     assert_true(nothing >= 0 && once > 0);
     if (often < 10 * least) fail_msg("%d reductions took %g s, one %g s", MANY, often, least);
     if (fabs(all - (nothing + once + often)) > 1e-3 * all) fail_msg("%g + %g + %g s are %g s", nothing, once, often, all);
-    MUST(tally_event_record(marks[3], queue)); /* again */
+    MUST(tally_event_record(marks[3], queue)); /* recorded again */
     MUST(tally_event_seconds(marks[2], marks[3], &all));
     assert_true(all >= often);
     for (size_t m = 0; m < TALLY_ARRAY_LENGTH(marks); m++) tally_event_destroy(marks[m]);
@@ -374,7 +374,7 @@ static void test_events(void **state) {
     free(items);
 }
 
-/* On a real device too: a factor changes the plan's depth, and only where the variant has one. */
+/* A factor changes the plan's depth, only where the variant has a factor. */
 static void test_factor(void **state) {
     tally_context *context = context_of(state);
     tally_plan *plan = NULL;
@@ -418,9 +418,9 @@ static void test_describe(void **state) {
     assert_int_equal(piece[10], 'x');
 }
 
-/* What the kernels use where it is there. POCL has sub-groups from version 4.0 on (its release
- * notes), but its method cbs does not know them; on these processors its compiler has atomics that
- * order memory between groups. */
+/* The features that the kernels use where the device has them. POCL has sub-groups from version 4.0
+ * on (its release notes), but not with its method cbs. On these processors its compiler has atomics
+ * that order memory between groups. */
 static void test_features(void **state) {
     tally_context *context = context_of(state);
     tally_context_info info;
@@ -450,7 +450,7 @@ static void test_features(void **state) {
 
 const device_test api_tests[] = {
     {"reduce_host", test_reduce_host},
-    {"f64 where there is none", test_f64_where_there_is_none},
+    {"a device without f64", test_f64_where_there_is_none},
     {"results of other types", test_result_types},
     {"copies", test_copies},
     {"many enqueued", test_enqueue_many},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the canonical order rests on: a kernel, compiled as the backend compiles every kernel,
- * rounds after each operation (no FMA, but where one is asked for), in the order written (no
+ * The arithmetic that the canonical order needs. A kernel, compiled as the backend compiles every
+ * kernel, rounds after each operation (no FMA unless it is asked for), in the order written (no
  * reassociation), divides and takes roots to the last bit, and keeps denormals. One small program
- * for both kernel languages, through the vtable; the operands come from memory, so that no compiler
- * can fold them.
+ * serves both kernel languages, through the vtable. The operands come from memory, so that no
+ * compiler can fold them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "conformance.h"
 #include "oracle/patterns.h"
 
-/* y[0..11] from x[0..2], three at a time. */
+/* Computes y[0..11] from x[0..2], for three numbers at a time. */
 static const char probe[] = "INLINE REAL multiply(REAL a, REAL b) { return a * b; }\n"
                             "KERNEL void tally_probe(GLOBAL const REAL *x, GLOBAL REAL *y, u64 n) {\n"
                             "    for (u64 i = 0; i < n; i++) {\n"
@@ -38,7 +38,7 @@ static const char probe[] = "INLINE REAL multiply(REAL a, REAL b) { return a * b
                             "}\n";
 #define OUTPUTS 12
 
-/* The same on the host; volatile keeps its compiler from contracting and folding. */
+/* The same on the host. `volatile` keeps its compiler from contracting and folding. */
 #define HOST_PROBE(T, real)                                                                                                    \
     static void host_probe_##T(const real *x, real *y) {                                                                       \
         volatile real a = x[0], b = x[1], c = x[2], ab = a * b, cc = c * c, cb = c * b, a_plus_b = a + b, b_plus_c = b + c;    \
@@ -60,10 +60,10 @@ static const char probe[] = "INLINE REAL multiply(REAL a, REAL b) { return a * b
 HOST_PROBE(f32, float)
 HOST_PROBE(f64, double)
 
-/* By hand: triples whose results differ when the rule is broken; then random ones. */
+/* Chosen triples, whose results differ if a rule is broken; then random ones. */
 static const float chosen_f32[][3] = {
     {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}, /* a * b + c: 0, or 2^-24 by FMA */
-    {1 + 0x1p-23f, 1 + 0x1p-23f, 1 + 0x1p-22f},  /* likewise */
+    {1 + 0x1p-23f, 1 + 0x1p-23f, 1 + 0x1p-22f},  /* the same */
     {0x1p24f, 1, -0x1p24f},                      /* (a + b) + c: 0, or 1 when reassociated */
     {1, 0x1p-24f, 0x1p-24f},                     /* (a + b) + c: 1, a + (b + c): 1 + 2^-23 */
     {0x1p100f, 1, 3},                            /* (a + b) - a: 0, not 1 */
@@ -155,7 +155,7 @@ static const char *const expressions[OUTPUTS] = {"a * b + c",   "a * b - c * c",
 TEST_ARITHMETIC(f32, float)
 TEST_ARITHMETIC(f64, double)
 
-/* A program that does not compile: the compiler's words, in one line. */
+/* A program that does not compile gives the compiler's words in one line. */
 static void test_build_error(void **state) {
     const place *at = *state;
     const tally_backend *b = at->backend;
@@ -172,8 +172,8 @@ static void test_build_error(void **state) {
         fail_msg("not one line with the compiler's words: %s", tally_last_error());
 }
 
-/* The data tell an FMA from two roundings, and one association from the other; or the tests above
- * would show nothing. */
+/* The data distinguish an FMA from two roundings, and one association from the other. Otherwise the
+ * tests above would show nothing. */
 static void test_data_tell(void **state) {
     (void)state;
     float y[OUTPUTS];
@@ -193,7 +193,7 @@ static void test_data_tell(void **state) {
 const device_test arithmetic_tests[] = {
     {"arithmetic: f32", test_arithmetic_f32},
     {"arithmetic: f64", test_arithmetic_f64},
-    {"arithmetic: the data tell", test_data_tell},
+    {"arithmetic: the data show a difference", test_data_tell},
     {"arithmetic: a program that does not compile", test_build_error},
     {NULL, NULL},
 };

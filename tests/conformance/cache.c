@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program cache on disk: a warm one saves every build, a damaged one is noticed, and none at
- * all is no obstacle. */
+/* The program cache on disk: a warm cache saves every build, a damaged entry is noticed, and a
+ * missing folder is no obstacle. */
 #define _XOPEN_SOURCE 700
 #include <spawn.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 extern char **environ;
 
 static const tally_op ops[] = {TALLY_SUM, TALLY_MIN};
-#define DTYPE TALLY_U32 /* of which no library has prebuilt programs */
+#define DTYPE TALLY_U32 /* no library has prebuilt programs of it */
 
-/* Does not use cmocka: the second process runs this without it. */
+/* Does not use cmocka, as the second process runs this without it. */
 int expect_fresh_context(const char *select, tally_context_info *info) {
     uint32_t items[9001];
     tally_context *context;
@@ -45,7 +45,7 @@ int expect_fresh_context(const char *select, tally_context_info *info) {
     return good ? (int)TALLY_ARRAY_LENGTH(ops) : 0;
 }
 
-/* A cache directory of the test's own, and what the environment said before. */
+/* A cache folder of the test's own, and the variable's value before the test. */
 enum { CACHE_DIR, XDG, HOME, VARIABLES };
 static const char *const variables[VARIABLES] = {"TALLY_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
 
@@ -116,7 +116,7 @@ static long file_bytes(const char *file) {
     return (long)info.st_size;
 }
 
-/* Inverts one byte at a tenth of the file's length given in *data. */
+/* Inverts one byte at a tenth of the file's length, which *data gives. */
 static void flip_byte(const char *file, void *data) {
     const long at = (file_bytes(file) - 1) * *(const int *)data / 10;
     FILE *stream = fopen(file, "r+b");
@@ -160,7 +160,7 @@ static void fill_with_text(const char *file, void *data) {
     assert_int_equal(fclose(stream), 0);
 }
 
-/* Everything in the cache is damaged: all of it is noticed, and the programs are built anew. */
+/* Everything in the cache is damaged. All damage is noticed, and the programs are built again. */
 static void expect_rebuilt(void **state, const own_cache *own, void (*damage)(const char *, void *), void *data,
                            const char *what) {
     const int entries = folder_walk(own->dir, damage, data);
@@ -180,8 +180,8 @@ static void note_entry(const char *file, void *data) {
     snprintf(names->files[names->count++], sizeof names->files[0], "%s", file);
 }
 
-/* A sound entry under the name of another is as wrong as a damaged one: each takes the next one's
- * place. */
+/* A sound entry under another entry's name is as wrong as a damaged one. Each entry takes the next
+ * one's place. */
 static void expect_swap_noticed(void **state, const own_cache *own) {
     char aside[400];
     entry_names names = {0};
@@ -212,7 +212,7 @@ static void test_damaged(void **state) {
     own_cache_close(&own);
 }
 
-/* ---- no directory ---------------------------------------------------------------------------- */
+/* ---- no folder ------------------------------------------------------------------------------- */
 
 static void expect_no_cache(void **state, const char *dir, const char *said) {
     const place *at = *state;
@@ -234,7 +234,7 @@ static void test_no_directory(void **state) {
     expect_no_cache(state, "", "TALLY_CACHE_DIR");
     assert_int_equal(folder_walk(own.parent, NULL, NULL), 0);
 
-    /* A file where the directory should be, and below a file: this stops even root, whom no
+    /* A file in the folder's place, and a folder below a file. They stop even root, whom no
      * permission stops. */
     snprintf(file, sizeof file, "%s/file", own.parent);
     snprintf(below, sizeof below, "%s/below", file);
@@ -253,7 +253,7 @@ static void test_no_directory(void **state) {
     own_cache_close(&own);
 }
 
-/* Others could put programs into a directory that they can write to. */
+/* Other users could put programs into a folder that they can write to. */
 static void test_open_to_others(void **state) {
     const place *at = *state;
     own_cache own;
@@ -269,7 +269,7 @@ static void test_open_to_others(void **state) {
     own_cache_close(&own);
 }
 
-/* $XDG_CACHE_HOME/tally, else $HOME/.cache/tally, made when it is not there. */
+/* The folder is $XDG_CACHE_HOME/tally, else $HOME/.cache/tally. It is made if it is not there. */
 static void test_default_directory(void **state) {
     const place *at = *state;
     own_cache own;
@@ -315,9 +315,9 @@ static void test_two_processes(void **state) {
 const device_test cache_tests[] = {
     {"cache: warm", test_warm},
     {"cache: damaged", test_damaged},
-    {"cache: no directory", test_no_directory},
-    {"cache: open to others", test_open_to_others},
-    {"cache: default directory", test_default_directory},
+    {"cache: no folder", test_no_directory},
+    {"cache: a folder open to others", test_open_to_others},
+    {"cache: default folder", test_default_directory},
     {"cache: two processes", test_two_processes},
     {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The test of one cell of the matrix: see cells.h. */
+/* The test of one cell of the matrix (cells.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "oracle/patterns.h"
 #include "tests/support/test_main.h"
 
-/* ---- what matters to an op ------------------------------------------------------------------- */
+/* ---- patterns for an op ---------------------------------------------------------------------- */
 
 #define PATTERN_LIST_END PATTERNS
 static const int of_sums[] = {PATTERN_BOTH_INFINITE, PATTERN_NEGATIVE_ZERO, PATTERN_DENORMAL,
@@ -61,18 +61,19 @@ static const int *patterns_of(tally_op op) {
     }
 }
 
-/* The one for shapes that meet one pattern only: what wide numbers would make overflow or vanish is
- * near one. */
+/* The pattern for shapes that meet only one. Wide numbers would overflow or vanish in some ops;
+ * those get numbers near one. */
 static int usual_pattern(tally_op op) {
     return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Shapes that every pattern meets: around nothing, a warp, the lanes, a row and a chunk, a prime,
- * and a tree of chunks that is neither full nor even. */
+/* Shapes that every pattern meets: around 0, a warp, the lanes, a row and a chunk; a prime; and a
+ * tree of chunks that is neither full nor even. */
 static const uint64_t small_shapes[] = {0, 1, 2, 3, 127, 128, 129, 997, 4095, 4096, 4097, 5 * 4096 + 1};
-/* Shapes of many chunks: powers of two and beside them, trees of every fullness, an odd million. */
+/* Shapes of many chunks: powers of two and their neighbours, trees of every fullness, an odd
+ * million. */
 static const uint64_t large_shapes[] = {8191,  8192,  8193,   7 * 4096,           9 * 4096 - 1, 33 * 4096 - 1, 65535,
                                         65536, 65537, 131071, 3 * 4096 * 32 + 17, 1000003,      MAX_N};
 static const uint64_t offset_shapes[] = {1, 129, 4097, 8 * 4096, 9 * 4096 + 5};
@@ -93,7 +94,7 @@ static void walk_all(bench *b, uint32_t group) {
     const int usual = usual_pattern(b->what->op), large_patterns[] = {usual, PATTERN_ALTERNATING, PATTERN_NAN_LAST};
     walk_patterns(b, group);
     EACH(uint64_t, n, large_shapes) {
-        /* The largest shape once: it costs as much as all the others. */
+        /* The largest shape runs once, as it costs as much as all others. */
         if (*n == MAX_N)
             expect(b, *n, usual, 0, 0);
         else
@@ -104,8 +105,8 @@ static void walk_all(bench *b, uint32_t group) {
     }
 }
 
-/* For the many cells of a canonical variant: the edges, a NaN at each end and in the middle, what
- * matters to the op, one large shape. */
+/* For the many cells of a canonical variant: the edges, a NaN at each end and in the middle, the
+ * op's patterns, one large shape. */
 static void walk_part(bench *b) {
     static const uint64_t edges[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097, 5 * 4096 + 1},
                           some[] = {1, 2, 129, 4097, 5 * 4096 + 1};
@@ -118,7 +119,7 @@ static void walk_part(bench *b) {
     expect(b, 300007, usual, 0, 0);
 }
 
-/* For other group sizes, and for runs that must be short. */
+/* For other group sizes, and for short runs. */
 static void walk_few(bench *b, uint32_t group) {
     const int patterns[] = {usual_pattern(b->what->op), PATTERN_NAN_MIDDLE, PATTERN_NEGATIVE_ZERO, PATTERN_LIMITS};
     const uint64_t shapes[] = {0, 1, group - 1, group, group + 1, 997, 4095, 4096, 4097, 33 * 4096 - 1};
@@ -127,8 +128,8 @@ static void walk_few(bench *b, uint32_t group) {
     expect(b, group == 32 ? MAX_N : 1000003, patterns[0], 0, 0);
 }
 
-/* Whether every item does a compare-and-swap on one word, on a GPU: a million of them take an H200
- * up to 10 s. */
+/* Returns whether every item does a compare-and-swap on one word, on a GPU. A million of them take
+ * an H200 up to 10 s. */
 static int swaps_one_word(const bench *b) {
     const tally_terms *terms = &b->plan->terms;
     const tally_variant *variant = ((const tally_reduce_plan *)b->plan)->launch.variant;
@@ -137,8 +138,8 @@ static int swaps_one_word(const bench *b) {
            b->cell->at->info.device_class == TALLY_CLASS_GPU;
 }
 
-/* For the steps of the ladder, of which there are many: the edges of a group and of two, the
- * special values, a tree that is not full, and alignments. */
+/* For the many steps of the ladder: the edges of a group and of two, special values, a tree that is
+ * not full, alignments. */
 static void walk_ladder(bench *b, uint32_t group) {
     const uint64_t large = swaps_one_word(b) ? 100003 : 1000003;
     const int usual = usual_pattern(b->what->op);
@@ -160,10 +161,9 @@ static void walk_ladder(bench *b, uint32_t group) {
 
 /* ---- the test -------------------------------------------------------------------------------- */
 
-/* What a plan says of itself: the variant asked for, where the result's values are, and no more
- * memory than the header allows a canonical one. Of the others, those that end in atomics need a
- * word, a partial for each group is less than an accumulator for each item, and a scratch copy is
- * hardly more. */
+/* Checks the plan: its variant, the places of the result's values, and its memory. The header
+ * limits the memory of a canonical variant. A variant that ends in atomics needs one accumulator.
+ * Any other needs at most an accumulator for each item and a little more. */
 static void check_plan(bench *b, const tally_variant_info *info) {
     const char *variant = tally_plan_variant(b->plan);
     assert_non_null(variant);
@@ -192,7 +192,7 @@ static void check_plan(bench *b, const tally_variant_info *info) {
     assert_false(tally_plan_result(b->plan, values, &result));
 }
 
-/* Another plan of this cell, and one trial with it. */
+/* Makes another plan of this cell and runs one trial with it. */
 static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max_n, uint32_t factor, uint64_t n) {
     tally_reduce_desc planned = *desc;
     planned.max_n = max_n;
@@ -203,8 +203,8 @@ static void expect_planned(bench *b, const tally_reduce_desc *desc, uint64_t max
     expect(b, n, usual_pattern(b->what->op), 0, 0);
 }
 
-/* Plans for exactly n items, where a workspace that is a little too small shows; for as many as the
- * device holds; other factors. */
+/* Plans for exactly n items, where a workspace that is a little too small shows; plans for as many
+ * as the device holds; other factors. */
 static void check_other_plans(bench *b, const tally_reduce_desc *desc, const tally_variant_info *info) {
     static const uint64_t shapes[] = {1, 4096, 4097, 33 * 4096 - 1, 3 * 4096 * 32 + 17};
     static const uint32_t factors[] = {1, 3, 64};
@@ -241,8 +241,8 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
     if (!b->cell->group_threads) check_other_plans(b, desc, &info);
 }
 
-/* Room for one; what a failed test leaves in it (cmocka leaves the function) is freed by the
- * next. */
+/* The one bench. cmocka leaves a failed test's function, so the next test frees what the failed one
+ * left. */
 static bench one;
 
 static void open_bench(bench *b) {
@@ -281,7 +281,7 @@ static tally_reduce_desc desc_of(const cell *c) {
                                .accuracy = c->what.accuracy};
 }
 
-/* The cell's own program and, of what tally_reduce_host is tried with, the one for a small
+/* Compiles the cell's program and, where tally_reduce_host is tried too, the program for a small
  * array. */
 void cell_compile(const cell *c) {
     tally_reduce_desc desc = desc_of(c);

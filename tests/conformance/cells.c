@@ -7,17 +7,18 @@
 
 #include "tests/support/sample.h"
 
-/* ---- which cells there are ------------------------------------------------------------------- */
+/* ---- the cells of a run ---------------------------------------------------------------------- */
 
 /*
- * A program takes a device's compiler up to a second, so that not every variant can have every op
- * and dtype in every run:
+ * A program takes a device's compiler up to a second. So not every variant has every op and dtype
+ * in every run:
  *   ALL     every variant with every op and dtype, the canonical ones with every accumulator and
  *           accuracy too. Other groups are sampled: all would be some 30,000 programs
  *           (TALLY_TEST_FULL).
- *   PART    the default variant takes every op and dtype; the other canonical one every op with f32
- *           and with another dtype, every dtype with sum and argmax. The ladder's take one of each
- *           accumulator's shape and type. Other groups, accumulators and accuracies are sampled.
+ *   PART    the default variant has every op and dtype. The other canonical one has every op with
+ *           f32 and with another dtype, and every dtype with sum and argmax. The ladder's have one
+ *           of each accumulator's shape and type. Other groups, accumulators and accuracies are
+ *           sampled.
  *   SECOND  the same device again, with POCL's other way to make loops of work-groups: samples, and
  *           few of the default variant, whose groups have one thread
  *   SMOKE   a run under sanitizers (TALLY_TEST_QUICK)
@@ -30,8 +31,8 @@ static tier tier_of_run(void) {
     return getenv("POCL_WORK_GROUP_METHOD") ? SECOND : PART;
 }
 
-/* Every op with f32 or, if it takes no floats, u8; every dtype with sum; complex items with what
- * they alone do. */
+/* Every op with f32, or with u8 if it takes no floats; every dtype with sum; complex items with
+ * prod and dotc. */
 static int is_sample(tally_op op, tally_dtype in) {
     const oracle_case with_float = {.op = op, .in = TALLY_F32};
     if (op == TALLY_SUM) return 1;
@@ -39,7 +40,7 @@ static int is_sample(tally_op op, tally_dtype in) {
     return in == (oracle_takes(&with_float) ? TALLY_F32 : TALLY_U8);
 }
 
-/* More of them: every op with another dtype, in turn, every real dtype with argmax. */
+/* A wider sample: every op with another dtype, in turn; every real dtype with argmax. */
 static int is_wider_sample(tally_op op, tally_dtype in) {
     static const tally_dtype others[] = {TALLY_I8, TALLY_F64, TALLY_U16, TALLY_BF16, TALLY_I64,  TALLY_F16,
                                          TALLY_U8, TALLY_I32, TALLY_U64, TALLY_I16,  TALLY_BOOL, TALLY_U32};
@@ -62,7 +63,7 @@ static const struct {
     tally_dtype in;
     tally_dtype acc;
     tally_accuracy accuracy;
-    tier last; /* the last run that has it */
+    tier last; /* the last run that has the shape */
 } shapes[] = {
     {TALLY_SUM, TALLY_F32, 0, 0, SMOKE},        {TALLY_SUM, TALLY_I64, 0, 0, SMOKE},   {TALLY_SUM, TALLY_F64, 0, 0, PART},
     {TALLY_SUM, TALLY_I8, 0, 0, PART},          {TALLY_MIN, TALLY_F16, 0, 0, SECOND},  {TALLY_MAX, TALLY_I32, 0, 0, PART},
@@ -87,16 +88,16 @@ static int is_pair(const oracle_case *what, tally_op op, tally_dtype in) {
     return what->op == op && what->in == in && !what->acc && !what->accuracy;
 }
 
-/* On the default variant, accumulators and accuracies that are asked for: every op that has them
- * with f32 and c64, sums of other floats. */
+/* Accumulators and accuracies other than the default, on the default variant: every op that has
+ * them with f32 and c64, sums of other floats. */
 static int is_special_wanted(const oracle_case *what) {
     if (what->acc && what->accuracy) return what->op == TALLY_DOT && what->in == TALLY_F32;
     if (what->in == TALLY_C64) return 1;
     return what->in == TALLY_F32 || what->op == TALLY_SUM || (what->accuracy && what->in == TALLY_F64);
 }
 
-/* A canonical variant other than the default one in the run SECOND: that is where the method
- * matters. */
+/* A canonical variant. In the run SECOND those other than the default one have more cells, as there
+ * the method matters. */
 static int is_canonical_wanted(const oracle_case *what, int is_auto, int is_default, tier run) {
     if (what->acc || what->accuracy)
         return is_auto && run == PART ? is_special_wanted(what) : is_shape(what, run) && !is_default;
@@ -105,7 +106,7 @@ static int is_canonical_wanted(const oracle_case *what, int is_auto, int is_defa
     return is_shape(what, run) || (run == PART ? is_wider_sample(what->op, what->in) : is_sample(what->op, what->in));
 }
 
-/* Groups that a variant shaped by group size is tested with besides its own. */
+/* Group sizes besides the variant's own, for variants shaped by group size. */
 static const uint32_t other_groups[] = {32, 64, 1024};
 
 static int is_group_wanted(const oracle_case *what, int is_canonical, uint32_t group_threads, tier run) {
@@ -128,13 +129,13 @@ static int is_wanted(const place *at, const tally_variant *row, uint32_t group_t
     return is_canonical_wanted(what, !row, row == usual, run);
 }
 
-/* ---- making them ----------------------------------------------------------------------------- */
+/* ---- the list of cells ----------------------------------------------------------------------- */
 
-/* TALLY_TEST_SHARE=K/N: this run has each Nth cell, from the Kth on. */
+/* With TALLY_TEST_SHARE=K/N this run has each Nth cell, from the Kth on. */
 typedef struct list {
-    cell *cells; /* NULL: they are counted only */
+    cell *cells; /* NULL: only counts */
     size_t count;
-    size_t wanted; /* counted before they are shared out */
+    size_t wanted; /* cells of all shares */
     size_t share, shares;
 } list;
 
@@ -161,8 +162,8 @@ static void name_cell(cell *c) {
              c->what.accuracy ? " compensated" : "");
 }
 
-/* Adds the cell if the run wants it. Of a sampled run (TALLY_TEST_PART) it is in the sample, or in
- * every run. row: NULL for auto. */
+/* Adds the cell if the run wants it. A sampled run (TALLY_TEST_PART) takes it if it is in the
+ * sample or in every run. row: NULL for auto. */
 static void add_cell(list *l, const place *at, const tally_variant *row, uint32_t group_threads, const oracle_case *what) {
     if (!is_wanted(at, row, group_threads, what, tier_of_run())) return;
     cell c = {.at = at, .variant = row ? row->info.name : "auto", .group_threads = group_threads, .what = *what};
@@ -176,6 +177,7 @@ static void add_cell(list *l, const place *at, const tally_variant *row, uint32_
     l->count++;
 }
 
+/* Adds the cells of a variant; row: NULL for auto. */
 static void add(list *l, const place *at, const tally_variant *row, uint32_t group_threads) {
     static const tally_dtype accs[] = {TALLY_DTYPE_DEFAULT, TALLY_F64};
     oracle_case what = {0};
@@ -184,7 +186,7 @@ static void add(list *l, const place *at, const tally_variant *row, uint32_t gro
             for (what.accuracy = 0; what.accuracy < TALLY_ACCURACY_END; what.accuracy++)
                 for (size_t a = 0; a < TALLY_ARRAY_LENGTH(accs); a++) {
                     what.acc = accs[a];
-                    /* Where it changes nothing. */
+                    /* TALLY_F64 changes nothing for these. */
                     if (what.acc && (what.in == TALLY_F64 || what.in == TALLY_C128)) continue;
                     add_cell(l, at, row, group_threads, &what);
                 }
@@ -243,12 +245,13 @@ static void report_causes(const cell *cells, size_t count) {
 int cells_lack_f64(const oracle_case *what, const tally_device_info *info) {
     const int of_f64 = what->in == TALLY_F64 || what->in == TALLY_C128 || what->acc == TALLY_F64;
     const int of_integers = what->in != TALLY_F16 && what->in != TALLY_BF16 && what->in != TALLY_F32 && what->in != TALLY_C64;
-    /* nrm2, mean and the like, and closeness, take integers as f64. */
+    /* nrm2, mean and the like, and allclose compute integers as f64. */
     const int in_f64 = of_f64 || oracle_float(what) == TALLY_F64 || (what->op == TALLY_ALLCLOSE && of_integers);
     return in_f64 && !info->has_f64;
 }
 
-/* What an atomic must be as wide as: the accumulator's bytes, here where tables.h is not asked. */
+/* Returns the accumulator's bytes, which an atomic must be as wide as. This does not ask the
+ * library's tables. */
 static size_t accumulator_bytes(const oracle_case *what) {
     const tally_dtype real = oracle_float(what);
     const size_t item = tally_dtype_bytes(what->in), one = real == TALLY_F32 ? 4 : 8;
@@ -290,8 +293,8 @@ static size_t accumulator_bytes(const oracle_case *what) {
     }
 }
 
-/* Whether the cell must run: its variant has kernels for this backend and makes sense on this class
- * of device (auto always does), and the device has what it takes. */
+/* Returns whether the cell must run: its variant has kernels for this backend and serves this class
+ * of device (auto always does), and the device has the needed features. */
 static int is_owed(const cell *c) {
     const tally_device_info *info = &c->at->info;
     if (c->group_threads || cells_lack_f64(&c->what, info)) return 0;
@@ -328,7 +331,7 @@ static int same_op(const cell *a, const cell *b) {
     return a->what.op == b->what.op;
 }
 
-/* A line for all the cells that are the same in something. */
+/* Prints a line for all cells that share a name, a variant or an op. */
 static void report_table(const cell *cells, size_t count, int by_op, int (*same)(const cell *, const cell *)) {
     printf("%-12s %-16s %8s %8s %8s\n", by_op ? "" : "backend", by_op ? "op" : "variant", "run", "skipped", "failed");
     for (size_t c = 0; c < count; c++) {
@@ -343,7 +346,7 @@ static void report_table(const cell *cells, size_t count, int by_op, int (*same)
     }
 }
 
-/* A bound must have been put to the test by every such cell. */
+/* Every such cell must have checked a bound. */
 static int report_bounds(const cell *cells, size_t count) {
     size_t kept = 0, unbounded = 0, idle = 0;
     for (size_t c = 0; c < count; c++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The conformance tests: written once, they run on every device of every backend.
+# The conformance tests are written once and run on every device of every backend.
 file(GLOB conformance_tests CONFIGURE_DEPENDS conformance/*.c)
 tally_test_program(conformance ${conformance_tests} LINK tally_test_golden)
 foreach(backend IN ITEMS CUDA OPENCL)
@@ -8,14 +8,14 @@ foreach(backend IN ITEMS CUDA OPENCL)
   endif()
 endforeach()
 target_include_directories(conformance SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR} ${OpenCL_INCLUDE_DIRS})
-# What they compute on the host is rounded as on the devices.
+# The host must round as the devices do.
 set_source_files_properties(conformance/custom_examples.c conformance/custom.c conformance/accuracy.c conformance/moments.c
                             PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")
 
-# The tests run once as the device is, in shares, and a part of them with POCL's other way to make
-# loops of work-groups. POCL keeps programs by source and options alone, and so would tally: each
-# pass has caches of its own. tally's cache is off unless a preset wants it. If it asks for a
-# binary, POCL compiles the program a second time, for groups of any size.
+# The tests run once with the device as it is, in shares. A part of them runs again with POCL's
+# other way to make loops of work-groups. POCL keeps programs by source and options alone, and so
+# would tally, so each pass has caches of its own. tally's cache is off unless a preset wants it:
+# asked for a binary, POCL compiles the program a second time, for groups of any size.
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 set(TALLY_TEST_SHARES ${cores} CACHE STRING "Programs that share the conformance tests")
 set(TALLY_TEST_CACHES ${CMAKE_CURRENT_BINARY_DIR}/caches CACHE PATH "Where OpenCL's compilers keep the conformance tests' programs")
@@ -25,7 +25,7 @@ function(tally_conformance_test name caches)
   set(caches ${TALLY_TEST_CACHES}/${caches})
   file(MAKE_DIRECTORY ${caches}/pocl)
   add_test(NAME ${name} COMMAND conformance ${arg_COMMAND})
-  # A method that POCL does not know would test nothing new, and all it does is print this.
+  # A method that POCL does not know would test nothing new. POCL only prints this.
   set_tests_properties(${name} PROPERTIES
     LABELS conformance TIMEOUT 3600
     ENVIRONMENT "TALLY_CACHE_DIR=${TALLY_TEST_CACHE_DIR};POCL_CACHE_DIR=${caches}/pocl;${arg_ENVIRONMENT}"
@@ -36,6 +36,6 @@ foreach(share RANGE ${last})
   tally_conformance_test(conformance-${share} default ENVIRONMENT TALLY_TEST_SHARE=${share}/${TALLY_TEST_SHARES})
 endforeach()
 tally_conformance_test(conformance-pocl-cbs cbs ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs)
-# Which method that pass takes, and that this POCL knows it.
+# Checks the method of that pass, and that this POCL knows it.
 tally_conformance_test(conformance-method cbs COMMAND --only-method ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs)
 set_tests_properties(conformance-pocl-cbs conformance-method PROPERTIES LABELS "conformance;rest" SKIP_RETURN_CODE 77)

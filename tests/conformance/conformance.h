@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conformance.h: the tests that every device passes besides the matrix; each is a cmocka test whose
+/* conformance.h: the tests that every device passes besides the matrix. Each is a cmocka test whose
  * *state is a place. */
 #ifndef TALLY_TESTS_CONFORMANCE_H
 #define TALLY_TESTS_CONFORMANCE_H
@@ -11,44 +11,44 @@ typedef struct device_test {
     CMUnitTestFunction run;
 } device_test;
 
-/* Lists that end with a NULL name. */
+/* Each list ends with a NULL name. */
 extern const device_test api_tests[];            /* api.c: the public functions on a real device */
 extern const device_test memory_tests[];         /* memory.c: sizes of buffers, host memory in place */
 extern const device_test empty_tests[];          /* empties.c: none, one and two items of every op and type */
-extern const device_test host_tests[];           /* host.c: few items on a CPU device, without it */
+extern const device_test host_tests[];           /* host.c: few items on a CPU device, which the calling thread reduces */
 extern const device_test feed_tests[];           /* feed.c: items in pieces */
 extern const device_test thread_tests[];         /* thread.c: contexts shared by threads */
 extern const device_test cache_tests[];          /* cache.c: the program cache on disk */
 extern const device_test arithmetic_tests[];     /* arithmetic.c: no contraction, no reassociation, denormals kept */
 extern const device_test custom_example_tests[]; /* custom_examples.c: the operators of docs/custom-ops.md */
-extern const device_test custom_tests[];         /* custom.c: operators of one's own: types, inputs, what is refused */
+extern const device_test custom_tests[];         /* custom.c: operators of one's own: types, inputs, refusals */
 extern const device_test fused_tests[];          /* fused.c: several ops over one pass */
 extern const device_test accuracy_tests[];       /* accuracy.c: the accuracy of each level */
 extern const device_test moment_tests[];         /* moments.c: the accuracy of mean, variance and standard deviation */
 extern const device_test semantics_tests[];      /* semantics.c: docs/semantics.md, line by line */
 
-extern const device_test enqueue_tests[]; /* enqueue.c: captured, and without waiting */
+extern const device_test enqueue_tests[]; /* enqueue.c: work captured in a graph, and enqueued without waiting */
 extern const device_test tuning_tests[];  /* tuning.c: shapes of launches */
 extern const device_test move_tests[];    /* move.c: gather and scatter */
 
 extern const device_test scan_tests[];     /* scan.c: scans: ops, types, variants, forms */
-extern const device_test scan_use_tests[]; /* scan_use.c: scans in pieces, by operators of one's own; what is refused */
+extern const device_test scan_use_tests[]; /* scan_use.c: scans in pieces, by operators of one's own; refusals */
 
 extern const device_test golden_tests[]; /* golden.c: the bits of golden/bits.txt */
 
-/* Writes golden/bits.txt anew, as FILE, by this device: 0, or 1 with the reason printed. Sections
- * of other devices stay. */
+/* Writes golden/bits.txt anew, as FILE, with this device's results. Sections of other devices stay.
+ * Returns 0, or 1 with the reason printed. */
 int golden_record(const place *at, const char *file);
 
 /* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its
- * bound); `what` names the case. */
+ * bound). `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
-/* The same for an op of one input with everything else at its default. */
+/* The same for an op of one input with all other members at their default. */
 void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what);
 
-/* Two sums and a min through a plan each, in a context opened anew with this selection; fails
- * unless they are right. Used to fill and to read the program cache. Returns how many programs that
- * took. */
+/* Computes two sums and a min with a plan each, in a context opened anew with this selection, which
+ * fills or reads the program cache. Returns the number of programs, or 0 with the reason
+ * printed. */
 int expect_fresh_context(const char *select, tally_context_info *info);
 
 #endif

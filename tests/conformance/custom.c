@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: every type of parameters and of items, one that is not
- * commutative, four inputs, an operator destroyed before its plan; what a wrong expression says,
- * and what cannot be asked for.
+ * Operators of one's own on a real device: every type of parameters and of items, an operator that
+ * is not commutative, four inputs, an operator destroyed before its plan; messages about wrong
+ * expressions, and refusals.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Each type of parameter arrives whole, beside the others. */
+/* A parameter of each type arrives whole, beside the others. */
 static void test_param_types(void **state) {
     tally_context *context = direct_context(state);
     const int wide = direct_has_f64(state);
@@ -43,7 +43,7 @@ static void test_param_types(void **state) {
 
 /* ---- left and right -------------------------------------------------------------------------- */
 
-/* The maps x -> scale * x + shift, modulo 2^32: an operator that is not commutative, so that an
+/* The maps x -> scale * x + shift, modulo 2^32. Their composition is not commutative, so an
  * exchange of operands shows. */
 typedef struct affine {
     uint32_t scale, shift;
@@ -74,8 +74,8 @@ static void expect_composed(tally_context *context, const tally_reduce_desc *des
     free(x);
 }
 
-/* Every canonical variant, its own groups and small ones, whose partials are many: short chunks,
- * whole ones, trees of both. */
+/* Every canonical variant, with its own groups and with small ones, which make many partials: short
+ * chunks, whole ones, trees of both. */
 static void test_left_and_right(void **state) {
     static const uint64_t sizes[] = {2, 129, 4096, 4097, 20000, 300007, 1000003};
     static const uint32_t groups[] = {0, 32};
@@ -96,7 +96,7 @@ static void test_left_and_right(void **state) {
             desc.group_threads = groups[g];
             const tally_status status = tally_plan_create(context, &desc, &plan);
             tally_plan_destroy(plan);
-            /* Not for this class of device; no such group. */
+            /* the variant is not for this class of device, or has no such group */
             if (status == TALLY_E_UNSUPPORTED || (status == TALLY_E_ARGUMENT && groups[g])) continue;
             MUST(status);
             ran++;
@@ -111,7 +111,7 @@ static void test_left_and_right(void **state) {
 typedef struct typed_case {
     tally_dtype in;
     const char *items, *load, *finish;
-    tally_dtype acc, out; /* 0: what it is by itself */
+    tally_dtype acc, out; /* 0: the default */
     tally_dtype result;
     const char *expected;
 } typed_case;
@@ -131,7 +131,7 @@ static const typed_case typed_cases[] = {
     {TALLY_U16, "65535 1", "x * x", NULL, 0, 0, TALLY_U64, "4294836226"},
     {TALLY_U32, "4294967295 1", "x", NULL, 0, 0, TALLY_U64, "4294967296"},
     {TALLY_U64, "18446744073709551615 2", "x", NULL, 0, 0, TALLY_U64, "1"},
-    {TALLY_BOOL, "0 1 7 255", "x", NULL, 0, 0, TALLY_I64, "3"}, /* any nonzero byte is true, which is 1 */
+    {TALLY_BOOL, "0 1 7 255", "x", NULL, 0, 0, TALLY_I64, "3"}, /* any nonzero byte is true, and true is 1 */
     {TALLY_C64, "3 4 -1 2", "x.re * x.re + x.im * x.im", "sqrt(a)", 0, 0, TALLY_F32, "0x1.5e8add236a58fp2"},
     {TALLY_C128, "3 4 -1 2", "x.re - x.im", NULL, 0, 0, TALLY_F64, "-4"},
 };
@@ -153,7 +153,7 @@ static void test_types(void **state) {
         const uint64_t n = direct_parse(t->in, t->items, items);
         char what[96];
         snprintf(what, sizeof what, "the sum of %s over %s", t->load, tally_dtype_name(t->in));
-        if (t->in == TALLY_C64) { /* a root that no f32 is: rounded */
+        if (t->in == TALLY_C64) { /* the root is no f32, so it is rounded */
             const float root = sqrtf(30);
             memcpy(expected, &root, sizeof root);
         } else {
@@ -167,7 +167,7 @@ static void test_types(void **state) {
 
 /* ---- inputs, lives --------------------------------------------------------------------------- */
 
-/* Four inputs, of which none must be taken for another. */
+/* Four inputs. None may be taken for another. */
 static void test_four_inputs(void **state) {
     tally_context *context = direct_context(state);
     enum { FOUR_N = 9001 };
@@ -190,7 +190,7 @@ static void test_four_inputs(void **state) {
     tally_op_destroy(op);
 }
 
-/* Plans keep their operator, and what it pointed to when it was made. */
+/* Plans keep their operator, and the texts that it was made of. */
 static void test_op_destroyed_first(void **state) {
     tally_context *context = direct_context(state);
     char load[] = "x * p.scale", name[] = "scale";
@@ -224,7 +224,7 @@ static void test_op_destroyed_first(void **state) {
 
 /* ---- several results, temporaries ------------------------------------------------------------ */
 
-/* A minimum with its place; between the two are zeros. */
+/* A minimum with its place. The bytes between the two are zeros. */
 static void test_least(void **state) {
     enum { LEAST_N = 70001 };
     static const uint64_t sizes[] = {1, 2, 129, 4097, LEAST_N};
@@ -232,7 +232,7 @@ static void test_least(void **state) {
     tally_context *context = direct_context(state);
     tally_custom_op *op = direct_op(&own_least);
     const tally_reduce_desc desc = direct_desc(op, TALLY_F32);
-    for (uint32_t i = 0; i < LEAST_N; i++) x[i] = (float)(i * 2654435761u >> 12 & 4095); /* each some 17 times */
+    for (uint32_t i = 0; i < LEAST_N; i++) x[i] = (float)(i * 2654435761u >> 12 & 4095); /* each value some 17 times */
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
         own_least_result got, expected;
         memset(&got, 0x5a, sizeof got);
@@ -252,7 +252,7 @@ static void test_least(void **state) {
     tally_op_destroy(op);
 }
 
-/* A TwoSum that is written once has the bits of the library's level `compensated`. */
+/* A TwoSum that is written once gives the bits of the library's level `compensated`. */
 static void test_twofold(void **state) {
     enum { TWOFOLD_N = 100003 };
     static const uint64_t sizes[] = {0, 1, 2, 4097, TWOFOLD_N};
@@ -288,7 +288,8 @@ static const tally_op_result wrong_results[] = {{"first", 0, "a", NULL}, {"secon
 
 static const struct {
     tally_op_desc desc;
-    const char *part, *word; /* what the message names; of the user's text, "" where the compiler may leave it out */
+    const char *part,
+        *word; /* words of the message: the part's name, and a word of the user's text, or "" if the compiler may leave it out */
 } wrong[] = {
     {{.name = "one", .identity = "0", .load = "x * sqare", .combine = "a + b"}, "load of op one", "sqare"},
     {{.name = "two", .identity = "nought", .load = "x", .combine = "a + b"}, "identity of op two", "nought"},
@@ -298,22 +299,22 @@ static const struct {
     {{.name = "six", .fields = wrong_fields, .field_count = 2, .finish = "a.low"}, "combine of field high of op six", "hihg"},
     {{.name = "seven", .identity = "0", .load = "x *", .combine = "a + b"}, "load of op seven", ""},
     {{.name = "eight", .identity = "0", .load = "x + p.scale", .combine = "a + b"}, "load of op eight", "scale"},
-    {{.name = "nine", .identity = "0", .load = "x + y", .combine = "a + b"}, "load of op nine", ""}, /* one input */
+    {{.name = "nine", .identity = "0", .load = "x + y", .combine = "a + b"}, "load of op nine", ""}, /* there is one input */
     {{.name = "ten", .fields = wrong_fields, .field_count = 1, .finish = "a"}, "finish of op ten", ""},
     {{.name = "eleven", .identity = "0", .load = "x", .combine = "(a b)"}, "combine of op eleven", ""},
     {{.name = "twelve", .identity = "0", .load = "x", .combine = "twice", .lets = wrong_lets, .let_count = 2},
      "temporary twice of combine of op twelve",
      "onze"},
     {{.name = "thirteen", .identity = "0", .load = "once", .combine = "once", .lets = wrong_lets, .let_count = 1},
-     "load of op thirteen", /* the temporaries are another part's */
+     "load of op thirteen", /* the temporaries belong to another part */
      "once"},
     {{.name = "fourteen", .identity = "0", .load = "x", .combine = "a + b", .results = wrong_results, .result_count = 2},
      "finish of result second of op fourteen",
      "scael"},
 };
 
-/* The compiler's words about the user's expression, and none about the text that was made around
- * it. */
+/* The message has the compiler's words about the user's expression, and none about the generated
+ * text. */
 static void test_wrong_expressions(void **state) {
     tally_context *context = direct_context(state);
     static const char *const ours[] = {"INLINE", "MADE", "t0_load", "tempfile", "tally:"};
@@ -334,7 +335,8 @@ static void test_wrong_expressions(void **state) {
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-/* A compiler takes what tally_op_create takes: the longest expression, the deepest of each kind. */
+/* A compiler accepts all that tally_op_create accepts: the longest expression, the deepest of each
+ * kind. */
 static void test_limits(void **state) {
     static const struct {
         const char *open, *close;
@@ -361,7 +363,7 @@ static void test_limits(void **state) {
     }
 }
 
-/* What a custom op cannot be asked for. */
+/* Requests that a custom op cannot serve. */
 static void test_refused(void **state) {
     tally_context *context = direct_context(state);
     tally_custom_op *op = direct_op(&(tally_op_desc){.name = "sum", .identity = "-0.0f", .load = "x", .combine = "a + b"});
@@ -391,7 +393,7 @@ static void test_refused(void **state) {
 
 const device_test custom_tests[] = {
     {"custom: types of parameters", test_param_types},
-    {"custom: left and right", test_left_and_right},
+    {"custom: a combination that is not commutative", test_left_and_right},
     {"custom: types of items", test_types},
     {"custom: four inputs", test_four_inputs},
     {"custom: a minimum with its place", test_least},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: the five that docs/custom-ops.md shows, against plain C
- * in the canonical order; with parameters, in feeds, by every variant.
+ * Operators of one's own on a real device: the five of docs/custom-ops.md, compared with plain C in
+ * the canonical order; with parameters, in feeds, by every variant.
  */
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 static const uint64_t sizes[] = {0, 1, 2, 127, 4096, 4097, 20000, N};
 
-/* Ordinary numbers, some of them negative, none of them special. */
+/* Ordinary numbers of both signs, none of them special. */
 static void fill_f32(float *x, uint64_t n, uint64_t seed) {
     for (uint64_t i = 0; i < n; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -44,7 +44,7 @@ static const tally_op_desc threshold_op = {.name = "squares above",
                                            .params = &(const tally_op_param){"threshold", TALLY_F32, 1},
                                            .param_count = 1};
 
-/* A sum of squares above a threshold that changes from run to run. */
+/* A sum of squares above a threshold. The threshold changes from run to run. */
 static void test_threshold(void **state) {
     tally_context *context = direct_context(state);
     float *x = malloc(N * sizeof *x), got, expected;
@@ -56,7 +56,8 @@ static void test_threshold(void **state) {
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
         static const float thresholds[] = {1, -1000, 2.5f, 1000};
         for (size_t t = 0; t < TALLY_ARRAY_LENGTH(thresholds); t++) {
-            const direct_param params[] = {{t ? "threshold" : NULL, thresholds[t]}, {NULL, 0}}; /* the first is the default */
+            const direct_param params[] = {{t ? "threshold" : NULL, thresholds[t]},
+                                           {NULL, 0}}; /* the first threshold is the default */
             threshold = thresholds[t];
             direct_reduce(context, &desc, params, items, sizes[s], &got);
             canonical_reduce(&reference, items, sizes[s], &expected);
@@ -136,7 +137,7 @@ static const tally_op_desc farthest_op = {.name = "argmax of |x|",
                                           .let_count = 1,
                                           .exact = 1};
 
-/* The results, as they are laid out: 4 bytes between the two are zeros. */
+/* The results in their layout: 4 bytes between the two are zeros. */
 typedef struct found_item {
     float size;
     uint64_t index;
@@ -165,7 +166,7 @@ static void test_farthest(void **state) {
         found_item got;
         fill_f32(x, N, 4 + s);
         for (int tie = 0; tie < 2; tie++) {
-            if (tie && n > 2) x[n - 1] = 1000, x[n / 2] = -1000; /* the first of the two */
+            if (tie && n > 2) x[n - 1] = 1000, x[n / 2] = -1000; /* a tie, which the first wins */
             direct_reduce(context, &desc, NULL, items, n, &got);
             expect_farthest(&got, x, n, "the largest magnitude");
         }
@@ -194,8 +195,8 @@ static const tally_op_desc likelihood_op = {
     .params = normal_params,
     .param_count = 2};
 
-/* log differs from device to device by an ulp or three (OpenCL C, table of ULP values; CUDA: 1), so
- * that this is held to a bound. */
+/* log differs from device to device by 1 to 3 ulp (OpenCL C, table of ULP values; CUDA: 1), so the
+ * test has a bound. */
 static void test_likelihood(void **state) {
     if (!direct_has_f64(state)) return;
     tally_context *context = direct_context(state);
@@ -217,8 +218,8 @@ static void test_likelihood(void **state) {
             direct_reduce(context, &desc, params, items, sizes[s], &got);
             canonical_reduce(&reference, items, sizes[s], &expected);
             for (uint64_t i = 0; i < sizes[s]; i++) terms += fabs((x[i] - mu) * (x[i] - mu) / (sigma * sigma)) + log(sigma) + 1;
-            /* Each term: some 10 roundings of u = 2^-53, of log 3 ulp; then the sum's, on both
-             * sides. */
+            /* Each term has some 10 roundings of u = 2^-53, of log 3 ulp. The sum's roundings
+             * follow, on both sides. */
             const double bound = terms * 0x1p-53 * (16 + 2 * 60);
             if (!(fabs(got - expected) <= bound))
                 fail_msg("the log-likelihood of %llu items: %.17g, should be %.17g +- %.3g", (unsigned long long)sizes[s], got,
@@ -236,7 +237,7 @@ typedef struct trimmed {
     int32_t largest;
 } trimmed;
 
-/* The mean of all but the largest item: a struct of three fields, each of a type of its own. */
+/* The mean of all items but the largest: a struct of three fields of three types. */
 static const tally_op_field trimmed_fields[] = {
     {.name = "sum", .type = TALLY_I64, .identity = "0", .load = "x", .combine = "a.sum + b.sum"},
     {.name = "count", .type = TALLY_U32, .identity = "0", .load = "1", .combine = "a.count + b.count"},
@@ -296,7 +297,7 @@ static void test_params_compile_nothing(void **state) {
     for (int k = 0; k < 20; k++)
         direct_reduce(context, &desc, (direct_param[]){{"threshold", k}, {NULL, 0}}, items, 1000, &got);
     assert_int_equal(programs_built(context), before);
-    /* Nor does another default: it is a value, no part of the program. */
+    /* Another default needs no program either. It is a value, not a part of the program. */
     const tally_op_param other = {"threshold", TALLY_F32, 3};
     tally_op_desc changed = threshold_op;
     changed.params = &other;
@@ -304,7 +305,7 @@ static void test_params_compile_nothing(void **state) {
     desc.custom = again;
     direct_reduce(context, &desc, NULL, items, 1000, &got);
     assert_int_equal(programs_built(context), before);
-    /* A parameter that there is not. */
+    /* A parameter that does not exist. */
     tally_plan *plan;
     MUST(tally_plan_create(context, &desc, &plan));
     assert_int_equal(tally_plan_set_param(plan, "treshold", 1), TALLY_E_ARGUMENT);
@@ -315,7 +316,7 @@ static void test_params_compile_nothing(void **state) {
     tally_op_destroy(op);
 }
 
-/* In pieces the index goes on, the parameters hold, and the bits are those of a single
+/* In pieces the index continues, the parameters hold, and the bits are those of a single
  * reduction. */
 static void test_feed(void **state) {
     tally_context *context = direct_context(state);
@@ -352,7 +353,8 @@ static void test_feed(void **state) {
     free(y);
 }
 
-/* Every variant of the device; the exact ops in all, the sum to the bit in the canonical ones. */
+/* Every variant of the device. All give the exact ops' results, canonical ones the sum's bits
+ * too. */
 static void test_variants(void **state) {
     tally_context *context = direct_context(state);
     float *x = malloc(N * sizeof *x), sum, expected_sum;

@@ -36,7 +36,7 @@ void direct_reduce(tally_context *context, const tally_reduce_desc *given, const
         MUST(tally_buffer_write(queue, in[k], 0, items[k], bytes));
     }
     MUST(tally_buffer_create(context, result_bytes, &out));
-    memset(result, 0xcd, result_bytes); /* each byte must be written */
+    memset(result, 0xcd, result_bytes); /* the reduction must write each byte */
     MUST(tally_buffer_write(queue, out, 0, result, result_bytes));
     MUST(reduce_inputs(plan, queue, (const tally_buffer *const *)in, NULL, n, out, 0));
     MUST(tally_buffer_read(queue, out, 0, result, result_bytes));
@@ -68,7 +68,7 @@ void direct_expect_bits(const void *got, const void *expected, size_t bytes, con
                  (unsigned long long)e);
 }
 
-/* ---- items in words -------------------------------------------------------------------------- */
+/* ---- items as words -------------------------------------------------------------------------- */
 
 double direct_of_f16(uint16_t bits) {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -108,7 +108,7 @@ static uint64_t bf16_bits(double value) {
     return bits >> 16;
 }
 
-/* The bits of one number, or of one part of a complex one. */
+/* Returns the bits of one number, or of one part of a complex one. */
 static uint64_t parse_bits(tally_dtype dtype, const char *word) {
     if (*word == '#') return strtoull(word + 1, NULL, 16);
     switch ((int)dtype) {
@@ -137,7 +137,7 @@ uint64_t direct_parse(tally_dtype dtype, const char *text, void *items) {
     for (char *next = words, *word; (word = strtok(next, " ")) != NULL; next = NULL) {
         const uint64_t bits = parse_bits(dtype, word);
         assert_true(count < DIRECT_MAX_ITEMS * (uint64_t)parts);
-        memcpy((char *)items + bytes * count++, &bits, bytes); /* little-endian, as the library is */
+        memcpy((char *)items + bytes * count++, &bits, bytes); /* little-endian, like the library */
     }
     assert_true(count % (uint64_t)parts == 0);
     return count / (uint64_t)parts;
@@ -171,8 +171,8 @@ void canonical_reduce(const canonical_op *op, const void *const *items, uint64_t
         }
         memcpy(level[k], chunk, op->bytes);
     }
-    /* The right edge of the tree: what waits, from the lowest level up, each to the left of what
-     * there is. */
+    /* The right edge of the tree: waiting subtrees, from the lowest level up. Each is combined on
+     * the left of the result so far. */
     int first = 1;
     memcpy(acc, op->identity, op->bytes);
     for (int k = 0; k < 64 && chunks >> k; k++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No items, one and two, of every op, item type and result type, on a real device: the values of
- * none are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive
- * scan's first value. Each triple is a program, which takes a device's compiler up to a second: a
- * run has a few of them (sample.h).
+ * No items, one and two, for every op, item type and result type, on a real device. The values of
+ * no items are those of docs/semantics.md (empties.h), as a reduction's result and as an exclusive
+ * scan's first value. Each triple is a program, which takes a device's compiler up to a second, so
+ * a run has a few of them (sample.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,8 @@ typedef struct pair {
     unsigned char of[2][MOST_ITEMS * 16];
 } pair;
 
-/* The result of the first n items: of none the document's, else the oracle's. */
+/* Checks the result of the first n items: for none against the document, else against the
+ * oracle. */
 static void check_value(const oracle_case *what, const pair *items, uint64_t n, const unsigned char *got, const char *where) {
     unsigned char none[EMPTIES_BYTES];
     uint64_t words[2] = {0};
@@ -77,7 +78,7 @@ static pair items_of(tally_dtype in) {
     return items;
 }
 
-/* Each triple that this run has. Returns how many there were. */
+/* Runs the triples of this run. Returns their number. */
 static uint64_t run_sample(void **state, uint64_t parts,
                            void (*expect)(void **state, const oracle_case *what, const pair *items), uint32_t most_inputs) {
     const place *at = *state;
@@ -102,7 +103,7 @@ static void test_reductions(void **state) {
     assert_true(run_sample(state, PARTS, expect_reduction, 2) > 0 || quick());
 }
 
-/* One that a wider result once made wrong is in every run. */
+/* A triple that a wider result once made wrong. Every run has it. */
 static void test_scans(void **state) {
     const oracle_case what = {.op = TALLY_BAND, .in = TALLY_U8, .out = TALLY_U64};
     const pair items = items_of(what.in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is enqueued: reductions, scans, and unchecked gathers and scatters, can be captured in a
- * CUDA graph and replayed, and on OpenCL enqueuing waits for nothing. */
+/* Enqueued work. Reductions, scans, and unchecked gathers and scatters can be captured in a CUDA
+ * graph and replayed. On OpenCL enqueuing waits for nothing. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <string.h>
@@ -23,23 +23,23 @@
 #include "tests/support/test_main.h"
 
 #define MOST_N UINT64_C(300007)
-static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* none, one group, several */
+static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* no group, one group, several */
 #define SIZES TALLY_ARRAY_LENGTH(sizes)
 
 static float items[MOST_N], values[MOST_N], expected[MOST_N];
 
-/* Every scan's variant that the device has, several scans of each: what one leaves behind must not
- * be in the next one's way. */
+/* Several scans of every variant that the device has. A scan must not depend on what the one before
+ * left. */
 #define MOST_SCANS 8
 static const uint64_t scanned[] = {4097, MOST_N};
 
-/* What is moved besides: a gather of the first items in reverse, and a scatter of pairs of them,
- * whose last is written. */
+/* A gather of the first items in reverse, and a scatter of pairs of them, of which the last is
+ * written. */
 #define MOVED UINT64_C(70000)
 
 typedef struct setup {
     tally_queue *queue;
-    tally_buffer *in, *out; /* a result for each size */
+    tally_buffer *in, *out; /* `out` has a result for each size */
     tally_plan *plan;
     tally_plan *scans[MOST_SCANS];
     tally_buffer *values[MOST_SCANS];
@@ -99,7 +99,7 @@ static void enqueue_moves(const setup *s) {
 }
 
 static void expect_moves(const setup *s, const char *what) {
-    static uint32_t gathered[MOVED], scattered[MOVED / 2], from[MOVED]; /* as bits */
+    static uint32_t gathered[MOVED], scattered[MOVED / 2], from[MOVED]; /* their bits */
     memcpy(from, items, sizeof from);
     MUST(tally_buffer_read(s->queue, s->gathered, 0, gathered, sizeof gathered));
     MUST(tally_buffer_read(s->queue, s->scattered, 0, scattered, sizeof scattered));
@@ -180,7 +180,7 @@ static void expect_all(const setup *s, const char *what) {
 }
 
 #ifdef TALLY_WITH_CUDA
-/* The driver's call, which the test's library has opened. */
+/* The driver's call, from the library that the test has opened. */
 static void *driver_call(const char *symbol) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     void *call = library ? dlsym(library, symbol) : NULL;
@@ -197,7 +197,7 @@ static void *driver_call(const char *symbol) {
         if (error) fail_msg(#name ": %d", (int)error);                                                                         \
     } while (0)
 
-/* Recorded once, then replayed over other items each time. */
+/* Records once, then replays over other items each time. */
 static void test_capture(void **state) {
     const place *at = *state;
     CUcontext context;
@@ -223,7 +223,7 @@ static void test_capture(void **state) {
     CALL(cuGraphExecDestroy, "cuGraphExecDestroy", exec);
     CALL(cuGraphDestroy, "cuGraphDestroy", graph);
     CALL(cuCtxPopCurrent, "cuCtxPopCurrent_v2", &context);
-    enqueue_all(&s); /* and as before */
+    enqueue_all(&s); /* enqueued without the graph again */
     expect_all(&s, "after the capture");
     end(&s);
 }
@@ -235,8 +235,8 @@ static void test_capture(void **state) {
 #endif
 
 #ifdef TALLY_WITH_OPENCL
-/* The queue waits for an event that comes after everything was enqueued. A call that waited would
- * wait for ever. */
+/* The queue waits for an event that comes after all calls. A call that waited would wait for
+ * ever. */
 static void test_no_wait(void **state) {
     const place *at = *state;
     cl_command_queue native;

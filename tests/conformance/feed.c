@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Feeds: items that come in pieces give the bits that they give in one. */
+/* Feeds: items in pieces give the same bits as all items at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static tally_feed *feed_create(void **state, tally_op op, tally_dtype in, uint64
 
 #define MAX_INPUTS 2
 
-/* Items of each input. */
+/* The items of each input. */
 typedef struct feed_items {
     tally_op op;
     tally_dtype in;
@@ -43,14 +43,14 @@ static void items_destroy(feed_items *items) {
     for (uint32_t k = 0; k < MAX_INPUTS; k++) free(items->of[k]);
 }
 
-/* Copies `count` items of each input to where the feed is to take them from. */
+/* Copies `count` items of each input to the memory that the feed reads. */
 static void take_piece(const feed_items *items, char *const piece[], uint64_t at, uint64_t count) {
     const size_t bytes = tally_dtype_bytes(items->in);
     for (uint32_t k = 0; k < oracle_inputs(items->op); k++) memcpy(piece[k], items->of[k] + at * bytes, count * bytes);
 }
 
-/* Pushes n items in pieces of growing length from `first`, by `step`; the last piece with finish or
- * with a push, by `last`. Each piece comes from memory that is overwritten as soon as the call has
+/* Pushes n items in pieces, the first of `first` items, each next one longer by `step`. `last`:
+ * finish takes the last piece. The memory of a piece is overwritten as soon as the call has
  * returned. */
 static void push_all(tally_feed *feed, const feed_items *items, uint64_t n, uint64_t first, uint64_t step, int last,
                      void *result) {
@@ -88,7 +88,7 @@ static const feed_case cases[] = {
     {100003, 4097, 13, 1}, {100003, 777, 1, 0}, {MAX_N, MAX_N, 0, 0}, {MAX_N, MAX_N - 1, 0, 1}, {MAX_N, 60001, 0, 1},
 };
 
-/* The cases on one feed, every `step`th: it starts anew after each finish. */
+/* Runs every `step`th case on one feed, which starts anew after each finish. */
 static void run_cases(void **state, tally_op op, tally_dtype in, uint64_t max_n, size_t step) {
     tally_feed *feed = feed_create(state, op, in, max_n);
     feed_items items = items_create(op, in, MAX_N);
@@ -107,7 +107,7 @@ static void run_cases(void **state, tally_op op, tally_dtype in, uint64_t max_n,
     items_destroy(&items);
 }
 
-/* 5000 is no multiple of a chunk, 1 is less than one. */
+/* 5000 is no multiple of a chunk, and 1 is less than one. */
 static void test_feed_sum_f32(void **state) {
     static const uint64_t staging[] = {1, 4096, 5000, 65536, 0};
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(staging); s++) run_cases(state, TALLY_SUM, TALLY_F32, staging[s], 1);
@@ -122,7 +122,7 @@ static void test_feed_all(void **state) {
         }
 }
 
-/* Specials in the last piece, the first, and in a piece of their own. */
+/* Special values in the last piece, the first, and in a piece of their own. */
 static void test_feed_patterns(void **state) {
     tally_feed *feed = feed_create(state, TALLY_MIN, TALLY_F32, 5000);
     float items[20001], result;
@@ -138,7 +138,7 @@ static void test_feed_patterns(void **state) {
     tally_feed_destroy(feed);
 }
 
-/* A feed that is destroyed in the middle leaves nothing behind; another is not disturbed by it. */
+/* A feed that is destroyed in the middle leaves nothing behind and does not disturb another. */
 static void test_feed_abandoned(void **state) {
     float items[9000], result;
     pattern_fill(PATTERN_WIDE, TALLY_F32, items, 9000);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several terms over one pass give the bits of each by itself, laid out as tally_plan_result says:
- * of every type of items, up to sixteen ops, built-in ones and one's own, in feeds, at each level
- * of accuracy, and where local memory makes the groups smaller.
+ * Several terms over one pass give the bits of each term alone, with the layout of
+ * tally_plan_result: for every type of items, up to sixteen ops, built-in ones and one's own, in
+ * feeds, at each level of accuracy, and where local memory makes the groups smaller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const fusion fusions[] = {
     {TALLY_F32, TERMS(OP(MIN), OP(MAX), OP(SUM), OP(SUMSQ))},
     {TALLY_F32, TERMS(OP(MIN), OP(MAX), OP(MEAN), OP(STD))},
     {TALLY_F64, TERMS(OP(MINMAX), OP(MEAN), OP(VAR), OP(ARGMAX))},
-    {TALLY_I8, TERMS(OP(SUM), OP(MIN), OP(MEAN))}, /* i64, i8, f64: holes between them */
+    {TALLY_I8, TERMS(OP(SUM), OP(MIN), OP(MEAN))}, /* i64, i8, f64, with gaps between them */
     {TALLY_I8, TERMS(OP(MIN), OP(SUM), OP(ANY), OP(SUMSQ), OP(AMAX), OP(BXOR))},
     {TALLY_U8, TERMS(OP(ANY), OP(ALL), OP(COUNT_NONZERO), OP(MAX))},
     {TALLY_I16, TERMS(OP(MINMAX), OP(SUM), OP(ASUM))},
@@ -39,9 +39,9 @@ static const fusion fusions[] = {
     {TALLY_F16, TERMS(OP(SUM), OP(MIN), OP(NANMAX), OP(NRM2))},
     {TALLY_BF16, TERMS(OP(MAX), OP(MEAN))},
     {TALLY_I32, TERMS(OP(BAND), OP(BOR), OP(BXOR), OP(SUM))},
-    {TALLY_U32, TERMS(OP(MIN))}, /* a list of one */
+    {TALLY_U32, TERMS(OP(MIN))}, /* a list of one op */
     {TALLY_I64, TERMS(OP(PROD), OP(IAMAX), OP(VAR))},
-    {TALLY_U64, TERMS(OP(SUM), OP(SUM))}, /* one twice */
+    {TALLY_U64, TERMS(OP(SUM), OP(SUM))}, /* the same op twice */
     {TALLY_BOOL, TERMS(OP(ANY), OP(SUM), OP(MEAN))},
     {TALLY_C64, TERMS(OP(SUM), OP(ASUM), OP(MEAN), OP(NRM2), OP(PROD))},
     {TALLY_C128, TERMS(OP(SUMSQ), OP(SUM))},
@@ -78,7 +78,8 @@ static void expect_zero_gaps(const tally_plan *plan, const unsigned char *result
         if (gaps[i]) fail_msg("%s: byte %llu, which is padding, is 0x%02x", what, (unsigned long long)i, gaps[i]);
 }
 
-/* Compares a fused result with those of the terms by themselves. `like`: how they are launched. */
+/* Compares a fused result with the results of the terms alone. `like` says how those are
+ * launched. */
 static void expect_singles(tally_context *context, const tally_plan *plan, const fusion *f, const tally_reduce_desc *like,
                            const void *const *items, uint64_t n, const unsigned char *result, const char *what) {
     uint32_t value = 0;
@@ -126,7 +127,7 @@ static void run(tally_context *context, const fusion *f, const tally_reduce_desc
     tally_plan *plan;
     unsigned char result[MAX_RESULT];
     void *x = items_of(f->in, pattern, n + 1), *y = items_of(f->in, PATTERN_WIDE, n + 1);
-    /* The second input is another: the same values, from the second on. */
+    /* The second input has the same values, from the second item on. */
     const void *const items[] = {x, (char *)y + tally_dtype_bytes(f->in)};
     desc.max_n = n + 1;
     like.variant = NULL;
@@ -151,7 +152,7 @@ static void test_fused(void **state) {
     }
 }
 
-/* NaN, infinities and the like go to each op as if it were alone. */
+/* NaN, infinities and other special values give each op its result alone. */
 static void test_fused_patterns(void **state) {
     tally_context *context = direct_context(state);
     const fusion *f = &fusions[TALLY_ARRAY_LENGTH(fusions) - 1];
@@ -159,8 +160,8 @@ static void test_fused_patterns(void **state) {
     for (int pattern = 0; pattern < PATTERNS; pattern++) run(context, f, &desc, 5003, pattern, pattern_name(pattern));
 }
 
-/* Where the result lies in `out`, the item before and the item behind stay as they are; and a host
- * call gives the same. */
+/* The items before and behind the result in `out` stay as they are. A host call gives the same
+ * result. */
 static void test_fused_host(void **state) {
     tally_context *context = direct_context(state);
     static const tally_term_desc terms[] = {OP(MIN), OP(SUM), OP(ANY)};
@@ -214,7 +215,7 @@ static void test_fused_feed(void **state) {
     }
 }
 
-/* A level, f64 for f32, and the result's type are each term's own. */
+/* The level, f64 for f32, and the result's type belong to the term. */
 static void test_fused_levels(void **state) {
     tally_context *context = direct_context(state);
     static const fusion sums = {TALLY_F32, TERMS({.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED}, OP(MIN), OP(SUM),
@@ -226,7 +227,7 @@ static void test_fused_levels(void **state) {
     run(context, &sums, &desc, N, PATTERN_WIDE, "fused, some compensated");
     desc = fused_desc(&wide);
     if (direct_has_f64(state)) run(context, &wide, &desc, N, PATTERN_WIDE, "fused, some in f64");
-    /* One that has no such level. */
+    /* The op has no such level. */
     tally_plan *plan = NULL;
     static const tally_term_desc none[] = {{.op = TALLY_SUM}, {.op = TALLY_MIN, .accuracy = TALLY_ACCURACY_COMPENSATED}};
     desc = (tally_reduce_desc){.size = sizeof desc, .in = TALLY_F32, .terms = none, .term_count = 2};
@@ -254,7 +255,7 @@ static void test_fused_own(void **state) {
     tally_op_destroy(twofold);
 }
 
-/* One parameter of two ops. */
+/* A parameter that two ops share. */
 static void test_fused_params(void **state) {
     tally_context *context = direct_context(state);
     static const tally_term_desc terms[] = {OP(VAR), OP(SUM), OP(STD)};
@@ -273,8 +274,8 @@ static void test_fused_params(void **state) {
     assert_true(result[0] == 1.25f);
 }
 
-/* Sixteen wide accumulators: the groups of a GPU's kernel become smaller; a group that is asked for
- * and does not fit is refused. */
+/* Sixteen wide accumulators make the groups of a GPU's kernel smaller. A group size in the
+ * descriptor that does not fit is refused. */
 static void test_fused_local_memory(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);

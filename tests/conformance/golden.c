@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Golden bits on a real device: golden/bits.txt is computed again and compared. Every run replays
- * the sums and extremes of the main types, and one of PARTS parts of the other programs, by turns
- * (TALLY_TEST_SEED). TALLY_TEST_FULL replays all. tests/core/golden.c replays what needs no device.
+ * the sums and extremes of the main types, and one of PARTS parts of the other programs, in turn
+ * (TALLY_TEST_SEED). TALLY_TEST_FULL replays all. tests/core/golden.c replays the lines that need
+ * no device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static group group_of(const golden_case *c) {
     return c->is_scan ? SCANS : c->fusion || c->custom ? FUSED_AND_CUSTOM : REDUCTIONS;
 }
 
-/* POCL's other method is another compilation of everything. */
+/* POCL's other method compiles everything anew. */
 static int is_wanted(const golden_case *c) {
     const int is_usual_run = !quick() && !getenv("POCL_WORK_GROUP_METHOD");
     return c->is_main || full() || (is_usual_run && c->program % PARTS == sample_seed() % PARTS);
@@ -82,7 +83,7 @@ static void write_head(FILE *to) {
     fprintf(to, "\n");
 }
 
-/* 0 when the device cannot compute the case, or the oracle says otherwise. */
+/* Returns 0 if the device cannot compute the case, or if the oracle disagrees. */
 static int record_case(const place *at, const golden_case *c, FILE *to) {
     golden_line got, right;
     int good = golden_run(at->context, c, &got);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Few items of the host's on a CPU device: the library's own functions give the oracle's bits, and
- * the device is not asked. */
+/* Few items of a host array on a CPU device: the library's own functions give the oracle's bits,
+ * and the device gets no work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MANY = 70001, MOST = TALLY_HOST_MOST_ITEMS + 1 };
 
-/* Every pattern of these; of the larger ones, in which there is more than a chunk to combine, a
+/* The small sizes have every pattern. The larger ones, which combine more than a chunk, have a
  * few. */
 static const uint64_t small_sizes[] = {0, 1, 2, 127, 128, 129, 4095, 4096, 4097};
 static const int large_patterns[] = {PATTERN_WIDE, PATTERN_NAN_MIDDLE, PATTERN_DUPLICATES, PATTERN_SHIFTED};
@@ -20,15 +20,15 @@ typedef struct arrays {
     unsigned char *of[2];
 } arrays;
 
-/* Plans of calls with host arrays. */
+/* Returns the plans of calls with host arrays. */
 static uint64_t count_plans(tally_context *context) {
     tally_context_info info;
     MUST(tally_context_get_info(context, &info));
     return info.host_plans_made + info.host_plans_reused;
 }
 
-/* Ends with the last of the arrays, so that a sanitizer sees what is read behind it; the result may
- * lie at any address. */
+/* The items end with their arrays, so that a sanitizer sees a read behind them. The result lies at
+ * any address. */
 static void expect_one(tally_context *context, const oracle_case *of, const arrays *a, int pattern, uint64_t n) {
     const size_t bytes = tally_dtype_bytes(of->in), result_bytes = oracle_result_bytes(of);
     const tally_reduce_desc desc = {.size = sizeof desc, .op = of->op, .in = of->in};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance: every device must pass the same tests. The test array is built when the program
+ * conformance: every device must pass the same tests. The program builds the array of tests when it
  * runs: the matrix of cells (cells.h) and the tests of conformance.h, on every device of every
- * backend. See places.h for the environment and test_main.h for the arguments.
+ * backend. places.h describes the environment and test_main.h the arguments.
  */
 #define _XOPEN_SOURCE 700
 #include "tests/support/calls.h"
@@ -51,7 +51,7 @@ static int only_use_cache(const char *select) {
 #define METHOD "POCL_WORK_GROUP_METHOD"
 #define SKIPPED_STATUS 77
 
-/* POCL's selection and its version's first number; 0 when there is none. */
+/* Finds POCL's selection and the first number of its version, or 0 if there is no POCL. */
 static int find_pocl(char *select, size_t bytes) {
     tally_device_info info;
     for (int d = 0; tally_device_get("opencl", d, &info) == TALLY_OK; d++) {
@@ -62,8 +62,9 @@ static int find_pocl(char *select, size_t bytes) {
     return 0;
 }
 
-/* "cbs" means whatever this POCL has besides its default: before 4 it knows no cbs, but loops that
- * are vectorised otherwise. POCL reads the variable when it starts, so this program starts anew. */
+/* "cbs" chooses the method that this POCL has besides its default. Before version 4 that is not cbs
+ * but loops that are vectorised in another way. POCL reads the variable when it starts, so the
+ * program starts again. */
 static void choose_method(char **argv) {
     const char *method = getenv(METHOD);
     char select[32];
@@ -82,7 +83,7 @@ static void choose_method(char **argv) {
     exit(1);
 }
 
-/* The ctest fails if POCL complains of the method. */
+/* The ctest fails if POCL complains about the method. */
 static int only_method(void) {
     char select[32];
     tally_context_info info;
@@ -121,7 +122,7 @@ static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *use
         }
 }
 
-/* Compiles the cells' programs into TALLY_CACHE_DIR; returns the status to exit with. */
+/* Compiles the cells' programs into TALLY_CACHE_DIR. Returns the exit status. */
 static int compile_chosen(const test_choice *choice, const cell *cells, size_t count) {
     size_t chosen = 0;
     for (size_t c = 0; c < count; c++) {

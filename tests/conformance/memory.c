@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers on a real device: sizes that it does not have, and host memory in place. */
+/* Buffers on a real device: sizes beyond the device, and host memory in place. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "direct.h"
 #include "oracle/patterns.h"
 
-/* More than the device has is refused when it is asked for, not where it is first used; the text
- * names both sizes. */
+/* A size beyond the device is refused at creation, not at the first use. The text names both
+ * sizes. */
 static void test_too_much_memory(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);
@@ -51,7 +51,7 @@ static void test_wrap_host(void **state) {
     MUST(tally_queue_create(context, &queue));
     MUST(tally_plan_create(context, &desc, &plan));
     MUST(tally_buffer_wrap_host(context, &result, sizeof result, &out));
-    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes alone */
+    for (uint64_t shift = 0; shift < 2; shift++) { /* the second time aligned to 4 bytes only */
         MUST(tally_buffer_wrap_host(context, items + shift, n * sizeof *items, &in));
         assert_int_equal(tally_buffer_bytes(in), n * sizeof *items);
         MUST(tally_reduce(plan, queue, in, n, out));

@@ -13,15 +13,15 @@
 static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
 static const uint64_t sizes[] = {0, 1, 2, 255, 257, 4099, MOST_N};
 
-/* An item that is not one word may be written in part by each of the entries that name it
+/* Duplicates may mix an item that is not one word: each entry that names it may write a part
  * (docs/primitives.md). */
 static bool may_mix(const move_case *c) {
     const uint32_t b = c->desc.item_bytes;
     return c->scatter && !(c->desc.flags & TALLY_SCATTER_LAST) && (b > 8 || (b & (b - 1)));
 }
 
-/* One plan over patterns, sizes and offsets. The map names more items than it has entries, as many,
- * and fewer. */
+/* Runs one plan over patterns, sizes and offsets. The map may name more items than it has entries,
+ * as many, or fewer. */
 static void run_plan(tally_context *context, move_case c) {
     c.desc.max_out = MOST_N + 100;
     if (!c.desc.max_n) c.desc.max_n = MOST_N;
@@ -43,8 +43,8 @@ static void run_plan(tally_context *context, move_case c) {
     tally_plan_destroy(plan);
 }
 
-/* Every size of items with one type of map, and every type, stencil and bounds with a word, a
- * struct and two words. */
+/* Every size of items with one type of map; every type, stencil and bounds with a word, a struct
+ * and two words. */
 static void run_all(tally_context *context, move_case c) {
     static const uint32_t some[] = {4, 12, 16};
     for (c.desc.item_bytes = 1; c.desc.item_bytes <= 16; c.desc.item_bytes++) {
@@ -76,8 +76,8 @@ static void test_scatter_last(void **state) {
 
 /* ---- out of bounds --------------------------------------------------------------------------- */
 
-/* The lowest is told of, wherever it is, and whatever is around it; the plan then works as
- * before. */
+/* The lowest bad entry is reported, wherever it is and whatever surrounds it. Then the plan works
+ * as before. */
 static void run_bad(tally_context *context, move_case c) {
     static const uint64_t none[] = {TALLY_NO_INDEX};
     static const uint64_t lists[][6] = {{0, TALLY_NO_INDEX},
@@ -97,7 +97,7 @@ static void run_bad(tally_context *context, move_case c) {
             c.bad = after ? none : lists[l];
             move_run(context, plan, &c);
         }
-    /* With nothing to name, every entry is out of bounds. */
+    /* With no items to name, every entry is out of bounds. */
     c.items = 0;
     c.n = 1000;
     move_run(context, plan, &c);
@@ -116,7 +116,7 @@ static void test_bounds(void **state) {
                                              .flags = (kind == 2 ? TALLY_SCATTER_LAST : 0u) | (stencil ? TALLY_STENCIL : 0u)}});
 }
 
-/* Positions of 8 bytes, of plans that may be given more entries than 4 can number. */
+/* Positions of 8 bytes, in plans for more entries than 4 bytes can number. */
 static void test_wide(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);
@@ -131,7 +131,7 @@ static void test_wide(void **state) {
     }
 }
 
-/* Memory that is aligned to nothing: items are whole all the same. */
+/* Misaligned memory. Items are still moved whole. */
 static void test_unaligned(void **state) {
     const place *at = *state;
     tally_context *context = direct_context(state);

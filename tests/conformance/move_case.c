@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AROUND 64 /* bytes beyond what a buffer must hold, which stay as they are */
+#define AROUND 64 /* extra bytes of a buffer, which must stay as they are */
 #define POISON 0xa5
 
 /* ---- on the host ----------------------------------------------------------------------------- */
@@ -17,10 +17,10 @@ typedef struct bytes {
 
 typedef struct model {
     bytes map, in, stencil, out;
-    bytes want; /* `out` after the call; of a scatter whose duplicates are unspecified, where no entry goes */
+    bytes want; /* `out` after the call; where duplicates are unspecified, without the entries */
     uint64_t *entries;
-    unsigned char *moved; /* of each entry */
-    uint64_t lowest;      /* bad and heeded; TALLY_NO_INDEX */
+    unsigned char *moved; /* whether each entry is moved */
+    uint64_t lowest;      /* the lowest bad entry that counts, or TALLY_NO_INDEX */
 } model;
 
 static bytes make(uint64_t size, uint64_t seed) {
@@ -45,7 +45,7 @@ static uint64_t entry_of(const move_case *c, uint64_t i) {
     case MOVE_REVERSED:
         return (c->n - 1 - i) % c->items;
     case MOVE_PERMUTED:
-        return i * UINT64_C(7919) % c->items; /* a prime, which divides no size that is used */
+        return i * UINT64_C(7919) % c->items; /* a prime, which divides no size in use */
     case MOVE_RANDOM:
         return (i * UINT64_C(2654435761) >> 7) % (c->items / 3 + 1);
     case MOVE_CONSTANT:
@@ -55,7 +55,7 @@ static uint64_t entry_of(const move_case *c, uint64_t i) {
     }
 }
 
-/* Bad entries: the first beyond, far beyond, and, of signed types, negative ones. */
+/* Bad entries: the first beyond, far beyond, and for signed types negative ones. */
 static uint64_t bad_entry(const move_case *c, uint64_t k) {
     const bool is_signed = c->desc.map == TALLY_I32 || c->desc.map == TALLY_I64;
     const bool narrow = c->desc.map == TALLY_I32 || c->desc.map == TALLY_U32;
@@ -101,7 +101,7 @@ static model make_model(const move_case *c) {
                .in = make((c->in_offset + (c->scatter ? c->n : c->items)) * b + AROUND, 2),
                .stencil = make(c->stencil_offset + c->n + AROUND, 3),
                .out = make((c->out_offset + (c->scatter ? c->items : c->n)) * b + AROUND, 4)};
-    for (uint64_t i = 0; i < m.stencil.size; i++) m.stencil.data[i] &= i % 3 ? 0x80 : 0; /* a third at most, and never 1 */
+    for (uint64_t i = 0; i < m.stencil.size; i++) m.stencil.data[i] &= i % 3 ? 0x80 : 0; /* at most a third, and never 1 */
     memset(m.out.data, POISON, m.out.size);
     m.want = copy(m.out);
     set_entries(c, &m);
@@ -129,8 +129,8 @@ static const char *name_of(const move_case *c) {
 
 typedef struct moved_buffer {
     tally_buffer *buffer;
-    unsigned char *memory; /* that is wrapped, of the host; NULL: the device's own */
-    tally_buffer *under;   /* that is wrapped, of a device with addresses */
+    unsigned char *memory; /* the wrapped host memory; NULL: the device's own */
+    tally_buffer *under;   /* the wrapped buffer, on a device with addresses */
     uint64_t size;
     uint32_t skew;
 } moved_buffer;
@@ -169,8 +169,8 @@ static bool has_duplicates(const move_case *c) {
     return c->scatter && (c->pattern == MOVE_RANDOM || c->pattern == MOVE_CONSTANT || c->items < c->n);
 }
 
-/* Of duplicates any may have been written: an entry that was is what `out` holds; the loop's own
- * choice is put in its place. */
+/* Any duplicate may have been written. If `out` holds one of them, that one is put in the place of
+ * the loop's choice. */
 static void allow_any(tally_queue *queue, const moved_buffer *out, const move_case *c, const model *m, unsigned char *want) {
     const uint64_t b = c->desc.item_bytes;
     unsigned char *got = malloc(out->size);

@@ -5,7 +5,7 @@
 
 #include "conformance.h"
 
-/* What a map's entries are. */
+/* The pattern of a map's entries. */
 typedef enum move_pattern {
     MOVE_IDENTITY,
     MOVE_REVERSED,
@@ -19,15 +19,15 @@ typedef struct move_case {
     tally_move_desc desc; /* size, max_n and max_out are filled in where they are 0 */
     bool scatter;
     move_pattern pattern;
-    uint64_t n, items; /* items: that the map may name */
+    uint64_t n, items; /* items: the number that the map may name */
     uint64_t map_offset, in_offset, stencil_offset, out_offset;
-    const uint64_t *bad; /* positions whose entries are out of bounds, the lowest first; ended by TALLY_NO_INDEX; NULL: none */
-    uint32_t skew; /* bytes that `in` and `out` begin off alignment: on CUDA, and on a device that uses host memory in place */
+    const uint64_t *bad; /* positions of entries out of bounds, ascending, ended by TALLY_NO_INDEX; NULL: none */
+    uint32_t skew; /* bytes by which `in` and `out` are misaligned: on CUDA, and on a device that uses host memory in place */
 } move_case;
 
 tally_plan *move_plan(tally_context *context, const move_case *c);
-/* Runs the case twice through the plan; fails unless the output, all around it, and what was read
- * are as they should be, and the call tells of the lowest bad entry whose stencil is set. */
+/* Runs the case twice through the plan. Fails unless the output, the memory around it and the
+ * inputs are as they should be, and the call reports the lowest bad entry whose stencil is set. */
 void move_run(tally_context *context, tally_plan *plan, const move_case *c);
 
 #endif

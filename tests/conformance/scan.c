@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans on a real device: every op, item type, accumulator, variant and form over the sizes where
- * cells, rows, tiles and blocks end. A program takes a device's compiler up to a second: `auto` has
- * every op and type here, the other variants samples (TALLY_TEST_FULL: all).
+ * Scans on a real device: every op, item type, accumulator, variant and form, over the sizes where
+ * cells, rows, tiles and blocks end. A program takes a device's compiler up to a second, so `auto`
+ * has every op and type here, and the other variants have samples (TALLY_TEST_FULL: all).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +26,20 @@ static void *must_alloc(uint64_t bytes) {
     return memory;
 }
 
-/* Whether the reductions' oracle has it, and the device what it takes. */
+/* Returns whether the reductions' oracle has the case, and the device the needed features. */
 static int is_here(void **state, const tally_scan_desc *d) {
     const place *at = *state;
     const oracle_case of = {.op = d->op, .in = d->in, .acc = d->acc, .accuracy = d->accuracy};
     return oracle_takes(&of) && oracle_inputs(d->op) == 1 && !cells_lack_f64(&of, &at->info);
 }
 
-/* What fills the items of most sizes: what products and powers neither overflow nor vanish on. */
+/* Fills the items of most sizes. Products and powers of them neither overflow nor vanish. */
 static int usual_pattern(tally_op op) {
     return op == TALLY_PROD ? PATTERN_NEAR_ONE : op == TALLY_LOGSUMEXP ? PATTERN_SHIFTED : PATTERN_WIDE;
 }
 
-/* line: scan-values, scan-none, scan-in-place, scan-order. At places that are aligned and not, and
- * in place where that can be; with the one plan. */
+/* line: scan-values, scan-none, scan-in-place, scan-order. One plan, at aligned and misaligned
+ * places, and in place where that can be. */
 static void expect_sizes(scan_run *r, const uint64_t *sizes, size_t count, void *items) {
     for (size_t s = 0; s < count; s++) {
         scan_given g = {.items = items, .n = sizes[s]};
@@ -61,7 +61,7 @@ static void expect_patterns(scan_run *r, uint64_t n, void *items) {
     }
 }
 
-/* 0: the variant is not for this device. */
+/* Returns 0 if the variant is not for this device. */
 static int expect_scan(void **state, const tally_scan_desc *desc) {
     scan_run r;
     if (!scan_run_open(&r, direct_context(state), desc, NULL, USUAL_ROOM)) return 0;
@@ -104,7 +104,7 @@ static void test_ops_others(void **state) {
 static void expect_all_types(void **state, tally_op op) {
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
         const tally_scan_desc desc = {.op = op, .in = in};
-        const int is_done = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64; /* above */
+        const int is_done = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64; /* tested above */
         if (is_done || !sample_has_turn(op + in)) continue;
         if (is_here(state, &desc) && cells_want_pair(op, in)) expect_scan(state, &desc);
     }
@@ -118,7 +118,7 @@ static void test_types_max(void **state) {
     expect_all_types(state, TALLY_MAX);
 }
 
-/* Accumulators and accuracies that are asked for, and types of results. */
+/* Accumulators and accuracies other than the default, and types of results. */
 static void test_accumulators(void **state) {
     static const tally_scan_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
@@ -133,7 +133,7 @@ static void test_accumulators(void **state) {
         if (is_here(state, &descs[d]) && (!quick() || d % 3 == 0)) expect_scan(state, &descs[d]);
 }
 
-/* Samples of accumulators' shapes and item sizes on every variant, by its name. */
+/* Samples of accumulators' shapes and item sizes, on every variant by its name. */
 static void test_variants(void **state) {
     static const tally_scan_desc samples[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},  {.op = TALLY_SUM, .in = TALLY_I8},    {.op = TALLY_ARGMAX, .in = TALLY_F16},
@@ -181,13 +181,13 @@ static void test_large(void **state) {
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-/* Segments of 1 to `longest` items; any byte but 0 is a flag. */
+/* Flags of segments of 1 to `longest` items. Any nonzero byte is a flag. */
 static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
     memset(flags, 0, (size_t)n);
     for (uint64_t i = 0, k = 0; i < n; i += 1 + pattern_random(k++) % longest) flags[i] = (uint8_t)(1 + k % 255);
 }
 
-/* The lowest items of such segments, out of order, some twice and some beyond the last item. */
+/* The lowest items of such segments, unordered, some twice and some beyond the last item. */
 static uint64_t fill_offsets(uint64_t *offsets, uint64_t n, uint64_t longest) {
     uint64_t count = 0;
     for (uint64_t i = 0; i < n; i += 1 + pattern_random(count) % longest) offsets[count++] = i;
@@ -203,8 +203,8 @@ static uint64_t fill_offsets(uint64_t *offsets, uint64_t n, uint64_t longest) {
     return count + 3;
 }
 
-/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one; and flags
- * everywhere. */
+/* line: scan-segments, scan-offsets. Short segments, some longer than a tile, one segment, and
+ * flags everywhere. */
 static void expect_segments(scan_run *r, void *items) {
     static const uint64_t longest[] = {1, 3, 200, 9000, UINT64_C(1) << 40};
     uint8_t *flags = must_alloc(USUAL_ROOM);
@@ -228,7 +228,7 @@ static const struct {
     uint32_t flags;
     tally_segments segments;
     int has_initial;
-    int is_sample; /* taken by every case */
+    int is_sample; /* every case takes it */
 } forms[] = {
     {E, 0, 0, 1},
     {R, 0, 0, 1},
@@ -249,8 +249,8 @@ static int has_index(tally_op op) {
     return op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
 }
 
-/* line: scan-exclusive, scan-initial, scan-reverse. Returns how many forms there were. An initial
- * value is read when the plan is made, and not after. */
+/* line: scan-exclusive, scan-initial, scan-reverse. Returns the number of forms. The initial value
+ * is read when the plan is created, and not later. */
 static unsigned expect_forms(void **state, const tally_scan_desc *base, int all) {
     unsigned ran = 0;
     unsigned char initial[16], given[16];
@@ -282,8 +282,7 @@ static void test_forms(void **state) {
     assert_true(expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32}, !quick()) >= 6);
 }
 
-/* What finishes by n, what has an index, what is not commutative to the bit, what has several
- * fields. */
+/* Ops that finish by n, have an index, are not commutative to the bit, or have several fields. */
 static void test_forms_of_ops(void **state) {
     static const tally_scan_desc descs[] = {{.op = TALLY_MEAN, .in = TALLY_F32},
                                             {.op = TALLY_ARGMAX, .in = TALLY_I8},

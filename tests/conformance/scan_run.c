@@ -49,7 +49,8 @@ static void name_run(scan_run *r) {
              d->flags & TALLY_REVERSE ? ", reverse" : "", d->initial ? ", initial" : "", segments[d->segments]);
 }
 
-/* By turns a plan for these items and for many more, which on some devices is another program. */
+/* Plans are made in turn for these items and for many more, which is another program on some
+ * devices. */
 #define MANY (UINT64_C(1) << 25)
 static unsigned runs;
 
@@ -92,9 +93,10 @@ int scan_run_fits_in_place(const scan_run *r) {
     return r->op.item_bytes == r->op.value_bytes;
 }
 
-/* ---- memory with something around it --------------------------------------------------------- */
+/* ---- memory with pads ------------------------------------------------------------------------ */
 
-/* `before` bytes of poison, the bytes themselves, and PAD_BYTES of poison. */
+/* Makes a buffer's content: `before` bytes of poison, the bytes themselves, and PAD_BYTES of
+ * poison. */
 static unsigned char *surround(const void *bytes, uint64_t before, uint64_t count) {
     unsigned char *all = must_alloc(before + count + PAD_BYTES);
     memset(all, POISON, before + count + PAD_BYTES);
@@ -141,7 +143,7 @@ static void write_segments(const scan_run *r, const scan_given *g) {
     if (r->segments && count) MUST(tally_buffer_write(r->queue, r->segments, g->segments_offset * width, from, count * width));
 }
 
-/* The n values, having looked at what is around them. */
+/* Returns the n values, after a check of the memory around them. */
 static void run_once(const scan_run *r, const scan_given *g, unsigned char *values) {
     const uint64_t item = r->op.item_bytes, value = r->op.value_bytes,
                    out_offset = g->is_in_place ? g->in_offset : g->out_offset;
@@ -192,7 +194,7 @@ static void expect_bits(scan_run *r, const scan_given *g, const unsigned char *g
         if (memcmp(got + i * bytes, expected + i * bytes, bytes) != 0) differ(r, g, i, got + i * bytes, expected + i * bytes);
 }
 
-/* Some of an inclusive scan's values, each a reduction of the items up to it. */
+/* Compares some values of an inclusive scan with a reduction of the items up to each. */
 static void expect_bounds(scan_run *r, const scan_given *g, const unsigned char *got, const unsigned char *expected) {
     const void *const inputs[] = {g->items};
     const size_t bytes = r->op.value_bytes;

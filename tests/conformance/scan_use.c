@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How scans are used: in pieces, by operators of one's own, with parameters; and what cannot be
- * asked for. */
+/* Uses of scans: in pieces, by operators of one's own, with parameters; and refusals. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,8 +64,8 @@ static void test_pieces(void **state) {
     for (size_t d = 1; d < (quick() ? 1 : TALLY_ARRAY_LENGTH(descs)); d++) expect_pieces(direct_context(state), &descs[d]);
 }
 
-/* tally_scan starts anew, of no items too; what is no whole block ends it; a plan's first call may
- * be tally_scan_next. */
+/* tally_scan starts anew, even with no items. A piece that is no whole block ends the scan. The
+ * first call of a plan may be tally_scan_next. */
 static void test_pieces_order(void **state) {
     tally_context *context = direct_context(state);
     const tally_scan_desc desc = {.op = TALLY_SUM, .in = TALLY_I32};
@@ -94,8 +93,8 @@ static void test_pieces_order(void **state) {
 
 /* ---- an operator of one's own ---------------------------------------------------------------- */
 
-/* The maps x -> scale * x + shift, modulo 2^32: not commutative, so that an exchange of operands
- * shows; n and an item's index are in it too. */
+/* The maps x -> scale * x + shift, modulo 2^32. Their composition is not commutative, so an
+ * exchange of operands shows. It also uses n and the item's index. */
 typedef struct affine {
     uint32_t scale, shift, last;
 } affine;
@@ -163,7 +162,7 @@ static void test_custom(void **state) {
                                           .in = TALLY_U32,
                                           .variant = variant,
                                           .flags = flags_of_forms[f],
-                                          .initial = f == 1 ? &initial : NULL, /* with segments, on the left */
+                                          .initial = f == 1 ? &initial : NULL, /* with segments it is on the left of each */
                                           .segments = f == 1 ? TALLY_SEGMENTS_FLAGS : TALLY_SEGMENTS_NONE};
             if (!scan_run_open(&r, context, &desc, &affine_maps, ROOM)) continue;
             expect_affine(&r, x, flags, ROOM);
@@ -178,8 +177,8 @@ static void test_custom(void **state) {
 
 /* ---- several results ------------------------------------------------------------------------- */
 
-/* Values of 3 bytes, of 6, and of 24 with holes of 4 and 7, which are zeros: a cell of four is then
- * no whole number of the widest words. */
+/* Values of 3 bytes, of 6, and of 24 with gaps of 4 and 7 bytes, which are zeros. A cell of four is
+ * then no whole number of the widest words. */
 typedef struct narrow_value {
     uint8_t shift, scale, last;
 } narrow_value;
@@ -195,7 +194,7 @@ enum { NARROW, MIDDLE, WIDE, WIDTHS };
 static const int widths[WIDTHS] = {NARROW, MIDDLE, WIDE};
 
 static void several_finish(const void *self, const void *acc, uint64_t n, void *value) {
-    static const affine identity = {1, 0, 7}; /* as `empty` says */
+    static const affine identity = {1, 0, 7}; /* the value of `empty` */
     const affine *a = n ? acc : &identity;
     const int width = *(const int *)self;
     if (width == NARROW) memcpy(value, &(narrow_value){(uint8_t)a->shift, (uint8_t)a->scale, (uint8_t)a->last}, 3);
@@ -250,7 +249,7 @@ static void test_several(void **state) {
     free(x);
 }
 
-/* A parameter that is set between two scans of a plan. */
+/* A parameter is set between two scans of a plan. */
 static void test_param(void **state) {
     const tally_scan_desc desc = {.op = TALLY_VAR, .in = TALLY_F32};
     const float x[4] = {1, 3, 5, 7}, expected[2][4] = {{0, 1, 8.0f / 3, 5}, {NAN, 2, 4, 20.0f / 3}};
@@ -271,7 +270,7 @@ static void test_param(void **state) {
 
 /* ---- many results ---------------------------------------------------------------------------- */
 
-/* More than 16 MiB, which cpu_scan stores past the caches, by 16 bytes where they are aligned. */
+/* More than 16 MiB, which cpu_scan stores past the caches, in 16 bytes where aligned. */
 static void test_many(void **state) {
     static const tally_scan_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},
@@ -315,14 +314,14 @@ static void expect_held_back(tally_context *context, const tally_scan_desc *desc
     scan_run_close(&r);
 }
 
-/* Groups that wait in vain compute what is missing, to the same bits: a value in the word and one
- * beside it. */
+/* The fallback: groups that wait in vain compute the missing aggregates themselves, to the same
+ * bits. Aggregates lie in the word or beside it. */
 static void test_held_back(void **state) {
     static const char *const variants[] = {"look_back", "cpu_scan"};
     static const tally_scan_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},
         {.op = TALLY_SUM, .in = TALLY_I8},
-        {.op = TALLY_SUM, .in = TALLY_I64}, /* in place */
+        {.op = TALLY_SUM, .in = TALLY_I64}, /* scanned in place */
         {.op = TALLY_SUM, .in = TALLY_F32, .flags = TALLY_REVERSE},
     };
     const size_t count = TALLY_ARRAY_LENGTH(descs);
@@ -335,13 +334,13 @@ static void test_held_back(void **state) {
         ran += had;
     }
     if (ran) {
-        assert_int_equal(ran, count); /* a device has one of the two, with every desc */
+        assert_int_equal(ran, count); /* a device has one of the two variants, with every descriptor */
         return;
     }
     test_skip("%s", tally_last_error());
 }
 
-/* ---- what a plan says of itself, and what is refused ----------------------------------------- */
+/* ---- results of a plan, and refusals --------------------------------------------------------- */
 
 static void test_result(void **state) {
     tally_context *context = direct_context(state);
@@ -357,7 +356,7 @@ static void test_result(void **state) {
     tally_plan_destroy(plan);
 }
 
-/* line: scan-refused. On the device itself; tests/core/scan.c has the others. */
+/* line: scan-refused. Refusals by the device itself. tests/core/scan.c has the others. */
 static void test_refused(void **state) {
     tally_context *context = direct_context(state);
     static const float initial = 1;
@@ -367,7 +366,7 @@ static void test_refused(void **state) {
     } refused[] = {
         {{.op = TALLY_DOT, .in = TALLY_F32}, TALLY_E_UNSUPPORTED},
         {{.op = TALLY_ALLCLOSE, .in = TALLY_F32}, TALLY_E_UNSUPPORTED},
-        {{.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree"}, TALLY_E_ARGUMENT}, /* a reduction's */
+        {{.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree"}, TALLY_E_ARGUMENT}, /* a variant of reductions */
         {{.op = TALLY_SUM, .in = TALLY_F32, .initial = &initial}, TALLY_E_ARGUMENT},
         {{.op = TALLY_ARGMAX, .in = TALLY_F32, .flags = TALLY_EXCLUSIVE, .initial = &initial}, TALLY_E_UNSUPPORTED},
     };
@@ -382,9 +381,9 @@ static void test_refused(void **state) {
 }
 
 const device_test scan_use_tests[] = {
-    {"scan: in pieces", test_pieces},    {"scan: the order of pieces", test_pieces_order},
-    {"scan: custom", test_custom},       {"scan: several results", test_several},
-    {"scan: a parameter", test_param},   {"scan: many results", test_many},
-    {"scan: held back", test_held_back}, {"scan: results", test_result},
-    {"scan: refused", test_refused},     {NULL, NULL},
+    {"scan: in pieces", test_pieces},   {"scan: the order of pieces", test_pieces_order},
+    {"scan: custom", test_custom},      {"scan: several results", test_several},
+    {"scan: a parameter", test_param},  {"scan: many results", test_many},
+    {"scan: fallback", test_held_back}, {"scan: results", test_result},
+    {"scan: refused", test_refused},    {NULL, NULL},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * docs/semantics.md, line by line: each line of its tables has a name, and here is a test of that
- * name: a row of semantics_lines.h, or a function with a comment that begins with "line" beside it.
+ * docs/semantics.md, line by line. Each line of its tables has a name, and a test of that name is
+ * here: a row of semantics_lines.h, or a function whose comment begins with "line".
  * tests/form/semantics.cmake compares the two lists.
  */
 #define _XOPEN_SOURCE 700
@@ -21,7 +21,7 @@ typedef struct line {
     const char *x, *expected;
     const char *y;
     tally_dtype out, acc;
-    tally_dtype result; /* the result's type where acc decides it */
+    tally_dtype result; /* the result's type if acc decides it */
     tally_accuracy accuracy;
     direct_param param;
 } line;
@@ -40,7 +40,7 @@ static int needs_f64(const line *l) {
     const tally_dtype types[] = {l->in, l->acc, result_type(l), tally_accumulator_dtype(l->op, l->in)};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(types); i++)
         if (types[i] == TALLY_F64 || types[i] == TALLY_C128) return 1;
-    return l->op == TALLY_ALLCLOSE && l->in != TALLY_F32; /* its tolerances are */
+    return l->op == TALLY_ALLCLOSE && l->in != TALLY_F32; /* the tolerances of allclose are f64 */
 }
 
 static void run_line(tally_context *context, const line *l) {
@@ -71,7 +71,7 @@ static void test_lines(void **state) {
     assert_true(ran > 100);
 }
 
-/* An operator is not done before docs/semantics.md says what it gives. */
+/* Every operator must have its lines in docs/semantics.md. */
 static void test_every_op(void **state) {
     (void)state;
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
@@ -81,7 +81,7 @@ static void test_every_op(void **state) {
     }
 }
 
-/* ---- lines that are no single result --------------------------------------------------------- */
+/* ---- lines of several results ---------------------------------------------------------------- */
 
 /* line: items-n, items-offset, items-kept, result-repeated. More than 2^32 items are in large.c. */
 static void test_buffers(void **state) {
@@ -126,7 +126,7 @@ static void test_buffers(void **state) {
     }
 }
 
-/* line: logsumexp-bound. Large exponents do not overflow; small ones are not lost. */
+/* line: logsumexp-bound. Large exponents do not overflow. Small ones are not lost. */
 static void test_logsumexp(void **state) {
     tally_context *context = direct_context(state);
     static const struct {
@@ -145,7 +145,7 @@ static void test_logsumexp(void **state) {
     }
 }
 
-/* Tries the descriptor: must be refused so, with the word in its text. */
+/* Expects the descriptor to be refused with this status and the word in the text. */
 static void expect_refused(tally_context *context, tally_reduce_desc desc, tally_status status, const char *word) {
     tally_plan *plan = NULL;
     desc.size = sizeof desc;
@@ -157,7 +157,8 @@ static void expect_refused(tally_context *context, tally_reduce_desc desc, tally
              got ? tally_last_error() : "");
 }
 
-/* line: pairs-complex, pairs-bits. Every op and dtype that do not go together, and no others. */
+/* line: pairs-complex, pairs-bits. Exactly the ops and dtypes that do not go together are
+ * refused. */
 static void test_pairs(void **state) {
     tally_context *context = direct_context(state);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * semantics_lines.h: the lines of docs/semantics.md as items and results, under the lines' names;
- * included by semantics.c. LINE(name, op, in, items, result, ...): further members (y, out,
- * acc, result, accuracy, param) follow. A line of text to each.
+ * semantics_lines.h: the lines of docs/semantics.md as items and results, under the lines' names.
+ * semantics.c includes it. LINE(name, op, in, items, result, ...) may have further members: y, out,
+ * acc, result, accuracy, param. Each is a line of text.
  */
 
 /* clang-format off */
@@ -27,7 +27,7 @@ LINE("result-nan", SUM, C64, "#ffc00001 1", "nan 1"),
 /* ---- sums ------------------------------------------------------------------------------------ */
 LINE("sum-type", SUM, I8, "-1", "-1"),
 LINE("sum-type", SUM, U8, "1", "1"),
-LINE("sum-order", SUM, F32, "0x1p24 1 -0x1p24", "1"), /* lanes 0 and 2 meet before lane 1 comes */
+LINE("sum-order", SUM, F32, "0x1p24 1 -0x1p24", "1"), /* lanes 0 and 2 meet before lane 1 */
 LINE("sum-order", SUM, F64, "0x1p53 1 -0x1p53", "1"),
 LINE("sum-wrap", SUM, I64, "9223372036854775807 1", "-9223372036854775808"),
 LINE("sum-wrap", SUM, U64, "18446744073709551615 2", "1"),
@@ -127,7 +127,7 @@ LINE("minmax-empty", MINMAX, U8, "", "255 0"),
 /* ---- indices --------------------------------------------------------------------------------- */
 LINE("arg-first", ARGMIN, F32, "3 1 1", "1"),
 LINE("arg-first", ARGMAX, I8, "3 3 1", "0"),
-LINE("arg-first", ARGMAX, I8, "-128 -128", "0"), /* as low as what stands for no item */
+LINE("arg-first", ARGMAX, I8, "-128 -128", "0"), /* as low as the identity */
 LINE("arg-first", ARGMIN, F32, "inf inf", "0"),
 LINE("arg-first", ARGMIN, U64, "18446744073709551615", "0"),
 LINE("arg-nan", ARGMIN, F32, "1 nan -inf nan", "1"),
@@ -293,8 +293,8 @@ LINE("allclose-empty", ALLCLOSE, F32, "", "1", .y = ""),
 
 /* ---- the result's type ----------------------------------------------------------------------- */
 LINE("out-f16", SUM, F16, "60000 60000", "inf", .out = TALLY_F16),
-LINE("out-f16", SUM, F16, "1 #1000", "1", .out = TALLY_F16),                   /* 1 + 2^-11, half way: to even */
-LINE("out-f16", SUM, F64, "1 0x1p-11 0x1p-40", "0x1.004p0", .out = TALLY_F16), /* rounded once, not by way of f32 */
+LINE("out-f16", SUM, F16, "1 #1000", "1", .out = TALLY_F16),                   /* 1 + 2^-11, a tie: to even */
+LINE("out-f16", SUM, F64, "1 0x1p-11 0x1p-40", "0x1.004p0", .out = TALLY_F16), /* rounded once, not through f32 */
 LINE("out-f16", SUM, F64, "0x1p-25 0x1p-60", "#0001", .out = TALLY_F16),
 LINE("out-f16", SUM, F64, "0x1p-25", "0", .out = TALLY_F16),
 LINE("out-f16", SUM, F64, "65520", "inf", .out = TALLY_F16),
@@ -302,7 +302,7 @@ LINE("out-f16", SUM, F64, "1 0x1p-8 0x1p-40", "0x1.02p0", .out = TALLY_BF16),
 LINE("out-f16", SUM, F32, "inf -inf", "nan", .out = TALLY_BF16),
 LINE("out-float", SUM, F64, "1 0x1p-24 0x1p-50", "0x1.000002p0", .out = TALLY_F32),
 LINE("out-float", SUM, F64, "0x1p200", "inf", .out = TALLY_F32),
-LINE("out-float", SUM, F32, "1 0x1p-30", "1", .out = TALLY_F64), /* V is f32 all the same */
+LINE("out-float", SUM, F32, "1 0x1p-30", "1", .out = TALLY_F64), /* the accumulator is f32 all the same */
 LINE("out-integer", SUM, I32, "100 100", "-56", .out = TALLY_I8),
 LINE("out-integer", SUM, I32, "-1", "18446744073709551615", .out = TALLY_U64),
 LINE("out-integer", MIN, I8, "-3 5", "-3", .out = TALLY_I64),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts that threads share: each thread has plans and queues of its own, and plans are created
- * from any thread. */
+/* Contexts that threads share. Each thread has its own plans and queues. Plans are created from any
+ * thread. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 #define THREADS 4
 #define MAX_N UINT64_C(70001)
 
-/* A thread must not leave its function by cmocka's longjmp: it reports here, and the main thread
+/* A thread must not leave its function by cmocka's longjmp. It reports here, and the main thread
  * fails. */
 typedef struct worker {
     pthread_t thread;
-    const char *select;     /* to open a context of its own */
-    tally_context *context; /* to share */
+    const char *select;     /* selection for a context of its own */
+    tally_context *context; /* shared context */
     int index, rounds;
     char failure[512];
 } worker;
@@ -93,7 +93,7 @@ static void test_two_threads(void **state) {
     run_threads(at->context, 2, 18);
 }
 
-/* A context that has no program yet: four threads ask for the same ones at once. */
+/* A context without programs. Four threads ask for the same programs at once. */
 static void test_plans_from_four_threads(void **state) {
     const place *at = *state;
     tally_context *context;
@@ -102,12 +102,12 @@ static void test_plans_from_four_threads(void **state) {
     run_threads(context, THREADS, 9);
     MUST(tally_context_get_info(context, &info));
     tally_context_destroy(context);
-    /* Three ops by three types; each program once, however many threads wanted it. */
+    /* Three ops by three types. Each program is made once, however many threads ask for it. */
     assert_int_equal(info.programs_built + info.programs_prebuilt + info.programs_from_disk, 9);
     assert_int_equal(info.programs_from_memory, THREADS * 9 - 9);
 }
 
-/* Threads that open contexts of their own at once. */
+/* Threads open contexts of their own at once. */
 static void *open_and_work(void *data) {
     worker *w = data;
     if (good(w, tally_context_create(w->select, &w->context), "tally_context_create")) work(w);
@@ -130,9 +130,9 @@ static void test_contexts_from_two_threads(void **state) {
 /* ---- calls with host arrays ------------------------------------------------------------------ */
 
 #define CALLS 25
-static const tally_op host_ops[] = {TALLY_MAX, TALLY_NRM2}; /* THREADS of each are as many plans as a context keeps */
+static const tally_op host_ops[] = {TALLY_MAX, TALLY_NRM2}; /* THREADS calls of each op need as many plans as a context keeps */
 
-/* More items than a thread reduces itself on a CPU device. */
+/* More items than a thread reduces by itself on a CPU device. */
 static uint64_t host_items(const worker *w, int call) {
     return MAX_N - (uint64_t)(w->index * 100 + call);
 }
@@ -170,8 +170,8 @@ static uint64_t programs_of(const tally_context_info *info) {
     return info->programs_built + info->programs_prebuilt + info->programs_from_disk + info->programs_from_memory;
 }
 
-/* A repeated call makes no plan and asks for no program; those of four threads make as many as
- * there are threads, at most. */
+/* A repeated call makes no plan and asks for no program. Calls of four threads make at most as many
+ * plans as there are threads. */
 static void test_host_calls(void **state) {
     const place *at = *state;
     tally_context *context;
@@ -199,7 +199,7 @@ static void test_host_calls(void **state) {
     tally_context_destroy(context);
 }
 
-/* New tunings while calls are under way: the bits stay, and no plan of before. */
+/* New tunings during calls. The bits stay, and no earlier plan does. */
 static void *tune_and_tune(void *data) {
     worker *w = data;
     for (int i = 0; i < 50; i++)
@@ -224,7 +224,7 @@ static void test_host_calls_and_tunings(void **state) {
     tally_context_destroy(tuner.context);
 }
 
-/* An error's text belongs to the thread that met it. */
+/* An error's text belongs to the thread that met the error. */
 static void *fail_in_thread(void *data) {
     tally_op op;
     char *text = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tunings: whatever the shape of a launch, a canonical result has the same bits, and the workspace
+/* Tunings: a canonical result has the same bits whatever the shape of a launch, and the workspace
  * is bounded. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define MOST_N UINT64_C(500009)
 
-/* Few items in many groups and many in few, no loads in flight and all of a chunk's, one group of a
+/* Few items in many groups and many in few; no loads in flight and a whole chunk's; one group a
  * core and hundreds. */
 static const char *const tunings[] = {
     "* * * * * 32 1 1 1",   "* * * * * 32 32 3 2",    "* * * * * 64 4 256 1",    "* * * * * 128 32 7 32",
@@ -27,7 +27,7 @@ static const struct {
              {TALLY_NRM2, TALLY_BF16, NULL},       {TALLY_SUM, TALLY_C128, NULL},       {TALLY_ARGMIN, TALLY_I8, NULL},
              {TALLY_SUM, TALLY_F32, "group_tree"}, {TALLY_VAR, TALLY_F32, "group_tree"}};
 
-/* A shape that a device cannot run gives way to another; then no plan tells. */
+/* A device replaces a shape that it cannot run. Then the plan does not show it. */
 static void expect_bits(tally_context *context, size_t c, const void *const inputs[]) {
     const tally_reduce_desc desc = {
         .size = sizeof desc, .op = cases[c].op, .in = cases[c].in, .max_n = MOST_N, .variant = cases[c].variant};
@@ -76,7 +76,7 @@ static void test_bits(void **state) {
     for (int k = 0; k < 2; k++) free(inputs[k]);
 }
 
-/* By itself no plan takes more than 4 MiB and a byte for 512 items, for any n. */
+/* A plan's own shapes take at most 4 MiB and a byte for 512 items, for any n. */
 static void test_workspace(void **state) {
     const place *at = *state;
     static const struct {

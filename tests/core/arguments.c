@@ -316,6 +316,6 @@ const core_test argument_tests[] = {
     {"too many items", test_too_many_items},
     {"descriptors", test_descriptors},
     {"descriptors of other sizes", test_descriptors_of_other_sizes},
-    {"what the device cannot", test_what_the_device_cannot},
+    {"limits of a device", test_what_the_device_cannot},
     {NULL, NULL},
 };

@@ -110,7 +110,7 @@ static void test_failures(void **unused) {
 
 const core_test host_plan_tests[] = {
     {"host arrays: every step of the ladder", test_every_variant},
-    {"host arrays: refused to a step", test_refused},
+    {"host arrays: refusals of a step", test_refused},
     {"host arrays: failures of a step", test_failures},
     {NULL, NULL},
 };

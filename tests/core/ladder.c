@@ -492,7 +492,7 @@ const core_test ladder_tests[] = {
     {"one launch", test_one_launch},
     {"depth", test_depth},
     {"factors", test_factors},
-    {"steps that a device cannot take", test_refused_steps},
+    {"refused steps", test_refused_steps},
     {"events", test_events},
     {NULL, NULL},
 };

@@ -81,7 +81,8 @@ static void test_wrapped_nothing(void **unused) {
 
 /* ---- plans without max_n --------------------------------------------------------------------- */
 
-/* The workspace leaves room for the items. With one item more the plan would not fit. */
+/* The workspace leaves room for the items, and at most 1 MiB is left of the memory or of one
+ * buffer. */
 static void expect_room(const tally_plan *plan, uint64_t single, const char *what) {
     const tally_device_info *info = &plan->context->info;
     const uint64_t workspace = tally_plan_workspace_bytes(plan), items = plan->max_n * tally_dtype_bytes(plan->terms.in);
@@ -159,10 +160,10 @@ static void test_default_of_scans(void **unused) {
 }
 
 const core_test memory_tests[] = {
-    {"memory: more than there is", test_too_much},
+    {"memory: beyond the device", test_too_much},
     {"memory: an empty array", test_wrapped_nothing},
     {"memory: reductions without max_n", test_default_of_reductions},
-    {"memory: a workspace beyond it", test_workspace_beyond_memory},
+    {"memory: a workspace beyond the device", test_workspace_beyond_memory},
     {"memory: scans without max_n", test_default_of_scans},
     {NULL, NULL},
 };

@@ -183,7 +183,7 @@ static void test_slices(void **unused) {
 }
 
 const core_test tuning_tests[] = {{"rows of tunings", test_rows},
-                                  {"which tuning", test_choice},
+                                  {"choice of a tuning", test_choice},
                                   {"a context's tunings", test_context},
                                   {"slices", test_slices},
                                   {NULL, NULL}};

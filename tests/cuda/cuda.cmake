@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# CUDA without a GPU: what NVRTC makes of the kernels, and the archive of prebuilt programs.
+# CUDA without a GPU: the kernels compiled by NVRTC, and the archive of prebuilt programs.
 set(nvrtc_cells cuda/nvrtc_cells.c)
 foreach(name IN ITEMS nvrtc nvrtc_move nvrtc_scan)
   tally_test_program(test_${name} cuda/${name}.c cuda/report.c ${${name}_cells})
   target_include_directories(test_${name} SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR})
   string(REPLACE _ - test ${name})
   add_test(NAME ${test} COMMAND test_${name})
-  # Minutes; with TALLY_TEST_FULL=1 hours.
+  # They take minutes; with TALLY_TEST_FULL=1 hours.
   set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 14400 SKIP_RETURN_CODE 77)
 endforeach()
 

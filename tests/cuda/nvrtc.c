@@ -29,23 +29,23 @@
 static const char *const kernels[] = {"tally_partials", "tally_finish"};
 #define KERNELS TALLY_ARRAY_LENGTH(kernels)
 
-/* A cell is FAILED until it has shown otherwise. SPILLED: it compiled, but uses local memory, which
- * this one may. */
+/* A cell is FAILED until it has shown otherwise. SPILLED: it compiled and uses local memory, as it
+ * may. */
 typedef enum cell_state { CELL_FAILED, CELL_COMPILED, CELL_SKIPPED, CELL_SPILLED, CELL_STATES } cell_state;
 
-/* Of a cell: in memory that the compiling processes share. */
+/* The outcome of a cell, in memory that the compiling processes share. */
 typedef struct outcome {
     cell_state state;
     int registers[KERNELS];
-    char text[1000]; /* why it failed */
+    char text[1000]; /* the reason of a failure */
 } outcome;
 
 static const tally_cuda_compiler *compiler;
 static test_choice choice;
 
 /*
- * 1,024 items leave each 64 registers, of which the loads in flight take half: a wide accumulator
- * may spill. No variant has such groups by itself; who asks for them gets what there is.
+ * 1,024 threads have 64 registers each. The loads in flight take half, so a wide accumulator may
+ * spill. No variant has such groups by default.
  */
 static bool may_spill(const cell *c) {
     return c->group_threads == 1024 && c->acc_bytes >= 16;
@@ -101,8 +101,8 @@ static void compile_cell(const cell *c, outcome *o) {
     if (good) o->state = spills ? CELL_SPILLED : CELL_COMPILED;
 }
 
-/* As many processes as there are processors compile what nobody has taken yet: NVRTC itself
- * compiles one program at a time. */
+/* As many processes as there are processors take the cells in turn, because NVRTC compiles one
+ * program at a time. */
 static bool compile_all(const cell *cells, outcome *outcomes, size_t count) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const int workers = processors < 1 ? 1 : processors > 16 ? 16 : (int)processors;
@@ -117,7 +117,7 @@ static bool compile_all(const cell *cells, outcome *outcomes, size_t count) {
     for (int w = 0; w < workers; w++) {
         children[w] = fork();
         if (children[w] != 0) continue;
-        /* No longer than there is someone to tell. */
+        /* A process ends when its parent has gone. */
         for (size_t i; getppid() == parent && (i = atomic_fetch_add(next, 1)) < count;) compile_cell(&cells[i], &outcomes[i]);
         _exit(0);
     }
@@ -141,7 +141,7 @@ static void test_cell(void **state) {
 
 /* ---- the compiler's own behaviour ------------------------------------------------------------ */
 
-/* The prelude and the self-test that each device must pass, as the core puts them together. */
+/* Returns the prelude and the self-test, put together as in the core. */
 static char *probe_source(void) {
     const char *texts[] = {"#define GROUP 1\n", tally_backend_cuda.kernel_source("prelude"),
                            tally_kernel_text(&tally_backend_cuda, "probe")};
@@ -172,8 +172,8 @@ static void test_probe(void **state) {
     free(source);
 }
 
-/* A device newer than NVRTC gets PTX of the newest architecture; products and sums in it are told
- * to round by themselves. */
+/* A device newer than NVRTC gets PTX of the newest architecture. Its products and sums round by
+ * themselves. */
 static void test_newer_device(void **state) {
     (void)state;
     char *source = probe_source(), target[32];
@@ -197,7 +197,7 @@ static void test_older_device(void **state) {
     assert_non_null(strstr(tally_last_error(), "the device is sm_10"));
 }
 
-/* The error's text starts with the first error, wherever it is in the log, and is of bounded
+/* The error's text begins with the first error, wherever it is in the log, and has a bounded
  * length. */
 static void test_broken_source(void **state) {
     (void)state;
@@ -211,7 +211,7 @@ static void test_broken_source(void **state) {
     assert_true(strlen(text) < 800);
 }
 
-/* The longest and the deepest expressions that tally_op_create takes compile, within 2 minutes. */
+/* The longest and the deepest expressions that tally_op_create accepts compile within 2 minutes. */
 static void test_limits(void **state) {
     (void)state;
     static const char *const repeated[] = {"x+", "x>1?x:", "- "};
@@ -248,7 +248,7 @@ static void test_build_options(void **state) {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Prints the table; returns whether every known architecture compiled what it must. */
+/* Prints the table. Returns whether every known architecture compiled what it must. */
 static bool report(const cell *cells, const outcome *outcomes, size_t count) {
     size_t known = 0;
     bool enough = true;

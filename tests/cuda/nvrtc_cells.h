@@ -24,15 +24,16 @@ typedef struct cell {
     char name[96];
 } cell;
 
-/* A device of this architecture. */
+/* Returns a device of this architecture. */
 tally_device_info cell_device(int arch);
 
-/* The chosen cells, or NULL if there is no memory. cells_destroy frees them and their ops. */
+/* Returns the chosen cells, or NULL if there is no memory. cells_destroy frees them and their
+ * ops. */
 cell *cells_create(const test_choice *choice, size_t *count);
 void cells_destroy(cell *cells);
 
-/* The fewest programs that an architecture must have compiled: in a sampled run a quarter of its
- * share. */
+/* Returns the fewest programs that an architecture must have compiled. In a sampled run that is a
+ * quarter of its share. */
 size_t cells_floor(int arch);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CUDA kernels of gather and scatter without a GPU, as nvrtc.c has those of reductions:
- * compiled to machine code, and no local memory. One architecture compiles every size of items, and
- * every type of map, stencil and bounds; the others a part.
+ * compiled to machine code, without local memory. One architecture compiles every size of items,
+ * and every type of map, stencil and bounds. The others compile a part.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>

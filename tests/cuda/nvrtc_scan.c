@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels of scans without a GPU, as nvrtc.c has those of reductions: compiled to
- * machine code, and no local memory (but see may_spill). One architecture compiles every op, with a
- * fifth of its dtypes, in the plain form, and some in every form, each by one of the variants in
- * turn; the others a sample. With TALLY_TEST_FULL=1 every architecture compiles all of it by all
- * variants.
+ * The CUDA kernels of scans without a GPU, as nvrtc.c has those of reductions: compiled to machine
+ * code, without local memory (but see may_spill). One architecture compiles every op, with a fifth
+ * of its dtypes, in the plain form, and some in every form. The variants take these programs in
+ * turn. The other architectures compile a sample. With TALLY_TEST_FULL=1 every architecture
+ * compiles all of them by all variants.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
@@ -32,7 +32,7 @@
 extern const tally_backend tally_backend_cuda;
 
 static const char *const kernels[] = {"tally_scan_items", "tally_scan_totals", "tally_scan_tiles"};
-/* Of many items look_back is another program than of few, from sm_90 on. */
+/* From sm_90 on look_back for many items is another program than for few. */
 static const struct {
     const char *name;
     uint64_t max_n;
@@ -52,11 +52,11 @@ typedef struct cell {
     char name[96];
 } cell;
 
-/* Of a cell: in memory that the compiling processes share. */
+/* The outcome of a cell, in memory that the compiling processes share. */
 typedef struct outcome {
     bool done, spills;
     int registers;   /* the most of its kernels */
-    char text[1000]; /* why it failed */
+    char text[1000]; /* the reason of a failure */
 } outcome;
 
 #define MAX_CELLS 32768
@@ -71,8 +71,8 @@ static bool compiler_knows(int arch) {
     return false;
 }
 
-/* Wide items with wide accumulators may: eight of each are in registers. And groups whose items are
- * in shared memory, for which a few words spilled cost less than fewer groups
+/* Wide items with wide accumulators may spill, as registers hold eight of each. So may groups whose
+ * items are in shared memory: a few spilled words cost less than fewer groups
  * (backends/cuda/kernels/look_back.cu). */
 static bool may_spill(const cell *c, const tally_terms *terms, unsigned flags) {
     if (flags & TALLY_SCAN_IS_STAGED) return true;
@@ -135,8 +135,8 @@ static void compile(const cell *c, outcome *o) {
     if (status) snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
 }
 
-/* As many processes as there are processors, each by turns: NVRTC itself compiles one program at a
- * time. */
+/* As many processes as there are processors take the cells in turn, because NVRTC compiles one
+ * program at a time. */
 static bool compile_all(void) {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const size_t workers = processors < 1 ? 1 : processors > 16 ? 16 : (size_t)processors;
@@ -148,7 +148,7 @@ static bool compile_all(void) {
     for (size_t w = 0; w < workers; w++) {
         children[w] = fork();
         if (children[w] != 0) continue;
-        /* No longer than there is someone to tell. */
+        /* A process ends when its parent has gone. */
         for (size_t i = w; i < cell_count && getppid() == parent; i += workers) compile(&cells[i], &outcomes[i]);
         _exit(0);
     }
@@ -162,7 +162,7 @@ static bool compile_all(void) {
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
 static const tally_scan_variant *find_variant(const char *name) {
-    static tally_context context; /* a device without trials: CUDA's has none either */
+    static tally_context context; /* a device without trials; CUDA's has none either */
     const tally_scan_variant *variant;
     context.backend = &tally_backend_cuda;
     context.info.device_class = TALLY_CLASS_GPU;
@@ -174,7 +174,7 @@ static const tally_scan_variant *find_variant(const char *name) {
     return variant;
 }
 
-/* By all variants, or by the one whose turn it is. */
+/* Adds a program by all variants, or by the one whose turn it is. */
 static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t turn, bool all) {
     for (size_t v = 0; v < VARIANTS; v++) {
         if (!all && !full && v != turn % VARIANTS) continue;
@@ -192,8 +192,7 @@ static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t tu
     }
 }
 
-#define OPS_SHARE                                                                                                              \
-    3 /* of all ops and dtypes one in so many, without TALLY_TEST_FULL: all take four minutes of 2 cores, and all fit (November 2026) */
+#define OPS_SHARE 3 /* one in so many of all ops and dtypes; all take four minutes of 2 cores, and all fit (November 2026) */
 
 static void add_ops(int arch) {
     size_t turn = 0;
@@ -274,6 +273,6 @@ int main(int argc, char **argv) {
     status = test_run(&choice, tests, cell_count, NULL, NULL);
     if (choice.list) return status;
     report();
-    /* Each of so few is too few. */
+    /* 100 programs or fewer are too few. */
     return status ? status : !choice.pattern && cell_count <= 100;
 }

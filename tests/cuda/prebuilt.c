@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prebuilt programs. The stub's device, given the kernels of CUDA, shows which texts plans ask for:
- * they must be the ones that tally_prebuild lists, whatever the planner chooses. On a GPU, a
- * library that was built with an archive must use it. Then a small archive is made and read: that
- * needs NVRTC and the toolkit's program fatbinary, but no GPU; without them it is skipped (exit
- * status 77), unless TALLY_TEST_REQUIRE names nvrtc.
+ * Prebuilt programs. The stub's device, with CUDA's kernels, shows the texts that plans ask for.
+ * tally_prebuild must list them, whatever the planner chooses. On a GPU, a library that was built
+ * with an archive must use it. Then a small archive is made and read. That needs NVRTC and the
+ * toolkit's program fatbinary, but no GPU. Without them it is skipped (exit status 77), unless
+ * TALLY_TEST_REQUIRE names nvrtc.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
         device, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = text, .bytes = strlen(text)}, program);
 }
 
-static const char *fake_name; /* of the device */
+static const char *fake_name; /* the device's name */
 
 static tally_status device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **device) {
     const tally_status status = stub_backend.device_open(index, native_context, native_device, info, device);
@@ -93,7 +93,7 @@ static void make_plan(tally_context *context, tally_reduce_desc desc) {
 
 static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
 
-/* As an archive, of rows alone. */
+/* The list as an archive of rows alone. */
 static tally_cuda_archive_head *list_all(void) {
     uint64_t which = 0;
     prebuild_list list;
@@ -140,8 +140,8 @@ static void expect_moves_listed(tally_context *context) {
     }
 }
 
-/* Whatever n is: sizes between those that the list was made with too. Returns how many programs
- * that took. */
+/* Plans for any n, also for sizes between those that the list was made with. Returns the number of
+ * programs. */
 static size_t expect_listed(const char *device, const tally_cuda_archive_head *all) {
     static const uint64_t sizes[] = {
         0,       1,       1000,    12345,   30011,    100003,   262144,   999999,           2500000,
@@ -166,12 +166,12 @@ static void test_default_plans(void **unused) {
     (void)unused;
     tally_cuda_archive_head *all = list_all();
     const size_t any = expect_listed("GeForce", all), h200 = expect_listed("NVIDIA H200", all);
-    /* And the list has nothing that no plan asks for. */
+    /* The list has only programs that a plan asks for. */
     assert_true(any > 100 && h200 > 100 && any < all->count && h200 < all->count && any + h200 > all->count);
     free(all);
 }
 
-/* A library that was built with an archive has all of it. */
+/* A library that was built with an archive has all of the list. */
 static void test_own_archive(void **unused) {
     (void)unused;
     tally_cuda_archive_head *all = list_all();
@@ -200,8 +200,8 @@ static bool is_loaded(const char *library) {
     return found;
 }
 
-/* On a GPU nothing is compiled, and NVRTC not even opened. There is no cache: the first reduction's
- * time has the self-test's in it. */
+/* On a GPU nothing is compiled, and NVRTC is not even opened. There is no cache, so the first
+ * reduction's time includes the self-test. */
 static void test_device(void **unused) {
     (void)unused;
     static const float items[1000] = {1, 2, 3};
@@ -250,7 +250,7 @@ static void test_other_plans(void **unused) {
 
 static const prebuild_target target = {.archs = {75, 90}, .count = 2, .fatbinary = FATBINARY};
 
-/* Runs tally_prebuild; returns its exit status. */
+/* Runs tally_prebuild. Returns its exit status. */
 static int prebuild(const char *arguments, const char *output) {
     char command[2000];
     snprintf(command, sizeof(command), "'%s' --ops dot,dotc --dtypes f32 --output '%s' %s >'%s.log' 2>&1", TALLY_PREBUILD,
@@ -259,7 +259,7 @@ static int prebuild(const char *arguments, const char *output) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static char no_archive[256]; /* why none can be made; "": it can */
+static char no_archive[256]; /* why no archive can be made; "": one can */
 
 static void need_archive(void) {
     const char *require = getenv("TALLY_TEST_REQUIRE");
@@ -283,7 +283,7 @@ static void test_archive(void **unused) {
     MUST(prebuild_read_file(path, &data, &bytes));
     assert_null(prebuild_archive_check(data, bytes));
 
-    /* What a plan asks for is found, and what compiling it now gives. */
+    /* A plan's program is found, with the bytes that compiling it now gives. */
     MUST(prebuild_list_make(UINT64_C(1) << TALLY_DOT | UINT64_C(1) << TALLY_DOTC, UINT64_C(1) << TALLY_F32, &list));
     assert_int_equal(((const tally_cuda_archive_head *)data)->count, list.count);
     for (size_t i = 0; i < list.count; i++) {
@@ -299,7 +299,7 @@ static void test_archive(void **unused) {
         assert_null(tally_cuda_archive_find(data, program->source, program->bytes - 1, &found_bytes));
         free(now);
     }
-    /* dotc of reals is dot. */
+    /* dotc of reals is dot */
     const tally_cuda_archive_row *rows = ((const tally_cuda_archive_head *)data)->rows;
     for (size_t i = 0; i < list.count; i++)
         for (size_t e = 0; e < i; e++) shared += rows[i].offset == rows[e].offset;
@@ -313,7 +313,7 @@ static void test_archive(void **unused) {
     assert_int_equal(info.programs_built, 1);
     tally_context_destroy(context);
 
-    /* What is cut or changed is refused. */
+    /* A cut or changed archive is refused. */
     static const size_t lost[] = {1, 16, 5000};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(lost); i++) assert_non_null(prebuild_archive_check(data, bytes - lost[i]));
     assert_non_null(prebuild_archive_check(data, 0));
@@ -327,7 +327,7 @@ static void test_archive(void **unused) {
     folder_remove(folder);
 }
 
-/* A failure leaves no archive, and says why in one line. */
+/* A failure leaves no archive and prints its reason in one line. */
 static void test_failures(void **unused) {
     (void)unused;
     need_archive();

@@ -23,7 +23,7 @@ int nvrtc_read_report(const char *log, const char *kernel, char *text, size_t by
     if (!report) return snprintf(text, bytes, "the compiler reports nothing of %s: %s", kernel, log), -1;
     unsigned stack = 1, stores = 1, loads = 1;
     int registers = 0;
-    const char *line = strstr(report, " bytes stack frame"); /* what stands before the number depends on the version */
+    const char *line = strstr(report, " bytes stack frame"); /* the text before the number depends on the version */
     while (line && line > report && strchr("0123456789", line[-1])) line--;
     const char *used = line ? strstr(line, "Used ") : NULL;
     if (!used ||

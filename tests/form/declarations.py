@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the public headers with a parser of C that runs no preprocessor, as binding tools do: every enum and function is there.
+"""Reads the public headers with a C parser without a preprocessor, as binding tools do. The parser
+must find every enum and function.
 
-declarations.py SOURCE. Needs pycparser; without it the line "skipped: ..." says so.
+declarations.py SOURCE. Without pycparser it prints "skipped: ...".
 """
 import pathlib
 import re
@@ -21,7 +22,7 @@ TYPES = "typedef unsigned long size_t; typedef int int32_t; typedef long int64_t
 
 
 def plain(text):
-    """The text without comments, directives, the word that exports, and what C++ alone reads."""
+    """Removes comments, directives, TALLY_API, and lines for C++."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
     text = re.sub(r"(?m)^\s*#.*(?:\\\n.*)*$", "", text)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * docs_tables: the tables in README.md and docs/, made anew from the tables in the code. A table
- * stands between the lines "<!-- table: NAME -->" and "<!-- end table -->". Usage: docs_tables
- * [--write] FOLDER: without --write it only compares, and fails on a difference, on a table that it
- * does not know, and where there is none at all.
+ * docs_tables: makes the tables in README.md and docs/ from the tables in the code. A table stands
+ * between the lines "<!-- table: NAME -->" and "<!-- end table -->". Usage: docs_tables [--write]
+ * FOLDER. Without --write it only compares. It fails on a difference, on an unknown table, and if
+ * there is no table at all.
  */
 #define _XOPEN_SOURCE 700
 #include <glob.h>
@@ -16,7 +16,7 @@
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* A table's cell ends at a bar. */
+/* Prints a cell's text with its bars escaped, as a bar ends the cell. */
 static void print_cell(FILE *out, const char *text) {
     for (; *text; text++) {
         if (*text == '|') fputc('\\', out);
@@ -24,7 +24,7 @@ static void print_cell(FILE *out, const char *text) {
     }
 }
 
-/* The type that the op gives of whatever it takes; TALLY_DTYPE_DEFAULT if there are several. */
+/* Returns the one result type of the op, or TALLY_DTYPE_DEFAULT if there are several. */
 static tally_dtype only_result(tally_op op) {
     tally_dtype one = TALLY_DTYPE_DEFAULT;
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
@@ -35,7 +35,8 @@ static tally_dtype only_result(tally_op op) {
     return one;
 }
 
-/* The items' types of which the op gives `result`, but that type itself. */
+/* Prints the item types for which the op gives `result`, except that type itself. Returns their
+ * number. */
 static int print_items(FILE *out, tally_op op, tally_dtype result, const char *before) {
     int count = 0;
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
@@ -99,7 +100,7 @@ static void print_dtypes(FILE *out) {
     }
 }
 
-/* The ops that have the level. */
+/* Prints the ops that have the level. */
 static void print_ops_of(FILE *out, tally_accuracy accuracy) {
     const char *separator = "";
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
@@ -122,7 +123,7 @@ static void print_accuracies(FILE *out) {
     }
 }
 
-/* A device of a class that lacks nothing. */
+/* A device of a class, with every feature. */
 static tally_device_info device_of(tally_device_class device_class) {
     return (tally_device_info){.device_class = device_class,
                                .max_group_threads = UINT32_MAX,
@@ -215,8 +216,8 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* Copies a text with its tables made anew; how many there were, or -1 for one that is not known or
- * has no end. */
+/* Copies a text with its tables made anew. Returns the number of tables, or -1 for one that is
+ * unknown or has no end. */
 static int regenerate(const char *path, const char *text, FILE *out) {
     int found = 0;
     for (const char *begin; (begin = strstr(text, BEGIN)) != NULL; found++) {
@@ -238,7 +239,7 @@ static int regenerate(const char *path, const char *text, FILE *out) {
     return found;
 }
 
-/* The number of tables in a file, or -1 for what was said on stderr. */
+/* Returns the number of tables in a file, or -1 with the reason on stderr. */
 static int treat(const char *path, int write) {
     char *text = read_text(path), *fresh = NULL;
     size_t bytes;

@@ -5,7 +5,7 @@ find_program(TALLY_CXX NAMES $ENV{CXX} c++ g++ clang++ DOC "A C++ compiler, for 
 find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
 find_program(TALLY_CLANG_FORMAT NAMES clang-format-14 clang-format DOC "clang-format, version 14")
 
-# tally_form_test(NAME LABEL VARIABLE=VALUE...): the script form/NAME.cmake.
+# tally_form_test(NAME LABEL VARIABLE=VALUE...) adds a test that runs the script form/NAME.cmake.
 function(tally_form_test name label)
   list(TRANSFORM ARGN PREPEND -D)
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} ${ARGN} -P ${form}/${name}.cmake)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Every C file and header is as clang-format 14 writes it, by the .clang-format in the root. Other versions write differently, so without
-# version 14 the test is skipped. Variables: CLANG_FORMAT, SOURCE.
+# Every C file and header must be as clang-format 14 writes it, by the .clang-format in the root.
+# Other versions write differently, so the test is skipped without version 14. Variables:
+# CLANG_FORMAT, SOURCE.
 if(NOT CLANG_FORMAT)
   message(STATUS "skipped: there is no clang-format")
   return()
@@ -11,7 +12,7 @@ if(NOT version MATCHES "version 14\\.")
   return()
 endif()
 
-# What git follows or would; without git, what is there.
+# The files that git follows or would follow; without git, all files.
 execute_process(COMMAND git -C ${SOURCE} ls-files --cached --others --exclude-standard -- *.c *.h
                 RESULT_VARIABLE status OUTPUT_VARIABLE listing ERROR_QUIET)
 if(status EQUAL 0)

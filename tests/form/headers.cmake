@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Each public header must compile alone, twice included, as C99, C11 and, where there is a C++ compiler, C++17, without a warning.
-# Variables: CC, CXX (may be missing), INCLUDE (the folder), WORK (a folder of its own).
+# Each public header must compile alone, included twice, as C99, C11 and, if there is a C++
+# compiler, C++17, without a warning. Variables: CC, CXX (may be missing), INCLUDE (the folder),
+# WORK (a folder of its own).
 set(warnings -Wall -Wextra -pedantic -Werror -fsyntax-only -I${INCLUDE})
 file(GLOB headers RELATIVE ${INCLUDE} ${INCLUDE}/tally/*.h)
 list(LENGTH headers count)
@@ -10,7 +11,7 @@ endif()
 
 set(compilations 0)
 function(compile header compiler language standard)
-  # The last line is for a header of macros alone: a C file must declare something.
+  # The last line is for headers of macros alone, as a C file must declare something.
   file(WRITE ${WORK}/alone.${language} "#include <${header}>\n#include <${header}>\ntypedef int something;\n")
   execute_process(COMMAND ${compiler} -std=${standard} ${warnings} ${WORK}/alone.${language}
                   RESULT_VARIABLE status ERROR_VARIABLE text OUTPUT_VARIABLE text)

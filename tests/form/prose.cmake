@@ -32,7 +32,7 @@ function(find_long_lines text out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The function itself: each of these texts has its long lines at the places named.
+# A check of the function itself: these texts have their long lines at the named places.
 string(REPEAT "word " 21 long)
 find_long_lines("short\n${long}\n" at)
 if(NOT at STREQUAL "2")
@@ -43,7 +43,7 @@ if(at)
   message(FATAL_ERROR "what is exempt is found: '${at}'")
 endif()
 
-# What git follows or would; without git, what is there.
+# The files that git follows or would follow; without git, all files.
 execute_process(COMMAND git -C ${SOURCE} ls-files --cached --others --exclude-standard -- *.md
                 RESULT_VARIABLE status OUTPUT_VARIABLE listing ERROR_QUIET)
 if(status EQUAL 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# ci/performance --merge renews the measured part of the pages in docs/results/ and keeps their other
-# text, all of it in a page without a measured part. Variables: PYTHON, SOURCE, WORK.
+# ci/performance --merge renews the measured part of the pages in docs/results/ and keeps the rest.
+# A page without a measured part is kept as a whole. Variables: PYTHON, SOURCE, WORK.
 if(NOT PYTHON)
   message(STATUS "skipped: there is no python3")
   return()
@@ -16,7 +16,7 @@ foreach(name IN ITEMS renewed by-hand new)
 endforeach()
 file(WRITE ${WORK}/output/performance-new.svg "chart")
 
-foreach(turn RANGE 1) # the second changes nothing
+foreach(turn RANGE 1) # the second turn changes nothing
   execute_process(COMMAND ${PYTHON} ${WORK}/ci/performance --merge ${WORK}/output COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 set(expected_renewed "# measured\n\n${end}\nkept\n")
@@ -31,7 +31,7 @@ endforeach()
 if(NOT EXISTS ${results}/performance-new.svg)
   message(FATAL_ERROR "the chart is not in docs/results/")
 endif()
-# The pages of the repository end their measured part in the same line.
+# The measured part ends in the same line on the pages of the repository.
 file(STRINGS ${SOURCE}/docs/results/h200.md lines REGEX "^<!-- end measured")
 string(STRIP "${end}" line)
 if(NOT lines STREQUAL line)

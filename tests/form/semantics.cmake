@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Each line of the tables in docs/semantics.md has a name, which a test has too: a row of semantics_lines.h, or a comment
-# that begins with "line: NAME, NAME" in semantics.c, scan.c or scan_use.c; and the other way round. Variables: SOURCE.
+# Each line of the tables in docs/semantics.md has a name. Each name has a test, and each test's
+# name has a line. A test is a row of semantics_lines.h, or a comment that begins with "line: NAME,
+# NAME" in semantics.c, scan.c or scan_use.c. Variables: SOURCE.
 file(READ ${SOURCE}/docs/semantics.md document)
 file(READ ${SOURCE}/tests/conformance/semantics_lines.h rows)
 set(code)

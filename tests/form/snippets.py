@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles every example in C of README.md and docs/: blocks that begin with ```c.
+"""Compiles every C example of README.md and docs/: the blocks that begin with ```c.
 
-snippets.py SOURCE CC. A block with a main is a program; any other one stands in a function where the names below are declared.
+snippets.py SOURCE CC. A block with a main is a program. Any other block is put into a function that
+declares the names below.
 """
 import pathlib
 import re

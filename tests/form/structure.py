@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds the tree to its form: rooms that know only those below them, files and functions of a length that can be read.
+"""Checks the form of the tree: includes between rooms, lengths of files, functions and comments,
+and kernels that are the same text in two languages.
 
-structure.py SOURCE [FOLDER...]: those folders of it, or all. The exit status is 1 if anything is found, and each finding is a
-line: FILE:LINE: what. Outside a git repository the line "skipped: ..." says so.
+structure.py SOURCE [FOLDER...]: checks these folders of SOURCE, or all. Each finding is a line,
+FILE:LINE: text. The exit status is 1 if there are any. Outside a git repository it prints
+"skipped: ...".
 """
 import pathlib
 import re
@@ -14,18 +16,19 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 MAX_COMMENT_COLUMNS = 100
 
-# The rooms of src/, from the ground up: a file includes headers of its own room and of those below it.
+# The rooms of src/, from the ground up. A file includes headers of its own room and of lower rooms.
 FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], ["host"]]
 
-# What the folders beside src/ may include by a path from the root: (folder, paths that it knows). The library knows none of them; nothing
-# but the tests knows the tests. The oracle knows the numbers of the order, and no kernel, row or plan.
+# The paths from the root that the files of a folder may include. The library includes none of them.
+# Only the tests include the tests. The oracle includes the numbers of the order, and no kernel, row
+# or plan.
 HOUSE = {"src": [], "backends": ["backends/"], "examples": [], "oracle": ["base/order.h"],
          "tools": ["tools/", "oracle/"], "bench": ["bench/", "tools/print/", "oracle/"], "tests": [""]}
 
-# Kernels that are written for each language on purpose: they teach, or they are what the languages differ in. Steps of the ladder are
-# found by their stem in the variants' table.
+# Kernels that are written for each language on purpose: they teach, or the languages differ in
+# them. The steps of the ladder are found by their stems in the variants' table.
 OWN_KERNELS = {"group_tree", "finish", "prelude", "ladder"}
-# Words for the same thing, by the preludes' names.
+# Words of the two languages for the same thing.
 SAME_WORDS = [("get_group_id(0)", "GROUP_ID"), ("blockIdx.x", "GROUP_ID"), ("get_local_id(0)", "THREAD_ID"),
               ("threadIdx.x", "THREAD_ID"), ("__local ", "LOCAL "), ("__shared__ ", "SHARED "), ("__global ", ""), ("GLOBAL ", ""),
               ("__syncthreads();", "BARRIER"), ("barrier(CLK_LOCAL_MEM_FENCE);", "BARRIER"), ("(u64)", "")]
@@ -67,7 +70,7 @@ def check_includes(path, lines):
 
 
 def check_functions(path, lines):
-    """A function begins with a line that ends in '{' at the left edge's statement and ends with a line '}'."""
+    """A function begins with a line at the left edge and ends with the line "}"."""
     begin = None
     for number, line in enumerate(lines, 1):
         if re.match(r"[A-Za-z_]", line) and not re.match(r"(typedef|struct|enum|union|static const|const|extern)\b.*[={]$", line):
@@ -102,7 +105,7 @@ def words_of(path):
 
 
 def check_kernels(source):
-    """Two languages share a kernel's text where it is the same but for names that both preludes define."""
+    """Finds pairs of kernels whose texts differ only in names that both preludes define."""
     steps = set(re.findall(r"STEP\((\w+),", (source / "src/reduce/variants.c").read_text()))
     for own in sorted((source / "kernels_cl").glob("*.cl")):
         other = source / "backends/cuda/kernels" / f"{own.stem}.cu"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The shared library must export what the public headers declare with TALLY_API, all of it, and nothing else.
-# Variables: NM, LIBRARY, INCLUDE.
+# The shared library must export every function that the public headers declare with TALLY_API, and
+# nothing else. Variables: NM, LIBRARY, INCLUDE.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} RESULT_VARIABLE status OUTPUT_VARIABLE listing)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${NM} -D ${LIBRARY} failed: ${status}")

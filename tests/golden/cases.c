@@ -9,7 +9,7 @@
 
 const uint64_t golden_lengths[GOLDEN_LENGTHS] = {0, 1, 2, 31, 127, 128, 129, 4095, 4096, 4097, 100003, GOLDEN_ROOM};
 
-/* ---- rows that are chosen by hand ------------------------------------------------------------ */
+/* ---- rows chosen by hand --------------------------------------------------------------------- */
 
 /* Results of other types than the default. */
 static const oracle_case outs[] = {
@@ -20,7 +20,7 @@ static const oracle_case outs[] = {
     {.op = TALLY_SUM, .in = TALLY_C64, .out = TALLY_C128},
 };
 
-/* Parameters that are set, in the op's order. */
+/* Parameters, in the op's order. */
 static const struct {
     tally_op op;
     tally_dtype in;
@@ -56,7 +56,7 @@ static const golden_fusion fusions[] = {
                     TALLY_MINMAX, TALLY_ANY, TALLY_ALL, TALLY_COUNT_NONZERO, TALLY_ASUM, TALLY_NRM2, TALLY_MEAN, TALLY_VAR)},
 };
 
-/* A value with its place, of the larger ones the first. */
+/* A value with its place. Of the largest the first counts. */
 #define LARGER "b.value > a.value || (b.value == a.value && b.index < a.index) ? b."
 static const tally_op_field place_of_f64[] = {
     {.name = "value", .type = TALLY_F64, .identity = "-INFINITY", .load = "x", .combine = LARGER "value : a.value"},
@@ -95,7 +95,7 @@ static const golden_custom customs[] = {
 };
 
 enum { E = TALLY_EXCLUSIVE, R = TALLY_REVERSE };
-/* What is scanned in every form. */
+/* The ops that are scanned in every form. */
 static const oracle_case formed[] = {{.op = TALLY_SUM, .in = TALLY_F32},
                                      {.op = TALLY_SUM, .in = TALLY_I32},
                                      {.op = TALLY_MAX, .in = TALLY_F64},
@@ -119,7 +119,7 @@ static const struct {
 typedef struct list {
     golden_case *cases;
     size_t count, capacity, programs;
-    char program[144]; /* the last one's name */
+    char program[144]; /* the name of the last program */
 } list;
 
 const char *golden_param(tally_op op, uint32_t number) {
@@ -180,7 +180,7 @@ static int is_float(tally_dtype in) {
     return item_kind_of(in) == ITEM_FLOAT || item_kind_of(in) == ITEM_COMPLEX;
 }
 
-/* The kinds of items that matter to an op; none of them makes everything overflow. */
+/* The kinds of items for an op. None of them makes every result overflow. */
 static void add_items(list *l, const golden_case *c) {
     const tally_op op = c->what.op;
     const int is_product = op == TALLY_PROD || op == TALLY_LOGSUMEXP || op == TALLY_ALLCLOSE;
@@ -207,7 +207,7 @@ static void add_op(list *l, const oracle_case *what) {
     }
 }
 
-/* An accumulator of f64 is asked for where the order of combination shows in the bits. */
+/* Accumulators of f64, for ops whose order of combination shows in the bits. */
 static void add_reductions(list *l) {
     oracle_case what = {0};
     for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)
@@ -232,7 +232,7 @@ static void add_others(list *l) {
         add(l, &(golden_case){.custom = &customs[o], .what = {.in = customs[o].in}}, GOLDEN_WIDE);
 }
 
-/* Every op of one input with one type, every type with sum and max, and some in every form. */
+/* Every op of one input with one type, every type with sum and max; some in every form. */
 static void add_scans(list *l) {
     oracle_case what = {0};
     for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)

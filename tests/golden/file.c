@@ -18,7 +18,7 @@ typedef struct record {
 } record;
 
 struct golden_file {
-    char *text; /* cut into words in place */
+    char *text; /* the texts, cut into words in place */
     char path[512];
     record *records;
     size_t count, capacity;
@@ -51,7 +51,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* The text of a key ends at the last colon, for a device's name may have one. */
+/* A key ends at the last colon, as a device's name may have one. */
 static void read_record(golden_file *file, const char *section, char *line, int number) {
     record r = {.section = section, .key = line, .line = number};
     char *colon = strrchr(line, ':');
@@ -69,7 +69,7 @@ static void read_record(golden_file *file, const char *section, char *line, int 
     file->records[file->count++] = r;
 }
 
-/* Empty lines and those that begin with # say nothing. [SECTION] holds for the lines below it. */
+/* Empty lines and lines that begin with # are skipped. [SECTION] holds for the lines below it. */
 golden_file *golden_open(const char *path) {
     golden_file *file = calloc(1, sizeof *file);
     if (!file) abort();

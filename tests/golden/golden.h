@@ -17,7 +17,7 @@
 
 #define GOLDEN_BITS TALLY_TESTS_FOLDER "/golden/bits.txt"
 #define GOLDEN_LENGTHS 12
-#define GOLDEN_ROOM UINT64_C(262149) /* the last length: 2^18 + 5 */
+#define GOLDEN_ROOM UINT64_C(262149) /* the last of golden_lengths: 2^18 + 5 */
 extern const uint64_t golden_lengths[GOLDEN_LENGTHS];
 
 /* ---- items (items.c) ------------------------------------------------------------------ */
@@ -50,7 +50,7 @@ void golden_fill(golden_items items, tally_dtype in, uint32_t input, void *to, u
 /* Fills allclose's second input: the first with low bits changed. Item 4096 is not close. */
 void golden_fill_close(tally_dtype in, const void *first, void *to, uint64_t n);
 
-/* ---- cases (cases.c) ------------------------------------------------------------------ */
+/* ---- cases (cases.c) ------------------------------------------------------------------------- */
 
 /* Several ops over one pass. */
 typedef struct golden_fusion {
@@ -62,12 +62,12 @@ typedef struct golden_fusion {
 /* An operator of one's own. */
 typedef struct golden_custom {
     tally_dtype in;
-    tally_op twin; /* the built-in op of the same result; TALLY_OP_NONE: none */
+    tally_op twin; /* the built-in op with the same result; TALLY_OP_NONE: there is none */
     tally_op_desc desc;
 } golden_custom;
 
 typedef struct golden_case {
-    oracle_case what;            /* its op is TALLY_OP_NONE of fusions and custom ops */
+    oracle_case what;            /* the op is TALLY_OP_NONE for fusions and custom ops */
     const golden_fusion *fusion; /* NULL: none */
     const golden_custom *custom; /* NULL: none */
     int is_scan;
@@ -78,44 +78,45 @@ typedef struct golden_case {
     int is_of_device; /* the bits depend on the device: logsumexp */
     int is_main;      /* every run replays it */
     size_t program;   /* neighbours with the same number share a program */
-    char key[144];    /* what the line in the file begins with */
+    char key[144];    /* the begin of the line in the file */
 } golden_case;
 
-/* Every case, in the file's order. */
+/* Returns every case, in the file's order. */
 const golden_case *golden_cases(size_t *count);
 uint32_t golden_inputs(const golden_case *c);
-/* The name of the op's parameter of this number, from 0 on; NULL beyond the last. */
+/* Returns the name of the op's parameter of this number, from 0 on; NULL beyond the last. */
 const char *golden_param(tally_op op, uint32_t number);
 
 /* ---- results as text (run.c) ---------------------------------------------------------- */
 
 /*
  * values[l] is the result for golden_lengths[l]. A result of up to 16 bytes is written in
- * hexadecimal, the highest digit first, with a comma between two values or parts. A longer one, and
- * the values of a scan, are # and the 64-bit FNV-1a hash of their bytes. No values are a -.
+ * hexadecimal, the highest digit first, with a comma between two values or parts. A longer result,
+ * and the values of a scan, are written as # and the 64-bit FNV-1a hash of their bytes. No values
+ * are written as -.
  */
 typedef struct golden_line {
     char values[GOLDEN_LENGTHS][40];
 } golden_line;
 
-/* Computes the case by a plan of this context. 0: the device lacks f64. */
+/* Computes the case by a plan of this context. Returns 0 if the device lacks f64. */
 int golden_run(tally_context *context, const golden_case *c, golden_line *line);
-/* Computes by tally_reduce_host what has at most `most` items; other texts are empty. */
+/* Computes the lengths up to `most` items by tally_reduce_host. The other texts are empty. */
 void golden_run_host(tally_context *context, const golden_case *c, uint64_t most, golden_line *line);
-/* The same by the oracle. 0: it has no such case. */
+/* Computes the case by the oracle. Returns 0 if it has no such case. */
 int golden_oracle(const golden_case *c, golden_line *line);
 
 /* ---- the file (file.c) ---------------------------------------------------------------- */
 
 typedef struct golden_file golden_file;
 
-/* Reads the file; fails the test when it is not there or is not of this form. */
+/* Reads the file. Fails the test if it is not there or has another form. */
 golden_file *golden_open(const char *path);
 void golden_close(golden_file *file);
-/* The name of the device's section in the file, where cases with is_of_device are. */
+/* Returns the name of the device's section in the file, which has the cases with is_of_device. */
 void golden_section(const tally_device_info *device, char *name, size_t bytes);
-/* Fails the test unless the texts that are not empty are those in the file. 0: the case depends on
- * the device, and the file has no section for it. */
+/* Fails the test unless all texts that are not empty are those in the file. Returns 0 if the case
+ * depends on the device and the file has no section for it. */
 int golden_expect(const golden_file *file, const tally_device_info *device, const golden_case *c, const golden_line *line);
 /* Fails the test unless the file has one line for each case in each section, and no other. */
 void golden_expect_whole(const golden_file *file);

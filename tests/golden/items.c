@@ -48,7 +48,7 @@ static format format_of(tally_dtype in) {
     }
 }
 
-/* The bits of sign, exponent and fraction. The exponent counts from that of 1. */
+/* Returns the bits of sign, exponent and fraction. The exponent of 1 is 0. */
 static uint64_t compose(format f, uint64_t sign, int64_t exponent, uint64_t fraction) {
     const uint64_t biased = (uint64_t)(exponent + (int64_t)low_bits(f.exponent - 1));
     return (sign & 1) << (f.fraction + f.exponent) | biased << f.fraction | (fraction & low_bits(f.fraction));
@@ -58,8 +58,8 @@ static uint64_t wide(format f, uint64_t r) {
     return compose(f, r >> 63, (int64_t)((r >> 32 & 0xffff) % (2 * f.wide + 1)) - f.wide, mix(r));
 }
 
-/* From 1 - 2^-9 to 1 + 2^-8; a format of few bits gives 1 and its neighbours. As many are above 1
- * as keep the mean at 1: 5 of 15, or 9. */
+/* Numbers from 1 - 2^-9 to 1 + 2^-8. A format of few bits gives 1 and its neighbours. The share of
+ * numbers above 1 (5 of 15, or 9 of 15) keeps the mean at 1. */
 static uint64_t near(format f, uint64_t r) {
     const int is_narrow = f.fraction <= 10;
     const uint64_t fraction = mix(r) & low_bits(is_narrow ? 1 : f.fraction - 8);
@@ -67,20 +67,20 @@ static uint64_t near(format f, uint64_t r) {
     return is_above ? compose(f, r >> 63, 0, fraction) : compose(f, r >> 63, -1, ~fraction);
 }
 
-/* Of each pair one part is near 1 and the other below 2^-9. */
+/* In each pair one part is near 1 and the other below 2^-9. */
 static uint64_t near_circle(format f, uint64_t i, uint64_t r, uint64_t pair) {
     return (pair >> 40 & 1) == (i & 1) ? near(f, r) : compose(f, r >> 63, -10 - (int64_t)(r >> 32 & 3), mix(r));
 }
 
-/* 1000 is (1 + 61/64) 2^9. The fraction's bits below its ninth are less than 1; a format without
- * such bits takes its last two. */
+/* 1000 is (1 + 61/64) 2^9. The fraction's bits below the ninth are less than 1. A format without
+ * such bits uses its last two. */
 static uint64_t shifted(format f, uint64_t r) {
     return compose(f, 0, 9, (UINT64_C(61) << f.fraction >> 6) + (mix(r) & low_bits(f.fraction > 10 ? f.fraction - 9 : 2)));
 }
 
 static uint64_t special(format f, uint64_t i, uint64_t r) {
-    const int64_t top = (int64_t)low_bits(f.exponent - 1) + 1; /* of infinities and NaNs */
-    const int64_t none = -(int64_t)low_bits(f.exponent - 1);   /* of zeros */
+    const int64_t top = (int64_t)low_bits(f.exponent - 1) + 1; /* exponent of infinities and NaNs */
+    const int64_t none = -(int64_t)low_bits(f.exponent - 1);   /* exponent of zeros */
     switch (i) {
     case 0:
         return compose(f, 1, none, 0);
@@ -148,7 +148,7 @@ void golden_fill(golden_items items, tally_dtype in, uint32_t input, void *to, u
         const uint64_t r = mix((uint64_t)input << 48 | i);
         const uint64_t bits =
             is_complex || kind == ITEM_FLOAT ? float_bits(items, in, input, i, r) : integer_bits(items, in, i, r);
-        memcpy((unsigned char *)to + i * bytes, &bits, bytes); /* little-endian, as the library is */
+        memcpy((unsigned char *)to + i * bytes, &bits, bytes); /* little-endian, like the library */
     }
 }
 

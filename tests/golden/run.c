@@ -27,7 +27,7 @@ static void must(tally_status status, const golden_case *c, const char *call) {
 
 /* ---- values as text -------------------------------------------------------------------------- */
 
-/* A result's values one after the other, without what lies between them. */
+/* Copies a result's values one after the other, without the gaps. */
 typedef struct packed {
     uint32_t bytes, parts;
     unsigned char data[16 * TALLY_MAX_TERMS * 2];
@@ -69,10 +69,10 @@ static void print_packed(char *text, size_t bytes, const packed *p) {
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 typedef struct given {
-    void *items[TALLY_MAX_INPUTS]; /* GOLDEN_ROOM of each input */
+    void *items[TALLY_MAX_INPUTS]; /* GOLDEN_ROOM items of each input */
     uint8_t *flags;
     uint64_t *offsets;
-    uint64_t count; /* of offsets */
+    uint64_t count; /* number of offsets */
     unsigned char initial[16];
 } given;
 
@@ -80,8 +80,8 @@ static int has_op(const golden_case *c, tally_op op) {
     return c->what.op == op || (c->fusion && c->fusion->ops[c->fusion->count - 1] == op);
 }
 
-/* A segment begins at item 0 and at about one of 300 others. The offsets are those items' indices,
- * from the highest to the lowest. */
+/* A segment begins at item 0 and at about one of 300 others. The offsets are those items' indices
+ * in descending order. */
 static void make_segments(given *g) {
     g->flags = must_alloc(GOLDEN_ROOM);
     g->offsets = must_alloc(GOLDEN_ROOM * sizeof *g->offsets);
@@ -181,7 +181,7 @@ static void close_handles(handles *h) {
     tally_queue_destroy(h->queue);
 }
 
-/* The results of all lengths lie in `out` one behind the other. */
+/* `out` has the results of all lengths one after the other. */
 static void reduce(const golden_case *c, const handles *h, golden_line *line) {
     const uint64_t bytes = tally_plan_result_bytes(h->plan);
     unsigned char *results = must_alloc(GOLDEN_LENGTHS * bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bits: what `auto` gives on every device beside the oracle's, as bits: one line for each case and
- * n. It fails when two differ. Usage: bits [LOG2], the largest n (30: 4 GiB of f32 on the host and
- * on the device; f64 to half of that; others to 2^24).
+ * bits: the results of `auto` on every device beside the oracle's, as bits, in one line for each
+ * case and n. Fails if two differ. Usage: bits [LOG2], the largest n (30: 4 GiB of f32 on the host
+ * and on the device; f64 to half of that; others to 2^24).
  */
 #include <inttypes.h>
 #include <stdio.h>

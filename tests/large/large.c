@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * large: more items than 32 bits can count. The same 64 MiB of items are repeated, and five more
- * end them, so that neither this program nor its oracle holds them all. A device gets them in one
+ * follow, so that neither this program nor its oracle holds them all. A device gets them in one
  * buffer, if it has the memory; through a feed; and as one host array, which is the same pages
  * mapped again and again.
  */
@@ -30,8 +30,8 @@ typedef struct big_case {
     int ran;
 } big_case;
 
-/* A block and the tail that comes once. The tail of integers holds the largest of all, which 32
- * bits of index never reach. */
+/* A block, and the tail, which comes once. In the tail of integers is the largest item, at an index
+ * beyond 32 bits. */
 static void *make_items(tally_dtype in) {
     char *items = malloc((BLOCK + TAIL) * tally_dtype_bytes(in));
     assert_non_null(items);
@@ -62,9 +62,10 @@ static void begin(const big_case *c) {
 
 /* ---- one host array -------------------------------------------------------------------------- */
 
-#define PAGE 65536 /* no machine has larger ones by default */
+#define PAGE 65536 /* no machine has larger pages by default */
 
-/* N items at one address, backed by one block and a page; NULL if that cannot be mapped. */
+/* Returns N items at one address, backed by one block and a page, or NULL if they cannot be
+ * mapped. */
 static void *map_items(const char *items, size_t item_bytes, size_t *bytes) {
     const size_t block = BLOCK * item_bytes;
     *bytes = BLOCKS * block + PAGE;
@@ -123,7 +124,7 @@ static void test_feed(void **state) {
 
 /* ---- one buffer ------------------------------------------------------------------------------ */
 
-/* A result near the end, by an offset that 32 bits do not hold. */
+/* A result near the end, at an offset beyond 32 bits. */
 static void expect_last_items(const big_case *c, tally_plan *plan, tally_queue *queue, const tally_buffer *in,
                               tally_buffer *out, const char *items) {
     const size_t bytes = tally_dtype_bytes(c->in);

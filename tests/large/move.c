@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * large_move: a scatter of more entries than 32 bits can count, whose last entry wins, and a gather
- * by a map that begins beyond 2^32. The map names the same 2^24 items again and again; five entries
- * end it. A device without 22 GiB for that is skipped, and so is one whose buffers are smaller.
+ * by a map that begins beyond 2^32. The map names the same 2^24 items again and again, and ends
+ * with five other entries. A device without 22 GiB for that is skipped, and so is one whose buffers
+ * are smaller.
  */
 #define _XOPEN_SOURCE 700
 #include <stdio.h>
@@ -18,12 +19,12 @@
 #endif
 #define TAIL 5
 #define N (BLOCK * BLOCKS + TAIL)
-#define BAD (N - 2) /* the position of the entry that is out of bounds */
+#define BAD (N - 2) /* the position of the bad entry */
 
 typedef struct setup {
     tally_queue *queue;
     tally_buffer *map, *in, *out;
-    uint32_t *entries; /* of a block */
+    uint32_t *entries; /* the entries of a block */
     unsigned char *items, *got;
 } setup;
 
@@ -48,7 +49,7 @@ static void read_out(const setup *s, uint64_t bytes) {
     MUST(tally_queue_wait(s->queue));
 }
 
-/* The entries at the end have the last word, but for the bad one. */
+/* The entries at the end are written last, except the bad one. */
 static void run_scatter(tally_context *context, const setup *s) {
     char text[96];
     tally_plan *plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the oracle stands on: the item types' conversions against the compiler's own, what it says
- * of ops against the tables, the patterns, and the bounds.
+ * The parts of the oracle: conversions of the item types against the compiler's own, ops against
+ * the library's tables, the patterns, and the bounds.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void test_every_f16_and_bf16(void **unused) {
         assert_int_equal(bf16_of_double((double)bf16), bf16 == bf16 ? bits : 0x7fc0);
         assert_int_equal(f16 != f16, (bits & 0x7fff) > 0x7c00);
         if (bf16 == bf16) assert_int_equal(bits_of_f32(bf16), bits << 16);
-        /* By its definition: (1.f or 0.f) * 2^e. */
+        /* By definition: (1.f or 0.f) * 2^e. */
         const int field = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
         const double size = field ? ldexp(1024 + fraction, field - 25) : ldexp(fraction, -24);
         if (field < 31) assert_true((double)f16 == (bits & 0x8000 ? -size : size) && !signbit(f16) == !(bits & 0x8000));
@@ -50,7 +50,7 @@ static void test_every_f16_and_bf16(void **unused) {
     }
 }
 
-/* A number between two neighbours goes to the nearer one; the middle to the even one. */
+/* A number between two neighbours goes to the nearer one, a tie to the even one. */
 static void expect_rounding(uint16_t (*to)(double), float (*from)(uint16_t), uint16_t low) {
     const double below = (double)from(low), above = (double)from((uint16_t)(low + 1)), middle = below + (above - below) / 2;
     assert_int_equal(to(middle), low % 2 ? low + 1 : low);
@@ -85,7 +85,7 @@ static void test_rounding_to_f16_and_bf16(void **unused) {
 
 /* ---- tables, patterns and bounds ------------------------------------------------------------- */
 
-/* What the oracle takes and gives is what the library says that it does. */
+/* The oracle takes the pairs that the library takes, and gives the same types. */
 static void test_tables_agree(void **unused) {
     (void)unused;
     oracle_case what = {0};
@@ -116,7 +116,7 @@ static void test_tables_agree(void **unused) {
     }
 }
 
-/* The patterns show what they are for: both answers of closeness, products that stay in range, an
+/* The patterns show what they are for: both answers of allclose, products that stay in range, an
  * index that is not the first. */
 static void test_patterns_tell(void **unused) {
     (void)unused;
@@ -147,8 +147,7 @@ static void test_patterns_tell(void **unused) {
     assert_true(value > 0.1f && value < 10 && value != 1);
 }
 
-/* The oracle's own results are within every bound that is said of other orders; what is far from
- * them is not. */
+/* The oracle's own results keep every bound for other orders. Results far from them do not. */
 static void test_bounds(void **unused) {
     (void)unused;
     static const uint64_t some[] = {0, 1, 2, 129, 4097};
@@ -176,15 +175,15 @@ static void test_bounds(void **unused) {
                                      (unsigned long long)some[s], (unsigned long long)result.words[0],
                                      (unsigned long long)result.words[1]);
                         if (verdict == BOUND_FREE) continue;
-                        /* One bit of the exponent or of the upper half of the fraction is another
-                         * number. */
+                        /* A change of a bit of the exponent or of the fraction's upper half makes
+                         * another number. */
                         const tally_dtype out = oracle_result_dtype(&what);
                         result.bytes[out == TALLY_F32 || out == TALLY_C64 ? 2 : 6] ^= 0x40;
                         verdict = bound_check(&what, inputs, some[s], 42, 0, &result);
                         refused += verdict == BOUND_BROKEN;
                     }
                 }
-    /* Where signs cancel, or a variance is small beside its mean, a bound is wider than that. */
+    /* A bound is wider where signs cancel, or where a variance is small beside its mean. */
     if (refused < kept / 2 || kept < 10000) fail_msg("of %zu results %zu were refused when changed", kept, refused);
     free(x[0]);
     free(x[1]);

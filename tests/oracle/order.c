@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The oracle's order against a second formulation of it, written as src/base/order.h says it and
- * without a thought for speed. */
+/* The oracle's order against a second formulation, which follows src/base/order.h step by step and
+ * is slow. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* An accumulator of any op, and how its op combines two. */
+/* An accumulator of any op, and the op's combination. */
 typedef struct naive_acc {
     double f[4];
 } naive_acc;
@@ -25,12 +25,12 @@ typedef struct naive_op {
     naive_acc identity;
     naive_acc (*load)(double re, double im);
     naive_acc (*combine)(naive_acc a, naive_acc b);
-    naive_acc (*step)(naive_acc a, naive_acc b, uint64_t r); /* a lane's item b after r others; NULL: as combine */
+    naive_acc (*step)(naive_acc a, naive_acc b, uint64_t r); /* adds a lane's item b after r others; NULL: as combine */
 } naive_op;
 
-/* Lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned tree. All
- * that is absent is the identity, up to a power of two of chunks: the oracle leaves it out. x holds
- * two parts of each item. */
+/* Combines lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned
+ * tree. Absent items are identities, up to a power of two of chunks. The oracle leaves them out. x
+ * holds two parts of each item. */
 static naive_acc naive_lane(const naive_op *op, const double *x, uint64_t n, uint64_t first) {
     naive_acc acc = op->identity;
     for (uint64_t r = 0; r < TALLY_ROWS; r++) {
@@ -57,8 +57,8 @@ static naive_acc naive(const naive_op *op, const double *x, uint64_t n) {
     return naive_tree(op, x, n, 0, chunks);
 }
 
-/* One operation in f32. Not by rounding one in f64 twice: GCC 12 at -O2 leaves (double)(float) out
- * of two neighbouring sums. */
+/* One operation in f32. Rounding an f64 result is not enough: GCC 12 at -O2 leaves (double)(float)
+ * out of two neighbouring sums. */
 #define IN_F32(a, op, b) ((double)((float)(a)op(float)(b)))
 
 static naive_acc load_parts(double re, double im) {
@@ -95,8 +95,8 @@ static naive_acc multiply_f32(naive_acc a, naive_acc b) {
     return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
 }
 
-/* How many, a place near the mean, the sum of squared distances from it, and that of the
- * distances. */
+/* Fields: the number of items, a place near the mean, the sum of squared distances from it, and the
+ * sum of the distances. */
 typedef struct naive_moments {
     double n, place, low, deviations;
 } naive_moments;
@@ -113,7 +113,7 @@ static naive_acc merge_f32(naive_acc left, naive_acc right) {
     const double n = a.n + b.n, share = IN_F32(b.n, /, n);
     const double d = IN_F32(IN_F32(b.place, -, a.place), +, IN_F32(b.low, -, a.low));
     const double step = IN_F32(a.low, +, IN_F32(d, *, share)), place = IN_F32(a.place, +, step);
-    /* Exact in f64: the larger of the two is near their sum. */
+    /* Exact in f64, because the larger of the two is near their sum. */
     const double low = fabs(step) > fabs(a.place) ? step - place + a.place : a.place - place + step, rest = IN_F32(low, *, n);
     const double between = IN_F32(IN_F32(d, *, d), *, IN_F32(a.n, *, share));
     const double deviations = IN_F32(IN_F32(a.deviations, +, b.deviations), +, between);
@@ -126,8 +126,8 @@ static naive_acc next_f32(naive_acc a, naive_acc b, uint64_t r) {
     return (naive_acc){{(double)(r + 1), place, IN_F32(a.f[2], +, IN_F32(d, *, d)), IN_F32(a.f[3], +, d)}};
 }
 
-/* By exact arithmetic where there is any: a sum of two f32 of like size is exact in f64 or close
- * enough, so Knuth's formulas are used. */
+/* A sum of two f32 of like size is exact in f64 or close enough. Otherwise Knuth's formulas are
+ * used. */
 static naive_acc add_twofold_f64(naive_acc a, naive_acc b) {
     volatile double sum = a.f[0] + b.f[0], taken = sum - a.f[0], left = sum - taken;
     volatile double lost_a = a.f[0] - left, lost_b = b.f[0] - taken, lost = lost_a + lost_b;
@@ -142,11 +142,11 @@ static const naive_op naive_prod_f32 = {{{1, 0, 0}}, load_parts, multiply_f32, N
 static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_moments, merge_f32, next_f32};
 static const naive_op naive_twofold_f64 = {{{-0.0, -0.0, 0}}, load_twofold, add_twofold_f64, NULL};
 
-/* What is compared: the oracle's result and the fields that make it. */
+/* A comparison: the oracle's result, and the fields that it is made of. */
 static const struct order_case {
     oracle_case what;
     const naive_op *op;
-    int parts; /* of an item */
+    int parts; /* parts of an item */
 } order_cases[] = {
     {{.op = TALLY_SUM, .in = TALLY_F32}, &naive_sum_f32, 1},
     {{.op = TALLY_SUM, .in = TALLY_F64}, &naive_sum_f64, 1},
@@ -163,7 +163,7 @@ static const struct order_case {
 
 static const uint64_t sizes[] = {0,    1,    2,    3,     127,   128,      129,      997,          4095,          4096,
                                  4097, 8191, 8192, 12288, 12289, 5 * 4096, 7 * 4096, 8 * 4096 + 1, 33 * 4096 - 1, 100003};
-#define MAX_N UINT64_C(135167) /* the largest of the sizes */
+#define MAX_N UINT64_C(135167) /* the largest size */
 
 /* The items as parts in f64. */
 static void read_parts(tally_dtype in, int parts, const void *items, uint64_t n, double *x) {
@@ -186,7 +186,7 @@ static void expect_order(const struct order_case *c, int pattern, void *items, d
     read_parts(c->what.in, c->parts, items, n, x);
     const void *const inputs[1] = {items};
     oracle_reduce_inputs(&c->what, inputs, n, &got);
-    if (n == 0) return; /* values.c */
+    if (n == 0) return; /* values.c tests no items */
     naive_acc acc = naive(c->op, x, n);
     if (c->what.op == TALLY_VAR) acc.f[0] = isfinite(acc.f[1]) ? IN_F32(settled_f32(acc).deviations, /, n) : (double)NAN;
     if (c->what.accuracy) acc.f[0] = acc.f[0] + acc.f[1];
@@ -212,7 +212,7 @@ static void test_floats_are_in_order(void **unused) {
             for (int pattern = 0; c < 2 && pattern < PATTERNS; pattern++)
                 expect_order(&order_cases[c], pattern, items, x, sizes[s]);
             for (size_t f = 0; c >= 2 && f < LENGTH(few); f++) {
-                /* Where infinities cancel, the formulas above give NaN. */
+                /* The formulas above give NaN where infinities cancel. */
                 if (order_cases[c].what.accuracy && few[f] == PATTERN_NAN_LAST) continue;
                 expect_order(&order_cases[c], few[f], items, x, sizes[s]);
             }
@@ -221,7 +221,7 @@ static void test_floats_are_in_order(void **unused) {
     free(x);
 }
 
-/* If the order did not matter to these data, agreeing on it would show nothing. */
+/* The data depend on the order. Otherwise agreement on it would show nothing. */
 static void test_order_matters(void **unused) {
     (void)unused;
     float *x = malloc(MAX_N * sizeof *x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scans' oracle against plain loops, and against the definition of scan order v1 evaluated as
- * it is written, prefix by prefix. */
+/* The scans' oracle against plain loops, and against the definition of scan order v1, evaluated
+ * prefix by prefix as it is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static void *must_alloc(size_t bytes) {
     return memory;
 }
 
-/* Segments of 1 to `longest` items. */
+/* Flags of segments of 1 to `longest` items. */
 static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
     memset(flags, 0, n);
     for (uint64_t i = 0, k = 0; i < n; i += 1 + pattern_random(k++) % longest) flags[i] = (uint8_t)(1 + k % 255);
@@ -32,7 +32,7 @@ static void fill_flags(uint8_t *flags, uint64_t n, uint64_t longest) {
 
 static const scan_form forms[] = {{0, 0, NULL, NULL}, {1, 0, NULL, NULL}, {0, 1, NULL, NULL}, {1, 1, NULL, NULL}};
 
-/* Sums, and the means that come of them, exactly. */
+/* Sums, and the means made of them, exactly. */
 static void expect_sums(const scan_form *form, const int32_t *x, uint64_t n) {
     const oracle_case sum = {.op = TALLY_SUM, .in = TALLY_I32}, mean = {.op = TALLY_MEAN, .in = TALLY_I32};
     const scan_op sums = scan_oracle_op(&sum), means = scan_oracle_op(&mean);
@@ -67,7 +67,7 @@ static void test_integers(void **state) {
         int32_t *x = must_alloc(n * sizeof *x);
         uint8_t *flags = must_alloc(n);
         pattern_fill(PATTERN_WIDE, TALLY_I32, x, n);
-        for (uint64_t i = 0; i < n; i++) x[i] /= 1 << 12; /* so that the sums of an f64 are exact */
+        for (uint64_t i = 0; i < n; i++) x[i] /= 1 << 12; /* so that sums in f64 are exact */
         for (size_t f = 0; f < LENGTH(forms); f++)
             for (int segments = 0; segments < 3; segments++) {
                 scan_form form = forms[f];
@@ -81,7 +81,7 @@ static void test_integers(void **state) {
     }
 }
 
-/* The lowest index of equal ones, whichever way; an index is the item's own. */
+/* Equal items keep the lowest index, in either direction. An index is the item's own. */
 static void test_indices(void **state) {
     (void)state;
     static const float x[] = {1, 3, 3, 2, NAN, 5, NAN};
@@ -102,9 +102,9 @@ static void test_indices(void **state) {
     assert_memory_equal(got + 1, forward, sizeof got - sizeof got[0]);
 }
 
-/* ---- the definition, as it is written -------------------------------------------------------- */
+/* ---- the definition -------------------------------------------------------------------------- */
 
-/* An accumulator and whether a segment begins in it. */
+/* An accumulator, and whether a segment begins in it. */
 typedef struct pair {
     int begins;
     uint64_t count;
@@ -142,7 +142,7 @@ static pair whole(const definition *d, int level, uint64_t first) {
     return level == 0 ? in_sequence(d, first, 4) : scanned(d, level - 1, first, 31, 5);
 }
 
-/* Part l of the group whose first item is `group`, after so many steps of Kogge and Stone's
+/* Part l of the group whose first item is `group`, after this many steps of Kogge and Stone's
  * scan. */
 static pair scanned(const definition *d, int level, uint64_t group, unsigned l, unsigned steps) {
     if (steps == 0) return whole(d, level, group + l * level_items[level]);
@@ -151,7 +151,7 @@ static pair scanned(const definition *d, int level, uint64_t group, unsigned l, 
     return l >= s ? joined(d, scanned(d, level, group, l - s, steps - 1), right) : right;
 }
 
-/* ((((B . T) . R) . C) . I) of the first m items, m > 0. */
+/* The prefix ((((B . T) . R) . C) . I) of the first m items, m > 0. */
 static pair prefix(const definition *d, uint64_t m) {
     pair all = {0};
     int is_some = 0;
@@ -169,7 +169,7 @@ static pair prefix(const definition *d, uint64_t m) {
     return is_some ? joined(d, all, in_sequence(d, at, m - at)) : in_sequence(d, at, m - at);
 }
 
-/* An operator of no law: what comes of it tells the tree. */
+/* An operator without laws: its result shows the tree. */
 static void load_hash(const void *self, const void *item, uint64_t index, void *acc) {
     const uint64_t hash = pattern_random(index ^ *(const uint64_t *)item << 20);
     (void)self;
@@ -238,7 +238,7 @@ static void test_definition(void **state) {
     free(flags);
 }
 
-/* What rounds: every shape of accumulator. */
+/* Ops that round: every shape of accumulator. */
 static void test_definition_of_floats(void **state) {
     (void)state;
     enum { N = 131072 + 4099 };
@@ -256,11 +256,11 @@ static void test_definition_of_floats(void **state) {
     free(x);
 }
 
-/* ---- what follows from it -------------------------------------------------------------------- */
+/* ---- consequences ---------------------------------------------------------------------------- */
 
-/* Every operator: an exclusive value is the inclusive one before it, a reverse scan that of the
- * items in reverse, and no value depends on later items; the inclusive scan of one item is its
- * reduction. */
+/* For every operator an exclusive value is the inclusive value before it. A reverse scan is the
+ * scan of the items in reverse. No value depends on later items. The inclusive scan of one item is
+ * its reduction. */
 static void expect_laws(const oracle_case *what, const unsigned char *x, uint64_t n) {
     const scan_op op = scan_oracle_op(what);
     const size_t bytes = op.value_bytes, item = op.item_bytes;
@@ -271,7 +271,7 @@ static void expect_laws(const oracle_case *what, const unsigned char *x, uint64_
     assert_memory_equal(some, other + bytes, (n - 1) * bytes);
     oracle_reduce_inputs(what, (const void *const[]){x}, 0, first);
     assert_memory_equal(other, first, bytes);
-    /* A compensated reduction combines with an identity, which makes +0 of -0; a scan does not. */
+    /* A compensated reduction combines with an identity, which makes +0 of -0. A scan does not. */
     oracle_reduce_inputs(what, (const void *const[]){x}, 1, first);
     if (!what->accuracy) assert_memory_equal(some, first, bytes);
     scan_oracle(&op, &(scan_form){0}, x, n - n / 3, other);

@@ -94,7 +94,7 @@ static void test_sums(void **unused) {
     EXPECT2(DIST2, F32, float, VALUES(1, 5), VALUES(4, 1), float, 25);
     EXPECT2(DIST2, U8, uint8_t, VALUES(0, 9), VALUES(255, 8), uint64_t, 65026);
     EXPECT2(DIST2, I64, int64_t, VALUES(INT64_MIN, 0), VALUES(INT64_MAX, 3), uint64_t, 10);
-    /* Each product rounds before it is added: 1 + 2^-11 + 2^-24 loses its last term. */
+    /* Each product rounds before the addition: 1 + 2^-11 + 2^-24 loses its last term. */
     EXPECT2(DOT, F32, float, VALUES(1 + 0x1p-12f, -1 - 0x1p-11f), VALUES(1 + 0x1p-12f, 1), float, 0.0f);
 }
 
@@ -109,8 +109,8 @@ static void test_products(void **unused) {
     EXPECT(PROD, U32, uint32_t, VALUES(UINT32_MAX, UINT32_MAX), uint64_t, UINT64_C(0xfffffffe00000001));
     EXPECT(PROD, BOOL, uint8_t, VALUES(3, 1), int64_t, 1);
     EXPECT(PROD, C64, float, VALUES(1, 2, 3, 4), float, VALUES(-5, 10));
-    /* One factor is taken as it is: (1 + 0i) times it would make NaN of an infinity, and +0 of
-     * -0. */
+    /* A single factor stays as it is. A product with (1 + 0i) would make NaN of an infinity, and +0
+     * of -0. */
     EXPECT(PROD, C64, float, VALUES(INFINITY, -0.0f), float, VALUES(INFINITY, -0.0f));
     EXPECT(PROD, C128, double, VALUES(0, 1, 0, 1, 0, 1), double, VALUES(-0.0, -1));
 }
@@ -170,7 +170,7 @@ static void test_indices(void **unused) {
     EXPECT(IAMAX, F32, float, VALUES(0.0f, -0.0f), uint64_t, 0);
     EXPECT(IAMAX, I8, int8_t, VALUES(127, -128), uint64_t, 1);
     EXPECT(IAMAX, F32, float, VALUES(INFINITY, NAN), uint64_t, 1);
-    /* Beyond the first chunk. */
+    /* Items beyond the first chunk. */
     float *x = calloc(5000, sizeof *x);
     assert_non_null(x);
     uint64_t index;
@@ -299,7 +299,7 @@ static void test_other_types(void **unused) {
                 0, float, INFINITY);
     EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F64, .accuracy = TALLY_ACCURACY_COMPENSATED}), double,
                 VALUES((double)INFINITY, (double)-INFINITY), 0, uint64_t, NAN64);
-    /* Unlike the default level: -0 and the identity make +0. */
+    /* Other than at the default level, -0 and the identity make +0. */
     EXPECT_CASE(VALUES({.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED}), float, -0.0f, 0, float,
                 0.0f);
     EXPECT_CASE(VALUES({.op = TALLY_MEAN, .in = TALLY_C64, .acc = TALLY_F64}), float, VALUES(1, 2, 2, 3), 0, double,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * races: every variant, gather and scatter, and every variant of scans, on a few items, for a tool
- * that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool says what is wrong;
- * this program says that everything ran, and checks the results, which are whole numbers so that
- * every order is exact. Usage: races SELECTION [as-cpu], and the arguments of test_main.h as-cpu:
- * takes the device for a CPU, whatever it is, and runs what has one item to a group: oclgrind says
- * it is a GPU. Prints the device, a line for each plan, and last "races: R ran, S not for this
- * device, of T". Exit status 1 if a result is wrong, a call fails, or a plan is refused that the
- * tables of variants promise to this device.
+ * races: every variant, gather and scatter, and every variant of scans, on a few items, under a
+ * tool that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool reports faults.
+ * This program reports that everything ran, and checks the results, which are whole numbers, so
+ * that every order is exact. Usage: races SELECTION [as-cpu], and the arguments of test_main.h.
+ * as-cpu takes the device for a CPU and runs the variants with one thread a group, as oclgrind
+ * calls itself a GPU. Prints the device, a line for each plan, and last "races: R ran, S not for
+ * this device, of T". The exit status is 1 if a result is wrong, a call fails, or a plan is refused
+ * that the tables of variants promise to this device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void fill(tally_dtype in, uint32_t input, uint64_t n, items *to) {
     }
 }
 
-/* What op over the first n items gives, as a result of that op has it. */
+/* Stores the op's value of the first n items as that op's result. */
 static value expected(tally_op op, tally_dtype in, uint64_t n) {
     int64_t sum = 0, dot = 0, low = item(in, 0, 0), high = low, low_at = 0;
     for (uint64_t i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
     int bad = fails(tally_queue_create(context, &queue), name, "tally_queue_create");
     for (uint32_t k = 0; !bad && k < tally_op_inputs(op); k++) {
         fill(in, k, n, &host[k]);
-        /* Exactly as large as it must be, so that a step beyond it is seen. */
+        /* The buffer is exactly as large as it must be, so that an access beyond it is seen. */
         bad = fails(tally_buffer_create(context, in_bytes, &from[k]), name, "tally_buffer_create") ||
               fails(tally_buffer_write(queue, from[k], 0, &host[k], in_bytes), name, "tally_buffer_write");
     }
@@ -118,8 +118,8 @@ static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_d
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
 
-/* Each with a word and with bytes as items. Without SCATTER_LAST no two entries name the same item:
- * they would race, as documented. */
+/* Each move has one-word and one-byte items. Without SCATTER_LAST no two entries name the same
+ * item, as those would race, as documented. */
 static const struct {
     int scatter;
     uint32_t item_bytes, flags;
@@ -133,7 +133,7 @@ static const struct {
 
 #define MAX_ITEM_BYTES 4
 
-/* Reads what came out, and compares it. */
+/* Reads and compares the result. */
 static int is_wrong(tally_queue *queue, tally_buffer *from, void *out, const void *want, uint64_t bytes, uint64_t n,
                     const char *name) {
     if (fails(tally_buffer_read(queue, from, 0, out, bytes), name, "tally_buffer_read") ||
@@ -152,7 +152,8 @@ typedef struct moved {
 static void fill_moved(size_t k, uint64_t n, moved *m) {
     const uint32_t bytes = moves[k].item_bytes, last = moves[k].flags & TALLY_SCATTER_LAST;
     for (uint64_t i = 0; i < n; i++) {
-        m->map[i] = (uint32_t)(last ? i * 7919 % (n / 3 + 1) : i * 7919 % n); /* a prime that divides no n: each once */
+        m->map[i] = (uint32_t)(last ? i * 7919 % (n / 3 + 1)
+                                    : i * 7919 % n); /* a prime that divides no n: the map names each item once */
         m->stencil[i] = i % 3 != 0;
         for (uint32_t b = 0; b < bytes; b++) m->in[i * bytes + b] = (uint8_t)(i * 31 + b);
     }
@@ -201,12 +202,11 @@ static int move(tally_context *context, tally_plan *plan, size_t k, uint64_t n) 
 #define BLOCK (32 * TILE)
 #define SCAN_ROOM (BLOCK + TILE + 77)
 
-/* Less than a tile, so that whole warps have no item; two tiles; more than a block, of which the
- * last part is a call that continues, where that can be. oclgrind would take minutes for that. */
+/* Sizes: less than a tile, so that whole warps have no item; two tiles; and more than a block, in a
+ * second call that continues, if possible. oclgrind would take minutes for the last. */
 static const uint64_t scan_sizes[] = {77, TILE + 77, SCAN_ROOM};
 
-/* What there is of segments, of orders and of memory, with a scalar and with a struct to
- * combine. */
+/* Forms of segments, orders and memory, with a scalar and with a struct to combine. */
 static const struct {
     const char *name;
     tally_op op;
@@ -232,7 +232,7 @@ typedef struct scanned {
     uint64_t offsets[SCAN_ROOM], count;
 } scanned;
 
-/* What the first `count` of the scan's items or of the segment's come to. */
+/* Stores the value of the first `count` items of the scan or of the segment. */
 static value scan_value(size_t k, uint64_t count, int64_t sum, int low, int64_t low_at) {
     value v = {{0}};
     if (scans[k].op == TALLY_SUM)
@@ -274,7 +274,7 @@ static void fill_scanned(size_t k, uint64_t n, scanned *m) {
     }
 }
 
-/* All n at once, or, where that can be, the first block and then the rest. */
+/* Scans all n at once, or, if possible, the first block and then the rest. */
 static tally_status scan_in_calls(tally_plan *plan, tally_queue *queue, size_t k, uint64_t n, const tally_buffer *in,
                                   const tally_buffer *segments, uint64_t count, tally_buffer *out) {
     const int whole = scans[k].segments == TALLY_SEGMENTS_OFFSETS;
@@ -305,18 +305,18 @@ static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, 
     return bad;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
-/* What runs where, and how much of it did. */
+/* A run and its counts. */
 typedef struct running {
     test_choice choice;
     tally_context *context;
     tally_context_info about;
-    int of_one; /* only variants whose groups have one item */
+    int of_one; /* only variants whose groups have one thread */
     size_t ran, skipped, all, listed;
 } running;
 
-/* Whether a variant makes sense on the device, and the device has what it needs. */
+/* Returns whether a variant makes sense on the device, and the device has the needed features. */
 static int is_for_device(const running *r, unsigned classes, unsigned features) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++) /* A backend without a trial of a feature does without. */
         if (features & ~r->context->features & 1u << i && r->context->backend->kernel_source(tally_features[i].stem)) return 0;
@@ -327,7 +327,7 @@ static int has_atomic(const running *r, int bytes) {
     return bytes <= (r->about.device.has_atomic64 ? 8 : 4);
 }
 
-/* Whether the plan is to be made and run; lists it if that is all that is wanted. */
+/* Returns whether the plan is to be created and run. Lists it if only the list is wanted. */
 static int is_wanted(running *r, const char *name) {
     if (!test_is_chosen(&r->choice, name)) return 0;
     if (r->choice.list) printf("%s\n", name);
@@ -335,8 +335,8 @@ static int is_wanted(running *r, const char *name) {
     return !r->choice.list;
 }
 
-/* Whether a plan was made, or why there is none, which is counted; *bad if the device was promised
- * one. */
+/* Returns whether the plan was created. Counts a plan that the device cannot have; *bad if the
+ * device was promised it. */
 static int has_plan(running *r, tally_status status, int is_promised, const char *name, int *bad) {
     r->all++;
     if (status == TALLY_E_UNSUPPORTED && !is_promised) {
@@ -428,10 +428,10 @@ static int scan_all(running *r) {
 }
 
 /*
- * oclgrind 21.10 mistakes what a new buffer holds for what a destroyed one in its place held: when
- * a scan came first, it called values of its workspace uninitialised from byte 128 on, which had
- * just been written; with that place taken it is silent. What the library destroyed when it tried
- * the device's features leaves its places to buffers that nobody uses.
+ * oclgrind 21.10 confuses a new buffer's content with that of a destroyed buffer in its place. When
+ * a scan came first, it called values of the workspace uninitialised from byte 128 on, which had
+ * just been written. With that place taken it is silent. So the places of buffers that the library
+ * destroyed after its trials of features are given to buffers that nobody uses.
  */
 static int hold_places(tally_context *context) {
     tally_buffer *unused;

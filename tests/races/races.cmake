@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Kernels under tools that watch for races. `races` runs under oclgrind here and under
-# compute-sanitizer in ci/gpu.
+# Kernels under tools that find races. `races` runs under oclgrind here, and under compute-sanitizer
+# in ci/gpu.
 tally_test_tool(races races/races.c)
 find_program(TALLY_OCLGRIND oclgrind DOC "oclgrind, which watches OpenCL kernels for races")
-# Both oclgrind and the sanitizers want to be loaded first.
+# oclgrind and the sanitizers both must be loaded first, so they exclude each other.
 if(NOT TALLY_SANITIZE)
   add_test(NAME races COMMAND ${CMAKE_COMMAND} -D OCLGRIND=${TALLY_OCLGRIND} -D RACES=$<TARGET_FILE:races> -P
                               ${CMAKE_CURRENT_SOURCE_DIR}/races/run.cmake)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Runs races.c under oclgrind; fails if races.c does, or if anything is printed but what races.c
-# prints. Without oclgrind: skipped, unless TALLY_TEST_REQUIRE names it.
+# Runs races.c under oclgrind. Fails if races.c does, or if anything but races.c prints. Without
+# oclgrind it is skipped, unless TALLY_TEST_REQUIRE names it.
 if(NOT OCLGRIND)
   if("$ENV{TALLY_TEST_REQUIRE}" MATCHES "oclgrind")
     message(FATAL_ERROR "TALLY_TEST_REQUIRE=$ENV{TALLY_TEST_REQUIRE}: oclgrind is not installed (Debian: oclgrind)")
@@ -8,11 +8,11 @@ if(NOT OCLGRIND)
   message("skipped: no oclgrind")
   return()
 endif()
-# oclgrind is the OpenCL library for its child: no loader is asked for platforms. The backend turns the compiler's
-# optimisation off there, so the kernels are watched as they are written.
+# oclgrind is the OpenCL library of its child, so no loader is asked for platforms. The backend
+# turns the compiler's optimisation off there, so the kernels are watched as they are written.
 set(ENV{TALLY_CACHE_DIR} off)
 
-# watch(ARGUMENT...): under oclgrind.
+# watch(ARGUMENT...) runs races.c under oclgrind.
 function(watch)
   execute_process(
     COMMAND ${OCLGRIND} --data-races --uninitialized --max-errors 50 ${RACES} opencl:oclgrind
@@ -25,7 +25,8 @@ function(watch)
   if(NOT output MATCHES "\nraces: ([0-9]+) ran, ([0-9]+) not for this device, of ([0-9]+)\n$")
     message(FATAL_ERROR "races ${ARGN} did not end as it should")
   endif()
-  # Whatever else is printed is a report. The trial build for NVIDIA's assembly fails there, and oclgrind's compiler counts its errors.
+  # All other output is a report. The trial build for NVIDIA's assembly fails there, and oclgrind's
+  # compiler counts its errors.
   string(REGEX REPLACE "(^|\n)(device|running|skipped|races): [^\n]*" "" rest "${output}")
   string(REGEX REPLACE "(^|\n)[0-9]+ errors? generated\\." "" complaints "${errors}")
   string(APPEND rest "${complaints}")
@@ -35,9 +36,9 @@ function(watch)
   endif()
 endfunction()
 
-# oclgrind says that it is a GPU: what is for CPUs alone is skipped, and look_back, which needs
-# NVIDIA's assembly.
+# oclgrind calls itself a GPU. Variants for CPUs are skipped, and look_back, which needs NVIDIA's
+# assembly.
 watch()
-# What has one item to a group. Skipped is cpu_scan, which needs atomics that oclgrind has not: the
-# tests scan-threads watch it (scan_threads.c).
+# Variants with one thread a group. cpu_scan is skipped, as it needs atomics that oclgrind does not
+# have. The tests scan-threads watch it (scan_threads.c).
 watch(as-cpu)

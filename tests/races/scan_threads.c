@@ -2,15 +2,14 @@
 /*
  * scan_threads: a program of cpu_scan (scan_threads_program.c) in threads that take one group after
  * another, as a CPU's OpenCL runs it, under ThreadSanitizer, which ends it with a status of its own
- * if groups race. Call after call on one workspace, the values must be, to the bit, those of the
- * same program in one thread, where no group waits. That those are right is the conformance tests'
- * matter.
+ * if groups race. Call after call on one workspace, the values must have the bits of the same
+ * program in one thread, where no group waits. The conformance tests check that those are right.
  *
- * IN_PLACE: in place, with patience that does not end. Without it a group computes from items that
- * others may be overwriting, and throws away what came of it: a race on purpose.
+ * IN_PLACE: in place, with unlimited patience. Otherwise a group's fallback reads items that others
+ * may be overwriting, and throws the result away: a race on purpose.
  *
- * ThreadSanitizer knows no fences. The kernel's are for that race and for stores past the caches:
- * nothing that is watched here is ordered by them.
+ * ThreadSanitizer knows no fences. The kernel's fences are for that race and for stores past the
+ * caches. They order nothing that is watched here.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -18,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What src/host/prelude.h, for kernels of one group and without vectors, does not have. */
+/* Words that src/host/prelude.h, made for kernels of one group and without vectors, does not
+ * have. */
 typedef uint32_t uint4 __attribute__((vector_size(16)));
-static uint64_t group_count; /* of the launch that runs */
+static uint64_t group_count; /* groups of the running launch */
 #define get_num_groups(dimension) group_count
 #ifdef IN_PLACE
 #define SPINS UINT32_MAX
@@ -31,7 +31,7 @@ static uint64_t group_count; /* of the launch that runs */
 #define BLOCK_ITEMS (WIDTH * TILE_ITEMS)
 #define ROUNDS 2
 
-/* A call that continues begins behind the items of the one before it. */
+/* A call that continues begins behind the items of the call before it. */
 static const struct {
     u64 n;
     u32 continues;
@@ -40,12 +40,12 @@ static const struct {
              {TILE_ITEMS, 0},
              {2 * BLOCK_ITEMS, 0},
              {3 * BLOCK_ITEMS + 5 * TILE_ITEMS + 77, 1},
-             {((u64)16 << 20) / sizeof(RESULT) + TILE_ITEMS + 77, 0}}; /* whose values pass the caches by */
+             {((u64)16 << 20) / sizeof(RESULT) + TILE_ITEMS + 77, 0}}; /* its values are stored past the caches */
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 #define MAX_N (((u64)16 << 20) / sizeof(RESULT) + 2 * TILE_ITEMS)
 #define CAPACITY ((MAX_N / TILE_ITEMS + TILES_EACH) / TILES_EACH * TILES_EACH)
 
-/* What a plan has, and its caller: one for all threads, and one for the thread that is alone. */
+/* The memory of a plan and its caller: one for all threads, and one for the single thread. */
 typedef struct side {
     u64 *words;
     SCAN *values;
@@ -74,8 +74,8 @@ static side open_side(void) {
     return s;
 }
 
-/* Sums of such floats are rounded. Segments begin in one block of three, so that some are of tiles'
- * parts and some of more than a block. */
+/* Sums of these floats round. Segments begin in one block of three, so some are parts of a tile and
+ * some are longer than a block. */
 static void fill(const side *s) {
     static u64 x;
     for (u64 i = 0; i < MAX_N; i++) {
@@ -96,7 +96,7 @@ typedef struct launch {
 static void *run_groups(void *argument) {
     launch *l = argument;
     const PARAMS none = {{0}};
-    /* Relaxed: what orders groups must be the kernel's own. */
+    /* Relaxed: only the kernel's own operations may order groups. */
     while (__atomic_fetch_add(&l->begun, 1, __ATOMIC_RELAXED) < group_count)
         tally_scan_items(l->s->in, l->base, none, heads, l->base, l->base, l->n, 1, CAPACITY, l->s->words, l->s->values,
                          l->flow, l->s->out, l->base, 0);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The tests scan-threads-NAME: forms of cpu_scan in C (scan_threads_program.c), run by threads under ThreadSanitizer (scan_threads.c), where the compiler
-# has it. It excludes AddressSanitizer.
+# The tests scan-threads-NAME run forms of cpu_scan in C (scan_threads_program.c) in threads under
+# ThreadSanitizer (scan_threads.c), if the compiler has it. It excludes AddressSanitizer.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
 check_c_source_compiles("int main(void) { return 0; }" TALLY_HAS_TSAN)
@@ -10,8 +10,8 @@ if(TALLY_SANITIZE OR CMAKE_CROSSCOMPILING OR NOT TALLY_HAS_TSAN)
   return()
 endif()
 
-# Where Linux places memory by 32 random bits, the runtimes before LLVM 18's end at once, but for luck (github.com/google/sanitizers/issues/1716);
-# containers may forbid to switch that off.
+# Where Linux places memory by 32 random bits, the runtimes before LLVM 18's mostly end at once
+# (github.com/google/sanitizers/issues/1716). A container may forbid to switch that off.
 find_program(TALLY_SETARCH setarch DOC "setarch, of util-linux")
 set(not_at_random "")
 if(TALLY_SETARCH)
@@ -25,7 +25,7 @@ tally_embed(${CMAKE_CURRENT_BINARY_DIR}/kernels_threads.c tally_kernel_source_th
             ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_scan.cl)
 tally_test_tool(scan_threads_program races/scan_threads_program.c ${CMAKE_CURRENT_BINARY_DIR}/kernels_threads.c)
 
-# tally_scan_threads(NAME OP DTYPE WORD...)
+# tally_scan_threads(NAME OP DTYPE WORD...) adds a test of a form.
 function(tally_scan_threads name)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/scan_threads/${name})
   file(MAKE_DIRECTORY ${folder})
@@ -36,7 +36,7 @@ function(tally_scan_threads name)
     COMMENT "Writing cpu_scan in C: ${name}"
     VERBATIM)
   add_executable(scan_threads_${name} races/scan_threads.c ${folder}/scan_program.h)
-  # As a system's header: the kernels are written for other compilers, whose warnings are others.
+  # Included as a system header, because the kernels are written for compilers with other warnings.
   target_include_directories(scan_threads_${name} SYSTEM PRIVATE ${folder})
   target_compile_options(scan_threads_${name} PRIVATE -O2 -fsanitize=thread -ffp-contract=off -fno-strict-aliasing
                                                       $<$<C_COMPILER_ID:GNU>:-Wno-tsan>) # of fences
@@ -48,7 +48,8 @@ function(tally_scan_threads name)
                                                        SKIP_REGULAR_EXPRESSION "ThreadSanitizer: unexpected memory mapping")
 endfunction()
 
-# Scalars and structs to combine, a tile for each group and more, groups that find what they wait for and groups that must compute it.
+# Scalars and structs; a tile for each group and more; groups that find the prefix that they wait
+# for, and groups that compute it in the fallback.
 tally_scan_threads(many sum f32)
 tally_scan_threads(few sum f32 few held)
 tally_scan_threads(exclusive sum i64 exclusive held)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of such items, which
- * scan_threads.c runs in threads. As tally_host_programs does (src/host/main.c) it takes the
- * library's own specialiser, and the prelude that makes C of a CPU's kernels. Words: exclusive,
- * reverse, segmented; few: as for few items, a tile for each group; held: every fifth group is held
- * back, until others have no more patience and compute what it has not published.
+ * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of these items.
+ * scan_threads.c runs it in threads. Like tally_host_programs (src/host/main.c) it takes the
+ * library's own specialiser, and the prelude that makes a CPU's kernels C. Words: exclusive,
+ * reverse, segmented; few: the program for few items, a tile for each group; held: every fifth
+ * group is held back, until others lose patience and compute what it has not published.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static tally_status resolve(int count, char **arguments, tally_terms *terms, tal
     if (!status) status = tally_scan_variant_find("cpu_scan", &context, &launch->variant);
     if (!status) status = tally_terms_resolve(&desc, terms);
     if (status) return status;
-    /* The device has one unit: what is not few is many. */
+    /* The device has one unit, so any number of items that is not few is many. */
     status = tally_scan_shape(launch, terms, &tally_host_cpu, context.features, max_n);
     if (status) tally_terms_close(terms);
     return status;

@@ -88,7 +88,7 @@ static tally_status mem_open(void *device, tally_mem_kind kind, void *handle, ui
     if (kind == TALLY_MEM_HOST && !infos[d->index].host_memory) stub_misuse("mem_open: host memory on this device");
     object *o = stub_open(STUB_MEMORY, d);
     o->own_memory = kind == TALLY_MEM_DEVICE || kind == TALLY_MEM_STAGING;
-    static unsigned char nothing; /* where an empty array without an address is */
+    static unsigned char nothing; /* stands for an empty array without an address */
     o->memory.bytes = o->own_memory ? malloc(*bytes ? *bytes : 1) : handle ? handle : &nothing;
     if (o->own_memory && !o->memory.bytes) abort();
     if (o->own_memory) memset(o->memory.bytes, 0xdb, *bytes);
@@ -106,7 +106,7 @@ static void *mem_pointer(void *mem) {
     return o ? o->memory.bytes : NULL;
 }
 
-/* ---- queues: what is enqueued happens at the wait -------------------------------------------- */
+/* ---- queues: enqueued work happens at the wait ----------------------------------------------- */
 
 static tally_status queue_open(void *device, int wrap, void *native, void **queue) {
     CALL("queue_open");
@@ -132,7 +132,7 @@ static void run(const operation *op) {
 
 static tally_status queue_wait(void *queue) {
     object *o = stub_object(queue, STUB_QUEUE, NULL, "queue_wait");
-    /* With nothing to wait for, nothing fails. */
+    /* A wait for nothing cannot fail. */
     const tally_status status = o && o->pending ? stub_call("queue_wait") : TALLY_OK;
     stub.waits++;
     for (int i = 0; o && i < o->pending; i++)
@@ -172,7 +172,7 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* ---- programs and kernels -------------------------------------------------------------------- */
 
-/* Every stem that there is, with a text that names it. */
+/* Returns the text of a stem, which names the stem, or NULL if there is no such stem. */
 static const char *kernel_source(const char *stem) {
     static const char *const shared[] = {"probe", "finish", "ladder", "scan", "heads", "move"};
     static char texts[64][64];
@@ -291,7 +291,7 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     return TALLY_OK;
 }
 
-/* ---- time: a tick for each launch that was enqueued ------------------------------------------ */
+/* ---- time: a tick for each enqueued launch --------------------------------------------------- */
 
 static tally_status event_create(void *device, void **event) {
     CALL("event_create");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entries.h: what stands behind the specialised text in a program of the stub: the text's
- * types and functions for the stub's own process, which opens the compiled program as a library.
- * module.h says what each does.
+ * entries.h: the end of a program of the stub, behind the specialised text: the text's types and
+ * functions for the stub's own process, which opens the compiled program as a library. module.h
+ * describes each.
  */
 #define EXPORT __attribute__((visibility("default")))
 
@@ -10,7 +10,7 @@
 EXPORT const u32 stub_sizes[] = {ITEM_BYTES,    sizeof(ITEM),   sizeof(ITEM_VECTOR), INPUTS, ACC_BYTES, sizeof(ACC),
                                  _Alignof(ACC), sizeof(RESULT), sizeof(PARAMS),      LANES,  ROWS,      CHUNK_ITEMS};
 
-/* Memory of the stub may be aligned to an item's parts alone. */
+/* The stub's memory may be aligned for an item's parts only. */
 static ACC acc_at(const void *from) {
     ACC a;
     memcpy(&a, from, sizeof a);
@@ -46,7 +46,7 @@ static SOURCE source_of(SOURCE_ARGS) {
     return s;
 }
 
-/* A chunk in the canonical order. */
+/* Combines a chunk in the canonical order. */
 EXPORT void stub_chunk(const void *const *in, const u64 *offset, const void *params, u64 at, u64 count, u64 base, void *to) {
     const SOURCE s = source_of(EACH_INPUT(ARGUMENT) params_at(params));
     static LANE_ARRAYS lanes;
@@ -61,7 +61,7 @@ EXPORT void stub_chunk(const void *const *in, const u64 *offset, const void *par
     memcpy(to, &a, sizeof a);
 }
 
-/* Items in sequence, as the steps of the ladder load them; on top of what is there. */
+/* Combines items in sequence, as the steps of the ladder load them, into the accumulator. */
 EXPORT void stub_sequence(const void *const *in, const u64 *offset, const void *params, u64 at, u64 count, void *to) {
     const SOURCE s = source_of(EACH_INPUT(ARGUMENT) params_at(params));
     ACC a = acc_at(to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stub's kernels do: the entries tally_partials, tally_init, tally_finish and tally_probe,
- * as kernels_cl/ documents them. What is computed comes from the program's compiled text; what it
- * is computed of, and where it goes, is checked here.
+ * The stub's kernels: the entries tally_partials, tally_init, tally_finish and tally_probe, as
+ * kernels_cl/ documents them. The program's compiled text computes. This file checks the arguments,
+ * and the places of inputs and results.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct job {
     const tally_variant *variant;
     uint32_t group, factor;
     int atomic;
-    uint32_t item, acc, result, inputs; /* bytes; how many */
+    uint32_t item, acc, result, inputs; /* bytes, and the number of inputs */
 } job;
 
 uint32_t stub_defined(const char *source, const char *name) {
@@ -29,7 +29,7 @@ uint32_t stub_defined(const char *source, const char *name) {
     return at ? (uint32_t)strtoul(at + strlen(line), NULL, 10) : 0;
 }
 
-/* The variant whose stem stands last in the program. */
+/* The variant whose stem is the last in the program. */
 static const tally_variant *variant_of(const char *source) {
     for (size_t v = 0; v < tally_variant_count(); v++) {
         char text[64];
@@ -67,7 +67,7 @@ static int job_open(const stub_launch *l, job *j) {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* A number of 8 bytes, or of 4. */
+/* Reads a number of 8 bytes, or of 4. */
 static uint64_t number(const job *j, uint32_t argument, uint32_t bytes) {
     uint64_t wide = 0;
     uint32_t narrow = 0;
@@ -79,7 +79,7 @@ static uint64_t number(const job *j, uint32_t argument, uint32_t bytes) {
     return bytes == 4 ? narrow : wide;
 }
 
-/* The parameters; NULL if they are not what the program takes. */
+/* Returns the parameters, or NULL if they are not those that the program takes. */
 static const void *params_of(const job *j, uint32_t argument) {
     const uint32_t wanted = j->module->sizes[STUB_PARAMS_SIZE];
     if (!j->l->mem[argument] && j->l->bytes[argument] == wanted) return j->l->values + j->l->at[argument];
@@ -97,7 +97,7 @@ unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, u
 
 /* ---- partials -------------------------------------------------------------------------------- */
 
-/* Where the items are. */
+/* The items of a launch. */
 typedef struct source {
     const void *in[TALLY_MAX_INPUTS];
     uint64_t offset[TALLY_MAX_INPUTS];
@@ -105,13 +105,13 @@ typedef struct source {
     uint64_t base, n;
 } source;
 
-/* The aligned tree over accumulators; the result is in the first. */
+/* Combines accumulators as the aligned tree, into the first. */
 static void combine(const job *j, unsigned char *accs, uint64_t count) {
     for (uint64_t step = 1; step < count; step *= 2)
         for (uint64_t i = 0; i + step < count; i += 2 * step) j->module->combine(accs + i * j->acc, accs + (i + step) * j->acc);
 }
 
-/* Chunks from item `begin` on, and the tree over them. */
+/* Combines chunks from item `begin` on, and the tree over them. */
 static void reduce_chunks(const job *j, const source *s, uint64_t begin, uint64_t count, void *to) {
     const uint64_t chunks = count / TALLY_CHUNK_ITEMS + (count % TALLY_CHUNK_ITEMS != 0);
     unsigned char *accs = malloc((chunks + 1) * j->acc);
@@ -127,9 +127,9 @@ static void reduce_chunks(const job *j, const source *s, uint64_t begin, uint64_
     free(accs);
 }
 
-/* Chunks that a group of the canonical shapes owns. */
+/* The chunks that a group of the canonical shapes owns. */
 static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
-    const uint32_t row = TALLY_LANES * j->item / 16, team = row < 32 ? row : 32; /* as many items share a chunk */
+    const uint32_t row = TALLY_LANES * j->item / 16, team = row < 32 ? row : 32; /* the threads that share a chunk */
     if (run == 0 || (run & (run - 1)) != 0) stub_misuse("a run of %llu chunks is no power of two", (unsigned long long)run);
     if (j->variant->shape == TALLY_SHAPE_CHUNKS && run != j->group / team)
         stub_misuse("a run of %llu chunks, where a group of %u owns %u", (unsigned long long)run, j->group, j->group / team);
@@ -138,8 +138,8 @@ static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
         stub_misuse("a piece starts at %llu, within a span of %llu chunks", (unsigned long long)base, (unsigned long long)run);
 }
 
-/* Items that a group owns. A grid's groups own what a loop over all of them gives them: as good as
- * an even share here. */
+/* The items that a group owns. A grid's groups own the items of a loop over the grid; here an even
+ * share stands for them. */
 static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     switch (j->variant->shape) {
     case TALLY_SHAPE_TILE:
@@ -155,7 +155,7 @@ static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
  * last) */
 enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
 
-/* The last group's part, where the groups of one launch finish: slot 0 counts them. */
+/* The last group finishes if the groups of one launch do. Slot 0 counts them. */
 static void finish_together(const job *j, const source *s, unsigned char *partials, uint64_t groups, void *count,
                             void *result) {
     static const uint32_t zero;
@@ -196,12 +196,12 @@ static void run_partials(const job *j) {
             stub_place(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
         if (scratch) memset(scratch, 0xee, l->groups * j->group * j->acc);
     }
-    /* Every group's atomic on the one accumulator: on top of what is there. */
+    /* Each group combines its value into the one accumulator by an atomic. */
     unsigned char *one = j->atomic ? stub_place(l->mem[k + PARTIALS], first, 1, j->acc, "accumulators") : NULL;
     for (uint64_t g = 0; g < l->groups; g++) {
         const uint64_t begin = g * share, count = begin >= s.n ? 0 : s.n - begin < share ? s.n - begin : share;
         unsigned char partial[STUB_ACC_MOST];
-        /* An even share may leave a grid's last groups without items. */
+        /* With even shares a grid's last groups may have no items. */
         if (begin >= s.n && g > 0 && j->variant->shape != TALLY_SHAPE_GRID)
             stub_misuse("group %llu has no items", (unsigned long long)g);
         j->module->identity(partial);
@@ -254,7 +254,7 @@ static void run_finish(const job *j) {
     free(accs);
 }
 
-/* ---- the self-test: what a sound device computes, or what one with a defect does ------------- */
+/* ---- the self-test: results of a sound device, or of one with a defect ----------------------- */
 
 static void run_probe(const stub_launch *l) {
     const float *in = (const float *)(void *)stub_place(l->mem[0], 0, 6, sizeof *in, "inputs");

@@ -33,10 +33,11 @@ static void remove_folder(void) {
     folder_remove(folder);
 }
 
-const char *tally_kernel_source_core(const char *stem); /* the core's */
+const char *tally_kernel_source_core(const char *stem); /* defined by the core */
 
-/* The text without the lines that decide nothing here, so that a scan shares its reduction's
- * module; and without a scan's kernels, which are the stub's own (scan.c). */
+/* Returns the text without the lines that decide nothing here, so that a scan shares its
+ * reduction's module. The text also leaves out a scan's kernels, as the stub has its own
+ * (scan.c). */
 static char *essence(const char *whole) {
     static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",     "#define ATOMIC_STAGE ",
                                           "#define FLIGHT_LOADS ", "#define TILES_EACH ", "#define SCALAR_SCAN ",
@@ -64,7 +65,7 @@ static void write_file(const char *path, const char *text) {
     if (!file || fputs(text, file) < 0 || fputs(stub_entries, file) < 0 || fclose(file) != 0) abort();
 }
 
-/* The first line that speaks of an error, or the first of all. */
+/* Returns the first line with an error, or the first line of all. */
 static void read_error(const char *path, char *error, size_t bytes) {
     char line[1024];
     FILE *file = fopen(path, "r");
@@ -78,8 +79,7 @@ static void read_error(const char *path, char *error, size_t bytes) {
     if (file) fclose(file);
 }
 
-/* The sums of large tests are worth an optimisation; -ffp-contract, because a * b + c rounds
- * twice. */
+/* Optimised, for the sums of large tests. -ffp-contract, because a * b + c rounds twice. */
 static int compile(const char *in, const char *out, const char *log) {
     char *const arguments[] = {(char[]){STUB_COMPILER},
                                (char[]){"-std=gnu11"},
@@ -105,7 +105,7 @@ static int compile(const char *in, const char *out, const char *log) {
     return status == 0;
 }
 
-/* ISO C has no conversion from dlsym's object to a function. */
+/* ISO C has no conversion from dlsym's object pointer to a function. */
 static void find(void *library, const char *name, void *to) {
     void *symbol = dlsym(library, name);
     if (!symbol) abort();

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of gather and scatter as kernels_cl/move.cl documents them, from the last entry to
- * the first: every order is allowed. */
+/* The kernels of gather and scatter as kernels/move.h documents them. They go from the last entry
+ * to the first, as every order is allowed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "move/move.h"
 #include "backend.h"
 
-/* What the program's text defines, and what the launch brings. */
+/* The numbers of the program's text, and the arguments of the launch. */
 typedef struct move_job {
     const stub_launch *l;
-    uint32_t item_bytes, map_bytes, word; /* word: of a position */
+    uint32_t item_bytes, map_bytes, word; /* word: bytes of a position */
     int is_signed, scatter, stencil, checked, last;
     uint64_t n, run;
     const unsigned char *map, *stencils, *in;
@@ -55,7 +55,7 @@ static move_job job_open(const stub_launch *l) {
     return j;
 }
 
-/* The groups take all of `count`, and none of them has nothing to do. */
+/* The groups take all of `count`, and each has some. */
 static void check_groups(const move_job *j, uint64_t count, uint64_t run) {
     const uint32_t tile = j->l->threads * stub_defined(j->l->source, "FLIGHT");
     char group[32] = "#define GROUP ";
@@ -78,7 +78,7 @@ static void open_entries(move_job *j, uint32_t items, uint32_t stencil) {
     check_groups(j, j->n, j->run);
 }
 
-/* Whether entry i is to be moved; the item that it names. */
+/* Returns whether entry i is to be moved, and the item that it names. */
 static int is_heeded(const move_job *j, uint64_t i, uint64_t *index) {
     const uint64_t raw = read_word(j->map + i * j->map_bytes, j->map_bytes);
     *index = j->is_signed && j->map_bytes == 4 ? (uint64_t)(int64_t)(int32_t)raw : raw;

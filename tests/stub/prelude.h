@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prelude.h: the stub backend's language, C, with the words that the preludes of the real
- * backends define. Programs of the stub include it; nothing else does. It shares nothing with the
- * other preludes.
+ * prelude.h: the stub backend's language, C, with the words that the preludes of the real backends
+ * define. Only programs of the stub include it. It shares nothing with the other preludes.
  */
 #include <stdint.h>
 #include <string.h>
@@ -72,7 +71,7 @@ INLINE f32 f16_VALUE(u16 h) {
 
 /* ---- to storage ------------------------------------------------------------------------------ */
 
-/* Rounds to `bits` of significand, no finer than 2^least; half to even. */
+/* Rounds to `bits` of significand, no finer than 2^least, ties to even. */
 INLINE f64 rounded(f64 v, int bits, int least) {
     int exponent;
     frexp(v, &exponent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of scans on the stub, as kernels/scanning.h and kernels_cl/heads.cl document them:
- * what they are told is checked, and the values of plain scans are made, in sequence. Orders and
- * forms are the devices' tests' (tests/conformance/scan.c).
+ * The kernels of scans on the stub, as kernels/scanning.h and kernels/heads.h document them. They
+ * check their arguments and compute the values of plain scans, in sequence.
+ * tests/conformance/scan.c tests orders and forms on devices.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ enum {
 #define CONTINUES 2
 
 static uint64_t number(const stub_launch *l, uint32_t argument, uint32_t bytes) {
-    uint64_t value = 0; /* little-endian, as the library is */
+    uint64_t value = 0; /* little-endian, like the library */
     if (l->mem[argument] || l->bytes[argument] != bytes)
         stub_misuse("%s: argument %u is no number of %u bytes", l->entry, argument, bytes);
     else
@@ -44,12 +44,13 @@ static int is_stem(const stub_launch *l, const char *stem) {
     return at && strstr(at, stem);
 }
 
-/* Whether it is a scan in one launch, whose program says how many tiles a group has. */
+/* Returns whether this is a scan in one launch, whose program defines the number of a group's
+ * tiles. */
 static bool looks_back(const stub_launch *l) {
     return is_stem(l, "look_back") || is_stem(l, "cpu_scan");
 }
 
-/* Totals, then tiles, then items; one launch has the items alone. */
+/* The order of launches is totals, tiles, items. A scan in one launch has the items alone. */
 static void check_turn(const stub_launch *l) {
     static char last[32];
     static const char *source;
@@ -72,20 +73,21 @@ static void check_groups(const stub_launch *l, uint64_t n) {
                     (unsigned long long)tiles);
 }
 
-/* What the kernels keep between groups fits. */
+/* Checks that the workspace holds the values that the kernels keep between groups. */
 static void check_workspace(const stub_launch *l) {
     const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
     const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, CAPACITY, 8);
     const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
     const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
     const bool looks = looks_back(l);
-    /* Lines of 16 words: two; of each block those of its value, and one; then the tiles' values in
-     * parts. */
+    /* Lines of 16 words: two; for each block the lines of its value, and one; then the tiles'
+     * values in parts. */
     const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
     stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
     const unsigned char *words = stub_place(l->mem[WORDS], 0, count, 8, "words");
     for (uint64_t b = 0; words && looks && b < 8 * count; b++)
-        if (words[b]) stub_misuse("the words are not 0 before the first launch"); /* nor after: the stub writes none */
+        if (words[b])
+            stub_misuse("the words are not 0 before the first launch"); /* nor are they changed later: the stub writes none */
 }
 
 static void write_values(const stub_launch *l, uint64_t n, const unsigned char *in, unsigned char *out) {

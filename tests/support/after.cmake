@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
-# The labels after-op and after-variant have the tests that a new row of the ops or of a
-# table of variants can fail. They take under 3 minutes of 2 cores. The targets check-op and
-# check-variant build what these tests run, and run them.
+# The labels after-op and after-variant have the tests that a new row of the ops or of a table of
+# variants can fail. They take under 3 minutes on 2 cores. The targets check-op and check-variant
+# build and run them.
 set(after_op core oracle-order oracle-values oracle-items oracle-scan docs-tables semantics format)
 set(after_variant core docs-tables format)
 
-# tally_after(LABEL NAME PROGRAM ARGUMENT...): a part of a program's tests. Its label `part` keeps
-# it out of whole runs, which have the program.
+# tally_after(LABEL NAME PROGRAM ARGUMENT...) adds a part of a program's tests. Its label `part`
+# keeps it out of whole runs, which have the program.
 function(tally_after label name program)
   add_test(NAME ${name} COMMAND ${program} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS "part;${label}" TIMEOUT 900 SKIP_RETURN_CODE 77
                        ENVIRONMENT "TALLY_CACHE_DIR=${TALLY_TEST_CACHE_DIR};POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl")
 endfunction()
 
-# The new operator with every type; what goes through all operators.
+# The new operator with every type, and tests that go through all operators.
 tally_after(after-op op-cells conformance --last-op)
 tally_after(after-op op-semantics conformance "*semantics:*")
 tally_after(after-op op-scans conformance "*scan: ops of ?32")
-# Every variant with sums of two types. The cells of the new one alone are chosen by its name
+# Every variant with sums of two types. A name chooses the cells of the new variant
 # (CONTRIBUTING.md).
 tally_after(after-variant variant-cells conformance "*sum ?[36][24]")
 set_property(TEST variant-cells APPEND PROPERTY ENVIRONMENT TALLY_TEST_QUICK=1)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# The arguments of test programs: what test_main.h says, of each of PROGRAMS; and what a run gives,
+# Checks the arguments of each of PROGRAMS, as test_main.h describes them, and the output of a run
 # of SAMPLE.
 
-# expect(STATUS TEXT PROGRAM ARGUMENT...): the program's status, and a part of what it prints.
+# expect(STATUS TEXT PROGRAM ARGUMENT...) compares the program's status, and looks for TEXT in its
+# output.
 function(expect status text)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE result TIMEOUT 60)
   string(FIND "${output}${errors}" "${text}" at)
@@ -16,7 +17,7 @@ foreach(program IN LISTS PROGRAMS)
   expect(0 "usage: ${name}" ${program} --help)
   expect(2 "there is no option '--frob'" ${program} --frob)
   expect(2 "a second pattern, 'b'" ${program} a b)
-  # Status 77: what it compiles with is not here.
+  # Status 77: the compiler that the program needs is not here.
   execute_process(COMMAND ${program} --list OUTPUT_VARIABLE listed RESULT_VARIABLE result)
   if(result EQUAL 77)
     continue()

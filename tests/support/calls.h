@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.h: calls with an args struct, written in a line. */
+/* calls.h: calls with an args struct, in one line. */
 #ifndef TALLY_TESTS_CALLS_H
 #define TALLY_TESTS_CALLS_H
 
@@ -12,7 +12,8 @@ static inline tally_status reduce_at(tally_plan *plan, tally_queue *queue, const
     return tally_reduce_with(plan, queue, &args);
 }
 
-/* As many inputs as the plan has; in and in_offsets may be NULL: none, all 0. */
+/* Takes as many inputs as the plan has. `in` and `in_offsets` may be NULL: no buffers, all offsets
+ * 0. */
 static inline tally_status reduce_inputs(tally_plan *plan, tally_queue *queue, const tally_buffer *const *in,
                                          const uint64_t *in_offsets, uint64_t n, tally_buffer *out, uint64_t out_offset) {
     tally_reduce_args args = {.size = sizeof args, .n = n, .out = out, .out_offset = out_offset};

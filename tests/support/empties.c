@@ -10,7 +10,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* The type of each value of the result where none is asked for. */
+/* The default type of each value of the result. */
 static tally_dtype natural_of(tally_op op, tally_dtype in) {
     return oracle_result_dtype(&(oracle_case){.op = op, .in = in});
 }
@@ -36,10 +36,10 @@ int empties_takes(tally_op op, tally_dtype in, tally_dtype out) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* LARGEST and SMALLEST are the item type's, or the infinities. */
+/* LARGEST and SMALLEST are the limits of the item type, for floats the infinities. */
 typedef enum value { ZERO, ONE, LARGEST, SMALLEST, ALL_ONES, NOT_A_NUMBER, MINUS_INFINITY, NO_INDEX } value;
 
-/* A line for each op: a new one needs its own. */
+/* A line for each op. A new op needs its own. */
 static value value_of(tally_op op) {
     static const struct {
         tally_op op;
@@ -59,7 +59,7 @@ static value value_of(tally_op op) {
     abort();
 }
 
-/* The bits in a float type: a row for each of 0, 1, NaN, -inf and +inf. */
+/* The bits in each float type of 0, 1, NaN, -inf and +inf. */
 static void put_float(tally_dtype out, value v, unsigned char *to) {
     static const uint64_t f64[] = {0, 0x3ff0000000000000, 0x7ff8000000000000, 0xfff0000000000000, 0x7ff0000000000000};
     static const uint64_t f32[] = {0, 0x3f800000, 0x7fc00000, 0xff800000, 0x7f800000};
@@ -69,7 +69,7 @@ static void put_float(tally_dtype out, value v, unsigned char *to) {
     for (size_t byte = 0; byte < item_bytes_of(out); byte++) to[byte] = (unsigned char)(bits[row] >> (8 * byte));
 }
 
-/* A whole number: `size`, below 0 where it is negative. */
+/* A whole number of this size and sign. */
 static void put_whole(tally_dtype out, uint64_t size, int is_negative, unsigned char *to) {
     const float narrow = is_negative ? -(float)size : (float)size;
     const double wide = is_negative ? -(double)size : (double)size;
@@ -80,7 +80,7 @@ static void put_whole(tally_dtype out, uint64_t size, int is_negative, unsigned 
         to[byte] = (unsigned char)((is_negative ? 0 - size : size) >> (8 * byte));
 }
 
-/* A value of an op whose results are integers, truth values or indices. */
+/* The value of an op whose results are integers, truth values or indices. */
 static void put_integer(tally_dtype in, tally_dtype out, value v, unsigned char *to) {
     const uint64_t half = UINT64_C(1) << (8 * item_bytes_of(in) - 1), whole = half - 1 + half;
     const int is_signed = item_kind_of(in) == ITEM_SIGNED, is_bool = in == TALLY_BOOL;

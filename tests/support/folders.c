@@ -25,7 +25,7 @@ void folder_remove(const char *path) {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* nftw takes no argument for its visitor. */
+/* nftw has no argument for its visitor. */
 static void (*walk_visit)(const char *file, void *data);
 static void *walk_data;
 static int walk_count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample: a test of each outcome, for arguments.cmake. */
+/* outcomes: a test of each outcome, for arguments.cmake. */
 #include "test_main.h"
 
 static void test_good(void **unused) {

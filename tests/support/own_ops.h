@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* own_ops.h: operators of one's own that several tests run: a minimum with its place, and a
+/* own_ops.h: operators of one's own that several tests use: a minimum with its place, and a
  * compensated sum. */
 #ifndef TALLY_TESTS_OWN_OPS_H
 #define TALLY_TESTS_OWN_OPS_H
 
 #include <tally/ops.h>
 
-/* The smallest f32 and the index of the first such item. Its result has a hole of 4 bytes. */
+/* The smallest f32 and the index of the first such item. The result has a gap of 4 bytes. */
 typedef struct own_least_result {
     float value;
     uint64_t place;
@@ -28,8 +28,8 @@ static const tally_op_desc own_least = {.size = sizeof(tally_op_desc),
                                         .result_count = 2,
                                         .exact = 1};
 
-/* The sum that the library's level `compensated` has, of finite items: a TwoSum (D. E. Knuth) with
- * the low parts on top, once more exactly. */
+/* The sum of the library's level `compensated`, for finite items: a TwoSum (D. E. Knuth) plus the
+ * low parts, split exactly once more. */
 static const tally_op_field own_twofold_fields[] = {
     {.name = "high", .identity = "-0.0f", .load = "x", .combine = "sum"},
     {.name = "low", .identity = "-0.0f", .load = "-0.0f", .combine = "rest - (sum - rounded)"}};

@@ -36,7 +36,8 @@ static void use_own_cache(void) {
     setenv("TALLY_CACHE_DIR", own_cache, 1);
 }
 
-/* The one device that TALLY_TEST_DEVICE selects; 0 when it is unset, -1 when it is not here. */
+/* Finds the one device that TALLY_TEST_DEVICE selects. Returns 0 if it is unset, -1 if the device
+ * is not here. */
 static int find_only(tally_device_info *only) {
     const char *selection = getenv("TALLY_TEST_DEVICE");
     if (!selection || !*selection) return 0;
@@ -65,7 +66,8 @@ static void open_place(place *at, const tally_backend *backend, const tally_devi
            info->host_memory ? "in place" : "copied", at->context ? "" : ": NOT OPENED: ", at->error);
 }
 
-/* Whether the backend has what TALLY_TEST_REQUIRE wants of it. Tools are other tests' affair. */
+/* Returns whether the backend has what TALLY_TEST_REQUIRE asks of it. Tools in that list concern
+ * other tests. */
 static int has_required(const char *name, const place *places, int count) {
     if (strcmp(name, "nvrtc") == 0 || strcmp(name, "oclgrind") == 0) return 1;
     for (int p = 0; p < count; p++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.h: the devices that a test program runs on, and what its environment asks of it:
+ * places.h: the devices that a test program runs on, and the environment that it reads:
  *   TALLY_TEST_REQUIRE=cuda,opencl  these backends must have a device (cuda: a GPU), or the program
  *                                   fails
  *   TALLY_TEST_DEVICE=SELECTION     only this device, as in TALLY_BACKEND
@@ -32,22 +32,22 @@ typedef struct place {
     const tally_backend *backend;
     tally_device_info info;
     char select[32];        /* BACKEND:INDEX */
-    tally_context *context; /* NULL: it did not open, and `error` says why */
+    tally_context *context; /* NULL: it did not open, for the reason in `error` */
     char error[512];
 } place;
 
 #define MAX_PLACES 32
 
-/* Finds the devices, opens a context on each and prints them. Returns how many, or -1 when what the
- * environment asks for is not here, having said so. */
+/* Finds the devices, opens a context on each and prints them. Returns their number, or -1 with a
+ * printed reason if the environment asks for something that is not here. */
 int places_open(place *places);
 void places_close(place *places, int count);
 
-/* 1 when TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
+/* TALLY_TEST_QUICK asks for less, TALLY_TEST_FULL for more. */
 int quick(void);
 int full(void);
 
-/* Fails the test with tally_last_error() unless the call gave TALLY_OK. */
+/* Fails the test with tally_last_error() unless the call returns TALLY_OK. */
 #define MUST(call) must(call, #call, __FILE__, __LINE__)
 void must(tally_status status, const char *call, const char *file, int line);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmocka 1.1.5 takes a filter but finds nothing wrong if it matches no test, and skips tests
- * without a word. So tests are chosen here, and a test that is skipped gets its cause as a part of
- * its name, which cmocka prints.
+ * cmocka 1.1.5 takes a filter but accepts one that matches no test, and prints no cause for skipped
+ * tests. So tests are chosen here. A skipped test gets its cause as a part of its name, which
+ * cmocka prints.
  */
 #define _XOPEN_SOURCE 700
 #include "test_main.h"
@@ -14,10 +14,10 @@
 
 #include <tally/tally.h>
 
-/* A test as cmocka is given it: its name has room for a cause. */
+/* A test for cmocka. Its name has room for a cause. */
 typedef struct entry {
     const struct CMUnitTest *of;
-    void *state; /* the test's own */
+    void *state; /* the test's own state */
     char name[512];
 } entry;
 
@@ -125,7 +125,7 @@ int test_run(const test_choice *choice, const struct CMUnitTest *tests, size_t c
         if (choice->list) printf("%s\n", e->name);
     }
     int status = used ? 0 : test_none_chosen(choice);
-    /* The number that failed: as an exit status, 256 would be 0. */
+    /* The number of failures: as an exit status, 256 would be 0. */
     if (used && !choice->list) status = _cmocka_run_group_tests(choice->program, chosen, used, begin, end) != 0;
     free(entries);
     free(chosen);

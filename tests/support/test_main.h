@@ -5,9 +5,9 @@
  *   PROGRAM PATTERN    the tests whose whole names match; * and ? stand for other characters. A
  *                      pattern without these chooses the tests whose names contain it.
  *   PROGRAM --last-op  the tests whose names have the operator with the highest value: the newest
- *   PROGRAM --list     the names of the tests, with a pattern of those that it chooses
+ *   PROGRAM --list     the names of the tests that the other arguments choose
  *   PROGRAM --help
- * The exit status is 0, 1 when a test failed, or 2 when an argument is wrong or the pattern chooses
+ * The exit status is 0, 1 if a test failed, or 2 if an argument is wrong or the pattern chooses
  * nothing.
  */
 #ifndef TALLY_TESTS_TEST_MAIN_H
@@ -31,20 +31,20 @@ typedef struct test_choice {
     bool may_be_none;
 } test_choice;
 
-/* Reads the arguments. Returns -1, or the status to exit with; `about` is printed by --help. */
+/* Reads the arguments. Returns -1, or the exit status. --help prints `about`. */
 int test_choose(int argc, char **argv, const char *about, test_choice *out);
 bool test_is_chosen(const test_choice *choice, const char *name);
-/* Reports that the pattern chooses nothing; returns the status to exit with. */
+/* Reports that the pattern chooses nothing. Returns the exit status. */
 int test_none_chosen(const test_choice *choice);
-/* Runs or lists what is chosen; returns the status to exit with. `begin` and `end` run before and
- * after all tests, or are NULL. */
+/* Runs or lists the chosen tests. Returns the exit status. `begin` and `end` run before and after
+ * all tests, or are NULL. */
 int test_run(const test_choice *choice, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
              CMFixtureFunction end);
-/* The three together, for programs whose tests are known before they run. */
+/* The calls above in one, for programs whose tests are known before they run. */
 int test_main(int argc, char **argv, const char *about, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
               CMFixtureFunction end);
 
-/* Skips the test that runs. Its line has the cause. */
+/* Skips the running test. Its line has the cause. */
 void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 #endif
