@@ -203,7 +203,9 @@ static void test_ratios(void **unused) {
     assert_true(share > 0.9999 && share < 1.0001);
     r.names[2] = "Thrust";
     r.timings[2] = (bench_timing){1.5e-6, 0};
-    r.count = 3;
+    r.names[3] = "OpenMP";
+    r.timings[3] = (bench_timing){3e-6, 0};
+    r.count = 4;
     const double ratio = grid_peer(&r, &which);
     assert_true(which == 2 && ratio > 1.4999 && ratio < 1.5001);
     r.count = 1;
