@@ -232,19 +232,19 @@ bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *dev
     bar_verdict v = {0};
     bench_sizes sizes = {.count = 0};
     sizes_add(&sizes, bar->sizes);
-    for (const bench_task *task = bench_tasks; task->primitive; task++)
-        for (const tally_dtype *in = bench_types; *in; in++)
+    for (const bench_task *task = bench_tasks(); task->primitive; task++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
             for (int i = 0; i < sizes.count; i++) {
-                if (!has_case(bar, task, *in, sizes.n[i])) continue;
+                if (!has_case(bar, task, in, sizes.n[i])) continue;
                 if (bar->kind == BAR_BITS) {
                     v.wanted++;
-                    judge_bits(bar, results, task, *in, sizes.n[i], &v, misses);
+                    judge_bits(bar, results, task, in, sizes.n[i], &v, misses);
                     continue;
                 }
                 for (int d = 0; d < device_count; d++) {
                     if (!applies(bar, devices[d])) continue;
                     v.wanted++;
-                    const bench_report *r = find_report(results, devices[d], task, *in, sizes.n[i]);
+                    const bench_report *r = find_report(results, devices[d], task, in, sizes.n[i]);
                     if (r) judge_times(bar, devices, device_count, results, r, &v, misses);
                 }
             }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "tools/print/progress.h"
 #include "tools/print/units.h"
 
 #define MAX_DEVICES 16
@@ -39,6 +40,7 @@ typedef struct bench_run {
     uint64_t most_bytes; /* limit of an array */
     input_items items;
     bench_results results;
+    uint64_t cells_done; /* of a grid */
     int cases, failed_cases;
 } bench_run;
 
@@ -61,6 +63,19 @@ static int is_cold_too(const bench_run *run, const bench_pass *pass) {
     return pass->primitive == BENCH_REDUCE && !pass->is_bits && is_listed(run->options->caches, "cold");
 }
 
+/* Bytes of each input of a grid, far more than the caches hold. */
+#define GRID_BYTES_GPU (UINT64_C(1) << 30)
+#define GRID_BYTES_CPU (UINT64_C(256) << 20)
+
+/* Returns the run's sizes on a device. They are numbers of items; those of a grid may be as many
+ * bytes of each type instead. */
+static bench_sizes sizes_of(const bench_run *run, const tally_device_info *device, tally_dtype in) {
+    const bench_options *o = run->options;
+    const uint64_t usual = device->device_class == TALLY_CLASS_GPU ? GRID_BYTES_GPU : GRID_BYTES_CPU;
+    if (o->sizes.count) return o->sizes;
+    return (bench_sizes){.n = {(o->bytes ? o->bytes : usual) / tally_dtype_bytes(in)}, .count = 1};
+}
+
 /* Returns true if the run has the case, provided that it fits. */
 static int has_case(const bench_run *run, const tally_device_info *device, const bench_pass *pass, const bench_task *task,
                     uint64_t n) {
@@ -69,8 +84,8 @@ static int has_case(const bench_run *run, const tally_device_info *device, const
     const char *type = tally_dtype_name(pass->in);
     if (task->primitive != pass->primitive || !is_listed(o->primitives, row->name)) return 0;
     if (!is_listed(task->map ? o->maps : o->ops, task_with(task))) return 0;
-    if (!is_listed(o->types, type) || !is_listed(row->types, type)) return 0;
-    if (pass->in == TALLY_F64 && !device->has_f64) return 0;
+    if (!is_listed(o->types, type) || !task_takes(task, pass->in)) return 0;
+    if ((pass->in == TALLY_F64 || pass->in == TALLY_C128) && !device->has_f64) return 0;
     /* Moves have no bits of their own. With --bar, the bits of a single device show nothing. */
     if (pass->is_bits && (!o->bits || task->map || !is_f32_or_f64(pass->in) || (o->bar && run->device_count < 2))) return 0;
     return !o->bar || bars_need(device, pass->is_bits, task, pass->in, n);
@@ -79,7 +94,7 @@ static int has_case(const bench_run *run, const tally_device_info *device, const
 /* Returns the arrays, as bits, that the cases of this size need; 0 means no case. */
 static unsigned arrays_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, uint64_t n) {
     unsigned arrays = 0;
-    for (const bench_task *task = bench_tasks; task->primitive; task++)
+    for (const bench_task *task = bench_tasks(); task->primitive; task++)
         if (has_case(run, device, pass, task, n)) arrays |= task_arrays(task);
     return arrays;
 }
@@ -92,12 +107,12 @@ static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
 /* Returns the bytes of each array for the cases of one device, or 0 if there is no case. *arrays
  * are the arrays in use. */
 static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, const bench_pass *pass, unsigned *arrays) {
-    const bench_sizes *sizes = &run->options->sizes;
+    const bench_sizes sizes = sizes_of(run, device, pass->in);
     uint64_t most = 0;
     *arrays = 0;
-    for (int i = 0; i < sizes->count; i++) {
-        const uint64_t bytes = sizes->n[i] * tally_dtype_bytes(pass->in), copies = cold_copies(bytes);
-        const unsigned needed = fits(device, pass->in, sizes->n[i]) ? arrays_of(run, device, pass, sizes->n[i]) : 0;
+    for (int i = 0; i < sizes.count; i++) {
+        const uint64_t bytes = sizes.n[i] * tally_dtype_bytes(pass->in), copies = cold_copies(bytes);
+        const unsigned needed = fits(device, pass->in, sizes.n[i]) ? arrays_of(run, device, pass, sizes.n[i]) : 0;
         if (!needed) continue;
         *arrays |= needed;
         if (bytes > most) most = bytes;
@@ -154,34 +169,55 @@ static tally_status send_map(bench_run *run, bench_input *input, sent_items *sen
 }
 
 static void fail_case(bench_run *run) {
+    progress_erase();
     fprintf(stderr, "tally_bench: %s\n", tally_last_error());
     run->failed_cases++;
+}
+
+/* Computes the results that only the oracle knows, all of one size at once. */
+static int expect_tasks(const bench_run *run, const bench_pass *pass, bench_input *input) {
+    const bench_task *unknown[TALLY_OP_END];
+    int count = 0;
+    for (const bench_task *task = bench_tasks(); task->primitive == BENCH_REDUCE; task++) {
+        if (!has_case(run, input->device, pass, task, input->n)) continue;
+        input->task = task;
+        if (!input_is_known(input)) unknown[count++] = task;
+    }
+    return pass->is_bits || !count ? 0 : expect_all(input, unknown, count);
+}
+
+static void run_task(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
+    const bench_compile *compile = compile_find(&run->results, input);
+    if (compile) progress_update(run->cells_done++);
+    if (compile && compile->status == TALLY_E_UNSUPPORTED) return;
+    run->cases++;
+    if (send_map(run, input, sent))
+        fail_case(run);
+    else
+        run->failed_cases += (pass->is_bits ? case_bits : case_times)(run->options, input, &run->results);
 }
 
 /* Runs all tasks of one size, on items that are warm or cold. */
 static void run_tasks(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const int inputs = arrays_inputs(arrays_of(run, input->device, pass, input->n));
     input_fill(&run->items, kind_of(pass), pass->in, input->n, input->copies, inputs);
-    if (send_items(run, input, inputs, sent)) {
+    if (send_items(run, input, inputs, sent) || expect_tasks(run, pass, input)) {
         fail_case(run);
         return;
     }
-    for (const bench_task *task = bench_tasks; task->primitive; task++) {
+    for (const bench_task *task = bench_tasks(); task->primitive; task++) {
         if (!has_case(run, input->device, pass, task, input->n)) continue;
         input->task = task;
-        run->cases++;
-        if (send_map(run, input, sent))
-            fail_case(run);
-        else
-            run->failed_cases += (pass->is_bits ? case_bits : case_times)(run->options, input, &run->results);
+        run_task(run, pass, input, sent);
     }
 }
 
 static void run_sizes(bench_run *run, const bench_pass *pass, bench_input *input) {
     const bench_options *options = run->options;
+    const bench_sizes sizes = sizes_of(run, input->device, pass->in);
     sent_items sent = {0};
-    for (int i = 0; i < options->sizes.count; i++) {
-        input->n = options->sizes.n[i];
+    for (int i = 0; i < sizes.count; i++) {
+        input->n = sizes.n[i];
         if (!arrays_of(run, input->device, pass, input->n)) continue;
         if (!fits(input->device, pass->in, input->n)) {
             fprintf(stderr, "tally_bench: %s: %s %s do not fit\n", input->device->name, units_items(input->n).text,
@@ -270,11 +306,11 @@ static void restart_with_brief_spinning(char **argv) {
 /* Calls `each` for every device of each pass. Types come in turn, all devices on the same items.
  * Rounded items come after whole ones, because they are other items. */
 static void walk_passes(bench_run *run, void (*each)(bench_run *run, bench_device *device, const bench_pass *pass)) {
-    for (const tally_dtype *in = bench_types; *in; in++)
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
         for (int primitive = BENCH_NONE + 1; primitive < BENCH_END; primitive++)
             for (int is_bits = 0; is_bits < 2; is_bits++)
                 for (int d = 0; d < run->device_count; d++)
-                    each(run, &run->devices[d], &(bench_pass){(bench_primitive)primitive, is_bits, *in});
+                    each(run, &run->devices[d], &(bench_pass){(bench_primitive)primitive, is_bits, in});
 }
 
 static void take_bytes(bench_run *run, bench_device *device, const bench_pass *pass) {
@@ -283,19 +319,53 @@ static void take_bytes(bench_run *run, bench_device *device, const bench_pass *p
     if (bytes > run->most_bytes) run->most_bytes = bytes;
 }
 
+/* Adds the plans of a pass of a grid. */
+static void take_plans(bench_run *run, bench_device *device, const bench_pass *pass) {
+    const uint64_t n = sizes_of(run, &device->info, pass->in).n[0];
+    if (pass->is_bits || !fits(&device->info, pass->in, n)) return;
+    for (const bench_task *task = bench_tasks(); task->primitive; task++)
+        if (has_case(run, &device->info, pass, task, n) &&
+            compile_add(
+                &run->results,
+                &(bench_compile){.device = &device->info, .context = device->context, .task = task, .in = pass->in, .n = n}))
+            run->failed_cases++;
+}
+
+static int compile_grid(bench_run *run) {
+    walk_passes(run, take_plans);
+    return run->results.compile_count && compile_all(&run->results, openmp_threads());
+}
+
 static int run_all(bench_run *run) {
     walk_passes(run, take_bytes);
     if (run->most_bytes && input_open(&run->items, run->most_bytes))
         return fprintf(stderr, "tally_bench: the items: %s\n", strerror(errno)), 1;
+    if (run->options->grid) {
+        if (compile_grid(run)) return 1;
+        progress_begin("cells timed", PROGRESS_STEPS, run->results.compile_count);
+    }
     walk_passes(run, run_device);
+    progress_end();
     input_close(&run->items);
     return 0;
+}
+
+/* Prints and draws the grids. */
+static int conclude_grid(const bench_run *run) {
+    const bench_options *options = run->options;
+    for (int d = 0; d < run->device_count; d++) {
+        if (options->json)
+            grid_json(options, &run->results, run->infos[d]);
+        else
+            grid_print(stdout, options, &run->results, run->infos[d]);
+    }
+    return options->plot && grid_figure(options->plot, options, &run->results, run->infos, run->device_count);
 }
 
 /* Prints the last messages and returns the exit status. */
 static int conclude(bench_run *run) {
     const bench_options *options = run->options;
-    int failed = options->plot && figure_write(options->plot, options->blocks);
+    int failed = options->grid ? conclude_grid(run) : options->plot ? figure_write(options->plot, options->blocks) : 0;
     if (run->failed_cases || (!run->cases && !options->bar))
         failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
@@ -315,7 +385,7 @@ int main(int argc, char **argv) {
     else
         open_all(&run);
     if (!run.device_count) return fprintf(stderr, "tally_bench: no device to run on\n"), 1;
-    if (!options.json) {
+    if (!options.json && !options.grid) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,
                openmp_threads());
         report_heading(run.infos, run.device_count);
@@ -324,5 +394,6 @@ int main(int argc, char **argv) {
     for (int d = 0; d < run.device_count; d++) tally_context_destroy(run.devices[d].context);
     free(run.results.reports);
     free(run.results.results);
+    free(run.results.compiles);
     return failed;
 }

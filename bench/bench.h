@@ -53,7 +53,7 @@ typedef struct bench_input {
     void *host[ARRAYS];
     /* The arrays on the device. NULL: no case uses the array. With host_memory, the host's own. */
     tally_buffer *buffer[ARRAYS];
-    const bench_task *task; /* in bench_tasks */
+    const bench_task *task; /* in bench_tasks() */
     tally_dtype in;         /* a scan's values have it too */
     uint64_t n;
     /* 1: warm, the caches keep as much as they hold. More: cold, each call takes the next copy,
@@ -104,11 +104,24 @@ void input_close(input_items *items);
 void input_fill(input_items *items, input_kind kind, tally_dtype in, uint64_t n, uint64_t copies, int inputs);
 /* Makes the map of n u32 entries. */
 void input_fill_map(input_items *items, bench_map map, uint64_t n);
+/* Returns true if input_expected has the result of the reduction: of those that peers offer too.
+ * expect.c has the others. */
+int input_is_known(const bench_input *input);
 /* Returns the expected result of a reduction of whole numbers. *tolerance is the largest allowed
  * error, for ops whose order is free and rounds. */
 double input_expected(const bench_input *input, double *tolerance);
 /* Reads a result of any type. */
 double input_value(tally_dtype type, const void *value);
+
+/* ---- expect.c: the oracle's results ---------------------------------------------------------- */
+
+/* Computes the expected results of all these reductions of the first n items, which the host has.
+ * Threads share out the tasks. The results are kept until the type or n changes. Returns 0 when
+ * done. */
+int expect_all(const bench_input *input, const bench_task *const *tasks, int count);
+/* Returns true if a result of `bytes` bytes is the one that the oracle expects. A result that
+ * rounds may be off by 1e-4 of its largest part. Reports any other. */
+int is_expected(const bench_input *input, const char *engine, const void *value, size_t bytes);
 
 /* ---- output.c: outputs of all primitives but reductions -------------------------------------- */
 
@@ -130,8 +143,8 @@ int output_hash(const bench_input *input, uint64_t *out);
 #define BENCH_ABSENT (-1)
 int ours_open(const bench_input *input, bench_engine *out);
 const char *ours_variant(const bench_engine *engine); /* the choice of `auto` */
-/* Copies the bytes of the last reduction's result. Returns their number, at most 8, or 0 on
- * failure. */
+#define RESULT_BYTES 32                               /* the most of any reduction */
+/* Copies the bytes of the last reduction's result. Returns their number, or 0 on failure. */
 size_t ours_result(const bench_engine *engine, unsigned char *bytes);
 int unchecked_open(const bench_input *input, bench_engine *out); /* tally with TALLY_UNCHECKED */
 int openmp_open(const bench_input *input, bench_engine *out);
@@ -182,8 +195,11 @@ typedef struct primitive_row {
     const char *ceiling;      /* PEER_READ or PEER_COPY */
 } primitive_row;
 extern const primitive_row bench_primitives[BENCH_END];
-extern const bench_task bench_tasks[];  /* all tasks; BENCH_NONE ends them */
-extern const tally_dtype bench_types[]; /* 0 ends them */
+/* Returns all tasks: reductions by every operator, in its order, and the others. BENCH_NONE ends
+ * them. */
+const bench_task *bench_tasks(void);
+/* Returns true if there is such a task with items of this type. */
+int task_takes(const bench_task *task, tally_dtype in);
 extern const char *const bench_maps[MAP_END];
 
 /* Returns the name of the operator or of the map. */
@@ -201,6 +217,8 @@ uint64_t array_bytes(int which, tally_dtype in, uint64_t n);
 
 #define LEAST_ITEMS UINT64_C(4) /* the extremes need 4 */
 #define MOST_ITEMS (UINT64_C(1) << 32)
+#define LEAST_BYTES UINT64_C(64) /* 4 items of the widest type */
+#define MOST_BYTES MOST_ITEMS    /* as many items of the narrowest */
 #define MAX_SIZES 64
 typedef struct bench_sizes {
     uint64_t n[MAX_SIZES];
@@ -225,7 +243,9 @@ typedef struct bench_options {
     bench_sizes sizes;
     int blocks;
     int json, bar, bits;
-    const char *plot; /* file; NULL: none */
+    int grid, compile; /* compile: print the seconds of compiling too */
+    uint64_t bytes;    /* of each input of a grid; 0: by the device's class, unless there are sizes */
+    const char *plot;  /* file; NULL: none */
 } bench_options;
 
 /* Returns 0 to go on; otherwise the exit status + 1. */
@@ -241,7 +261,7 @@ typedef struct bench_timing {
 #define MAX_ENGINES 8
 /* Times the engines. Each runs in blocks, in turns. A block after a change of engine starts with a
  * warm-up, as the other engine leaves its cache contents and threads that still spin. The progress
- * line has `what`. Returns 0 when done. */
+ * line has `what`; NULL: the caller has a line of its own. Returns 0 when done. */
 int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
             bench_timing *out);
 
@@ -265,14 +285,28 @@ typedef struct bench_result {
     tally_dtype in;
     uint64_t n;
     size_t bytes;
-    unsigned char value[8];
+    unsigned char value[RESULT_BYTES];
 } bench_result;
+
+/* A plan of a grid, and how long its making and its first call took. */
+typedef struct bench_compile {
+    const tally_device_info *device;
+    tally_context *context;
+    const bench_task *task;
+    tally_dtype in;
+    uint64_t n;
+    tally_status status;
+    double plan_seconds, call_seconds;
+} bench_compile;
 
 /* All results of a run. */
 typedef struct bench_results {
     bench_report *reports;
     bench_result *results;
-    size_t report_count, result_count;
+    bench_compile *compiles; /* of a grid */
+    size_t report_count, result_count, compile_count;
+    double compile_seconds; /* wall time of all compiles */
+    int compile_threads;
 } bench_results;
 
 /* case.c: runs a case, and reports and keeps its outcome. Returns 0 when done; otherwise it has
@@ -285,9 +319,54 @@ uint64_t report_bytes(const bench_input *input); /* read and written */
 /* Prints each device's name once. */
 void report_heading(const tally_device_info *const *devices, int count);
 void report_rows(const bench_report *report);
-void report_json(const bench_report *report);
+/* `compile`: of a cell of a grid, which also has its share; NULL: of no grid. */
+void report_json(const bench_report *report, const bench_compile *compile);
 void report_result(const bench_result *result, int json);
 void report_json_text(const char *key, const char *text);
+
+/* compile.c: the plans of a grid. compile_add and compile_all return 0 when done; otherwise they
+ * have reported the error on stderr. */
+int compile_add(bench_results *results, const bench_compile *compile);
+/* Makes all plans that were added, on up to `threads` threads at once. */
+int compile_all(bench_results *results, int threads);
+/* Returns the compile of a case, or NULL if the run is no grid. */
+const bench_compile *compile_find(const bench_results *results, const bench_input *input);
+
+/* ---- grid.c: every operator by every item type ----------------------------------------------- */
+
+#define GRID_BAR_TEXT "0.90"                                               /* the share from which a cell is not marked */
+typedef enum grid_part { GRID_ALL, GRID_FLOATS, GRID_INTEGERS } grid_part; /* complex types are floats */
+/* The rows and columns of a device's table: those with a cell. */
+typedef struct grid_axes {
+    tally_op ops[TALLY_OP_END];
+    tally_dtype types[TALLY_DTYPE_END];
+    int op_count, type_count;
+} grid_axes;
+grid_axes grid_axes_of(const bench_results *results, const tally_device_info *device, grid_part part);
+/* Returns NULL if there is no such cell. */
+const bench_report *grid_cell(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in);
+/* Returns tally's speed divided by that of a kernel that only reads the same bytes, by the GPU's
+ * clock if there is one. */
+double grid_share(const bench_report *report);
+int grid_is_low(double share);
+/* Returns tally's speed divided by that of the fastest peer, *which; 0: there is no peer. */
+double grid_peer(const bench_report *report, int *which);
+typedef struct grid_counts {
+    int cells, low;
+} grid_counts;
+/* Formats the size of the inputs: "1 GiB each input". */
+typedef struct grid_text {
+    char text[64];
+} grid_text;
+grid_text grid_size(const bench_options *options, const bench_results *results, const tally_device_info *device);
+grid_counts grid_count(const bench_results *results, const tally_device_info *device);
+/* Prints the tables of one device; or an object about them, after those of the cells. */
+void grid_print(FILE *out, const bench_options *options, const bench_results *results, const tally_device_info *device);
+void grid_json(const bench_options *options, const bench_results *results, const tally_device_info *device);
+/* grid_figure.c: draws a heat map for each device, as SVG. Returns 0 when done; otherwise it has
+ * reported the error on stderr. */
+int grid_figure(const char *file, const bench_options *options, const bench_results *results,
+                const tally_device_info *const *devices, int count);
 
 /* figure.c: draws the reports as SVG. Returns 0 when done; otherwise it has reported the error on
  * stderr. */

@@ -119,6 +119,9 @@ double input_value(tally_dtype type, const void *value) {
         CASE(F64, double, x)
         CASE(I8, int8_t, x)
         CASE(U8, uint8_t, x)
+        CASE(BOOL, uint8_t, x)
+        CASE(I16, int16_t, x)
+        CASE(U16, uint16_t, x)
         CASE(I32, int32_t, x)
         CASE(U32, uint32_t, x)
         CASE(I64, int64_t, x)
@@ -128,6 +131,9 @@ double input_value(tally_dtype type, const void *value) {
     return (double)NAN;
 }
 
+/* Stores a whole number from -UNSIGNED_ZERO to UNSIGNED_ZERO. Unsigned types have it above that. A
+ * complex item has an imaginary part that is another number. */
+#define UNSIGNED_ZERO 42
 static void put(tally_dtype in, void *items, uint64_t i, int value) {
     switch ((int)in) {
 #define CASE(id, type, expression)                                                                                             \
@@ -139,9 +145,23 @@ static void put(tally_dtype in, void *items, uint64_t i, int value) {
         CASE(F32, float, value)
         CASE(F64, double, value)
         CASE(I8, int8_t, value)
+        CASE(I16, int16_t, value)
         CASE(I32, int32_t, value)
         CASE(I64, int64_t, value)
+        CASE(U8, uint8_t, value + UNSIGNED_ZERO)
+        CASE(U16, uint16_t, value + UNSIGNED_ZERO)
+        CASE(U32, uint32_t, value + UNSIGNED_ZERO)
+        CASE(U64, uint64_t, value + UNSIGNED_ZERO)
+        CASE(BOOL, uint8_t, value != 0)
 #undef CASE
+    case TALLY_C64:
+        ((float *)items)[2 * i] = (float)value;
+        ((float *)items)[2 * i + 1] = (float)(value % 3);
+        break;
+    case TALLY_C128:
+        ((double *)items)[2 * i] = value;
+        ((double *)items)[2 * i + 1] = value % 3;
+        break;
     }
 }
 
@@ -300,6 +320,36 @@ static survey survey_of(uint64_t n) {
         take_extreme(&s, smallest(level));
     }
     return s;
+}
+
+int input_is_known(const bench_input *input) {
+    const int is_narrow = input->in == TALLY_F16 || input->in == TALLY_BF16;
+    switch ((int)input->in) {
+    case TALLY_U8:
+    case TALLY_U16:
+    case TALLY_U32:
+    case TALLY_U64:
+    case TALLY_BOOL:
+    case TALLY_C64:
+    case TALLY_C128:
+        return 0;
+    }
+    switch ((int)input->task->op) {
+    case TALLY_SUM:
+    case TALLY_MIN:
+    case TALLY_MAX:
+    case TALLY_AMAX:
+    case TALLY_ARGMIN:
+    case TALLY_ARGMAX:
+    case TALLY_IAMAX:
+        return 1;
+    case TALLY_ASUM:
+    case TALLY_SUMSQ:
+    case TALLY_NRM2:
+    case TALLY_DOT:
+        return !is_narrow; /* their results are rounded to a few bits */
+    }
+    return 0;
 }
 
 double input_expected(const bench_input *input, double *tolerance) {

@@ -12,38 +12,33 @@
 #define OUT (1u << ARRAY_OUT)
 const primitive_row bench_primitives[BENCH_END] = {
     [BENCH_REDUCE] = {"reduce", NULL, X, INPUT_WHOLE, PEER_READ},
-    [BENCH_SCAN] = {"scan", NULL, X | OUT, INPUT_WALK, PEER_COPY},
+    [BENCH_SCAN] = {"scan", "f32,f64,i32,i64,f16,bf16,i8", X | OUT, INPUT_WALK, PEER_COPY},
     [BENCH_GATHER] = {"gather", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY},
     [BENCH_SCATTER] = {"scatter", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY}};
 const char *const bench_maps[MAP_END] = {[MAP_IDENTITY] = "identity", [MAP_RANDOM] = "random"};
 
-#define REDUCE(op)                                                                                                             \
-    { BENCH_REDUCE, TALLY_##op, MAP_NONE }
-#define SCAN(op)                                                                                                               \
-    { BENCH_SCAN, TALLY_##op, MAP_NONE }
-const bench_task bench_tasks[] = {
-    REDUCE(SUM),
-    REDUCE(MIN),
-    REDUCE(MAX),
-    REDUCE(AMAX),
-    REDUCE(ASUM),
-    REDUCE(SUMSQ),
-    REDUCE(NRM2),
-    REDUCE(DOT),
-    REDUCE(ARGMIN),
-    REDUCE(ARGMAX),
-    REDUCE(IAMAX),
-    SCAN(SUM),
-    SCAN(MIN),
-    SCAN(MAX),
-    {BENCH_GATHER, TALLY_OP_NONE, MAP_IDENTITY},
-    {BENCH_GATHER, TALLY_OP_NONE, MAP_RANDOM},
-    {BENCH_SCATTER, TALLY_OP_NONE, MAP_IDENTITY},
-    {BENCH_SCATTER, TALLY_OP_NONE, MAP_RANDOM},
-    {BENCH_NONE, TALLY_OP_NONE, MAP_NONE},
+/* The tasks that are not reductions. */
+static const bench_task other_tasks[] = {
+    {BENCH_SCAN, TALLY_SUM, MAP_NONE},          {BENCH_SCAN, TALLY_MIN, MAP_NONE},
+    {BENCH_SCAN, TALLY_MAX, MAP_NONE},          {BENCH_GATHER, TALLY_OP_NONE, MAP_IDENTITY},
+    {BENCH_GATHER, TALLY_OP_NONE, MAP_RANDOM},  {BENCH_SCATTER, TALLY_OP_NONE, MAP_IDENTITY},
+    {BENCH_SCATTER, TALLY_OP_NONE, MAP_RANDOM}, {BENCH_NONE, TALLY_OP_NONE, MAP_NONE},
 };
-const tally_dtype bench_types[] = {TALLY_F32, TALLY_F64,  TALLY_I32, TALLY_I64,
-                                   TALLY_F16, TALLY_BF16, TALLY_I8,  TALLY_DTYPE_DEFAULT};
+
+const bench_task *bench_tasks(void) {
+    static bench_task tasks[TALLY_OP_END + sizeof(other_tasks) / sizeof(other_tasks[0])];
+    if (tasks[0].primitive) return tasks;
+    bench_task *next = tasks;
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) *next++ = (bench_task){BENCH_REDUCE, op, MAP_NONE};
+    memcpy(next, other_tasks, sizeof(other_tasks));
+    return tasks;
+}
+
+int task_takes(const bench_task *task, tally_dtype in) {
+    const char *types = bench_primitives[task->primitive].types;
+    if (!is_listed(types, tally_dtype_name(in))) return 0;
+    return task->primitive != BENCH_REDUCE || tally_result_dtype(task->op, in);
+}
 
 const char *task_with(const bench_task *task) {
     return task->map ? bench_maps[task->map] : tally_op_name(task->op);

@@ -52,7 +52,7 @@ static int calls_of_graph(int calls, uint64_t copies) {
     return copies > 1 ? (int)copies : calls < MAX_GRAPH ? calls : MAX_GRAPH;
 }
 
-static int time_blocks(bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
+static int time_blocks(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
                        bench_timing *out) {
     double wall[MAX_ENGINES][MOST_BLOCKS], gpu[MAX_ENGINES][MOST_BLOCKS], unused;
     int calls[MAX_ENGINES], warm_up[MAX_ENGINES];
@@ -61,7 +61,7 @@ static int time_blocks(bench_engine *engines, int engine_count, const bench_opti
         if (calls_of_block(&engines[e], &calls[e], &warm_up[e])) return 1;
     for (int block = 0; block < options->blocks; block++)
         for (int e = 0; e < engine_count; e++) {
-            progress_update((uint64_t)(block * engine_count + e));
+            if (what) progress_update((uint64_t)(block * engine_count + e));
             if (warm_up[e] && timed(&engines[e], warm_up[e], &unused)) return 1;
             if (timed(&engines[e], calls[e], &wall[e][block])) return 1;
             if (!engines[e].gpu_seconds) continue;
@@ -77,8 +77,8 @@ static int time_blocks(bench_engine *engines, int engine_count, const bench_opti
 
 int measure(const char *what, bench_engine *engines, int engine_count, const bench_options *options, uint64_t copies,
             bench_timing *out) {
-    progress_begin(what, PROGRESS_STEPS, (uint64_t)(options->blocks * engine_count));
-    const int failed = time_blocks(engines, engine_count, options, copies, out);
-    progress_end();
+    if (what) progress_begin(what, PROGRESS_STEPS, (uint64_t)(options->blocks * engine_count));
+    const int failed = time_blocks(what, engines, engine_count, options, copies, out);
+    if (what) progress_end();
     return failed;
 }

@@ -25,7 +25,7 @@ static const char *primitive_at(size_t i) {
 
 /* Reductions have all operators. */
 static const char *op_at(size_t i) {
-    return bench_tasks[i].primitive == BENCH_REDUCE ? task_with(&bench_tasks[i]) : NULL;
+    return bench_tasks()[i].primitive == BENCH_REDUCE ? task_with(&bench_tasks()[i]) : NULL;
 }
 
 static const char *map_at(size_t i) {
@@ -33,7 +33,7 @@ static const char *map_at(size_t i) {
 }
 
 static const char *type_at(size_t i) {
-    return bench_types[i] ? tally_dtype_name(bench_types[i]) : NULL;
+    return i + 1 < TALLY_DTYPE_END ? tally_dtype_name((tally_dtype)(i + 1)) : NULL;
 }
 
 static const char *peer_at(size_t i) {
@@ -101,9 +101,9 @@ static void print_usage(void) {
     puts("usage: tally_bench [OPTION...]; LIST: names with commas between them");
     print_option("backend LIST", "devices, each of which is run: opencl:pocl,cuda:0 (default: every device)", NULL, "");
     print_option("primitive LIST", "of ", primitive_at, " (default: reduce); scans are inclusive");
-    print_option("ops LIST", "of ", op_at, " (default: sum); scans have sum, min and max");
+    print_option("ops LIST", "of ", op_at, " (default: sum); scans have sum, min and max; `all` alone: every one, by --grid");
     print_option("maps LIST", "of gathers and scatters, of ", map_at, " (default: both); items are f32 there");
-    print_option("dtypes LIST", "of ", type_at, " (default: f32)");
+    print_option("dtypes LIST", "of ", type_at, " (default: f32); `all` alone: every one, by --grid");
     print_option("peers LIST", "of ", peer_at, " (default: those that are there)");
     print_option("sizes LIST",
                  "numbers of items, 4 to 2^32: " UNITS_NOTATION ", where 12M is 12*2^20; so K, G (default: " DEFAULT_SIZES ")",
@@ -118,6 +118,14 @@ static void print_usage(void) {
                  NULL, "");
     print_option("json", "one JSON object a line instead of the table", NULL, "");
     print_option("plot FILE", "also charts of the bandwidths, as SVG", NULL, "");
+    print_option("grid",
+                 "a table of reductions by operator and item type: the share of the speed of a kernel that only reads the same "
+                 "bytes. All programs are compiled first, by all cores. Takes every operator and type unless --ops and "
+                 "--dtypes name some; --ops all and --dtypes all ask for it too. --plot draws a heat map",
+                 NULL, "");
+    print_option("bytes N", "of each input of the grid (default: 1G on GPUs, 256M on CPUs); or one number of items, by --sizes",
+                 NULL, "");
+    print_option("compile", "with the grid: also the seconds that each cell's plan and first call took", NULL, "");
     print_option("bar",
                  "the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or if none "
                  "could be shown; --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out",
@@ -129,7 +137,7 @@ static void print_usage(void) {
 
 /* Sets the defaults. With --bar, the bars choose the rest. */
 static void set_defaults(bench_options *options) {
-    if (!options->blocks) options->blocks = options->bar ? 7 : 15;
+    if (!options->blocks) options->blocks = options->bar || options->grid ? 7 : 15;
     options->bits |= options->bar;
     if (!options->caches) options->caches = "warm";
     if (options->bar) {
@@ -137,9 +145,27 @@ static void set_defaults(bench_options *options) {
         return;
     }
     if (!options->primitives) options->primitives = bench_primitives[BENCH_REDUCE].name;
+    if (options->grid) return;
     if (!options->ops) options->ops = "sum";
     if (!options->types) options->types = "f32";
     if (!options->sizes.count) sizes_add(&options->sizes, DEFAULT_SIZES);
+}
+
+/* Reads `all` as every name. Only in a list of several is it the operator of that name. */
+static void read_all(const char **list, bench_options *options) {
+    if (!*list || strcmp(*list, "all")) return;
+    *list = NULL;
+    options->grid = 1;
+}
+
+/* Returns 0 unless options are there that do not go together. */
+static int check_grid(const bench_options *options) {
+    if (!options->grid) return options->bytes || options->compile ? complain("--bytes and --compile are of --grid") : 0;
+    if (options->bar || options->bits || options->caches || options->primitives || options->maps)
+        return complain("a grid is of reductions: it has no --bar, --bits, --cache, --primitive, --maps");
+    if (options->sizes.count > 1 || (options->sizes.count && options->bytes))
+        return complain("a grid has one size: --bytes N, or --sizes with one number");
+    return 0;
 }
 
 static int is_there(const bench_peer *peer) {
@@ -151,21 +177,16 @@ static int is_there(const bench_peer *peer) {
 /* Value of a long option. It lies beyond all characters, so no short option has it. */
 #define LONG(letter) (256 + (letter))
 
-static const struct option names[] = {{"backend", required_argument, NULL, LONG('d')},
-                                      {"primitive", required_argument, NULL, LONG('m')},
-                                      {"ops", required_argument, NULL, LONG('o')},
-                                      {"maps", required_argument, NULL, LONG('a')},
-                                      {"dtypes", required_argument, NULL, LONG('t')},
-                                      {"peers", required_argument, NULL, LONG('p')},
-                                      {"sizes", required_argument, NULL, LONG('s')},
-                                      {"blocks", required_argument, NULL, LONG('b')},
-                                      {"cache", required_argument, NULL, LONG('c')},
-                                      {"json", no_argument, NULL, LONG('j')},
-                                      {"plot", required_argument, NULL, LONG('g')},
-                                      {"bar", no_argument, NULL, LONG('r')},
-                                      {"bits", no_argument, NULL, LONG('i')},
-                                      {"help", no_argument, NULL, LONG('h')},
-                                      {NULL, 0, NULL, 0}};
+static const struct option names[] = {
+    {"backend", required_argument, NULL, LONG('d')}, {"primitive", required_argument, NULL, LONG('m')},
+    {"ops", required_argument, NULL, LONG('o')},     {"maps", required_argument, NULL, LONG('a')},
+    {"dtypes", required_argument, NULL, LONG('t')},  {"peers", required_argument, NULL, LONG('p')},
+    {"sizes", required_argument, NULL, LONG('s')},   {"blocks", required_argument, NULL, LONG('b')},
+    {"cache", required_argument, NULL, LONG('c')},   {"json", no_argument, NULL, LONG('j')},
+    {"plot", required_argument, NULL, LONG('g')},    {"bar", no_argument, NULL, LONG('r')},
+    {"bits", no_argument, NULL, LONG('i')},          {"grid", no_argument, NULL, LONG('x')},
+    {"bytes", required_argument, NULL, LONG('n')},   {"compile", no_argument, NULL, LONG('e')},
+    {"help", no_argument, NULL, LONG('h')},          {NULL, 0, NULL, 0}};
 
 /* Returns an option's name, which is valid until the next call. */
 static const char *option_at(size_t i) {
@@ -184,8 +205,20 @@ static int complain_option(int found, const char *word) {
                     all.text);
 }
 
+/* Sets an option that takes a count. */
+static int set_count(int name, bench_options *options) {
+    const uint64_t least = name == 'n' ? LEAST_BYTES : LEAST_BLOCKS, most = name == 'n' ? MOST_BYTES : MOST_BLOCKS;
+    uint64_t count;
+    if (!units_read_count(optarg, strlen(optarg), least, most, &count))
+        return complain("--%s %s: %s", name == 'n' ? "bytes" : "blocks", optarg, units_needed(least, most).text);
+    if (name == 'n')
+        options->bytes = count;
+    else
+        options->blocks = (int)count;
+    return 0;
+}
+
 static int set_option(int name, bench_options *options) {
-    uint64_t blocks;
     if (name == 'd') options->select = optarg;
     if (name == 'm') options->primitives = optarg;
     if (name == 'o') options->ops = optarg;
@@ -197,13 +230,12 @@ static int set_option(int name, bench_options *options) {
     if (name == 'i') options->bits = 1;
     if (name == 'j') options->json = 1;
     if (name == 'r') options->bar = 1;
+    if (name == 'x') options->grid = 1;
+    if (name == 'e') options->compile = 1;
     if (name == 's' && sizes_add(&options->sizes, optarg))
         return complain("--sizes %s: a list of at most %d; of each %s", optarg, MAX_SIZES,
                         units_needed(LEAST_ITEMS, MOST_ITEMS).text);
-    if (name != 'b') return 0;
-    if (!units_read_count(optarg, strlen(optarg), LEAST_BLOCKS, MOST_BLOCKS, &blocks))
-        return complain("--blocks %s: %s", optarg, units_needed(LEAST_BLOCKS, MOST_BLOCKS).text);
-    return options->blocks = (int)blocks, 0;
+    return name == 'b' || name == 'n' ? set_count(name, options) : 0;
 }
 
 int options_parse(int argc, char **argv, bench_options *options) {
@@ -215,6 +247,9 @@ int options_parse(int argc, char **argv, bench_options *options) {
         if (set_option(name - LONG(0), options)) return 3;
     }
     if (optind < argc) return complain("unexpected argument %s", argv[optind]);
+    read_all(&options->ops, options);
+    read_all(&options->types, options);
+    if (check_grid(options)) return 3;
     set_defaults(options);
     if (check_list("primitive", options->primitives, primitive_at) || check_list("maps", options->maps, map_at) ||
         check_list("ops", options->ops, op_at) || check_list("dtypes", options->types, type_at) ||

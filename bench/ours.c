@@ -63,19 +63,20 @@ static int run(void *pointer, int count) {
     return tally_queue_wait(state->queue) ? complain() : 0;
 }
 
-/* Reads the result's bytes and returns its type, or TALLY_DTYPE_DEFAULT on failure. */
-static tally_dtype read_result(ours_state *state, unsigned char *bytes) {
-    tally_result_info info;
-    if (!tally_plan_result(state->plan, 0, &info)) return TALLY_DTYPE_DEFAULT;
-    if (tally_buffer_read(state->queue, state->out, 0, bytes, tally_dtype_bytes(info.dtype)) || tally_queue_wait(state->queue))
-        return complain(), TALLY_DTYPE_DEFAULT;
-    return info.dtype;
+/* Reads the result's bytes and returns their number, or 0 on failure. */
+static size_t read_result(const ours_state *state, unsigned char bytes[RESULT_BYTES]) {
+    const size_t count = (size_t)tally_plan_result_bytes(state->plan);
+    if (tally_buffer_read(state->queue, state->out, 0, bytes, count) || tally_queue_wait(state->queue)) return complain(), 0;
+    return count;
 }
 
+/* Returns the result's first value. */
 static double value(void *pointer) {
-    unsigned char bytes[8];
-    const tally_dtype type = read_result(pointer, bytes);
-    return type ? input_value(type, bytes) : (double)NAN;
+    const ours_state *state = pointer;
+    unsigned char bytes[RESULT_BYTES];
+    tally_result_info info;
+    if (!tally_plan_result(state->plan, 0, &info) || !read_result(state, bytes)) return (double)NAN;
+    return input_value(info.dtype, bytes);
 }
 
 static void close_state(void *pointer) {
@@ -138,7 +139,7 @@ static int open_ours(const bench_input *input, int is_unchecked, bench_engine *o
     state->is_unchecked = is_unchecked;
     *out = (bench_engine){.name = "tally", .state = state, .run = run, .close = close_state};
     if (input->task->primitive == BENCH_REDUCE) out->value = value;
-    if (open_plan(state, input) || tally_buffer_create(input->context, sizeof(uint64_t), &state->out)) {
+    if (open_plan(state, input) || tally_buffer_create(input->context, RESULT_BYTES, &state->out)) {
         complain();
         goto failed;
     }
@@ -163,5 +164,5 @@ const char *ours_variant(const bench_engine *engine) {
 }
 
 size_t ours_result(const bench_engine *engine, unsigned char *bytes) {
-    return tally_dtype_bytes(read_result(engine->state, bytes));
+    return read_result(engine->state, bytes);
 }

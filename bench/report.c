@@ -68,7 +68,7 @@ void report_json_text(const char *key, const char *text) {
     printf("\"");
 }
 
-void report_json(const bench_report *r) {
+void report_json(const bench_report *r, const bench_compile *compile) {
     const bench_input *in = &r->input;
     const struct {
         const char *key, *text;
@@ -85,6 +85,9 @@ void report_json(const bench_report *r) {
     printf("\"index\": %d, \"n\": %llu, \"blocks\": %d, ", in->device->index, (unsigned long long)in->n, r->blocks);
     if (r->ceiling > 0)
         printf("\"%s_bytes_per_second\": %.6g, ", in->task->primitive == BENCH_REDUCE ? "read" : "copy", r->ceiling);
+    if (compile)
+        printf("\"of_read\": %.6g, \"plan_seconds\": %.4g, \"first_call_seconds\": %.4g, ", grid_share(r),
+               compile->plan_seconds, compile->call_seconds);
     printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];

@@ -31,6 +31,7 @@ tally_status tally_context_open(const tally_backend *backend, int index, void *n
         return status;
     }
     pthread_mutex_init(&context->lock, NULL);
+    pthread_cond_init(&context->program_ready, NULL);
     context->cache =
         tally_cache_open(context->cache_dir, sizeof(context->cache_dir), context->cache_note, sizeof(context->cache_note));
     tally_tunings_load(context);
@@ -82,6 +83,7 @@ static void release(tally_context *context) {
     tally_cache_close(context->cache);
     tally_tunings_free(&context->tunings);
     context->backend->device_close(context->device);
+    pthread_cond_destroy(&context->program_ready);
     pthread_mutex_destroy(&context->lock);
     context->tag = 0;
     free(context);

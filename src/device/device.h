@@ -109,6 +109,7 @@ typedef struct tally_program {
     struct tally_program *next;
     tally_key key;
     void *handle;
+    bool in_work; /* a thread is making it; there is no handle yet */
 } tally_program;
 
 /* An upper room's way to keep objects in a context between calls. The room sets the context's
@@ -129,7 +130,8 @@ struct tally_context {
     void *device;
     tally_device_info info;
     char chosen_by[64], selection[128];
-    pthread_mutex_t lock; /* guards the members below */
+    pthread_cond_t program_ready; /* a program is no longer in work */
+    pthread_mutex_t lock;         /* guards the members below */
     tally_tunings tunings;
     char tunings_note[128];     /* the fault of the tunings' file; "" if there is none */
     const tally_keeper *keeper; /* NULL: nothing is kept */

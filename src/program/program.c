@@ -30,29 +30,31 @@ tally_status tally_program_make(const tally_context *context, const tally_progra
     return *out ? TALLY_OK : create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, out);
 }
 
+/* How a program was come by, for the context's counters. */
+typedef struct origin {
+    bool prebuilt, from_disk, built, damaged;
+} origin;
+
 /* Loads a program from the disk; NULL if there is none. Drops an entry that fails its check or that
- * the driver refuses. The caller holds the lock. */
-static void *load(tally_context *context, tally_key key, const tally_program_desc *source) {
+ * the driver refuses. */
+static void *load(const tally_context *context, tally_key key, const tally_program_desc *source, origin *by) {
     size_t bytes = 0;
-    bool damaged = false;
     void *handle = NULL;
-    void *data = tally_cache_load(context->cache, key, &bytes, &damaged);
+    void *data = tally_cache_load(context->cache, key, &bytes, &by->damaged);
     if (data && create(context, TALLY_PROGRAM_BINARY, source, data, bytes, &handle)) {
         tally_cache_drop(context->cache, key);
-        damaged = true;
+        by->damaged = true;
         handle = NULL;
     }
     free(data);
-    context->damaged += damaged;
-    context->from_disk += handle != NULL;
+    by->from_disk = handle != NULL;
     return handle;
 }
 
-static tally_status build(tally_context *context, tally_key key, const tally_program_desc *source, void **handle) {
+static tally_status build(const tally_context *context, tally_key key, const tally_program_desc *source, void **handle) {
     const tally_backend *backend = context->backend;
     const tally_status status = create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, handle);
     if (status) return status;
-    context->built++;
     void *binary = NULL;
     size_t binary_bytes = 0;
     /* A driver may refuse to give its binary. That costs time later, not the result. */
@@ -63,28 +65,60 @@ static tally_status build(tally_context *context, tally_key key, const tally_pro
     return TALLY_OK;
 }
 
-/* Finds a program in memory. Otherwise takes a prebuilt one, loads one or builds one, and keeps
- * it. The caller holds the lock. */
+/* Takes a prebuilt program, loads one or builds one. The caller does not hold the lock, so that
+ * threads that want other programs are not kept waiting. */
+static tally_status come_by(const tally_context *context, tally_key key, const tally_program_desc *source, void **handle,
+                            origin *by) {
+    *handle = find_prebuilt(context, source);
+    by->prebuilt = *handle != NULL;
+    if (!*handle) *handle = load(context, key, source, by);
+    if (*handle) return TALLY_OK;
+    const tally_status status = build(context, key, source, handle);
+    by->built = !status;
+    return status;
+}
+
+/* Returns the place of the link to the program with this key, or of the last link, which is
+ * NULL. */
+static tally_program **place_of(tally_context *context, tally_key key) {
+    tally_program **at = &context->programs;
+    while (*at && ((*at)->key.low != key.low || (*at)->key.high != key.high)) at = &(*at)->next;
+    return at;
+}
+
+/* Makes a program that the context does not have and keeps it. The caller holds the lock, which is
+ * free meanwhile. */
+static tally_status add(tally_context *context, tally_key key, const tally_program_desc *source, void **out) {
+    origin by = {0};
+    tally_program *program = calloc(1, sizeof(*program));
+    if (!program) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    *program = (tally_program){.next = context->programs, .key = key, .in_work = true};
+    context->programs = program;
+    pthread_mutex_unlock(&context->lock);
+    const tally_status status = come_by(context, key, source, out, &by);
+    pthread_mutex_lock(&context->lock);
+    context->prebuilt += by.prebuilt;
+    context->from_disk += by.from_disk;
+    context->built += by.built;
+    context->damaged += by.damaged;
+    program->handle = *out;
+    program->in_work = false;
+    if (status) {
+        *place_of(context, key) = program->next;
+        free(program);
+    }
+    pthread_cond_broadcast(&context->program_ready);
+    return status;
+}
+
+/* Finds a program in memory, or makes it. Waits while another thread makes the same one; if that
+ * fails, this thread tries too, and has the error's text. The caller holds the lock. */
 static tally_status find(tally_context *context, const tally_program_desc *source, void **out) {
     const tally_key key = tally_cache_key(&context->info, source->data, source->bytes);
-    tally_program *program = context->programs;
-    while (program && (program->key.low != key.low || program->key.high != key.high)) program = program->next;
-    if (program) {
-        context->from_memory++;
-        return *out = program->handle, TALLY_OK;
-    }
-    program = calloc(1, sizeof(*program));
-    if (!program) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    program->key = key;
-    program->handle = find_prebuilt(context, source);
-    context->prebuilt += program->handle != NULL;
-    if (!program->handle) program->handle = load(context, key, source);
-    if (!program->handle) {
-        const tally_status status = build(context, key, source, &program->handle);
-        if (status) return free(program), status;
-    }
-    program->next = context->programs;
-    context->programs = program;
+    const tally_program *program;
+    while ((program = *place_of(context, key)) && program->in_work) pthread_cond_wait(&context->program_ready, &context->lock);
+    if (!program) return add(context, key, source, out);
+    context->from_memory++;
     *out = program->handle;
     return TALLY_OK;
 }
@@ -106,7 +140,6 @@ tally_status tally_context_probe(tally_context *context) {
     return status;
 }
 
-/* The lock is held during the compilation, so that two threads that want one program share it. */
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **out) {
     char *source = NULL;
     size_t bytes = 0;

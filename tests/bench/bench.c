@@ -136,7 +136,7 @@ static void test_names(void **unused) {
 }
 
 static const bench_task *task_of(bench_primitive primitive, const char *with) {
-    const bench_task *task = bench_tasks;
+    const bench_task *task = bench_tasks();
     while (task->primitive && (task->primitive != primitive || strcmp(task_with(task), with))) task++;
     if (!task->primitive) fail_msg("there is no such task: %s", with);
     return task;
@@ -159,7 +159,7 @@ static void test_tasks(void **unused) {
         assert_int_equal(report_bytes(&(bench_input){.task = task, .in = rows[i].in, .n = 10}), 10 * rows[i].bytes);
     }
     /* The command line knows operators by their tasks of reductions. */
-    for (const bench_task *task = bench_tasks; task->primitive; task++)
+    for (const bench_task *task = bench_tasks(); task->primitive; task++)
         if (task->op) task_of(BENCH_REDUCE, task_with(task));
 }
 
@@ -203,14 +203,18 @@ static void expect_known(const input_items *items, uint64_t n) {
     }
 }
 
+static int is_known(tally_dtype in) {
+    return input_is_known(&(bench_input){.task = task_of(BENCH_REDUCE, "sum"), .in = in});
+}
+
 static void test_items(void **unused) {
     (void)unused;
     static const uint64_t sizes[] = {4, 1024, 1536, 16384, MOST};
     input_items items;
     assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
-    for (const tally_dtype *in = bench_types; *in; in++)
-        for (size_t i = 0; i < COUNT(sizes); i++) {
-            input_fill(&items, INPUT_WHOLE, *in, sizes[i], 1, 2);
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+        for (size_t i = 0; i < COUNT(sizes) && is_known(in); i++) {
+            input_fill(&items, INPUT_WHOLE, in, sizes[i], 1, 2);
             expect_known(&items, sizes[i]);
         }
     input_close(&items);
@@ -261,11 +265,12 @@ static void test_walk(void **unused) {
     (void)unused;
     input_items items;
     assert_int_equal(input_open(&items, MOST * sizeof(double)), 0);
-    for (const tally_dtype *in = bench_types; *in; in++) {
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
         double sum = 0, least = 0, most = 0;
         uint64_t at_least = 0, at_most = 0;
-        input_fill(&items, INPUT_WALK, *in, 5000, 1, 1);
-        input_fill(&items, INPUT_WALK, *in, MOST, 1, 1);
+        if (!task_takes(task_of(BENCH_SCAN, "sum"), in)) continue;
+        input_fill(&items, INPUT_WALK, in, 5000, 1, 1);
+        input_fill(&items, INPUT_WALK, in, MOST, 1, 1);
         for (uint64_t i = 0; i < MOST; i++) {
             const double x = item_at(&items, i);
             sum += x;
@@ -342,7 +347,7 @@ static void test_outputs(void **unused) {
     static const tally_device_info cpu = {.backend = "opencl", .host_memory = 1};
     input_items items;
     assert_int_equal(input_open(&items, MOST * sizeof(float)), 0);
-    for (const bench_task *task = bench_tasks; task->primitive; task++) {
+    for (const bench_task *task = bench_tasks(); task->primitive; task++) {
         if (task->primitive == BENCH_REDUCE) continue;
         bench_input input = {.device = &cpu, .task = task, .in = TALLY_F32, .n = MOST, .copies = 1};
         memcpy(input.host, items.host, sizeof(input.host));
@@ -385,9 +390,10 @@ static void test_bars_are_sound(void **unused) {
         size_t names[2] = {1, 1}, known[2] = {0, 0};
         for (const char *c = bar->ops; *c; c++) names[0] += *c == ',';
         for (const char *c = bar->types; *c; c++) names[1] += *c == ',';
-        for (const bench_task *task = bench_tasks; task->primitive; task++)
+        for (const bench_task *task = bench_tasks(); task->primitive; task++)
             known[0] += (size_t)(task->primitive == bar->primitive && is_listed(bar->ops, task_with(task)));
-        for (const tally_dtype *in = bench_types; *in; in++) known[1] += (size_t)is_listed(bar->types, tally_dtype_name(*in));
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+            known[1] += (size_t)is_listed(bar->types, tally_dtype_name(in));
         assert_memory_equal(names, known, sizeof(names));
         assert_true((bar->kind == BAR_TIMES || bar->kind == BAR_WITHIN) == (bar->peer != NULL));
     }

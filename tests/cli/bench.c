@@ -162,6 +162,77 @@ void test_bench_bar(void **unused) {
     if (told[1]) assert_int_equal(r.code, 1);
 }
 
+/* The object of a cell of 4096 items. */
+static void expect_cell(json_object *o, const char *op, const char *dtype) {
+    assert_string_equal(text_member(o, "op"), op);
+    assert_string_equal(text_member(o, "dtype"), dtype);
+    assert_true(json_object_get_double(member(o, "n")) == 4096);
+    assert_true(json_object_get_double(member(o, "of_read")) > 0);
+    assert_true(json_object_get_double(member(o, "read_bytes_per_second")) > 0);
+    assert_true(json_object_get_double(member(o, "plan_seconds")) > 0);
+    assert_true(json_object_get_double(member(o, "first_call_seconds")) > 0);
+    json_object_put(o);
+}
+
+/* Cells in the order of types, then operators; those that are no operation are left out. The last
+ * line tells of all, with the types in the order of the table. */
+void test_bench_grid(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    static const char *const cells[][2] = {{"sum", "f32"}, {"minmax", "f32"}, {"var", "f32"}, {"dot", "f32"},
+                                           {"sum", "u8"},  {"minmax", "u8"},  {"band", "u8"}, {"var", "u8"},
+                                           {"dot", "u8"},  {"sum", "c64"},    {"dot", "c64"}};
+    char words[256], path[512], text[65536] = "";
+    snprintf(words, sizeof(words),
+             "bench --backend %s --grid --ops sum,minmax,band,var,dot --dtypes c64,u8,f32 --sizes 2^12 --json --plot grid.svg",
+             device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), COUNT(cells) + 1);
+    for (unsigned line = 0; line < COUNT(cells); line++) expect_cell(parse_line(&r, line), cells[line][0], cells[line][1]);
+    json_object *o = parse_line(&r, COUNT(cells));
+    assert_string_equal(text_member(o, "grid"), device);
+    assert_int_equal(json_object_get_int(member(o, "cells")), COUNT(cells));
+    assert_true(json_object_get_int(member(o, "below_bar")) <= (int)COUNT(cells));
+    assert_true(json_object_get_int(member(o, "compile_threads")) > 0);
+    assert_string_equal(json_object_get_string(member(o, "dtypes")), "[ \"f32\", \"c64\", \"u8\" ]");
+    assert_string_equal(json_object_get_string(member(o, "ops")), "[ \"sum\", \"minmax\", \"band\", \"var\", \"dot\" ]");
+    json_object_put(o);
+    snprintf(path, sizeof(path), "%s/grid.svg", folder_path());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, ">minmax<"));
+    assert_non_null(strstr(text, "of 11 cells are below 0.90"));
+}
+
+/* `all` alone asks for the grid. Its lines fit a terminal. */
+void test_bench_grid_table(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    static const char *const there[] = {"share of the speed of a kernel that only reads the same bytes; 64.0 KiB each input",
+                                        " of 15 cells\n", "\nfloats          f16   bf16    f32    f64    c64   c128\nsum  ",
+                                        "\nintegers         i8    i16    i32    i64     u8    u16    u32    u64   bool\nsum  ",
+                                        "seconds of making the plan and of its first call, on "};
+    char words[256];
+    snprintf(words, sizeof(words), "bench --backend %s --dtypes all --ops sum --bytes 64K --peers none --compile", device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    for (size_t i = 0; i < COUNT(there); i++)
+        if (!strstr(r.out, there[i])) fail_msg("\"%s\" is not in:\n%s", there[i], r.out);
+    assert_null(strstr(r.out, "by the peer's"));
+    size_t columns = 0;
+    for (const char *c = r.out; *c; c++) {
+        columns = *c == '\n' ? 0 : columns + 1;
+        assert_true(columns <= 99);
+    }
+}
+
 void test_bench_usage(void **unused) {
     (void)unused;
     static const struct {
@@ -193,6 +264,17 @@ void test_bench_usage(void **unused) {
         {"bench --json=x", "takes no argument", 2},
         {"bench -x", "unknown option -x", 2},
         {"bench sum", "unexpected argument sum", 2},
+        {"bench --grid --ops sum,vra", "did you mean var?", 2},
+        {"bench --ops all --dtypes f31", "'f31': did you mean f32?", 2},
+        {"bench --grid --sizes 2^10,2^11", "a grid has one size", 2},
+        {"bench --grid --sizes 2^10 --bytes 1M", "a grid has one size", 2},
+        {"bench --grid --bytes 63", "64 to 2^32", 2},
+        {"bench --grid --bytes", "--bytes needs an argument", 2},
+        {"bench --bytes 1M", "of --grid", 2},
+        {"bench --compile", "of --grid", 2},
+        {"bench --ops all --bar", "a grid is of reductions", 2},
+        {"bench --dtypes all --primitive scan", "a grid is of reductions", 2},
+        {"bench --grid --cache cold", "a grid is of reductions", 2},
         {"bench --backend vulkan --sizes 2^10", "vulkan", 1},
         {"bench --peers none --sizes 2^10 --plot no/x", "no/x", 1},
     };

@@ -45,6 +45,7 @@ extern const core_test memory_tests[];         /* memory.c: sizes of memory, pla
 extern const core_test host_plan_tests[];      /* host_plan.c: host arrays by the steps of the ladder */
 extern const core_test golden_tests[];         /* golden.c: the bits of golden/bits.txt */
 extern const core_test kept_tests[];           /* kept.c: plans and memory that a context keeps for host arrays */
+extern const core_test program_tests[];        /* program.c: programs that threads want at once */
 extern const core_test cache_tests[];          /* cache.c: odd files in the cache's folder, and files that may not be written */
 
 /* Fails unless the bytes between the values of a result, and behind the last value, are zeros. */

@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
                                              empty_tests,          host_tests,          few_tests,    failure_tests,
                                              recovery_tests,       ladder_tests,        tuning_tests, scan_tests,
                                              move_tests,           move_argument_tests, memory_tests, host_plan_tests,
-                                             golden_tests,         cache_tests,         kept_tests};
+                                             golden_tests,         cache_tests,         kept_tests,   program_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # ci/performance --merge renews the measured part of the pages in docs/results/ and keeps the rest.
-# A page without a measured part is kept as a whole. Variables: PYTHON, SOURCE, WORK.
+# A page without a measured part is kept as a whole. It also writes the
+# grid's section of a page; a made-up program answers it here. Variables: PYTHON, SOURCE, WORK.
 if(NOT PYTHON)
   message(STATUS "skipped: there is no python3")
   return()
@@ -37,3 +38,35 @@ string(STRIP "${end}" line)
 if(NOT lines STREQUAL line)
   message(FATAL_ERROR "docs/results/h200.md: the line of ci/performance is not there once: ${lines}")
 endif()
+
+# A program with one device and a grid of three cells, one of them below the bar and one with a peer.
+set(engine "{\"name\": \"tally\", \"seconds\": 1, \"bytes_per_second\": 4, \"tally_is\": 1}")
+set(peer "{\"name\": \"CUB\", \"seconds\": 1, \"bytes_per_second\": 4, \"tally_is\": 1.25}")
+set(times "\"plan_seconds\": 0.5, \"first_call_seconds\": 0.25")
+file(WRITE ${WORK}/build/tally "#!/bin/sh
+case \"$*\" in
+devices*) cat <<'.'
+{\"backends\": [{\"backend\": \"cuda\", \"devices\": [{\"index\": 0, \"name\": \"NVIDIA X1\", \"platform\": \"CUDA\", \"driver\": \"1\", \"class\": \"gpu\", \"compute_units\": 2}]}]}
+.
+;;
+*--ops\\ all*) cat <<'.'
+{\"op\": \"sum\", \"dtype\": \"f32\", \"of_read\": 0.98, ${times}, \"engines\": [${engine}, ${peer}]}
+{\"op\": \"var\", \"dtype\": \"f32\", \"of_read\": 0.43, ${times}, \"engines\": [${engine}]}
+{\"op\": \"sum\", \"dtype\": \"f16\", \"of_read\": 0.896, ${times}, \"engines\": [${engine}]}
+{\"grid\": \"cuda:0\", \"bar\": 0.90, \"cells\": 3, \"below_bar\": 1, \"bytes\": 1073741824, \"compile_threads\": 2, \"compile_seconds\": 1.5, \"dtypes\": [\"f16\", \"f32\"], \"ops\": [\"sum\", \"var\"]}
+.
+;;
+esac
+")
+file(CHMOD ${WORK}/build/tally PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+execute_process(COMMAND ${PYTHON} ${WORK}/ci/performance --build ${WORK}/build ${WORK}/grid COMMAND_ERROR_IS_FATAL ANY
+                OUTPUT_QUIET ERROR_QUIET)
+file(READ ${WORK}/grid/x1.md text)
+foreach(part IN ITEMS "    tally bench --backend cuda:0 --ops all --dtypes all\n" "1024 MiB each input" "1 of 3 cells"
+                      "(grid-x1-cuda-0.svg)" "|  | f16 | f32 |\n| --- | --- | --- |\n| sum | 0.90 | 0.98 |\n| var |  | **0.43** |\n"
+                      "|  | f32 |\n| --- | --- |\n| sum | CUB 1.25 |\n" "| sum | 0.75 | 0.75 |")
+  string(FIND "${text}" "${part}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "x1.md has no\n${part}\nIt is:\n${text}")
+  endif()
+endforeach()

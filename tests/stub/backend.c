@@ -210,6 +210,7 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
                                         [TALLY_PROGRAM_PREBUILT] = "program_create of a prebuilt"};
     const size_t skip = form == TALLY_PROGRAM_BINARY ? sizeof magic : 0;
     if (form == TALLY_PROGRAM_PREBUILT && !stub.has_prebuilt) return TALLY_E_UNSUPPORTED;
+    if (form == TALLY_PROGRAM_SOURCE && stub.building) stub.building();
     CALL(names[form]);
     if (skip && (bytes < skip || memcmp(data, magic, skip) != 0 || stub.refuse_binaries))
         return tally_fail(TALLY_E_BUILD, "stub: no binary of this driver");

@@ -38,6 +38,7 @@ typedef struct stub_state {
     const float *verdicts;  /* 64 results of the trials of SUBGROUPS and ORDER; NULL: there are no such stems */
     int has_prebuilt;       /* every program was compiled with the stub */
     int refuse_binaries;    /* binaries are refused, as after a change of the driver */
+    void (*building)(void); /* called at the start of each build from source; may be NULL */
     int in_void;            /* the test is in a function without a status */
     /* Read by the test. */
     int calls;       /* of slots that can fail */

@@ -69,7 +69,7 @@ size_t plot_axis_ticks(const plot_axis *axis, plot_tick *ticks);
 /* Writes a number of items, a power of two as 2^k and any other number in digits. */
 void plot_write_size(char *text, size_t bytes, uint64_t n);
 
-/* ---- plot_bars.c, plot_lines.c: charts ------------------------------------------------------- */
+/* ---- plot_bars.c, plot_lines.c, plot_heat.c: charts ------------------------------------------ */
 
 /* A limit for comparison with the values, drawn as a dashed line. */
 typedef struct plot_limit {
@@ -113,5 +113,29 @@ typedef struct plot_lines {
     plot_limit limit;
 } plot_lines;
 void plot_draw_lines(plot *p, const plot_lines *lines);
+
+/* A step of a heat map's colours: the values from `from` to below the next step's. */
+#define PLOT_HEAT_STEPS 6
+typedef struct plot_step {
+    double from; /* not of the first step, which has all lower values */
+    const char *name;
+} plot_step;
+
+typedef struct plot_cell {
+    double value; /* negative: none */
+    bool marked;  /* bold */
+    char text[16], below[32];
+} plot_cell;
+
+typedef struct plot_heat {
+    const char *title, *subtitle, *note;
+    size_t rows, columns;
+    const char *const *row_names, *const *column_names;
+    plot_step steps[PLOT_HEAT_STEPS];
+    const char *none_means;
+    const plot_cell *cells; /* by row, then column */
+    bool has_below;         /* some cell has a `below` */
+} plot_heat;
+void plot_draw_heat(plot *p, const plot_heat *heat);
 
 #endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* grid_figure.c: the grid of each device as a heat map. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "tools/print/plot.h"
+#include "tools/print/units.h"
+
+#define MOST_CELLS ((size_t)TALLY_OP_END * TALLY_DTYPE_END)
+
+/* Fills in the cells. Returns true if some have a peer. */
+static bool fill_cells(plot_cell *cells, const grid_axes *axes, const bench_results *results, const tally_device_info *device) {
+    bool has_peers = false;
+    for (int o = 0; o < axes->op_count; o++)
+        for (int t = 0; t < axes->type_count; t++) {
+            plot_cell *cell = &cells[o * axes->type_count + t];
+            const bench_report *r = grid_cell(results, device, axes->ops[o], axes->types[t]);
+            int which = 0;
+            *cell = (plot_cell){.value = r ? grid_share(r) : -1};
+            if (!r) continue;
+            cell->marked = grid_is_low(cell->value);
+            snprintf(cell->text, sizeof(cell->text), "%.2f", cell->value);
+            const double ratio = grid_peer(r, &which);
+            if (ratio <= 0) continue;
+            snprintf(cell->below, sizeof(cell->below), ratio < 10 ? "%.2fx" : "%.0fx", ratio);
+            has_peers = true;
+        }
+    return has_peers;
+}
+
+static void draw(plot *p, plot_cell *cells, const bench_options *options, const bench_results *results,
+                 const tally_device_info *device) {
+    const grid_axes axes = grid_axes_of(results, device, GRID_ALL);
+    const grid_counts counts = grid_count(results, device);
+    const char *rows[TALLY_OP_END], *columns[TALLY_DTYPE_END];
+    char subtitle[400], note[160];
+    if (!counts.cells) return;
+    const bool has_peers = fill_cells(cells, &axes, results, device);
+    for (int o = 0; o < axes.op_count; o++) rows[o] = tally_op_name(axes.ops[o]);
+    for (int t = 0; t < axes.type_count; t++) columns[t] = tally_dtype_name(axes.types[t]);
+    snprintf(subtitle, sizeof(subtitle), "%s:%d %s. %s, medians of %d blocks, results checked.", device->backend, device->index,
+             device->name, grid_size(options, results, device).text, options->blocks);
+    snprintf(note, sizeof(note), "%d of %d cells are below " GRID_BAR_TEXT " (bold).%s", counts.low, counts.cells,
+             has_peers ? " Small: times the speed of the fastest peer." : "");
+    const plot_heat heat = {.title = "Every operator and item type: share of the speed of a kernel that only reads",
+                            .subtitle = subtitle,
+                            .note = note,
+                            .rows = (size_t)axes.op_count,
+                            .columns = (size_t)axes.type_count,
+                            .row_names = rows,
+                            .column_names = columns,
+                            .steps = {{0, "below 0.25"},
+                                      {0.25, "to 0.50"},
+                                      {0.5, "to 0.75"},
+                                      {0.75, "to 0.90"},
+                                      {0.895, "0.90 to 1"},
+                                      {0.995, "1 and more"}},
+                            .none_means = "no such operation",
+                            .cells = cells,
+                            .has_below = has_peers};
+    plot_draw_heat(p, &heat);
+}
+
+int grid_figure(const char *file, const bench_options *options, const bench_results *results,
+                const tally_device_info *const *devices, int count) {
+    plot p;
+    plot_cell *cells = malloc(MOST_CELLS * sizeof(*cells));
+    int failed = !cells || !plot_begin(&p);
+    for (int d = 0; d < count && !failed; d++) draw(&p, cells, options, results, devices[d]);
+    if (!failed) failed = !plot_end(&p, file, "tally bench --grid");
+    if (failed) fprintf(stderr, "tally_bench: %s: %s\n", file, strerror(errno));
+    free(cells);
+    return failed;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* The benchmark's grid of operators and item types, without a device: its items, its expected
+ * results, its tables and its picture. */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bench/bench.h"
+#include "oracle/oracle.h"
+#include "tests/support/test_main.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define ITEMS 9000
+
+static const tally_device_info device = {.backend = "opencl", .index = 1, .name = "Device", .driver = "1.0"};
+
+static const bench_task *task_of(tally_op op) {
+    const bench_task *task = bench_tasks();
+    while (task->op != op) task++;
+    assert_int_equal(task->primitive, BENCH_REDUCE);
+    return task;
+}
+
+/* ---- expected results ------------------------------------------------------------------------ */
+
+/* The input's own formula and the oracle agree. */
+static void expect_agreement(const bench_input *input, const oracle_case *what, const oracle_result *result) {
+    double tolerance;
+    const double expected = input_expected(input, &tolerance), found = input_value(oracle_result_dtype(what), result);
+    if (!(found - expected <= tolerance && expected - found <= tolerance))
+        fail_msg("%s of %s: %g by the formula, %g by the oracle", task_name(input->task).text, tally_dtype_name(input->in),
+                 expected, found);
+}
+
+/* The right result passes, any other does not. */
+static void expect_result(const bench_input *input) {
+    const oracle_case what = {.op = input->task->op, .in = input->in};
+    const size_t bytes = oracle_result_bytes(&what);
+    const tally_dtype type = oracle_result_dtype(&what);
+    const tally_dtype part = type == TALLY_C64 ? TALLY_F32 : type == TALLY_C128 ? TALLY_F64 : type;
+    oracle_result result = {{0}};
+    oracle_reduce_inputs(&what, (const void *const *)input->host, ITEMS, &result);
+    if (input_is_known(input)) expect_agreement(input, &what, &result);
+    assert_int_equal(is_expected(input, "test", &result, bytes), 1);
+    assert_int_equal(is_expected(input, "test", &result, bytes - 1), 0);
+    for (size_t at = 0; at < bytes; at += tally_dtype_bytes(part))
+        for (size_t i = 0; i < tally_dtype_bytes(part); i++) {
+            oracle_result other = result;
+            other.bytes[at + i] ^= 0x80;
+            /* In a rounded result only the highest bit, the sign, must be right. Zero has none. */
+            if (!oracle_is_exact(&what) && (i + 1 < tally_dtype_bytes(part) || !input_value(part, result.bytes + at))) continue;
+            if (is_expected(input, "test", &other, bytes))
+                fail_msg("%s of %s: a wrong byte %zu was taken", task_name(input->task).text, tally_dtype_name(input->in),
+                         at + i);
+        }
+}
+
+static void test_expected(void **unused) {
+    (void)unused;
+    input_items items;
+    int count = 0;
+    assert_int_equal(input_open(&items, ITEMS * 16), 0);
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+        input_fill(&items, INPUT_WHOLE, in, ITEMS, 1, 2);
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
+            bench_input input = {.device = &device, .task = task_of(op), .in = in, .n = ITEMS, .copies = 1};
+            memcpy(input.host, items.host, sizeof(input.host));
+            assert_int_equal(task_takes(input.task, in), tally_result_dtype(op, in) != TALLY_DTYPE_DEFAULT);
+            if (!task_takes(input.task, in)) continue;
+            expect_result(&input);
+            count++;
+        }
+    }
+    input_close(&items);
+    assert_true(count > 300);
+}
+
+/* Unsigned items are small and differ; the parts of complex items are two numbers. */
+static void test_items(void **unused) {
+    (void)unused;
+    input_items items;
+    int differ = 0, seen[256] = {0}, values = 0;
+    assert_int_equal(input_open(&items, ITEMS * 16), 0);
+    input_fill(&items, INPUT_WHOLE, TALLY_U8, ITEMS, 1, 1);
+    for (int i = 0; i < ITEMS; i++) seen[((const uint8_t *)items.host[0])[i]] = 1;
+    for (int v = 0; v < 256; v++) values += seen[v];
+    assert_true(values > 17 && !seen[255] && !seen[0]);
+    input_fill(&items, INPUT_WHOLE, TALLY_C64, ITEMS, 1, 1);
+    for (int i = 0; i < ITEMS; i++)
+        differ += ((const float *)items.host[0])[2 * i] != ((const float *)items.host[0])[2 * i + 1];
+    assert_true(differ > ITEMS / 2);
+    input_close(&items);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* A report of n = 1024 items whose share is `share`. */
+static bench_report report_of(tally_op op, tally_dtype in, double share, const char *peer, double peers) {
+    const bench_input input = {.device = &device, .task = task_of(op), .in = in, .n = 1024, .copies = 1};
+    const double seconds = 1e-6;
+    return (bench_report){.input = input,
+                          .names = {"tally", peer},
+                          .timings = {{seconds, 0}, {peers * seconds, 0}},
+                          .count = peer ? 2 : 1,
+                          .ceiling = (double)report_bytes(&input) / seconds / share};
+}
+
+#define REPORTS 6
+typedef struct made_up {
+    bench_report reports[REPORTS];
+    bench_compile compiles[1];
+    bench_results results;
+} made_up;
+
+static void make_up(made_up *m) {
+    m->reports[0] = report_of(TALLY_SUM, TALLY_F32, 0.98, "CUB", 1.25);
+    m->reports[1] = report_of(TALLY_SUM, TALLY_I8, 0.4, NULL, 0);
+    m->reports[2] = report_of(TALLY_VAR, TALLY_F32, 0.8949, NULL, 0);
+    m->reports[3] = report_of(TALLY_SUM, TALLY_F16, 0.8951, NULL, 0);
+    m->reports[4] = report_of(TALLY_DOT, TALLY_C64, 1, "OpenMP", 0.5);
+    m->reports[5] = report_of(TALLY_SUM, TALLY_BOOL, 1.234, NULL, 0);
+    m->compiles[0] = (bench_compile){
+        .device = &device, .task = task_of(TALLY_VAR), .in = TALLY_F32, .n = 1024, .plan_seconds = 0.25, .call_seconds = 0.5};
+    m->results = (bench_results){.reports = m->reports,
+                                 .report_count = REPORTS,
+                                 .compiles = m->compiles,
+                                 .compile_count = 1,
+                                 .compile_seconds = 2,
+                                 .compile_threads = 3};
+}
+
+static void expect_printed(const bench_options *options, const bench_results *results, const char *expected) {
+    char text[4096] = "";
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    grid_print(file, options, results, &device);
+    rewind(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+#define SHARES                                                                                                                 \
+    "opencl:1: Device, 1.0\n"                                                                                                  \
+    "share of the speed of a kernel that only reads the same bytes; 2^10 items; medians of 7 blocks\n"                         \
+    "* below 0.90: 2 of 6 cells\n"                                                                                             \
+    "\n"                                                                                                                       \
+    "floats          f16    f32    c64\n"                                                                                      \
+    "sum            0.90   0.98      -\n"                                                                                      \
+    "var               -   0.89*     -\n"                                                                                      \
+    "dot               -      -   1.00\n"                                                                                      \
+    "\n"                                                                                                                       \
+    "integers         i8   bool\n"                                                                                             \
+    "sum            0.40*  1.23\n"                                                                                             \
+    "\n"                                                                                                                       \
+    "tally's speed by the peer's\n"                                                                                            \
+    "sum             f32  CUB 1.25\n"                                                                                          \
+    "dot             c64  OpenMP 0.50\n"                                                                                       \
+    "\n"
+
+static void test_tables(void **unused) {
+    (void)unused;
+    made_up m;
+    make_up(&m);
+    bench_options options = {.grid = 1, .blocks = 7, .sizes = {.n = {1024}, .count = 1}};
+    expect_printed(&options, &m.results, SHARES);
+    options.compile = 1;
+    m.results.report_count = 3;
+    m.reports[0] = m.reports[2];
+    m.results.report_count = 1;
+    options.sizes.count = 0;
+    expect_printed(&options, &m.results,
+                   "opencl:1: Device, 1.0\n"
+                   "share of the speed of a kernel that only reads the same bytes; 4.0 KiB each input; medians of 7\n"
+                   "    blocks\n"
+                   "* below 0.90: 1 of 1 cells\n"
+                   "\n"
+                   "floats          f32\n"
+                   "var            0.89*\n"
+                   "\n"
+                   "seconds of making the plan and of its first call, on 3 threads at once (all devices: 2.0 s)\n"
+                   "floats          f32\n"
+                   "var            0.75\n"
+                   "\n");
+}
+
+/* By the GPU's clock where it is there. Of peers the fastest counts. */
+static void test_ratios(void **unused) {
+    (void)unused;
+    bench_report r = report_of(TALLY_SUM, TALLY_F32, 0.5, "CUB", 2);
+    int which = 0;
+    double share = grid_share(&r);
+    assert_true(share > 0.4999 && share < 0.5001);
+    r.timings[0].gpu_seconds = r.timings[0].seconds / 2;
+    share = grid_share(&r);
+    assert_true(share > 0.9999 && share < 1.0001);
+    r.names[2] = "Thrust";
+    r.timings[2] = (bench_timing){1.5e-6, 0};
+    r.names[3] = "OpenMP";
+    r.timings[3] = (bench_timing){3e-6, 0};
+    r.count = 4;
+    const double ratio = grid_peer(&r, &which);
+    assert_true(which == 2 && ratio > 1.4999 && ratio < 1.5001);
+    r.count = 1;
+    assert_true(grid_peer(&r, &which) == 0);
+}
+
+/* ---- the picture ----------------------------------------------------------------------------- */
+
+static void test_figure(void **unused) {
+    (void)unused;
+    static const char *const there[] = {"<svg",   ">sum<",        ">c64<",      ">0.98<",     ">0.89<", ">1.25x<",
+                                        ">1.23<", "2 of 6 cells", "below 0.25", "2^10 items", "</svg>"};
+    const bench_options options = {.grid = 1, .blocks = 7, .sizes = {.n = {1024}, .count = 1}};
+    const tally_device_info *const devices[] = {&device};
+    char path[] = "/tmp/tally-grid-XXXXXX", text[16384] = "";
+    made_up m;
+    make_up(&m);
+    const int handle = mkstemp(path);
+    assert_true(handle >= 0);
+    close(handle);
+    assert_int_equal(grid_figure(path, &options, &m.results, devices, 1), 0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    for (size_t i = 0; i < COUNT(there); i++)
+        if (!strstr(text, there[i])) fail_msg("%s is not in %s", there[i], text);
+    assert_int_equal(grid_figure("/nonexistent/x.svg", &options, &m.results, devices, 1), 1);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_expected), cmocka_unit_test(test_items),
+                                       cmocka_unit_test(test_tables), cmocka_unit_test(test_ratios),
+                                       cmocka_unit_test(test_figure)};
+    return test_main(argc, argv, "The grid of tally_bench, without a device.", tests, sizeof tests / sizeof tests[0], NULL,
+                     NULL);
+}
