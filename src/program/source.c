@@ -128,11 +128,12 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     FOR_TERMS(terms, t) {
         const tally_term *term = &terms->list[t];
-        if (!term->field_count)
-            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane ? term->lane : term->value), t);
-        for (uint32_t i = 0; i < term->field_count; i++)
-            fprintf(file, "    %s t%u_%s[LANES];\n",
-                    tally_source_field_type(&term->fields[i], term, term->lane ? "LANE" : "ACC"), t, term->fields[i].name);
+        uint32_t count;
+        const tally_op_field *fields = tally_source_lane_fields(term, &count);
+        if (!count)
+            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane.value ? term->lane.value : term->value), t);
+        for (uint32_t i = 0; i < count; i++)
+            fprintf(file, "    %s t%u_%s[LANES];\n", tally_dtype_name(fields[i].type), t, fields[i].name);
     }
     fprintf(file, "} LANE_ARRAYS;\n");
     for (int set = 0; set < 2; set++) {
@@ -141,10 +142,12 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
         FOR_TERMS(terms, t) {
             const tally_term *term = &terms->list[t];
             char member[16] = "";
+            uint32_t count;
+            const tally_op_field *fields = tally_source_lane_fields(term, &count);
             if (terms->count > 1) snprintf(member, sizeof(member), ".t%u", t);
-            for (uint32_t i = 0; i < term->field_count || (i == 0 && !term->field_count); i++) {
+            for (uint32_t i = 0; i < count || (i == 0 && !count); i++) {
                 char lane[96], array[96];
-                const char *name = term->field_count ? term->fields[i].name : "";
+                const char *name = count ? fields[i].name : "";
                 snprintf(lane, sizeof(lane), "a%s%s%s", member, name[0] ? "." : "", name);
                 snprintf(array, sizeof(array), "lanes->t%u%s%s[l]", t, name[0] ? "_" : "", name);
                 fprintf(file, "    %s = %s;\n", set ? array : lane, set ? lane : array);
@@ -162,18 +165,21 @@ static void write_features(FILE *file, unsigned features, unsigned used) {
             fprintf(file, "#define %s 1\n", tally_features[i].name);
 }
 
-/* A sum of bytes alone: devices have an instruction that adds four to an accumulator, in any
- * order. */
-static void write_bytes_sum(FILE *file, const tally_terms *terms) {
-    const bool is_sum = terms->count == 1 && terms->list[0].op == TALLY_SUM;
-    if (is_sum && (terms->in == TALLY_I8 || terms->in == TALLY_U8))
-        fprintf(file, "#define SUM_OF_BYTES 1\n#define BYTE_SIGN \"%s\"\n", terms->in == TALLY_I8 ? "s32" : "u32");
-}
-
 /* Tells whether combining is more than one operator of C: a comparison, a struct, several ops. */
 static bool takes_long(const tally_terms *terms) {
     const tally_term *first = &terms->list[0];
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
+}
+
+/* The texts that the terms' expressions need, each once. */
+static void write_texts(FILE *file, const tally_terms *terms) {
+    FOR_TERMS(terms, t) {
+        const char *text = terms->list[t].text;
+        bool is_there = false;
+        for (uint32_t e = 0; text && e < t; e++)
+            is_there = is_there || (terms->list[e].text && !strcmp(terms->list[e].text, text));
+        if (text && !is_there) fputs(tally_kernel_source_core(text), file);
+    }
 }
 
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
@@ -189,6 +195,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
+    write_texts(file, terms);
     write_items(file, terms);
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
@@ -207,7 +214,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
                    "a@, v, index, row, l, p$");
     write_function(file, terms, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
     write_function(file, terms, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
-    write_bytes_sum(file, terms);
+    if (terms->count == 1 && terms->list[0].lane.bytes)
+        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
