@@ -63,7 +63,7 @@ int oracle_takes(const oracle_case *what) {
 
 /* The kind of reference that an op of these items has. The compiler names a new row: way_of must
  * have it, and so must the code of its way. */
-typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_PAIRS } way;
+typedef enum way { IN_ORDER, OF_KEYS, OF_TRUTHS, OF_BITS, OF_SUMS, OF_PAIRS } way;
 
 static way way_of(const oracle_case *what) {
     switch (what->op) {
@@ -95,11 +95,12 @@ static way way_of(const oracle_case *what) {
     case TALLY_DOTC:
     case TALLY_DIST2:
         return is_float(what->in) ? IN_ORDER : OF_BITS;
-    case TALLY_NRM2: /* in f64 for integers, like the ops below */
+    case TALLY_NRM2:
     case TALLY_MEAN:
     case TALLY_VAR:
-    case TALLY_STD:
-    case TALLY_LOGSUMEXP:
+    case TALLY_STD: /* in f64 for integers of 64 bits */
+        return is_float(what->in) || item_bytes_of(what->in) == 8 ? IN_ORDER : OF_SUMS;
+    case TALLY_LOGSUMEXP: /* in f64 for integers */
         return IN_ORDER;
     case TALLY_OP_NONE:
     case TALLY_OP_END:
@@ -173,6 +174,8 @@ static tally_dtype default_result(const oracle_case *what) {
         return TALLY_BOOL;
     case OF_BITS:
         return integer_result(what);
+    case OF_SUMS:
+        return TALLY_F64;
     case IN_ORDER:
         break;
     }
@@ -255,6 +258,7 @@ void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t c
 }
 
 #include "survey.h"
+#include "sums.h"
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
@@ -296,6 +300,9 @@ static void take(oracle *state, const void *const inputs[], uint32_t count, uint
     case OF_BITS:
         take_bits(&state->what, &state->survey, inputs, count);
         break;
+    case OF_SUMS:
+        take_sums(state->what.in, &state->survey, inputs[0], count);
+        break;
     case OF_PAIRS:
         state->survey.far +=
             real_of(&state->what) == TALLY_F32 ? f32_far(&state->what, inputs, count) : f64_far(&state->what, inputs, count);
@@ -333,6 +340,10 @@ static void finish_survey(const oracle_case *what, const oracle_survey *s, uint6
     uint64_t value = s->bits;
     if (way_of(what) == OF_KEYS) {
         finish_keys(what, s, n, out, result);
+        return;
+    }
+    if (way_of(what) == OF_SUMS) {
+        store_float(out, sums_value(what, s, n), result);
         return;
     }
     if (what->op == TALLY_ANY) value = s->nonzero > 0;
@@ -403,6 +414,9 @@ void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, 
     case OF_BITS:
         take_bits(what, &acc->survey, inputs, 1);
         break;
+    case OF_SUMS:
+        take_sums(what->in, &acc->survey, item, 1);
+        break;
     case OF_PAIRS: /* ops of two inputs */
         break;
     }
@@ -424,7 +438,7 @@ void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t 
     double parts[2];
     if (!what->params) with_params.params = default_params(what->op);
     if (way_of(what) != IN_ORDER) {
-        finish_survey(what, n ? &acc->survey : &none, n, out, result);
+        finish_survey(&with_params, n ? &acc->survey : &none, n, out, result);
         return;
     }
     if (n && real_of(what) == TALLY_F32)

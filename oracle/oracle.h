@@ -6,8 +6,9 @@
  *
  * Ops that round at each combination (sums, products, moments of floats) follow the canonical order
  * (src/base/order.h). All other ops are exact, so that their order is free: integers in 64 unsigned
- * bits, and numbers compared as integers that sort as they do. A NaN result is the canonical quiet
- * one. logsumexp alone is approximate, as exp and log are not the same on every device (bound.h).
+ * bits, sums of narrow ones and of their squares in 128, and numbers compared as integers that sort
+ * as they do. A NaN result is the canonical quiet one. logsumexp alone is approximate, as exp and
+ * log are not the same on every device (bound.h).
  */
 #ifndef TALLY_TESTS_ORACLE_H
 #define TALLY_TESTS_ORACLE_H
@@ -68,6 +69,10 @@ oracle_shape oracle_shape_of(const oracle_case *what);
 void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t count,
                  double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS]);
 
+/* Sums that no number of items of 32 bits overflows. */
+__extension__ typedef __int128 oracle_wide;
+__extension__ typedef unsigned __int128 oracle_unsigned_wide;
+
 /* The survey of items whose order is free. Numbers are compared by 64-bit keys. */
 typedef struct oracle_survey {
     int64_t low, high; /* keys of the extremes among the numbers */
@@ -76,6 +81,8 @@ typedef struct oracle_survey {
     uint64_t first_nan;
     uint64_t nonzero, far; /* far: pairs that are not close */
     uint64_t bits;         /* the accumulator modulo 2^64, or bit by bit */
+    oracle_wide sum;
+    oracle_unsigned_wide squares; /* the sum of the items' squares */
 } oracle_survey;
 
 /*

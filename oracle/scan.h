@@ -10,7 +10,7 @@
 #include "oracle.h"
 
 /* An operator with accumulators of up to SCAN_ACC_BYTES. */
-#define SCAN_ACC_BYTES 128
+#define SCAN_ACC_BYTES 160
 typedef struct scan_op {
     size_t item_bytes, acc_bytes, value_bytes;
     void (*load)(const void *self, const void *item, uint64_t index, void *acc);

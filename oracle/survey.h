@@ -268,6 +268,8 @@ static uint64_t join_bits(tally_op op, uint64_t a, uint64_t b) {
 static void join_surveys(tally_op op, oracle_survey *a, const oracle_survey *b) {
     a->nonzero += b->nonzero;
     a->bits = join_bits(op, a->bits, b->bits);
+    a->sum += b->sum;
+    a->squares += b->squares;
     if (b->first_nan < a->first_nan) a->first_nan = b->first_nan;
     if (b->numbers == 0) return;
     const int is_first = a->numbers == 0;

@@ -4,11 +4,8 @@
 #include "reduce/reduce.h"
 
 static tally_host_combiner find(const tally_terms *terms, const tally_term *term) {
-    const bool is_complex = tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX;
-    const tally_row_level level = term->accuracy == TALLY_ACCURACY_COMPENSATED ? TALLY_ROW_COMPENSATED
-                                  : is_complex                                 ? TALLY_ROW_COMPLEX
-                                                                               : TALLY_ROW_PLAIN;
-    return term->custom ? NULL : tally_host_combiners[level][term->op][term->value];
+    if (term->custom) return NULL;
+    return tally_host_combiners[tally_op_row_level(term->op, terms->in, term->accuracy)][term->op][term->value];
 }
 
 bool tally_host_can_combine(const tally_terms *terms) {

@@ -7,9 +7,14 @@
 
 #include "reduce/reduce.h"
 
-#include "../../kernels/arithmetic.h"
-
+typedef uint32_t u32;
+typedef int64_t i64;
 typedef uint64_t u64;
+typedef double f64;
+#define INLINE static inline __attribute__((unused))
+
+#include "../../kernels/arithmetic.h"
+#include "../../kernels/wholes.h"
 
 #define SIGN(a) signbit((double)(a))
 #define MAKE(...) ((SELF){__VA_ARGS__})

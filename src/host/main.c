@@ -100,11 +100,10 @@ static const char *c_type(tally_dtype value) {
 /* Resolves the level's row of an op for items of a type. Returns false if there is none. On success
  * the caller closes the terms. */
 static bool resolve(tally_row_level level, tally_op op, tally_dtype in, tally_dtype acc, tally_terms *terms) {
-    const bool is_complex = tally_dtype_kind(in) == TALLY_KIND_COMPLEX, is_compensated = level == TALLY_ROW_COMPENSATED;
-    const tally_accuracy accuracy = is_compensated ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT;
+    const tally_accuracy accuracy = level == TALLY_ROW_COMPENSATED ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT;
     const tally_terms_desc desc = {.in = in, .single = {.op = op, .acc = acc, .accuracy = accuracy}};
-    if (is_complex != (level == TALLY_ROW_COMPLEX)) return false;
-    return tally_op_row_for(op, in, accuracy) && tally_terms_resolve(&desc, terms) == TALLY_OK;
+    if (!tally_op_row_for(op, in, accuracy) || tally_op_row_level(op, in, accuracy) != level) return false;
+    return tally_terms_resolve(&desc, terms) == TALLY_OK;
 }
 
 static void write_combiner(FILE *file, tally_row_level level, const tally_term *term) {

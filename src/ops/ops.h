@@ -54,6 +54,20 @@ typedef enum tally_additive {
 #define TALLY_ROW_FIELDS 5 /* with the end */
 #define TALLY_ROW_PARAMS 3
 
+/*
+ * A lane of a row's own, for the items of a chunk: a struct of sums that is smaller than the
+ * accumulator. There is one where 64 bits hold each sum of 2^12 terms; else the lane is an
+ * accumulator.
+ */
+typedef struct tally_lane_row {
+    struct {
+        tally_additive additive; /* the terms, which say how wide the field is */
+        const char *name;
+    } fields[TALLY_ROW_FIELDS];
+    const char *identity, *load, *combine; /* as the row's */
+    const char *widen;                     /* the accumulator of the lane a */
+} tally_lane_row;
+
 /* A built-in op: C expressions and how they are typed. */
 typedef struct tally_op_row {
     const char *name, *summary;
@@ -72,20 +86,32 @@ typedef struct tally_op_row {
     const char *empty, *second_empty; /* the same for n = 0 */
     bool exact;                       /* the result does not depend on the order of combination */
     tally_additive additive;
+    tally_lane_row lane;
+    const char *text; /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
         double value; /* the default */
     } params[TALLY_ROW_PARAMS];
 } tally_op_row;
 
-/* Rows that take the place of an op's own for complex items, and at the level `compensated`
- * (special_rows.c). */
-extern const tally_op_row tally_complex_rows[TALLY_OP_END], tally_compensated_rows[TALLY_OP_END];
+/* The tables of rows. All but the first take the place of an op's own row for some items, where
+ * they have the op (special_rows.c). */
+typedef enum tally_row_level {
+    TALLY_ROW_PLAIN,
+    TALLY_ROW_NARROW,      /* integers of up to 16 bits */
+    TALLY_ROW_WHOLE,       /* integers of up to 32 bits */
+    TALLY_ROW_COMPLEX,     /* complex items, which no other row takes */
+    TALLY_ROW_COMPENSATED, /* the level `compensated`, which no other row has */
+    TALLY_ROW_LEVELS
+} tally_row_level;
+extern const tally_op_row tally_narrow_rows[TALLY_OP_END], tally_whole_rows[TALLY_OP_END], tally_complex_rows[TALLY_OP_END],
+    tally_compensated_rows[TALLY_OP_END];
 
 /* The row; NULL for a value that is none. */
 const tally_op_row *tally_op_find(tally_op op);
-/* The row that an op has for these items: complex and compensated ones have their own. NULL where
- * there is none. */
+/* The table of the row that an op and a dtype, which there are, have. */
+tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy accuracy);
+/* The row that an op has for these items. NULL where there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the
  * dtype. */
@@ -162,6 +188,15 @@ typedef struct tally_term_result {
     const char *empty; /* for n = 0; NULL: finish of the identity */
 } tally_term_result;
 
+/* A lane within a chunk, where it is narrower than an accumulator. */
+typedef struct tally_term_lane {
+    tally_dtype value; /* V; TALLY_DTYPE_DEFAULT: the lane is an accumulator */
+    uint32_t field_count;
+    tally_op_field fields[TALLY_ROW_FIELDS];
+    const char *identity, *load, *combine;
+    const char *widen; /* the accumulator of the lane a, of a chunk that begins at `index` */
+} tally_term_lane;
+
 /* One op of a plan, resolved for its items: what a row or a custom op says, with every type
  * decided. */
 typedef struct tally_term {
@@ -169,12 +204,13 @@ typedef struct tally_term {
     tally_op op;             /* TALLY_OP_NONE: a custom one */
     tally_custom_op *custom; /* retained; NULL: the op is a row */
     tally_accuracy accuracy;
-    tally_dtype value;                       /* V */
-    tally_dtype real;                        /* R */
-    tally_dtype lane;                        /* of a lane's accumulator; TALLY_DTYPE_DEFAULT: V */
+    tally_dtype value; /* V */
+    tally_dtype real;  /* R */
+    tally_term_lane lane;
     uint32_t field_count;                    /* 0: the accumulator is a V */
     tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
     const char *identity, *load, *combine;
+    const char *text; /* the stem of kernels/ that they need; NULL: arithmetic alone */
     uint32_t result_count;
     tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
     bool is_index;                                /* the result is an index */

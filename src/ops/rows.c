@@ -19,6 +19,8 @@
  *   exact       the result depends on the order of combination, unless the accumulator is one
  *               integer.
  *   additive    combine is not a + b.
+ *   lane        a lane of a chunk is an accumulator, or a V that is narrower.
+ *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
  * ZERO, ONE, NEG_ZERO (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of
@@ -321,12 +323,24 @@ const tally_op_row *tally_op_find(tally_op op) {
     return IN_TABLE(op, TALLY_OP_END) && ops[op].name ? &ops[op] : NULL;
 }
 
+tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    const tally_dtype_row *type = tally_dtype_find(in);
+    if (accuracy == TALLY_ACCURACY_COMPENSATED) return TALLY_ROW_COMPENSATED;
+    if (type->kind == TALLY_KIND_COMPLEX) return TALLY_ROW_COMPLEX;
+    if (type->kind == TALLY_KIND_FLOAT) return TALLY_ROW_PLAIN;
+    if (type->bytes <= 2 && tally_narrow_rows[op].name) return TALLY_ROW_NARROW;
+    return type->bytes <= 4 && tally_whole_rows[op].name ? TALLY_ROW_WHOLE : TALLY_ROW_PLAIN;
+}
+
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    static const tally_op_row *const tables[TALLY_ROW_LEVELS] = {[TALLY_ROW_PLAIN] = ops,
+                                                                 [TALLY_ROW_NARROW] = tally_narrow_rows,
+                                                                 [TALLY_ROW_WHOLE] = tally_whole_rows,
+                                                                 [TALLY_ROW_COMPLEX] = tally_complex_rows,
+                                                                 [TALLY_ROW_COMPENSATED] = tally_compensated_rows};
     const tally_dtype_row *type = tally_dtype_find(in);
     if (!tally_op_find(op) || !type) return NULL;
-    const tally_op_row *row = accuracy == TALLY_ACCURACY_COMPENSATED ? &tally_compensated_rows[op]
-                              : type->kind == TALLY_KIND_COMPLEX     ? &tally_complex_rows[op]
-                                                                     : &ops[op];
+    const tally_op_row *row = &tables[tally_op_row_level(op, in, accuracy)][op];
     return row->name && row->takes & 1u << type->kind ? row : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of ops for complex items and for the level `compensated`; rows.c explains members. */
+/* The rows of ops for complex items, for integers of up to 32 bits and for the level `compensated`;
+ * rows.c explains members. */
 #include "ops/ops.h"
 
 #define V TALLY_DTYPE_DEFAULT
@@ -85,6 +86,101 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .second = "a.im",
                     .empty = "ZERO",
                     .second_empty = "ZERO"},
+};
+
+/*
+ * Rows for integers of up to 32 bits, whose sums are exact: in 128 bits no number of items
+ * overflows them. The sum of the items is `sum` and `sum_high`, the sum of their squares `squares`
+ * and `squares_high`. The result is rounded at the end (kernels/wholes.h). Of items of up to 16
+ * bits a lane needs no more than a word for each sum.
+ */
+const tally_op_row tally_whole_rows[TALLY_OP_END] = {
+    [TALLY_NRM2] = {.name = "nrm2",
+                    .takes = TALLY_TAKES_INTEGER,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_REAL,
+                    .fields = {{V, "squares"}, {V, "squares_high"}},
+                    .identity = "MAKE(ZERO, ZERO)",
+                    .load = "MAKE(SQUARE((V)(x)), ZERO)",
+                    .combine = "MAKE(a.squares + b.squares, ADD_HIGH(a, b, squares))",
+                    .first = "sqrt(mean_of_whole(a.squares, a.squares_high, 1))",
+                    .empty = "0",
+                    .exact = true,
+                    .lane = {.fields = {{TALLY_ADDITIVE_QUADRATIC, "squares"}},
+                             .identity = "MAKE(ZERO)",
+                             .load = "MAKE(SQUARE((u32)(x)))",
+                             .combine = "MAKE(a.squares + b.squares)",
+                             .widen = "MAKE(a.squares, ZERO)"},
+                    .text = "wholes"},
+    [TALLY_MEAN] = {.name = "mean",
+                    .takes = TALLY_TAKES_INTEGER,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_REAL,
+                    .fields = {{V, "sum"}, {V, "sum_high"}},
+                    .identity = "MAKE(ZERO, ZERO)",
+                    .load = "MAKE((V)(x), SIGN_WORD(x))",
+                    .combine = "MAKE(a.sum + b.sum, ADD_HIGH(a, b, sum))",
+                    .first = "mean_of_whole(a.sum, a.sum_high, n)",
+                    .empty = "NAN",
+                    .exact = true,
+                    .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}},
+                             .identity = "MAKE(ZERO)",
+                             .load = "MAKE(x)",
+                             .combine = "MAKE(a.sum + b.sum)",
+                             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum))"},
+                    .text = "wholes"},
+    [TALLY_VAR] = {.name = "var",
+                   .takes = TALLY_TAKES_INTEGER,
+                   .accumulate = TALLY_ACCUMULATE_WIDE,
+                   .gives = TALLY_GIVES_REAL,
+                   .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}},
+                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
+                   .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)",
+                   .combine = "ADD_SUMS(a, b)",
+                   .first = "variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)",
+                   .empty = "NAN",
+                   .exact = true,
+                   .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},
+                            .identity = "MAKE(ZERO, ZERO)",
+                            .load = "MAKE(x, SQUARE((u32)(x)))",
+                            .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
+                            .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
+                   .text = "wholes",
+                   .params = {{"ddof", 0}}},
+    [TALLY_STD] = {.name = "std",
+                   .takes = TALLY_TAKES_INTEGER,
+                   .accumulate = TALLY_ACCUMULATE_WIDE,
+                   .gives = TALLY_GIVES_REAL,
+                   .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}},
+                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
+                   .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)",
+                   .combine = "ADD_SUMS(a, b)",
+                   .first = "sqrt(variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof))",
+                   .empty = "NAN",
+                   .exact = true,
+                   .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},
+                            .identity = "MAKE(ZERO, ZERO)",
+                            .load = "MAKE(x, SQUARE((u32)(x)))",
+                            .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
+                            .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
+                   .text = "wholes",
+                   .params = {{"ddof", 0}}},
+};
+
+/* Rows for integers of up to 16 bits. The sum is one word, as that of `sum` is: fewer than 2^47
+ * items do not overflow it. */
+const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
+    [TALLY_MEAN] = {.name = "mean",
+                    .takes = TALLY_TAKES_INTEGER,
+                    .accumulate = TALLY_ACCUMULATE_WIDE,
+                    .gives = TALLY_GIVES_REAL,
+                    .identity = "ZERO",
+                    .load = "(V)(x)",
+                    .combine = "a + b",
+                    .first = "mean_of_whole(a, SIGN_WORD(a), n)",
+                    .empty = "NAN",
+                    .additive = TALLY_ADDITIVE_LINEAR,
+                    .text = "wholes"},
 };
 
 /* Rows for floats at the level `compensated`. The accumulator is the unevaluated sum high + low. */

@@ -65,7 +65,7 @@ static tally_dtype natural_type(const tally_op_row *row, tally_dtype dtype, tall
     case TALLY_GIVES_REAL:
         break;
     }
-    return value;
+    return floats ? value : TALLY_F64;
 }
 
 static bool is_complex_result(const tally_op_row *row, tally_dtype in) {
@@ -94,21 +94,49 @@ uint32_t tally_result_count(tally_op op, tally_dtype in) {
     return row->second && !is_complex_result(row, in) ? 2 : 1;
 }
 
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
 /*
- * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. Of 8-bit items, and of 16-bit
- * ones where the terms are linear in them, 32 bits hold that, signed or not. An index needs no more
- * than 12 bits within a chunk: V stays, the index becomes a u32.
+ * A lane adds up 32 items of a chunk, and 128 lanes meet: 2^12 terms. The type that holds their
+ * sum, signed or not; TALLY_DTYPE_DEFAULT where 64 bits may not. 32 bits hold that of 8-bit items,
+ * and of 16-bit ones where the terms are linear in them.
  */
-static tally_dtype lane_type(const tally_op_row *row, const tally_dtype_row *in, tally_dtype value) {
-    if (row->gives == TALLY_GIVES_INDEX) return value;
-    if (value != TALLY_U64) return TALLY_DTYPE_DEFAULT;
+static tally_dtype type_of_sum(tally_additive additive, const tally_dtype_row *in) {
+    const bool is_signed = in->kind == TALLY_KIND_SIGNED && additive != TALLY_ADDITIVE_UNIT;
     const uint32_t bits = in->kind == TALLY_KIND_BOOL ? 1 : 8 * in->bytes;
     const uint32_t term_bits[] = {[TALLY_ADDITIVE_NO] = 64,
                                   [TALLY_ADDITIVE_UNIT] = 1,
                                   [TALLY_ADDITIVE_LINEAR] = bits,
                                   [TALLY_ADDITIVE_QUADRATIC] = 2 * bits};
-    if (term_bits[row->additive] + 12 > 31) return TALLY_DTYPE_DEFAULT;
-    return in->kind == TALLY_KIND_SIGNED && row->additive != TALLY_ADDITIVE_UNIT ? TALLY_I32 : TALLY_U32;
+    const uint32_t sum_bits = term_bits[additive] + 12;
+    if (sum_bits > 63) return TALLY_DTYPE_DEFAULT;
+    return sum_bits > 31 ? is_signed ? TALLY_I64 : TALLY_U64 : is_signed ? TALLY_I32 : TALLY_U32;
+}
+
+/* The lane of a row that describes one; none where a field has no type. */
+static tally_term_lane own_lane(const tally_lane_row *row, const tally_dtype_row *in) {
+    tally_term_lane lane = {.identity = row->identity, .load = row->load, .combine = row->combine, .widen = row->widen};
+    for (; row->fields[lane.field_count].name; lane.field_count++) {
+        lane.value = type_of_sum(row->fields[lane.field_count].additive, in);
+        if (!lane.value) return (tally_term_lane){0};
+        lane.fields[lane.field_count] = (tally_op_field){.name = row->fields[lane.field_count].name, .type = lane.value};
+    }
+    return lane;
+}
+
+/* The lane of a row that has a narrower V, or whose indices within a chunk are narrower. */
+static tally_term_lane narrower_lane(const tally_op_row *row, const tally_dtype_row *in, tally_dtype value) {
+    tally_term_lane lane = {.identity = row->identity, .load = row->load, .combine = row->combine, .widen = "a"};
+    if (row->gives == TALLY_GIVES_INDEX) {
+        lane.value = value;
+        lane.field_count = 2;
+        lane.fields[0] = (tally_op_field){.name = row->fields[0].name, .type = value};
+        lane.fields[1] = (tally_op_field){.name = row->fields[1].name, .type = TALLY_U32};
+        lane.widen = "MAKE(a.value, a.index == ~(u32)0 ? NO_INDEX : index + a.index)";
+    } else if (value == TALLY_U64 && tally_dtype_bytes(type_of_sum(row->additive, in)) == 4) {
+        lane.value = type_of_sum(row->additive, in);
+    }
+    return lane;
 }
 
 /* ---- layouts --------------------------------------------------------------------------------- */
@@ -236,10 +264,11 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .accuracy = ask->desc->accuracy,
                          .value = value,
                          .real = real_type(in, acc),
-                         .lane = lane_type(row, in, value),
+                         .lane = row->lane.widen ? own_lane(&row->lane, in) : narrower_lane(row, in, value),
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,
+                         .text = row->text,
                          .result_count = row->second ? 2 : 1,
                          .is_index = row->gives == TALLY_GIVES_INDEX,
                          .exact = row->exact,

@@ -128,11 +128,12 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     FOR_TERMS(terms, t) {
         const tally_term *term = &terms->list[t];
-        if (!term->field_count)
-            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane ? term->lane : term->value), t);
-        for (uint32_t i = 0; i < term->field_count; i++)
-            fprintf(file, "    %s t%u_%s[LANES];\n",
-                    tally_source_field_type(&term->fields[i], term, term->lane ? "LANE" : "ACC"), t, term->fields[i].name);
+        uint32_t count;
+        const tally_op_field *fields = tally_source_lane_fields(term, &count);
+        if (!count)
+            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane.value ? term->lane.value : term->value), t);
+        for (uint32_t i = 0; i < count; i++)
+            fprintf(file, "    %s t%u_%s[LANES];\n", tally_dtype_name(fields[i].type), t, fields[i].name);
     }
     fprintf(file, "} LANE_ARRAYS;\n");
     for (int set = 0; set < 2; set++) {
@@ -141,10 +142,12 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
         FOR_TERMS(terms, t) {
             const tally_term *term = &terms->list[t];
             char member[16] = "";
+            uint32_t count;
+            const tally_op_field *fields = tally_source_lane_fields(term, &count);
             if (terms->count > 1) snprintf(member, sizeof(member), ".t%u", t);
-            for (uint32_t i = 0; i < term->field_count || (i == 0 && !term->field_count); i++) {
+            for (uint32_t i = 0; i < count || (i == 0 && !count); i++) {
                 char lane[96], array[96];
-                const char *name = term->field_count ? term->fields[i].name : "";
+                const char *name = count ? fields[i].name : "";
                 snprintf(lane, sizeof(lane), "a%s%s%s", member, name[0] ? "." : "", name);
                 snprintf(array, sizeof(array), "lanes->t%u%s%s[l]", t, name[0] ? "_" : "", name);
                 fprintf(file, "    %s = %s;\n", set ? array : lane, set ? lane : array);
@@ -176,6 +179,17 @@ static bool takes_long(const tally_terms *terms) {
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
 }
 
+/* The texts that the terms' expressions need, each once. */
+static void write_texts(FILE *file, const tally_terms *terms) {
+    FOR_TERMS(terms, t) {
+        const char *text = terms->list[t].text;
+        bool is_there = false;
+        for (uint32_t e = 0; text && e < t; e++)
+            is_there = is_there || (terms->list[e].text && !strcmp(terms->list[e].text, text));
+        if (text && !is_there) fputs(tally_kernel_source_core(text), file);
+    }
+}
+
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].name);
@@ -189,6 +203,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
+    write_texts(file, terms);
     write_items(file, terms);
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");

@@ -11,8 +11,8 @@
 extern const char *const tally_source_inputs[TALLY_MAX_INPUTS];
 
 bool tally_source_is_float(tally_dtype value);
-/* The type of an accumulator's field; `type` is ACC or LANE, whose indices are u32. */
-const char *tally_source_field_type(const tally_op_field *field, const tally_term *term, const char *type);
+/* The fields of a lane of the term, and how many there are. */
+const tally_op_field *tally_source_lane_fields(const tally_term *term, uint32_t *count);
 /*
  * Padding is written as zeros: a copy of a struct may leave bytes that are no member as they were.
  * So it is a member, GAPn.

@@ -120,27 +120,28 @@ static void write_accumulator(FILE *file, const tally_term *term, tally_dtype va
     fprintf(file, " return MADE; }\n");
 }
 
-const char *tally_source_field_type(const tally_op_field *field, const tally_term *term, const char *type) {
-    return term->custom || field->type != TALLY_U64 || strcmp(field->name, "index") ? tally_dtype_name(field->type)
-                                                                                    : index_name(type);
+const tally_op_field *tally_source_lane_fields(const tally_term *term, uint32_t *count) {
+    *count = term->lane.value ? term->lane.field_count : term->field_count;
+    return term->lane.value ? term->lane.fields : term->fields;
 }
 
-/* The accumulator's type, and, of a row's struct, the function behind MAKE. */
+/* The type of an accumulator or lane, and, of a row's struct, the function behind MAKE. */
 static void write_accumulator_type(FILE *file, const tally_term *term, const char *type, uint32_t t) {
-    if (!term->field_count) {
+    uint32_t count = term->field_count;
+    const tally_op_field *fields = strcmp(type, "LANE") ? term->fields : tally_source_lane_fields(term, &count);
+    if (!count) {
         fprintf(file, "typedef V %s_%u;\n", type, t);
         return;
     }
     fprintf(file, "typedef struct %s{", term->acc.bytes == 8 ? "ALIGN(8) " : "");
-    for (uint32_t i = 0; i < term->field_count; i++)
-        fprintf(file, " %s %s;", tally_source_field_type(&term->fields[i], term, type), term->fields[i].name);
+    for (uint32_t i = 0; i < count; i++) fprintf(file, " %s %s;", tally_dtype_name(fields[i].type), fields[i].name);
     fprintf(file, " } %s_%u;\n", type, t);
     if (term->custom) return;
     fprintf(file, "INLINE %s_%u make_%s_%u(", type, t, type, t);
-    for (uint32_t i = 0; i < term->field_count; i++)
-        fprintf(file, "%s%s %s", i ? ", " : "", tally_source_field_type(&term->fields[i], term, type), term->fields[i].name);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%s%s %s", i ? ", " : "", tally_dtype_name(fields[i].type), fields[i].name);
     fprintf(file, ") { %s_%u r;", type, t);
-    for (uint32_t i = 0; i < term->field_count; i++) fprintf(file, " r.%s = %s;", term->fields[i].name, term->fields[i].name);
+    for (uint32_t i = 0; i < count; i++) fprintf(file, " r.%s = %s;", fields[i].name, fields[i].name);
     fprintf(file, " return r; }\n");
 }
 
@@ -149,9 +150,9 @@ static void write_accumulator_type(FILE *file, const tally_term *term, const cha
 static void write_combination(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                               char prefix, uint32_t t) {
     const char *in = tally_dtype_name(terms->in), *x = tally_dtype_name(tally_dtype_find(terms->in)->compute);
-    const bool is_complex = tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX;
+    const bool is_complex = tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX, is_lane = prefix == 'l';
     fprintf(file, "INLINE %s_%u %c%u_identity(void) { %s_%u MADE;", type, t, prefix, t, type, t);
-    write_accumulator(file, term, value, TALLY_PART_NONE, term->identity);
+    write_accumulator(file, term, value, TALLY_PART_NONE, is_lane ? term->lane.identity : term->identity);
     fprintf(file, "INLINE %s_%u %c%u_load(ITEMS GIVEN, %s i, PARAMS_%u p) { %s_%u MADE;", type, t, prefix, t, index_name(type),
             t, type, t);
     /* Of complex items a row's parts are of type V; a user's are the items'. */
@@ -164,19 +165,20 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
             fprintf(file, " const %s%s %s = %s_VALUE(GIVEN.%s);", is_complex ? in : x, is_complex ? "_ITEM" : "", name, in,
                     name);
     }
-    write_accumulator(file, term, value, TALLY_PART_LOAD, term->load);
+    write_accumulator(file, term, value, TALLY_PART_LOAD, is_lane ? term->lane.load : term->load);
     fprintf(file, "INLINE %s_%u %c%u_combine(%s_%u a, %s_%u b) { %s_%u MADE;", type, t, prefix, t, type, t, type, t, type, t);
-    write_accumulator(file, term, value, TALLY_PART_COMBINE, term->combine);
+    write_accumulator(file, term, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
 }
 
 /* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and
  * what it is to the rest. */
 static void write_lane(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
-    const tally_dtype value = term->lane ? term->lane : term->value;
-    const char *type = term->lane ? "LANE" : "ACC";
-    const char prefix = term->lane ? 'l' : 't';
+    const bool is_own = term->lane.value;
+    const tally_dtype value = is_own ? term->lane.value : term->value;
+    const char *type = is_own ? "LANE" : "ACC";
+    const char prefix = is_own ? 'l' : 't';
     define_words(file, terms, term, value, type, t);
-    if (term->lane) {
+    if (is_own) {
         write_accumulator_type(file, term, type, t);
         write_combination(file, terms, term, value, type, prefix, t);
     } else {
@@ -184,20 +186,18 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
                 t, t, t);
     }
     fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t, t);
-    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, term->lane ? "" : "index + ");
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, is_own ? "" : "index + ");
     if (term->custom) {
         fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
     } else {
         fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
-        write_accumulator(file, term, value, TALLY_PART_COMBINE, term->combine);
+        write_accumulator(file, term, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
-    fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { ", t, t, t);
-    if (!term->lane)
-        fprintf(file, "return a; }\n");
-    else if (term->field_count)
-        fprintf(file, "return make_ACC_%u(a.value, a.index == NO_INDEX ? ~(u64)0 : index + a.index); }\n", t);
-    else
-        fprintf(file, "return (ACC_%u)a; }\n", t);
+    if (is_own) {
+        undefine_words(file);
+        define_words(file, terms, term, term->value, "ACC", t);
+    }
+    fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { return %s; }\n", t, t, t, is_own ? term->lane.widen : "a");
     undefine_words(file);
 }
 

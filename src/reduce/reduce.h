@@ -174,8 +174,6 @@ tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc 
 
 /* ---- host functions: made by the build and by src/host --------------------------------------- */
 
-/* The levels of an op's rows. */
-typedef enum tally_row_level { TALLY_ROW_PLAIN, TALLY_ROW_COMPLEX, TALLY_ROW_COMPENSATED, TALLY_ROW_LEVELS } tally_row_level;
 /* Combines two accumulators of a row into the left one. */
 typedef void (*tally_host_combiner)(void *left, const void *right);
 /* Indexed by level, op and value type; NULL if there is none. */

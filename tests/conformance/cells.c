@@ -73,7 +73,8 @@ static const struct {
     {TALLY_ARGMAX, TALLY_F32, 0, 0, SECOND},    {TALLY_ARGMIN, TALLY_F64, 0, 0, PART}, {TALLY_IAMAX, TALLY_U64, 0, 0, PART},
     {TALLY_ARGMIN, TALLY_I16, 0, 0, PART},      {TALLY_NRM2, TALLY_F32, 0, 0, PART},   {TALLY_VAR, TALLY_F64, 0, 0, PART},
     {TALLY_MINMAX, TALLY_F64, 0, 0, PART},      {TALLY_PROD, TALLY_C128, 0, 0, PART},  {TALLY_DOTC, TALLY_C128, 0, 0, PART},
-    {TALLY_SUM, TALLY_F32, TALLY_F64, 0, PART}, {TALLY_DOT, TALLY_F64, 0, 1, PART},
+    {TALLY_SUM, TALLY_F32, TALLY_F64, 0, PART}, {TALLY_DOT, TALLY_F64, 0, 1, PART},    {TALLY_MEAN, TALLY_U16, 0, 0, PART},
+    {TALLY_VAR, TALLY_I8, 0, 0, PART},          {TALLY_STD, TALLY_I16, 0, 0, PART},    {TALLY_NRM2, TALLY_I32, 0, 0, PART},
 };
 
 static int is_shape(const oracle_case *what, tier run) {
@@ -222,7 +223,8 @@ int cell_is_deep(const cell *c) {
         tally_dtype in;
     } deep[] = {{TALLY_SUM, TALLY_F32},    {TALLY_SUM, TALLY_F64},  {TALLY_SUM, TALLY_I8},   {TALLY_MIN, TALLY_F16},
                 {TALLY_ARGMAX, TALLY_F32}, {TALLY_NRM2, TALLY_F32}, {TALLY_VAR, TALLY_F64},  {TALLY_SUM, TALLY_C128},
-                {TALLY_DOT, TALLY_F32},    {TALLY_ALL, TALLY_BOOL}, {TALLY_SUM, TALLY_BF16}, {TALLY_MAX, TALLY_U64}};
+                {TALLY_DOT, TALLY_F32},    {TALLY_ALL, TALLY_BOOL}, {TALLY_SUM, TALLY_BF16}, {TALLY_MAX, TALLY_U64},
+                {TALLY_VAR, TALLY_I8},     {TALLY_STD, TALLY_U32}};
     for (size_t d = 0; d < TALLY_ARRAY_LENGTH(deep); d++)
         if (is_pair(&c->what, deep[d].op, deep[d].in)) return 1;
     return 0;
@@ -245,8 +247,9 @@ static void report_causes(const cell *cells, size_t count) {
 int cells_lack_f64(const oracle_case *what, const tally_device_info *info) {
     const int of_f64 = what->in == TALLY_F64 || what->in == TALLY_C128 || what->acc == TALLY_F64;
     const int of_integers = what->in != TALLY_F16 && what->in != TALLY_BF16 && what->in != TALLY_F32 && what->in != TALLY_C64;
-    /* nrm2, mean and the like, and allclose compute integers as f64. */
-    const int in_f64 = of_f64 || oracle_float(what) == TALLY_F64 || (what->op == TALLY_ALLCLOSE && of_integers);
+    /* nrm2, mean and the like give f64 of integers, and allclose computes them as f64. */
+    const int in_f64 = of_f64 || oracle_result_dtype(what) == TALLY_F64 || oracle_float(what) == TALLY_F64 ||
+                       (what->op == TALLY_ALLCLOSE && of_integers);
     return in_f64 && !info->has_f64;
 }
 
@@ -280,7 +283,9 @@ static size_t accumulator_bytes(const oracle_case *what) {
     case TALLY_STD:
         return 4 * one;
     case TALLY_NRM2:
-        return 3 * one;
+        return oracle_is_exact(what) ? 16 : 3 * one;
+    case TALLY_MEAN:
+        return is_complex || what->accuracy || (oracle_is_exact(what) && item == 4) ? 2 * one : one;
     case TALLY_LOGSUMEXP:
         return 2 * one;
     case TALLY_PROD:

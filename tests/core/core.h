@@ -20,6 +20,7 @@ typedef struct core_test {
 
 /* Each list ends with a NULL name. */
 extern const core_test table_tests[];          /* tables.c: names, texts, sizes */
+extern const core_test whole_tests[];          /* wholes.c: the arithmetic of exact sums */
 extern const core_test type_tests[];           /* types.c: the types of every op and dtype */
 extern const core_test spec_tests[];           /* spec.c: layouts, parameters and descriptors of ops; limits of a device */
 extern const core_test selection_tests[];      /* selection.c: which device a context opens */

@@ -166,6 +166,23 @@ static accumulator add_twofold(tally_dtype type, accumulator a, accumulator b) {
     return (accumulator){{{.f = high}, rounded(type, isfinite(high) ? rest - RND(high - s) : 0)}};
 }
 
+/* Sums of two words, the lower one first. */
+static accumulator add_words(const tally_term *term, accumulator a, accumulator b) {
+    for (uint32_t k = 0; k < field_count(term); k += 2) {
+        const uint64_t half = (a.field[k].u >> 1) + (b.field[k].u >> 1) + (a.field[k].u & b.field[k].u & 1);
+        a.field[k].u += b.field[k].u;
+        a.field[k + 1].u += b.field[k + 1].u + (half >> 63);
+    }
+    return a;
+}
+
+/* Each field by itself; of integers a struct's fields are sums of two words. */
+static accumulator add_fields(const tally_term *term, accumulator a, accumulator b) {
+    if (term->field_count && !is_float(term->value)) return add_words(term, a, b);
+    for (uint32_t k = 0; k < field_count(term); k++) a.field[k] = add(field_type(term, k), a.field[k], b.field[k]);
+    return a;
+}
+
 static accumulator combine(const tally_term *term, accumulator a, accumulator b) {
     const tally_dtype type = term->value;
     accumulator r = a;
@@ -180,8 +197,7 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
     case TALLY_DOTC:
     case TALLY_DIST2:
     case TALLY_COUNT_NONZERO:
-        for (uint32_t k = 0; k < field_count(term); k++) r.field[k] = add(field_type(term, k), a.field[k], b.field[k]);
-        return r;
+        return add_fields(term, a, b);
     case TALLY_PROD:
         if (term->field_count) return merge_complex_products(type, a, b);
         r.field[0] = multiply(type, a.field[0], b.field[0]);
@@ -216,7 +232,7 @@ static accumulator combine(const tally_term *term, accumulator a, accumulator b)
         return r;
     case TALLY_VAR:
     case TALLY_STD:
-        return merge_moments(type, a, b);
+        return is_float(type) ? merge_moments(type, a, b) : add_words(term, a, b);
     case TALLY_LOGSUMEXP:
         return merge_exponentials(type, a, b);
     default:

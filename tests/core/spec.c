@@ -42,7 +42,17 @@ static void test_accumulators(void **unused) {
     EXPECT_ACC(
         VAR, F32, struct { float count, mean, rest, squares; });
     EXPECT_ACC(
-        STD, I8, struct { double count, mean, rest, squares; });
+        STD, F64, struct { double count, mean, rest, squares; });
+    EXPECT_ACC(
+        STD, I8, struct { uint64_t sum[2], squares[2]; });
+    EXPECT_ACC(
+        NRM2, U32, struct { uint64_t squares[2]; });
+    EXPECT_ACC(
+        NRM2, I64, struct { double small, medium, big; });
+    EXPECT_ACC(
+        MEAN, U32, struct { uint64_t sum[2]; });
+    EXPECT_ACC(MEAN, I16, uint64_t);
+    EXPECT_ACC(MEAN, U64, double);
     EXPECT_ACC(
         NRM2, F16, struct { float small, medium, big; });
     EXPECT_ACC(

@@ -53,8 +53,9 @@ static void test_ops(void **unused) {
         MUST(tally_op_from_name(row->name, &got));
         assert_int_equal(got, op);
         /* A special row is of the same op as the row whose place it takes. */
-        const tally_op_row *others[] = {&tally_complex_rows[op], &tally_compensated_rows[op]};
-        for (int i = 0; i < 2; i++)
+        const tally_op_row *others[] = {&tally_narrow_rows[op], &tally_whole_rows[op], &tally_complex_rows[op],
+                                        &tally_compensated_rows[op]};
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(others); i++)
             if (others[i]->name) assert_string_equal(others[i]->name, row->name);
     }
     static const int strange[] = {TALLY_OP_NONE, TALLY_OP_END, 1000, -1};

@@ -81,7 +81,7 @@ static void test_layout_of_integers(void **unused) {
         uint64_t sum;
         int32_t min;
         struct {
-            double count, mean, rest, squares;
+            uint64_t sum[2], squares[2];
         } std;
         uint32_t amax;
         uint64_t count;

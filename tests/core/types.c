@@ -16,6 +16,7 @@
 #define OWN "f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool"
 #define ITEMS_AS "f32 f32 f32 f64 i32 i32 i32 i64 u32 u32 u32 u64 u32"
 #define MAGNITUDES "f32 f32 f32 f64 u32 u32 u32 u64 u32 u32 u32 u64 u32"
+#define WHOLES "u64 u64 u64 f64 u64 u64 u64 f64 u64"
 #define REALS FLOATS_THEN(NINE("f64"))
 
 /* A column for each dtype: the accumulator's type, and the result's. "-": the op does not take
@@ -33,9 +34,10 @@ static const type_row type_rows[] = {
     {"any all allclose", THIRTEEN("u32") NO_COMPLEX, THIRTEEN("bool") NO_COMPLEX},
     {"count_nonzero", THIRTEEN("u64") NO_COMPLEX, THIRTEEN("u64") NO_COMPLEX},
     {"band bor bxor", "- - - - i32 i32 i32 i64 u32 u32 u32 u64 u32 - -", "- - - - i8 i16 i32 i64 u8 u16 u32 u64 bool - -"},
-    {"nrm2", REALS, REALS},
-    {"mean", REALS, "f32 f32 f32 f64 " NINE("f64") " c64 c128"},
-    {"var std logsumexp", "f32 f32 f32 f64 " NINE("f64") NO_COMPLEX, "f32 f32 f32 f64 " NINE("f64") NO_COMPLEX},
+    {"nrm2", FLOATS_THEN(WHOLES), REALS},
+    {"mean", FLOATS_THEN(WHOLES), "f32 f32 f32 f64 " NINE("f64") " c64 c128"},
+    {"var std", "f32 f32 f32 f64 " WHOLES NO_COMPLEX, "f32 f32 f32 f64 " NINE("f64") NO_COMPLEX},
+    {"logsumexp", "f32 f32 f32 f64 " NINE("f64") NO_COMPLEX, "f32 f32 f32 f64 " NINE("f64") NO_COMPLEX},
     {"amax", MAGNITUDES NO_COMPLEX, "f16 bf16 f32 f64 u8 u16 u32 u64 u8 u16 u32 u64 bool" NO_COMPLEX},
     {"iamax", MAGNITUDES NO_COMPLEX, THIRTEEN("u64") NO_COMPLEX},
 };
@@ -154,7 +156,9 @@ static void test_lanes(void **unused) {
         {"count_nonzero", THIRTEEN("u32"), NULL},
         {"argmin argmax", ITEMS_AS, NULL}, /* indices within a chunk are narrower */
         {"iamax", MAGNITUDES, NULL},
-        {"mean prod min max amax any all var nrm2 allclose", THIRTEEN("-"), NULL},
+        {"mean", "- - - - i32 i32 i64 - u32 u32 u64 - u32", NULL},
+        {"nrm2 var std", "- - - - i32 i64 - - u32 u64 - - u32", NULL}, /* of the squares */
+        {"prod min max amax any all logsumexp allclose", THIRTEEN("-"), NULL},
     };
     char name[16];
     for (size_t r = 0; r < TALLY_ARRAY_LENGTH(lanes); r++)
@@ -164,7 +168,7 @@ static void test_lanes(void **unused) {
                 MUST(tally_op_from_name(name, &op));
                 const tally_dtype in = type_of(COLUMNS, c);
                 tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in});
-                expect_type("the lane", op, in, terms.list[0].lane, type_of(lanes[r].value, c));
+                expect_type("the lane", op, in, terms.list[0].lane.value, type_of(lanes[r].value, c));
                 tally_terms_close(&terms);
             }
 }
@@ -211,9 +215,9 @@ static void test_exactness(void **unused) {
         tally_op op;
         bool floats, integers;
     } known[] = {{TALLY_SUM, false, true},     {TALLY_PROD, false, true}, {TALLY_MIN, true, true},
-                 {TALLY_ARGMIN, true, true},   {TALLY_ANY, true, true},   {TALLY_MEAN, false, false},
-                 {TALLY_VAR, false, false},    {TALLY_DOT, false, true},  {TALLY_DIST2, false, true},
-                 {TALLY_ALLCLOSE, true, true}, {TALLY_AMAX, true, true},  {TALLY_NRM2, false, false},
+                 {TALLY_ARGMIN, true, true},   {TALLY_ANY, true, true},   {TALLY_MEAN, false, true},
+                 {TALLY_VAR, false, true},     {TALLY_DOT, false, true},  {TALLY_DIST2, false, true},
+                 {TALLY_ALLCLOSE, true, true}, {TALLY_AMAX, true, true},  {TALLY_NRM2, false, true},
                  {TALLY_MINMAX, true, true},   {TALLY_ASUM, false, true}, {TALLY_LOGSUMEXP, false, false}};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++)
         for (int integers = 0; integers < 2; integers++) {
@@ -222,6 +226,14 @@ static void test_exactness(void **unused) {
             if (tally_terms_exact(&terms) != (integers ? known[i].integers : known[i].floats))
                 fail_msg("%s of %s: exact is %d", tally_op_name(known[i].op), integers ? "i16" : "f16",
                          tally_terms_exact(&terms));
+            tally_terms_close(&terms);
+        }
+    /* Integers of 64 bits are rounded to f64. */
+    const tally_op rounded[] = {TALLY_MEAN, TALLY_VAR, TALLY_STD, TALLY_NRM2};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rounded); i++)
+        for (tally_dtype in = TALLY_I64; in <= TALLY_U64; in += TALLY_U64 - TALLY_I64) {
+            tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = rounded[i], .in = in});
+            assert_false(tally_terms_exact(&terms));
             tally_terms_close(&terms);
         }
     tally_term_desc ops[] = {{.op = TALLY_MIN}, {.op = TALLY_MAX}, {.op = TALLY_SUM}};

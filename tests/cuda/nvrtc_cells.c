@@ -84,7 +84,7 @@ static shape shape_of(const tally_reduce_desc *given) {
     if (tally_reduce_resolve(&device, NULL, &desc, &terms, &launch)) return s;
     const tally_term *term = &terms.list[0];
     s.value = term->value;
-    s.lane = term->lane;
+    s.lane = term->lane.value;
     for (uint32_t i = 0; i < term->field_count && i < TALLY_ROW_FIELDS; i++) s.fields[i] = term->fields[i].type;
     tally_terms_close(&terms);
     return s;

@@ -76,7 +76,8 @@ static void print_ops(FILE *out) {
           out);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
         const tally_op_row *row = tally_op_find(op);
-        const int integers = tally_accumulator_dtype(op, TALLY_I32) != TALLY_F64;
+        const int narrow = tally_accumulator_dtype(op, TALLY_I32) != TALLY_F64;
+        const int integers = tally_accumulator_dtype(op, TALLY_I64) != TALLY_F64;
         fprintf(out, "| `%s` | ", row->name);
         print_cell(out, row->summary);
         fprintf(out, " | %s%s | %u | ", row->takes == TALLY_TAKES_INTEGER ? "integers, bool" : "real",
@@ -87,6 +88,7 @@ static void print_ops(FILE *out) {
         fprintf(out, " | %s |\n",
                 row->exact ? "yes"
                 : integers ? "integers yes; floats by the canonical order"
+                : narrow   ? "integers of up to 32 bits yes; others by the canonical order"
                            : "by the canonical order");
     }
 }

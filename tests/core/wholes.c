@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arithmetic of exact sums (kernels/wholes.h), as C: quotients against divisions bit by bit,
+ * and results of sums that no test has the items for.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core.h"
+#include "oracle/patterns.h"
+
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef double f64;
+#define INLINE static inline
+#include "kernels/wholes.h"
+
+/* The f64 nearest to a / d, by 64 bits of the quotient and whether anything is left. */
+static double by_bits(WHOLE_3 a, WHOLE_2 d) {
+    WHOLE_3 rest = {0, 0, 0};
+    const WHOLE_3 divisor = {d.low, d.high, 0};
+    uint64_t bits = 0, left = a.low | a.middle | a.high;
+    int power = 192;
+    if (!left) return 0;
+    while (!(bits >> 63)) {
+        power--;
+        rest.high = rest.high << 1 | rest.middle >> 63;
+        rest.middle = rest.middle << 1 | rest.low >> 63;
+        rest.low = rest.low << 1 | a.high >> 63;
+        a.high = a.high << 1 | a.middle >> 63;
+        a.middle = a.middle << 1 | a.low >> 63;
+        a.low <<= 1;
+        const bool fits = rest.high || rest.middle > d.high || (rest.middle == d.high && rest.low >= d.low);
+        if (fits) rest = whole_difference(rest, divisor);
+        bits = bits << 1 | fits;
+    }
+    left = rest.low | rest.middle | rest.high | a.low | a.middle | a.high;
+    return ldexp((double)(bits | (left != 0)), power);
+}
+
+/* A word of any size: some are 0, a power of two, or all ones. */
+static u64 word(u64 i) {
+    const u64 random = pattern_random(i), place = pattern_random(~i) % 64;
+    const u64 words[] = {0, UINT64_C(1) << place, UINT64_MAX >> place, random, random};
+    return i % 3 ? random >> place : words[random % 5];
+}
+
+static void expect_quotient(WHOLE_3 a, WHOLE_2 d) {
+    const double got = whole_quotient(a, d), should = by_bits(a, d);
+    if (memcmp(&got, &should, sizeof got) != 0)
+        fail_msg("%llx %llx %llx / %llx %llx is %a, should be %a", (unsigned long long)a.high, (unsigned long long)a.middle,
+                 (unsigned long long)a.low, (unsigned long long)d.high, (unsigned long long)d.low, got, should);
+}
+
+static void test_quotients(void **unused) {
+    (void)unused;
+    for (u64 i = 0; i < 200000; i++) {
+        const WHOLE_2 d = {word(7 * i) | 1, i % 3 ? word(7 * i + 1) : 0};
+        WHOLE_3 a = {word(7 * i + 2), i % 5 ? word(7 * i + 3) : 0, i % 2 ? word(7 * i + 4) >> 1 : 0};
+        expect_quotient(a, d);
+        /* Quotients of whole numbers and halves of their ulps, and beside these. */
+        a = whole_multiple(d, word(7 * i + 5) >> (i % 2 ? 10 : 0));
+        expect_quotient(a, d);
+        a.low++;
+        expect_quotient(a, d);
+        a = whole_difference(a, (WHOLE_3){2, 0, 0});
+        if (!(a.high >> 63)) expect_quotient(a, d);
+    }
+}
+
+static void test_moments(void **unused) {
+    (void)unused;
+    /* -(2^94 + 1) over 2^63 - 1 items; sums that need the upper words. */
+    assert_true(mean_of_whole(UINT64_MAX, UINT64_MAX - (UINT64_C(1) << 30), INT64_MAX) == -0x1p31);
+    assert_true(mean_of_whole(UINT64_MAX, UINT64_MAX, 2) == -0.5);
+    assert_true(mean_of_whole(0, 0, 3) == 0 && !signbit(mean_of_whole(0, 0, 3)));
+    assert_true(mean_of_whole((UINT64_C(1) << 54) + 1, 0, 1) == 0x1p54 &&
+                mean_of_whole((UINT64_C(1) << 54) + 3, 0, 1) == 0x1p54 + 4);
+    /* 2^40 items, half of them -2^31, the others 2^31: Q is 2^102. */
+    assert_true(variance_of_whole(0, 0, 0, UINT64_C(1) << 38, UINT64_C(1) << 40, 0) == 0x1p62);
+    /* 2^40 items, half of them 2^32 - 1, the others 2^32 - 2: the variance is 1/4. */
+    const u64 half = UINT64_C(1) << 39, most = UINT32_MAX;
+    const WHOLE_2 sum = whole_product(2 * most - 1, half), large = whole_product(most * most, half),
+                  other = whole_product((most - 1) * (most - 1), half);
+    const u64 squares = large.low + other.low, high = large.high + other.high + (squares < other.low);
+    assert_true(variance_of_whole(sum.low, sum.high, squares, high, 2 * half, 0) == 0.25);
+    assert_true(variance_of_whole(sum.low, sum.high, squares, high, 2 * half, 0.5) == 0.25 * (1 + 0x1p-41));
+    assert_true(isnan(variance_of_whole(5, 0, 25, 0, 1, 1)) && isinf(variance_of_whole(1, 0, 1, 0, 2, 2)));
+    assert_true(isnan(variance_of_whole(1, 0, 1, 0, 2, (double)NAN)));
+    assert_true(variance_of_whole(1, 0, 1, 0, 2, -(double)INFINITY) == 0);
+}
+
+const core_test whole_tests[] = {
+    {"wholes: quotients", test_quotients},
+    {"wholes: moments", test_moments},
+    {NULL, NULL},
+};
