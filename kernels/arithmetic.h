@@ -147,6 +147,29 @@
 
 #define CLOSE(x, y, p) (((fabs((x) - (y)) <= (p).atol + (p).rtol * fabs(y)) & ((y) - (y) == 0)) | ((x) == (y)))
 
+/* ---- four items of a byte at once ------------------------------------------------------------ */
+
+/*
+ * PRODUCTS(x, y, sum) is sum and the products of the bytes of the words x and y, by NVIDIA's
+ * instruction. Bytes of truth values are 0 and 1, made by TRUTHS.
+ */
+#if defined(PTX) || __CUDA_ARCH__ >= 610
+#define TAKES_BYTES
+INLINE u32 i8_PRODUCTS(u32 x, u32 y, u32 sum) {
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(y));
+    return sum;
+}
+
+INLINE u32 u8_PRODUCTS(u32 x, u32 y, u32 sum) {
+    asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(y));
+    return sum;
+}
+#define bool_PRODUCTS(x, y, sum) u8_PRODUCTS(x, y, sum)
+#define TRUTHS(w) (((((w)&0x7f7f7f7fU) + 0x7f7f7f7fU) | (w)) >> 7 & 0x01010101U)
+#define SUM_OF_BYTES(w, sum) PRODUCTS(w, 0x01010101U, sum)
+#define SUM_OF_SQUARES(w, sum) PRODUCTS(w, w, sum)
+#endif
+
 /* ---- casts from items to values and from results to items; the preludes have the others ------ */
 
 #define f32_VALUE(x) (x)

@@ -29,25 +29,16 @@
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-/* Adds four bytes at once. They may go to any lane of the thread: this is a sum of integers. */
-#if defined(SUM_OF_BYTES) && defined(PTX)
-#define ADD_BYTES
-INLINE LANE add_bytes(u32 word, LANE a) {
-    asm("dp4a." BYTE_SIGN ".u32 %0, %1, %2, %0;" : "+r"(a) : "r"(word), "r"(0x01010101));
-    return a;
-}
-#endif
-
 INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
-#ifdef ADD_BYTES
+#ifdef lane_bytes /* four items at once, which go to any lane of the thread */
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
-            for (int w = 0; w < 4; w++) lane[w] = add_bytes(v[f].x.word[w], lane[w]);
+            for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], v[f].x.word[w]);
 #else
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)

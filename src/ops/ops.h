@@ -87,7 +87,8 @@ typedef struct tally_op_row {
     bool exact;                       /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
-    const char *text; /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
+    const char *bytes; /* a lane after four items of a byte, those of the word w; NULL: item by item */
+    const char *text;  /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
         double value; /* the default */
@@ -194,6 +195,7 @@ typedef struct tally_term_lane {
     uint32_t field_count;
     tally_op_field fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine;
+    const char *bytes; /* the lane a after the four items of the word w; NULL: item by item */
     const char *widen; /* the accumulator of the lane a, of a chunk that begins at `index` */
 } tally_term_lane;
 

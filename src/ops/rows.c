@@ -20,6 +20,7 @@
  *               integer.
  *   additive    combine is not a + b.
  *   lane        a lane of a chunk is an accumulator, or a V that is narrower.
+ *   bytes       no device takes four items of a byte at once. They may go to any lane.
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
@@ -39,7 +40,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .load = "(V)(x)",
                    .combine = "a + b",
                    .empty = "ZERO",
-                   .additive = TALLY_ADDITIVE_LINEAR},
+                   .additive = TALLY_ADDITIVE_LINEAR,
+                   .bytes = "SUM_OF_BYTES(w, a)"},
     [TALLY_PROD] = {.name = "prod",
                     .summary = "product of all items",
                     .takes = TALLY_TAKES_ANY,
@@ -189,7 +191,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                      .load = "SQUARE((V)(x))",
                      .combine = "a + b",
                      .empty = "ZERO",
-                     .additive = TALLY_ADDITIVE_QUADRATIC},
+                     .additive = TALLY_ADDITIVE_QUADRATIC,
+                     .bytes = "SUM_OF_SQUARES(w, a)"},
     [TALLY_NRM2] = {.name = "nrm2",
                     .summary = "square root of the sum of squares (L2 norm), scaled: no overflow, no underflow",
                     .takes = TALLY_TAKES_ANY,

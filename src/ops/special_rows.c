@@ -111,6 +111,7 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                              .load = "MAKE(SQUARE((u32)(x)))",
                              .combine = "MAKE(a.squares + b.squares)",
                              .widen = "MAKE(a.squares, ZERO)"},
+                    .bytes = "MAKE(SUM_OF_SQUARES(w, a.squares))",
                     .text = "wholes"},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_INTEGER,
@@ -145,6 +146,7 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                             .load = "MAKE(x, SQUARE((u32)(x)))",
                             .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
                             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
+                   .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))",
                    .text = "wholes",
                    .params = {{"ddof", 0}}},
     [TALLY_STD] = {.name = "std",
@@ -163,6 +165,7 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                             .load = "MAKE(x, SQUARE((u32)(x)))",
                             .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
                             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
+                   .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))",
                    .text = "wholes",
                    .params = {{"ddof", 0}}},
 };
@@ -180,6 +183,7 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                     .first = "mean_of_whole(a, SIGN_WORD(a), n)",
                     .empty = "NAN",
                     .additive = TALLY_ADDITIVE_LINEAR,
+                    .bytes = "SUM_OF_BYTES(w, a)",
                     .text = "wholes"},
 };
 

@@ -278,6 +278,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
         term->fields[term->field_count] =
             (tally_op_field){.name = row->fields[term->field_count].name, .type = type ? type : value};
     }
+    term->lane.bytes = term->lane.value && in->bytes == 1 ? row->bytes : NULL;
     for (; row->params[term->param_count].name; term->param_count++)
         term->params[term->param_count] = (tally_op_param){
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};

@@ -165,14 +165,6 @@ static void write_features(FILE *file, unsigned features, unsigned used) {
             fprintf(file, "#define %s 1\n", tally_features[i].name);
 }
 
-/* A sum of bytes alone: devices have an instruction that adds four to an accumulator, in any
- * order. */
-static void write_bytes_sum(FILE *file, const tally_terms *terms) {
-    const bool is_sum = terms->count == 1 && terms->list[0].op == TALLY_SUM;
-    if (is_sum && (terms->in == TALLY_I8 || terms->in == TALLY_U8))
-        fprintf(file, "#define SUM_OF_BYTES 1\n#define BYTE_SIGN \"%s\"\n", terms->in == TALLY_I8 ? "s32" : "u32");
-}
-
 /* Tells whether combining is more than one operator of C: a comparison, a struct, several ops. */
 static bool takes_long(const tally_terms *terms) {
     const tally_term *first = &terms->list[0];
@@ -222,7 +214,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
                    "a@, v, index, row, l, p$");
     write_function(file, terms, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
     write_function(file, terms, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
-    write_bytes_sum(file, terms);
+    if (terms->count == 1 && terms->list[0].lane.bytes)
+        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);

@@ -13,7 +13,7 @@ bool tally_source_is_float(tally_dtype value) {
 static const char *const undefined[] = {"V",           "R",           "ZERO",      "ONE",       "NEG_ZERO", "LOWEST",
                                         "HIGHEST",     "MIN",         "MAX",       "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER",
                                         "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE", "NO_INDEX", "IN_LANE",
-                                        "MAKE"};
+                                        "MAKE",        "PRODUCTS"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -53,6 +53,8 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     define_extremes(file, terms, value);
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
+    if (tally_dtype_bytes(terms->in) == 1)
+        fprintf(file, "#define PRODUCTS(x, y, sum) %s_PRODUCTS(x, y, sum)\n", tally_dtype_name(terms->in));
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
     fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");
@@ -170,6 +172,13 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
     write_accumulator(file, term, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
 }
 
+/* A lane after the four items of a word, where the device adds up the products of bytes. */
+static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    fprintf(file, "#ifdef TAKES_BYTES\nINLINE LANE_%u l%u_bytes(LANE_%u a, u32 word) {\n", t, t, t);
+    fprintf(file, "    const u32 w = %s(word);\n    return %s;\n}\n#endif\n", terms->in == TALLY_BOOL ? "TRUTHS" : "",
+            term->lane.bytes);
+}
+
 /* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and
  * what it is to the rest. */
 static void write_lane(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
@@ -193,6 +202,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
         write_accumulator(file, term, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
+    if (is_own && term->lane.bytes) write_bytes(file, terms, term, t);
     if (is_own) {
         undefine_words(file);
         define_words(file, terms, term, term->value, "ACC", t);
