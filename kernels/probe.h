@@ -3,8 +3,8 @@
  * probe: the self-test of a device's arithmetic.
  *
  * Computes: a few words from inputs that the compiler cannot see. They show if a product and a sum
- * round twice, if sums keep the order in which they are written, if subnormals survive, if fma rounds
- * once, and if a long loop runs to its end. src/program/probe.c has the expected words.
+ * round twice, if sums keep the order in which they are written, if subnormals survive, if fma
+ * rounds once, and if a long loop runs to its end. src/program/probe.c has the expected words.
  * How: one thread computes them.
  * Needs: nothing.
  * Why: a driver that contracts, reassociates or flushes to zero gives other bits and says nothing.

@@ -176,6 +176,20 @@ static bool takes_long(const tally_terms *terms) {
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
 }
 
+/* The functions of exponentials, for each type in which a term has some. */
+static void write_exponentials(FILE *file, const tally_terms *terms) {
+    for (tally_dtype value = TALLY_F32; value <= TALLY_F64; value++) {
+        bool used = false;
+        FOR_TERMS(terms, t) {
+            const tally_term *term = &terms->list[t];
+            used = used || (!term->custom && term->value == value && strstr(term->combine, "EXPONENTIALS"));
+        }
+        if (used)
+            fprintf(file, "#define REAL %s\n#define OF(name) %s_##name\n%s#undef REAL\n#undef OF\n", tally_dtype_name(value),
+                    tally_dtype_name(value), tally_kernel_source_core("exponentials"));
+    }
+}
+
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].name);
@@ -189,6 +203,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
+    write_exponentials(file, terms);
     write_items(file, terms);
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
