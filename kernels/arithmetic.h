@@ -124,12 +124,12 @@
     MAKE(IF_BOTH(a, b, re, (a).re *(b).re - (a).im * (b).im), IF_BOTH(a, b, im, (a).re *(b).im + (a).im * (b).re),             \
          (a).count == 0 ? (b).count : (a).count)
 
-/* ---- exponentials relative to the largest exponent ------------------------------------------- */
+/* ---- exponentials relative to the largest one; exponentials.h has the functions -------------- */
 
-#define SCALE_OF(a, b) ((a).top == (b).top ? ONE : exp((a).top > (b).top ? (b).top - (a).top : (a).top - (b).top))
+#define EXPONENTS_APART(a, b) fabs(EXPONENT((a).top) - EXPONENT((b).top))
 #define MERGE_EXPONENTIALS(a, b)                                                                                               \
-    MAKE(MAX((a).top, (b).top),                                                                                                \
-         ((a).top > (b).top ? (a).sum : (b).sum) + ((a).top > (b).top ? (b).sum : (a).sum) * SCALE_OF(a, b))
+    MAKE(MAX((a).top, (b).top), fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO_MINUS(EXPONENTS_APART(a, b)),                \
+                                    (a).top > (b).top ? (a).sum : (b).sum))
 
 /* ---- twofold numbers ------------------------------------------------------------------------- */
 

@@ -64,6 +64,15 @@ typedef float f32;
 typedef double f64;
 #endif
 
+/* ---- the bits of floats ---------------------------------------------------------------------- */
+
+#define f32_BITS(v) as_uint(v)
+#define f32_OF_BITS(bits) as_float(bits)
+#ifdef cl_khr_fp64
+#define f64_BITS(v) as_ulong(v)
+#define f64_OF_BITS(bits) as_double(bits)
+#endif
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;

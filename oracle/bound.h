@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bound.h: the bound of a result whose bits depend on the order of combination, or on the device's
- * exp and log (docs/numerics.md). */
+/* bound.h: the bound of a result whose bits depend on the order of combination
+ * (docs/numerics.md). */
 #ifndef TALLY_TESTS_BOUND_H
 #define TALLY_TESTS_BOUND_H
 
@@ -23,10 +23,5 @@ typedef enum bound_verdict { BOUND_BROKEN, BOUND_KEPT, BOUND_FREE } bound_verdic
  */
 bound_verdict bound_check(const oracle_case *what, const void *const inputs[], uint64_t n, uint64_t depth, int may_flush,
                           const oracle_result *result);
-
-/* Returns whether `result` is right in the canonical order: the oracle's to the bit, for logsumexp
- * within the bound. */
-int bound_is_canonical(const oracle_case *what, const void *const inputs[], uint64_t n, const oracle_result *result,
-                       const oracle_result *expected);
 
 #endif

@@ -197,6 +197,28 @@ size_t oracle_result_bytes(const oracle_case *what) {
 #define JOIN_PREFIX(prefix, name) JOIN_NAMES(prefix, name)
 #define OWN(name) JOIN_PREFIX(PREFIX, name)
 
+/* The coefficients of docs/numerics.md, from x^0 on. */
+static const float f32_exp_terms[7] = {1, 1, 0x1.fffffcp-2f, 0x1.555482p-3f, 0x1.555892p-5f, 0x1.124568p-7f, 0x1.6a813ap-10f};
+static const float f32_log_terms[9] = {-0x1.fffff8p-2f, 0x1.55555p-2f,   -0x1.000432p-2f, 0x1.99a414p-3f, -0x1.5425bep-3f,
+                                       0x1.226ea8p-3f,  -0x1.0f40a8p-3f, 0x1.085c1ep-3f,  -0x1.38356ap-4f};
+static const double f64_exp_terms[12] = {1,
+                                         1,
+                                         0x1.000000000000cp-1,
+                                         0x1.55555555554ecp-3,
+                                         0x1.555555554fa01p-5,
+                                         0x1.111111112a2dap-7,
+                                         0x1.6c16c1876966p-10,
+                                         0x1.a01a0122dd405p-13,
+                                         0x1.a019910fbcf6ap-16,
+                                         0x1.71df293739351p-19,
+                                         0x1.28b5e3645381p-22,
+                                         0x1.ad8d443dd85dbp-26};
+static const double f64_log_terms[20] = {
+    -0x1.0000000000003p-1, 0x1.5555555555519p-2,  -0x1.fffffffffdee5p-3, 0x1.99999999a1dadp-3,  -0x1.55555556e27b7p-3,
+    0x1.2492492225485p-3,  -0x1.fffffef6774c9p-4, 0x1.c71c71e450056p-4,  -0x1.9999c918afa03p-4, 0x1.745d43da6d4dep-4,
+    -0x1.555072212de56p-4, 0x1.3b0add51a7f3ep-4,  -0x1.24dc7991d3c4dp-4, 0x1.11d76fd9ba58bp-4,  -0x1.fb6a25b8ae91p-5,
+    0x1.cfbcf2cebba6p-5,   -0x1.d1741157440b3p-5, 0x1.0b548b6be48fp-4,   -0x1.eb02cbe17f212p-5, 0x1.ab729baadaa9ap-6};
+
 #define REAL float
 #define PREFIX f32
 #define MATH(name) name##f
@@ -204,6 +226,14 @@ size_t oracle_result_bytes(const oracle_case *what) {
 #define SMALL_TIMES 0x1p86f
 #define BIG_ABOVE 0x1p32f
 #define BIG_TIMES 0x1p-86f
+#define LOG2_OF_E 0x1.715476p0f
+#define LOG_OF_2 0x1.62e43p-1f
+#define LOG_OF_2_REST (-0x1.05c61p-29f)
+#define ROUNDER 0x1p23f
+#define ROOT_OF_HALF 0x1.6a09e6p-1f
+#define MOST_HALVINGS 126
+#define EXP_LAST 6
+#define LOG_LAST 8
 #include "order.h"
 #undef REAL
 #undef PREFIX
@@ -212,6 +242,14 @@ size_t oracle_result_bytes(const oracle_case *what) {
 #undef SMALL_TIMES
 #undef BIG_ABOVE
 #undef BIG_TIMES
+#undef LOG2_OF_E
+#undef LOG_OF_2
+#undef LOG_OF_2_REST
+#undef ROUNDER
+#undef ROOT_OF_HALF
+#undef MOST_HALVINGS
+#undef EXP_LAST
+#undef LOG_LAST
 
 #define REAL double
 #define PREFIX f64
@@ -220,6 +258,14 @@ size_t oracle_result_bytes(const oracle_case *what) {
 #define SMALL_TIMES 0x1p563
 #define BIG_ABOVE 0x1p480
 #define BIG_TIMES 0x1p-560
+#define LOG2_OF_E 0x1.71547652b82fep0
+#define LOG_OF_2 0x1.62e42fefa39efp-1
+#define LOG_OF_2_REST 0x1.abc9e3b39803fp-56
+#define ROUNDER 0x1p52
+#define ROOT_OF_HALF 0x1.6a09e667f3bcdp-1
+#define MOST_HALVINGS 1022
+#define EXP_LAST 11
+#define LOG_LAST 19
 #include "order.h"
 
 /* Stores the value of no items for an op that gives a float or a complex number. */

@@ -7,8 +7,7 @@
  * Ops that round at each combination (sums, products, moments of floats) follow the canonical order
  * (src/base/order.h). All other ops are exact, so that their order is free: integers in 64 unsigned
  * bits, sums of narrow ones and of their squares in 128, and numbers compared as integers that sort
- * as they do. A NaN result is the canonical quiet one. logsumexp alone is approximate, as exp and
- * log are not the same on every device (bound.h).
+ * as they do. A NaN result is the canonical quiet one.
  */
 #ifndef TALLY_TESTS_ORACLE_H
 #define TALLY_TESTS_ORACLE_H

@@ -119,6 +119,51 @@ static void OWN(load_complex)(const oracle_case *what, const void *const inputs[
     }
 }
 
+/* ---- powers of e and logarithms, by the formulas of docs/numerics.md ------------------------- */
+
+/* c[0] + c[1] x + c[2] x^2 + ..., where each step is a fused multiply-add. */
+static REAL OWN(polynomial)(const REAL *c, int last, REAL x) {
+    REAL value = c[last];
+    for (int i = last - 1; i >= 0; i--) value = MATH(fma)(value, x, c[i]);
+    return value;
+}
+
+/* n(x): the exponent of 2 in e^x, an integer. */
+static REAL OWN(doublings)(REAL x) {
+    const REAL n = MATH(fma)(MATH(fabs)(x), LOG2_OF_E, ROUNDER) - ROUNDER;
+    return signbit(x) ? -n : n;
+}
+
+/* s(x): e^x / 2^n(x). An infinity has a rest that is NaN. */
+static REAL OWN(undoubled)(REAL x) {
+    const REAL n = OWN(doublings)(x);
+    const REAL upper = MATH(fma)(n, -LOG_OF_2, x), rest = MATH(fma)(n, -LOG_OF_2_REST, upper);
+    const int is_usual = rest >= -1 && rest <= 1;
+    return OWN(polynomial)(OWN(exp_terms), EXP_LAST, is_usual ? rest : 0);
+}
+
+/* Takes powers of 2 out of a positive number, until it is from the root of a half to twice that.
+ * Returns its logarithm then. */
+static REAL OWN(small_logarithm)(REAL x, int *doublings) {
+    REAL part = MATH(frexp)(x, doublings);
+    if (part < ROOT_OF_HALF) {
+        part *= 2;
+        (*doublings)--;
+    }
+    const REAL z = part - 1;
+    return MATH(fma)(z * z, OWN(polynomial)(OWN(log_terms), LOG_LAST, z), z);
+}
+
+static REAL OWN(logarithm_of_sum)(REAL top, REAL sum) {
+    int of_sum, of_top;
+    const REAL l = OWN(small_logarithm)(sum, &of_sum), l_top = OWN(small_logarithm)(OWN(undoubled)(top), &of_top);
+    const REAL n = (REAL)(of_sum - of_top), p = n * LOG_OF_2, near = top + p;
+    const REAL rest = MATH(fma)(n, LOG_OF_2_REST, MATH(fma)(n, LOG_OF_2, -p) + (l - l_top));
+    const REAL p_taken = near - top, top_taken = near - p_taken;
+    const REAL lost = (top - top_taken) + (p - p_taken);
+    return isfinite(near) ? near + (lost + rest) : near;
+}
+
 static void OWN(load)(const oracle_case *what, const void *const inputs[], uint32_t count,
                       REAL (*restrict field)[TALLY_CHUNK_ITEMS]) {
     const int is_twofold = what->accuracy == TALLY_ACCURACY_COMPENSATED;
@@ -165,7 +210,7 @@ static void OWN(load)(const oracle_case *what, const void *const inputs[], uint3
         break;
     case TALLY_LOGSUMEXP:
         memcpy(field[0], x, count * sizeof(REAL));
-        OWN(fill)(field[1], count, 1);
+        for (uint32_t i = 0; i < count; i++) field[1][i] = OWN(undoubled)(x[i]);
         break;
     default: /* sum, prod, mean */
         memcpy(field[0], x, count * sizeof(REAL));
@@ -239,7 +284,9 @@ static void OWN(merge_exponentials)(REAL *restrict a, size_t a_next, const REAL 
         const int keeps = a[l] > b[l] || a[l] != a[l];
         const REAL top = keeps ? a[l] : b[l], other = keeps ? b[l] : a[l];
         const REAL top_sum = keeps ? a_sum[l] : b_sum[l], other_sum = keeps ? b_sum[l] : a_sum[l];
-        a_sum[l] = top == other ? top_sum + other_sum : top_sum + other_sum * MATH(exp)(other - top);
+        const REAL apart = MATH(fabs)(OWN(doublings)(top) - OWN(doublings)(other));
+        const int halvings = apart < MOST_HALVINGS ? (int)apart : MOST_HALVINGS; /* of a NaN too */
+        a_sum[l] = MATH(fma)(other_sum, MATH(ldexp)(1, -halvings), top_sum);
         a[l] = top;
     }
 }
@@ -384,7 +431,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
         break;
     }
     case TALLY_LOGSUMEXP:
-        first = a[0] + MATH(log)(a[1]);
+        first = OWN(logarithm_of_sum)(a[0], a[1]);
         break;
     default:
         break;

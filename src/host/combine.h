@@ -3,19 +3,61 @@
  * functions with them. Each function combines two accumulators of type SELF with values of type
  * V. */
 #include <math.h>
+#include <string.h>
+
 #include <tgmath.h>
 
 #include "reduce/reduce.h"
 
+typedef int32_t i32;
 typedef uint32_t u32;
 typedef int64_t i64;
 typedef uint64_t u64;
+typedef float f32;
 typedef double f64;
+
 #define INLINE static inline __attribute__((unused))
 
 #include "../../kernels/arithmetic.h"
 #include "../../kernels/wholes.h"
 
+/* ---- the bits of floats ---------------------------------------------------------------------- */
+
+INLINE u32 f32_BITS(f32 v) {
+    u32 bits;
+    memcpy(&bits, &v, sizeof(v));
+    return bits;
+}
+
+INLINE f32 f32_OF_BITS(u32 bits) {
+    f32 v;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+INLINE u64 f64_BITS(f64 v) {
+    u64 bits;
+    memcpy(&bits, &v, sizeof(v));
+    return bits;
+}
+
+INLINE f64 f64_OF_BITS(u64 bits) {
+    f64 v;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+#define REAL f32
+#define OF(name) f32_##name
+#include "../../kernels/exponentials.h"
+#undef REAL
+#undef OF
+#define REAL f64
+#define OF(name) f64_##name
+#include "../../kernels/exponentials.h"
+
+#define EXPONENT(x) _Generic((x), f32 : f32_EXPONENT, default : f64_EXPONENT)(x)
+#define TWO_TO_MINUS(d) _Generic((d), f32 : f32_TWO_TO_MINUS, default : f64_TWO_TO_MINUS)(d)
 #define SIGN(a) signbit((double)(a))
 #define MAKE(...) ((SELF){__VA_ARGS__})
 #define IN_LANE(next, any) (any)

@@ -4,7 +4,7 @@
  * parameters of the op, DEFAULTS. */
 size_t ENTRY(const void *const *items, u64 n, void *result);
 
-size_t ENTRY(const void *const *items, u64 n, void *result) {
+INLINE size_t reduce(const void *const *items, u64 n, void *result) {
     enum { x_INDEX, y_INDEX };
     const PARAMS params = DEFAULTS;
     ACC partial;
@@ -14,3 +14,22 @@ size_t ENTRY(const void *const *items, u64 n, void *result) {
     memcpy(result, &r, sizeof(r)); /* the caller's result may be unaligned */
     return sizeof(r);
 }
+
+/*
+ * Without the instruction fma is a call: 4,096 items of logsumexp take 99 us instead of 17 (a Xeon,
+ * gcc 12, November 2026). So programs with exponentials have everything twice.
+ */
+#if defined(f32_LOG2_E) && defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2,fma"), flatten)) static size_t reduce_by_fma(const void *const *items, u64 n, void *result) {
+    return reduce(items, n, result);
+}
+
+size_t ENTRY(const void *const *items, u64 n, void *result) {
+    const int has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return has_fma ? reduce_by_fma(items, n, result) : reduce(items, n, result);
+}
+#else
+size_t ENTRY(const void *const *items, u64 n, void *result) {
+    return reduce(items, n, result);
+}
+#endif

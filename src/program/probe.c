@@ -13,17 +13,19 @@
 
 /* The inputs: 1 + 2^-12, whose square needs more bits than f32 has; -(1 + 2^-11), which leaves 0
  * of the rounded square and 2^-24 of the exact one; 1 and 2^25, whose sum loses the 1; two
- * subnormals. */
-static const float inputs[] = {0x1.001p0f, -0x1.002p0f, 1.0f, 0x1p25f, 0x1p-140f, 0x1p-141f};
-static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f};
+ * subnormals; two factors of 2^6 - 2^-40, and 2^30 + 2^7. Of these, the exact sum is just below the
+ * middle of two f32. Rounded to f32 or f64 before, it is the middle, and goes up. */
+static const float inputs[] = {0x1.001p0f, -0x1.002p0f,   1.0f,          0x1p25f,       0x1p-140f,
+                               0x1p-141f,  0x1.000002p3f, 0x1.fffffcp2f, 0x1.000002p30f};
+static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f, 0x1.000002p30f};
 static const char *const defects[] = {"fuses a product and a sum into one rounding", "reorders sums",
-                                      "flushes subnormals to zero"};
+                                      "flushes subnormals to zero", "rounds a fused multiply-add twice"};
 
 typedef struct probe_run {
     void *program, *kernel, *queue, *in, *state, *out;
 } probe_run;
 
-static tally_status execute(tally_context *context, const tally_program_desc *source, probe_run *run, float out[3],
+static tally_status execute(tally_context *context, const tally_program_desc *source, probe_run *run, float *out,
                             uint32_t state[3]) {
     const tally_backend *backend = context->backend;
     uint64_t in_bytes = sizeof(inputs), state_bytes = 3 * sizeof(uint32_t), out_bytes = sizeof(expected);
@@ -57,7 +59,7 @@ static void close_run(tally_context *context, probe_run *run) {
     if (run->program) backend->program_close(context->device, run->program);
 }
 
-static tally_status judge(const tally_context *context, const float out[3], const uint32_t state[3]) {
+static tally_status judge(const tally_context *context, const float *out, const uint32_t state[3]) {
     const char *name = context->info.name;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(expected); i++)
         if (memcmp(&out[i], &expected[i], sizeof(out[i])))
@@ -81,7 +83,7 @@ tally_status tally_probe(tally_context *context) {
     void *verdict = tally_cache_load(context->cache, key, &verdict_bytes, &damaged);
     if (!verdict) {
         probe_run run = {0};
-        float out[3] = {-1, -1, -1};
+        float out[TALLY_ARRAY_LENGTH(expected)] = {-1, -1, -1, -1};
         uint32_t state[3] = {1, STEPS, 0};
         const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = bytes};
         status = execute(context, &desc, &run, out, state);

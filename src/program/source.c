@@ -171,14 +171,19 @@ static bool takes_long(const tally_terms *terms) {
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
 }
 
-/* The texts that the terms' expressions need, each once. */
+/* Writes the texts that the terms' expressions need, each once for each type R. */
 static void write_texts(FILE *file, const tally_terms *terms) {
     FOR_TERMS(terms, t) {
-        const char *text = terms->list[t].text;
-        bool is_there = false;
-        for (uint32_t e = 0; text && e < t; e++)
-            is_there = is_there || (terms->list[e].text && !strcmp(terms->list[e].text, text));
-        if (text && !is_there) fputs(tally_kernel_source_core(text), file);
+        const tally_term *term = &terms->list[t];
+        bool is_there = !term->text;
+        for (uint32_t e = 0; e < t && !is_there; e++) {
+            const tally_term *earlier = &terms->list[e];
+            is_there = earlier->text && !strcmp(earlier->text, term->text) && earlier->real == term->real;
+        }
+        if (is_there) continue;
+        const char *real = tally_dtype_name(term->real);
+        fprintf(file, "#define REAL %s\n#define OF(name) %s_##name\n%s#undef REAL\n#undef OF\n", real, real,
+                tally_kernel_source_core(term->text));
     }
 }
 

@@ -10,10 +10,10 @@ bool tally_source_is_float(tally_dtype value) {
     return value == TALLY_F32 || value == TALLY_F64;
 }
 
-static const char *const undefined[] = {"V",           "R",           "ZERO",      "ONE",       "NEG_ZERO", "LOWEST",
-                                        "HIGHEST",     "MIN",         "MAX",       "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER",
-                                        "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE", "NO_INDEX", "IN_LANE",
-                                        "MAKE",        "PRODUCTS"};
+static const char *const undefined[] = {
+    "V",        "R",         "ZERO",     "ONE",          "NEG_ZERO",    "LOWEST",       "HIGHEST",    "MIN",
+    "MAX",      "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE",  "BIG_LIMIT",  "BIG_SCALE",
+    "NO_INDEX", "IN_LANE",   "MAKE",     "EXPONENT",     "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM", "PRODUCTS"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -39,7 +39,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const limits[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT", "BIG_SCALE"};
+    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",    "BIG_SCALE",
+                                        "EXPONENT",    "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -58,7 +59,7 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
     fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(limits); i++) fprintf(file, "#define %s %s_%s\n", limits[i], v, limits[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(typed); i++) fprintf(file, "#define %s %s_%s\n", typed[i], v, typed[i]);
 }
 
 static void undefine_words(FILE *file) {

@@ -225,7 +225,7 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
     }
     const uint32_t group = ((const tally_reduce_plan *)b->plan)->launch.group_threads;
     const int is_additive = oracle_shape_of(b->what) == ORACLE_ADDED && b->plan->terms.acc.bytes == 4;
-    b->is_exact = oracle_is_exact(b->what) || (info.canonical && b->what->op != TALLY_LOGSUMEXP);
+    b->is_exact = oracle_is_exact(b->what) || info.canonical;
     b->is_repeatable = b->is_exact || strcmp(info.finish, "atomic") != 0;
     b->may_flush = is_additive && !b->is_repeatable && b->cell->at->info.device_class == TALLY_CLASS_GPU;
     if (b->cell->group_threads) assert_int_equal(group, b->cell->group_threads);

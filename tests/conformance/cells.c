@@ -357,8 +357,7 @@ static int report_bounds(const cell *cells, size_t count) {
     for (size_t c = 0; c < count; c++) {
         const tally_variant *row = NULL;
         if (tally_variant_find(cells[c].variant, &cells[c].at->info, &row) != TALLY_OK) abort();
-        const int is_bounded =
-            !oracle_is_exact(&cells[c].what) && (!row->info.canonical || cells[c].what.op == TALLY_LOGSUMEXP);
+        const int is_bounded = !oracle_is_exact(&cells[c].what) && !row->info.canonical;
         kept += cells[c].kept;
         unbounded += cells[c].unbounded;
         idle += is_bounded && cells[c].state == CELL_RUN && cells[c].kept == 0;

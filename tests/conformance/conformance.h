@@ -36,12 +36,11 @@ extern const device_test scan_use_tests[]; /* scan_use.c: scans in pieces, by op
 
 extern const device_test golden_tests[]; /* golden.c: the bits of golden/bits.txt */
 
-/* Writes golden/bits.txt anew, as FILE, with this device's results. Sections of other devices stay.
- * Returns 0, or 1 with the reason printed. */
+/* Writes golden/bits.txt anew, as FILE, with this device's results. Returns 0, or 1 with the reason
+ * printed. */
 int golden_record(const place *at, const char *file);
 
-/* Fails unless the result over these items is the oracle's, to the bit (logsumexp: within its
- * bound). `what` names the case. */
+/* Fails unless the result over these items is the oracle's, to the bit. `what` names the case. */
 void expect_result_inputs(const oracle_case *of, const void *const inputs[], uint64_t n, const void *result, const char *what);
 /* The same for an op of one input with all other members at their default. */
 void expect_result(tally_op op, tally_dtype in, const void *items, uint64_t n, const void *result, const char *what);

@@ -24,7 +24,7 @@ void expect_result_inputs(const oracle_case *of, const void *const inputs[], uin
     const size_t bytes = oracle_result_bytes(of);
     memcpy(&got, result, bytes);
     oracle_reduce_inputs(of, inputs, n, &expected);
-    if (bound_is_canonical(of, inputs, n, &got, &expected)) return;
+    if (memcmp(&got, &expected, bytes) == 0) return;
     for (int v = 0; v < 2; v++) {
         size_t used = 0;
         for (size_t byte = bytes; byte-- > 0;)

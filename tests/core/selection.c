@@ -250,7 +250,11 @@ static void test_self_test(void **unused) {
     static const struct {
         stub_defect defect;
         const char *word;
-    } defects[] = {{STUB_FUSES, "fuse"}, {STUB_REORDERS, "reorder"}, {STUB_FLUSHES, "subnormal"}, {STUB_ENDS_LOOPS, "loop"}};
+    } defects[] = {{STUB_FUSES, "fuse"},
+                   {STUB_REORDERS, "reorder"},
+                   {STUB_FLUSHES, "subnormal"},
+                   {STUB_ROUNDS_TWICE, "fused"},
+                   {STUB_ENDS_LOOPS, "loop"}};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(defects); i++) {
         tally_context *context;
         tally_plan *plan;

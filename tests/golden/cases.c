@@ -194,7 +194,7 @@ static void add_items(list *l, const golden_case *c) {
 }
 
 static void add_op(list *l, const oracle_case *what) {
-    golden_case c = {.what = *what, .is_of_device = what->op == TALLY_LOGSUMEXP};
+    golden_case c = {.what = *what};
     const int is_plain = !what->acc && !what->accuracy && !what->out;
     const int is_main_op = what->op == TALLY_SUM || what->op == TALLY_MIN || what->op == TALLY_MAX || what->op == TALLY_ARGMAX;
     if (!oracle_takes(what)) return;
@@ -241,7 +241,7 @@ static void add_scans(list *l) {
             const tally_dtype usual = oracle_takes(&of_float) ? TALLY_F32 : TALLY_U8;
             const int is_wanted = what.in == usual || what.op == TALLY_SUM || what.op == TALLY_MAX;
             if (!is_wanted || !oracle_takes(&what) || oracle_inputs(what.op) != 1) continue;
-            golden_case c = {.what = what, .is_scan = 1, .is_of_device = what.op == TALLY_LOGSUMEXP};
+            golden_case c = {.what = what, .is_scan = 1};
             c.is_main = what.op == TALLY_SUM && (what.in == TALLY_F32 || what.in == TALLY_I32);
             add_items(l, &c);
         }

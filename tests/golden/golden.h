@@ -75,10 +75,9 @@ typedef struct golden_case {
     tally_segments segments;
     int has_initial;
     golden_items items;
-    int is_of_device; /* the bits depend on the device: logsumexp */
-    int is_main;      /* every run replays it */
-    size_t program;   /* neighbours with the same number share a program */
-    char key[144];    /* the begin of the line in the file */
+    int is_main;    /* every run replays it */
+    size_t program; /* neighbours with the same number share a program */
+    char key[144];  /* the begin of the line in the file */
 } golden_case;
 
 /* Returns every case, in the file's order. */
@@ -113,14 +112,9 @@ typedef struct golden_file golden_file;
 /* Reads the file. Fails the test if it is not there or has another form. */
 golden_file *golden_open(const char *path);
 void golden_close(golden_file *file);
-/* Returns the name of the device's section in the file, which has the cases with is_of_device. */
-void golden_section(const tally_device_info *device, char *name, size_t bytes);
-/* Fails the test unless all texts that are not empty are those in the file. Returns 0 if the case
- * depends on the device and the file has no section for it. */
-int golden_expect(const golden_file *file, const tally_device_info *device, const golden_case *c, const golden_line *line);
-/* Fails the test unless the file has one line for each case in each section, and no other. */
+/* Fails the test unless all texts that are not empty are those in the file. */
+void golden_expect(const golden_file *file, const golden_case *c, const golden_line *line);
+/* Fails the test unless the file has one line for each case, and no other. */
 void golden_expect_whole(const golden_file *file);
-/* Copies the sections of other devices. */
-void golden_write_others(const golden_file *file, const tally_device_info *device, FILE *to);
 
 #endif

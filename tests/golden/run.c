@@ -284,7 +284,7 @@ static void oracle_scan(const golden_case *c, const given *g, const oracle_case 
 
 int golden_oracle(const golden_case *c, golden_line *line) {
     oracle_case of = c->what;
-    if (c->is_of_device || (c->custom && !c->custom->twin)) return 0;
+    if (c->custom && !c->custom->twin) return 0;
     given g = make_given(c);
     if (c->custom) of.op = c->custom->twin;
     *line = (golden_line){{{0}}};

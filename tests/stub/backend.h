@@ -18,7 +18,14 @@ typedef enum stub_kind { STUB_KINDS(STUB_KIND) STUB_KIND_COUNT } stub_kind;
 #undef STUB_KIND
 
 /* The error of a device in the self-test. */
-typedef enum stub_defect { STUB_SOUND, STUB_FUSES, STUB_REORDERS, STUB_FLUSHES, STUB_ENDS_LOOPS } stub_defect;
+typedef enum stub_defect {
+    STUB_SOUND,
+    STUB_FUSES,
+    STUB_REORDERS,
+    STUB_FLUSHES,
+    STUB_ROUNDS_TWICE,
+    STUB_ENDS_LOOPS
+} stub_defect;
 
 /* Three devices: a GPU; a CPU that reads host memory in place and has groups of at most 64; and a
  * GPU without f64 and 64-bit atomics and with little local memory. */

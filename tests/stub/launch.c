@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "reduce/reduce.h"
@@ -257,14 +258,16 @@ static void run_finish(const job *j) {
 /* ---- the self-test: results of a sound device, or of one with a defect ----------------------- */
 
 static void run_probe(const stub_launch *l) {
-    const float *in = (const float *)(void *)stub_place(l->mem[0], 0, 6, sizeof *in, "inputs");
+    const float *in = (const float *)(void *)stub_place(l->mem[0], 0, 9, sizeof *in, "inputs");
     uint32_t *state = (uint32_t *)(void *)stub_place(l->mem[1], 0, 3, sizeof *state, "inputs");
-    float *out = (float *)(void *)stub_place(l->mem[2], 0, 3, sizeof *out, "results");
+    float *out = (float *)(void *)stub_place(l->mem[2], 0, 4, sizeof *out, "results");
     if (!in || !state || !out) return;
     const volatile float product = in[0] * in[0], sum = in[2] + in[3];
     out[0] = stub.defect == STUB_FUSES ? (float)((double)in[0] * in[0] + in[1]) : product + in[1];
     out[1] = stub.defect == STUB_REORDERS ? in[2] : sum - in[3];
     out[2] = stub.defect == STUB_FLUSHES ? 0 : in[4] + in[5];
+    out[3] =
+        stub.defect == STUB_ROUNDS_TWICE ? (float)fma((double)in[6], (double)in[7], (double)in[8]) : fmaf(in[6], in[7], in[8]);
     uint32_t x = state[0];
     for (uint32_t i = 0; i < state[1] && (stub.defect != STUB_ENDS_LOOPS || i < 65535); i++) x = x * 1664525u + 1013904223u;
     state[2] = x;

@@ -52,6 +52,32 @@ typedef struct {
 } f16_VECTOR, bf16_VECTOR, f32_VECTOR, f64_VECTOR, i8_VECTOR, i16_VECTOR, i32_VECTOR, i64_VECTOR, u8_VECTOR, u16_VECTOR,
     u32_VECTOR, u64_VECTOR, bool_VECTOR, c64_VECTOR, c128_VECTOR;
 
+/* ---- the bits of floats ---------------------------------------------------------------------- */
+
+INLINE u32 f32_BITS(f32 v) {
+    u32 bits;
+    memcpy(&bits, &v, sizeof(v));
+    return bits;
+}
+
+INLINE f32 f32_OF_BITS(u32 bits) {
+    f32 v;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+INLINE u64 f64_BITS(f64 v) {
+    u64 bits;
+    memcpy(&bits, &v, sizeof(v));
+    return bits;
+}
+
+INLINE f64 f64_OF_BITS(u64 bits) {
+    f64 v;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
 /* ---- from storage ---------------------------------------------------------------------------- */
 
 INLINE f32 f32_of_bits(u32 bits) {

@@ -164,13 +164,10 @@ study_state study_input_check(const study_input *input, uint64_t n, bool canonic
                               char *text, size_t bytes) {
     for (size_t i = 0; i < input->count; i++) {
         const reference *r = &input->references[i];
-        const void *const inputs[] = {input->items};
-        oracle_result got = {{0}};
         if (r->n != n) continue;
-        memcpy(&got, result, input->result_bytes);
-        if (canonical && bound_is_canonical(&input->recipe.what, inputs, n, &got, &r->value)) return STUDY_CHECKED;
         if (!canonical && input->recipe.rounds) return check_bound(input, n, depth, result, &r->value, text, bytes);
-        if (!canonical && is_same(input, result, &r->value)) return STUDY_CHECKED;
+        if (canonical ? memcmp(result, &r->value, input->result_bytes) == 0 : is_same(input, result, &r->value))
+            return STUDY_CHECKED;
         return fail(input, result, &r->value, text, bytes);
     }
     snprintf(text, bytes, "cannot be checked: there is no reference for n = %" PRIu64, n);

@@ -86,6 +86,13 @@ INLINE f64 maximum(f64 a, f64 b) {
 #define FLOAT_MAX(a, b) maximum(a, b)
 #endif
 
+/* ---- the bits of floats ---------------------------------------------------------------------- */
+
+#define f32_BITS(v) __float_as_uint(v)
+#define f32_OF_BITS(bits) __uint_as_float(bits)
+#define f64_BITS(v) ((u64)__double_as_longlong(v))
+#define f64_OF_BITS(bits) __longlong_as_double((i64)(bits))
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exponentials: e^x and logarithms that have the same bits on every device.
+ *
+ * Computes: nothing by itself. A program has this text once for each type that its terms'
+ * exponentials are computed in (src/program/source.c): REAL is the type, OF(name) puts it in front.
+ * How: e^x is SIGNIFICAND(x) * 2^EXPONENT(x), a polynomial and an integer. An accumulator has
+ * `top`, the largest x, and `sum`, the sum of e^x / 2^EXPONENT(top). So two are merged by a power
+ * of two, which rounds nothing, and an item takes one polynomial. (M. Dukhan and A. Ablavatski, The
+ * Two-Pass Softmax Algorithm, 2020, add up such pairs.)
+ * Needs: additions, products and fma that round once, as the self-test finds (probe.h), and the
+ * bits of floats: OF(BITS), OF(OF_BITS).
+ * Why: a library's exp and log differ from device to device. docs/numerics.md has the error.
+ */
+#define f32_LOG2_E 0x1.715476p0f
+#define f32_LN2_HIGH 0x1.62e43p-1f
+#define f32_LN2_LOW -0x1.05c61p-29f
+#define f32_WHOLE 0x1p23f
+#define f32_ONE_PLACE 0x1p-23f
+#define f32_FRACTION 23
+#define f32_BIAS 127
+#define f32_ROOT_HALF 0x3f3504f3U
+#define f32_WORD u32
+#define f32_SIGNED i32
+#define f64_LOG2_E 0x1.71547652b82fep0
+#define f64_LN2_HIGH 0x1.62e42fefa39efp-1
+#define f64_LN2_LOW 0x1.abc9e3b39803fp-56
+#define f64_WHOLE 0x1p52
+#define f64_ONE_PLACE 0x1p-52
+#define f64_FRACTION 52
+#define f64_BIAS 1023
+#define f64_ROOT_HALF 0x3fe6a09e667f3bcdU
+#define f64_WORD u64
+#define f64_SIGNED i64
+
+/* Polynomials by Horner's scheme, from the highest power on: e^r for |r| below 0.35, and
+ * (log(1 + z) - z) / z^2 for 1 + z between the roots of a half and of two. */
+#define NEXT(c) v = fma(v, x, c)
+#define f32_EXP_SERIES                                                                                                         \
+    v = 0x1.6a813ap-10f, NEXT(0x1.124568p-7f), NEXT(0x1.555892p-5f), NEXT(0x1.555482p-3f), NEXT(0x1.fffffcp-2f), NEXT(1.0f),   \
+    NEXT(1.0f)
+#define f64_EXP_SERIES                                                                                                         \
+    v = 0x1.ad8d443dd85dbp-26, NEXT(0x1.28b5e3645381p-22), NEXT(0x1.71df293739351p-19), NEXT(0x1.a019910fbcf6ap-16),           \
+    NEXT(0x1.a01a0122dd405p-13), NEXT(0x1.6c16c1876966p-10), NEXT(0x1.111111112a2dap-7), NEXT(0x1.555555554fa01p-5),           \
+    NEXT(0x1.55555555554ecp-3), NEXT(0x1.000000000000cp-1), NEXT(1.0), NEXT(1.0)
+#define f32_LOG_SERIES                                                                                                         \
+    v = -0x1.38356ap-4f, NEXT(0x1.085c1ep-3f), NEXT(-0x1.0f40a8p-3f), NEXT(0x1.226ea8p-3f), NEXT(-0x1.5425bep-3f),             \
+    NEXT(0x1.99a414p-3f), NEXT(-0x1.000432p-2f), NEXT(0x1.55555p-2f), NEXT(-0x1.fffff8p-2f)
+#define f64_LOG_SERIES                                                                                                         \
+    v = 0x1.ab729baadaa9ap-6, NEXT(-0x1.eb02cbe17f212p-5), NEXT(0x1.0b548b6be48fp-4), NEXT(-0x1.d1741157440b3p-5),             \
+    NEXT(0x1.cfbcf2cebba6p-5), NEXT(-0x1.fb6a25b8ae91p-5), NEXT(0x1.11d76fd9ba58bp-4), NEXT(-0x1.24dc7991d3c4dp-4),            \
+    NEXT(0x1.3b0add51a7f3ep-4), NEXT(-0x1.555072212de56p-4), NEXT(0x1.745d43da6d4dep-4), NEXT(-0x1.9999c918afa03p-4),          \
+    NEXT(0x1.c71c71e450056p-4), NEXT(-0x1.fffffef6774c9p-4), NEXT(0x1.2492492225485p-3), NEXT(-0x1.55555556e27b7p-3),          \
+    NEXT(0x1.99999999a1dadp-3), NEXT(-0x1.fffffffffdee5p-3), NEXT(0x1.5555555555519p-2), NEXT(-0x1.0000000000003p-1)
+
+/* The integer nearest to x log2(e). A sum with WHOLE, of x's sign, has no room for a fraction. */
+INLINE REAL OF(EXPONENT)(REAL x) {
+    const REAL whole = copysign(OF(WHOLE), x);
+    return fma(x, OF(LOG2_E), whole) - whole;
+}
+
+/* A rest above 1 is below the last place of so large an x. It counts as 0, as does a NaN beside an
+ * infinity. */
+INLINE REAL OF(SIGNIFICAND)(REAL given) {
+    const REAL n = OF(EXPONENT)(given), rest = fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given));
+    const REAL x = fabs(rest) <= 1 ? rest : 0;
+    REAL v;
+    OF(EXP_SERIES);
+    return v;
+}
+
+/* 2^-d of an integer d >= 0, but at least the smallest normal number. */
+INLINE REAL OF(TWO_TO_MINUS)(REAL d) {
+    const REAL most = OF(BIAS) - 1;
+    return OF(OF_BITS)(OF(BITS)((OF(WHOLE) + OF(BIAS)) - (d < most ? d : most)) << OF(FRACTION));
+}
+
+/* The bits that the exponent adds to those of v / 2^exponent, which is between the roots of a half
+ * and of two. */
+INLINE OF(WORD) OF(PLACE)(REAL v) {
+    return (OF(BITS)(v) - OF(ROOT_HALF)) & ~(((OF(WORD))1 << OF(FRACTION)) - 1);
+}
+
+/* The logarithm of 1 + x. */
+INLINE REAL OF(LOG)(REAL x) {
+    REAL v;
+    OF(LOG_SERIES);
+    return fma(x * x, v, x);
+}
+
+/* top + log(sum / SIGNIFICAND(top)), which is top itself for one item: two logarithms of numbers
+ * near 1, and n times that of 2. The rounding error of top + n log(2) is added at the end. */
+INLINE REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
+    const REAL own = OF(SIGNIFICAND)(top);
+    const OF(WORD) place = OF(PLACE)(sum), own_place = OF(PLACE)(own);
+    const REAL between = OF(LOG)(OF(OF_BITS)(OF(BITS)(sum) - place) - 1) - OF(LOG)(OF(OF_BITS)(OF(BITS)(own) - own_place) - 1);
+    const REAL n = (REAL)(OF(SIGNED))(place - own_place) * OF(ONE_PLACE);
+    const REAL high = n * OF(LN2_HIGH), near = top + high;
+    const REAL low = fma(n, OF(LN2_LOW), fma(n, OF(LN2_HIGH), -high) + between);
+    return near - near == 0 ? near + (SUM_ERROR(top, high) + low) : near;
+}
+#undef NEXT
