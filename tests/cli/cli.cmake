@@ -21,5 +21,6 @@ tally_test_program(test_cli ${cli_tests} LINK PkgConfig::JSON_C)
 target_compile_definitions(test_cli PRIVATE _GNU_SOURCE TALLY_PROGRAM="$<TARGET_FILE:tally_cli>" NILE="${PROJECT_SOURCE_DIR}/examples/nile.npy")
 add_dependencies(test_cli tally_cli)
 add_test(NAME cli COMMAND test_cli)
-set_tests_properties(cli PROPERTIES LABELS cli TIMEOUT 1800
+# It takes longest and on one core, so it starts first.
+set_tests_properties(cli PROPERTIES LABELS cli TIMEOUT 1800 COST 1000
   ENVIRONMENT "TALLY_CACHE_DIR=${CMAKE_CURRENT_BINARY_DIR}/caches/cli/tally;POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl")

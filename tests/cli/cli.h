@@ -79,7 +79,7 @@ extern char device[64];
 /* For tests that reduce: skips the test, or fails under TALLY_TEST_REQUIRE, if there is no
  * device. */
 void need_device(void);
-/* Returns whether TALLY_TEST_QUICK asks for less. */
+/* Returns whether TALLY_TEST_QUICK or TALLY_TEST_PART asks for less. */
 bool is_quick(void);
 
 /* ---- the tests ------------------------------------------------------------------------------- */

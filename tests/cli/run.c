@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/folders.h"
+#include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
 #define PATIENCE_SECONDS 600 /* `check` compiles everything, perhaps under a sanitizer */
@@ -240,5 +241,5 @@ void need_device(void) {
 
 bool is_quick(void) {
     const char *quick = getenv("TALLY_TEST_QUICK");
-    return quick && *quick;
+    return (quick && *quick) || sample_parts() > 1;
 }

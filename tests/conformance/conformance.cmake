@@ -27,7 +27,7 @@ function(tally_conformance_test name caches)
   add_test(NAME ${name} COMMAND conformance ${arg_COMMAND})
   # A method that POCL does not know would test nothing new. POCL only prints this.
   set_tests_properties(${name} PROPERTIES
-    LABELS conformance TIMEOUT 3600
+    LABELS conformance TIMEOUT 3600 COST 500
     ENVIRONMENT "TALLY_CACHE_DIR=${TALLY_TEST_CACHE_DIR};POCL_CACHE_DIR=${caches}/pocl;${arg_ENVIRONMENT}"
     FAIL_REGULAR_EXPRESSION "Unknown work.group generation method")
 endfunction()
