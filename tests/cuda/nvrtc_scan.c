@@ -273,8 +273,8 @@ int main(int argc, char **argv) {
     status = test_run(&choice, tests, cell_count, NULL, NULL);
     if (choice.list) return status;
     report();
-    /* The list has over 200 programs, and a sampled run at least the three variants' sums of f32 for
-     * each architecture. */
+    /* The list has over 200 programs. A sampled run has the variants' sums of f32 for each
+     * architecture at least. */
     const size_t too_few = sample_parts() == 1 ? 100 : 20;
     return status ? status : !choice.pattern && cell_count <= too_few;
 }
