@@ -2,6 +2,7 @@
 /* `tally bench`: its table, JSON and plot, and refusals. The figures themselves depend on the
  * machine. */
 #include "cli.h"
+#include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
 #include <stdio.h>
@@ -90,6 +91,7 @@ void test_bench_primitives(void **unused) {
     (void)unused;
     need_device();
     if (!has_bench()) test_skip("tally_bench is not here");
+    if (!sample_has_turn(1)) test_skip("it has no turn in this sampled run");
     static const struct {
         const char *primitive, *key, *with;
         double bytes; /* of an item */

@@ -7,6 +7,9 @@
 
 #include <tally/tally.h>
 
+#include "tests/support/sample.h"
+#include "tests/support/test_main.h"
+
 /* Runs a sum and returns the device that computed it, or NULL on failure. */
 static const char *used_device(const setup *how, const char *option) {
     static char used[64];
@@ -148,6 +151,7 @@ void test_check(void **unused) {
     (void)unused;
     char words[128];
     need_device();
+    if (!sample_has_turn(0)) test_skip("it has no turn in this sampled run");
     snprintf(words, sizeof(words), "check --backend %s --json", device);
     const result r = run(NULL, words);
     if (r.code) fail_msg("check: exit code %d: %s%s", r.code, r.out, r.err);
