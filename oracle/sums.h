@@ -63,6 +63,7 @@ static double nearest_quotient(limbs a, limbs d) {
     uint64_t bits = 0;
     int power = 32 * LIMBS; /* of the last bit so far */
     if (limbs_compare(a, zero) == 0) return 0;
+    while (!(a.limb[(power - 1) / 32] >> (power - 1) % 32 & 1)) power--; /* these bits give 0 */
     while (bits >> 53 == 0) {
         power--;
         for (int k = LIMBS - 1; k >= 0; k--) {

@@ -21,31 +21,7 @@ typedef double f64;
 #include "../../kernels/arithmetic.h"
 #include "../../kernels/wholes.h"
 
-/* ---- the bits of floats ---------------------------------------------------------------------- */
-
-INLINE u32 f32_BITS(f32 v) {
-    u32 bits;
-    memcpy(&bits, &v, sizeof(v));
-    return bits;
-}
-
-INLINE f32 f32_OF_BITS(u32 bits) {
-    f32 v;
-    memcpy(&v, &bits, sizeof(v));
-    return v;
-}
-
-INLINE u64 f64_BITS(f64 v) {
-    u64 bits;
-    memcpy(&bits, &v, sizeof(v));
-    return bits;
-}
-
-INLINE f64 f64_OF_BITS(u64 bits) {
-    f64 v;
-    memcpy(&v, &bits, sizeof(v));
-    return v;
-}
+#include "host/bits.h"
 
 #define REAL f32
 #define OF(name) f32_##name

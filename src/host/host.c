@@ -21,7 +21,7 @@ static bool has_function(unsigned op, unsigned in) { /* the caller's values may 
 uint64_t tally_host_items(tally_op op, tally_dtype in) {
     if (!has_function(op, in)) return 0;
     const tally_op_row *row = tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
-    if (strstr(row->combine, "EXPONENTIALS")) return TALLY_CHUNK_ITEMS;
+    if (row->text && !strcmp(row->text, "exponentials")) return TALLY_CHUNK_ITEMS;
     const bool adds_floats = row->additive && tally_dtype_find(in)->kind == TALLY_KIND_FLOAT;
     if (!adds_floats || tally_accumulator_dtype(op, in) != in) return TALLY_HOST_ITEMS;
     return TALLY_HOST_SUM_BYTES / tally_dtype_bytes(in);

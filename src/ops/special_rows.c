@@ -88,6 +88,19 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .second_empty = "ZERO"},
 };
 
+/* var and std of these rows but for their names and results. */
+#define VARIANCE_OF_SUMS "variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)"
+#define WHOLE_VARIANCE                                                                                                         \
+    .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
+    .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",  \
+    .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)", .combine = "ADD_SUMS(a, b)", .empty = "NAN", .exact = true,    \
+    .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},                                \
+             .identity = "MAKE(ZERO, ZERO)",                                                                                   \
+             .load = "MAKE(x, SQUARE((u32)(x)))",                                                                              \
+             .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",                                                          \
+             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},                                                    \
+    .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))", .text = "wholes", .params = {{"ddof", 0}}
+
 /*
  * Rows for integers of up to 32 bits, whose sums are exact: in 128 bits no number of items
  * overflows them. The sum of the items is `sum` and `sum_high`, the sum of their squares `squares`
@@ -130,44 +143,8 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                              .combine = "MAKE(a.sum + b.sum)",
                              .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum))"},
                     .text = "wholes"},
-    [TALLY_VAR] = {.name = "var",
-                   .takes = TALLY_TAKES_INTEGER,
-                   .accumulate = TALLY_ACCUMULATE_WIDE,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)",
-                   .combine = "ADD_SUMS(a, b)",
-                   .first = "variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)",
-                   .empty = "NAN",
-                   .exact = true,
-                   .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},
-                            .identity = "MAKE(ZERO, ZERO)",
-                            .load = "MAKE(x, SQUARE((u32)(x)))",
-                            .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
-                            .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
-                   .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))",
-                   .text = "wholes",
-                   .params = {{"ddof", 0}}},
-    [TALLY_STD] = {.name = "std",
-                   .takes = TALLY_TAKES_INTEGER,
-                   .accumulate = TALLY_ACCUMULATE_WIDE,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)",
-                   .combine = "ADD_SUMS(a, b)",
-                   .first = "sqrt(variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof))",
-                   .empty = "NAN",
-                   .exact = true,
-                   .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},
-                            .identity = "MAKE(ZERO, ZERO)",
-                            .load = "MAKE(x, SQUARE((u32)(x)))",
-                            .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",
-                            .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},
-                   .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))",
-                   .text = "wholes",
-                   .params = {{"ddof", 0}}},
+    [TALLY_VAR] = {WHOLE_VARIANCE, .name = "var", .first = VARIANCE_OF_SUMS},
+    [TALLY_STD] = {WHOLE_VARIANCE, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
 };
 
 /* Rows for integers of up to 16 bits. The sum is one word, as that of `sum` is: fewer than 2^47

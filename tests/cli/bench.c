@@ -138,7 +138,7 @@ void test_bench_scan_bits(void **unused) {
     json_object_put(b);
 }
 
-/* Whether a bar is kept depends on the machine. Each bar must be reported. */
+/* Each bar must be reported. The machine decides if it is kept. */
 void test_bench_bar(void **unused) {
     (void)unused;
     need_device();

@@ -11,7 +11,7 @@
 /* The results that the output has room for; a trial writes one of them. */
 #define RESULTS (MAX_OFFSET + 1 + MAX_OFFSET)
 #define MAX_INPUTS 2
-/* So many items that, with groups of 32, a thread of the last stage reads more than one block of
+/* The most items. With groups of 32, a thread of the last stage then reads more than one block of
  * partials. */
 #define MAX_N (UINT64_C(3) * (1 << 20) + 4097)
 

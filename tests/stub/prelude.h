@@ -80,20 +80,14 @@ INLINE f64 f64_OF_BITS(u64 bits) {
 
 /* ---- from storage ---------------------------------------------------------------------------- */
 
-INLINE f32 f32_of_bits(u32 bits) {
-    f32 value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 INLINE f32 f16_VALUE(u16 h) {
     const u32 sign = (u32)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
-    if (exponent == 31) return f32_of_bits(sign | 0x7f800000u | fraction << 13);
-    if (exponent) return f32_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    if (exponent == 31) return f32_OF_BITS(sign | 0x7f800000u | fraction << 13);
+    if (exponent) return f32_OF_BITS(sign | (exponent + 112) << 23 | fraction << 13);
     return sign ? -(f32)fraction * 0x1p-24f : (f32)fraction * 0x1p-24f;
 }
 
-#define bf16_VALUE(x) f32_of_bits((u32)(x) << 16)
+#define bf16_VALUE(x) f32_OF_BITS((u32)(x) << 16)
 
 /* ---- to storage ------------------------------------------------------------------------------ */
 
@@ -125,7 +119,7 @@ INLINE u16 bf16_STORE(f64 v) {
 }
 
 INLINE f32 f32_STORE_value(f32 v) {
-    return v == v ? v : f32_of_bits(0x7fc00000u);
+    return v == v ? v : f32_OF_BITS(0x7fc00000u);
 }
 
 INLINE f64 f64_STORE(f64 v) {
