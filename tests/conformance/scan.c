@@ -293,13 +293,16 @@ static void test_forms_of_ops(void **state) {
         if (sample_has_turn(d)) expect_forms(state, &descs[d], full());
 }
 
+/* A sampled run takes one variant that the device can run. */
 static void test_forms_of_variants(void **state) {
     unsigned ran = 0;
-    const char *variant;
+    size_t count = 0;
     if (quick()) test_skip("not with TALLY_TEST_QUICK=1");
-    for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
-        if (v == 0 || sample_has_turn(v))
-            ran += expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = variant}, full());
+    while (scan_canonical_variant(count)) count++;
+    for (size_t v = 0; v < count && !(ran && sample_parts() > 1); v++) {
+        const char *variant = scan_canonical_variant((size_t)((v + sample_seed()) % count));
+        ran += expect_forms(state, &(tally_scan_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = variant}, full());
+    }
     assert_true(ran >= 1);
 }
 

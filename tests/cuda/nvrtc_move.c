@@ -19,6 +19,7 @@
 #include "backends/cuda/compiler.h"
 #include "move/move.h"
 #include "report.h"
+#include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
 #define FULL_ARCH 90
@@ -78,7 +79,8 @@ static void test_sizes(void **state) {
     (void)state;
     static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
     for (int kind = 0; kind < 3; kind++)
-        for (uint32_t bytes = 1; bytes <= 16; bytes++) compile(FULL_ARCH, kind, bytes, maps[bytes % 4], 0, 1000);
+        for (uint32_t bytes = 1; bytes <= 16; bytes++)
+            if (sample_has_turn(bytes)) compile(FULL_ARCH, kind, bytes, maps[bytes % 4], 0, 1000);
 }
 
 static void test_kinds(void **state) {
@@ -87,8 +89,9 @@ static void test_kinds(void **state) {
     for (int kind = 0; kind < 3; kind++)
         for (size_t m = 0; m < TALLY_ARRAY_LENGTH(maps); m++)
             for (int more = 0; more < 8; more++)
-                compile(FULL_ARCH, kind, 4, maps[m], (more & 1 ? TALLY_UNCHECKED : 0u) | (more & 2 ? TALLY_STENCIL : 0u),
-                        more & 4 ? UINT64_C(1) << 33 : 1000);
+                if (sample_has_turn(m + (size_t)more))
+                    compile(FULL_ARCH, kind, 4, maps[m], (more & 1 ? TALLY_UNCHECKED : 0u) | (more & 2 ? TALLY_STENCIL : 0u),
+                            more & 4 ? UINT64_C(1) << 33 : 1000);
 }
 
 static void test_architectures(void **state) {
