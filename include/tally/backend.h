@@ -12,6 +12,8 @@
  * - A slot that fails calls tally_fail() once, with the driver's call, name and number, and returns
  *   its code. The core passes both on unchanged.
  * - The core has checked the arguments.
+ * - A program of several ops comes with the texts that each op would have alone, for a backend that
+ *   puts it together from these.
  * - "No driver" and "no device" are a count of zero with a reason, never an error.
  * - Any thread may call a slot. Calls on one queue, kernel or event come from one thread at a time.
  * - A slot leaves the thread's driver state (CUDA's current context) as it found it.
@@ -53,6 +55,14 @@ typedef enum tally_program_form {
     TALLY_PROGRAM_PREBUILT = 3 /* source; the backend may have its machine code from the build */
 } tally_program_form;
 
+/* An op of a program of several ops over the same items: the text of the program that it would have
+ * alone, and where its own lies in an accumulator, a result and the parameters of all, in bytes. */
+typedef struct tally_program_part {
+    const char *text;
+    size_t bytes;
+    uint32_t acc_offset, result_offset, param_offset;
+} tally_program_part;
+
 /* A program to make, and its needs beyond the language. */
 typedef struct tally_program_desc {
     tally_program_form form;
@@ -62,6 +72,9 @@ typedef struct tally_program_desc {
     /* 1: its kernels wait by themselves for the work before them, so a launch may begin before that
      * has ended. */
     int overlaps;
+    uint32_t part_count; /* the ops, where there are several; else 0 */
+    const tally_program_part *parts;
+    uint32_t acc_bytes, result_bytes; /* of all parts */
 } tally_program_desc;
 
 /* An argument of a kernel: memory, or a value of `bytes` bytes. */

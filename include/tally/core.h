@@ -147,7 +147,7 @@ TALLY_API tally_status tally_device_get(const char *backend, int index, tally_de
  * Opens a device as a context. The caller destroys the context. Blocks.
  *
  * The first of these that is set decides: `select`, if neither NULL nor ""; the environment's
- * TALLY_BACKEND; the default "cuda,opencl", or fewer if fewer backends are built in.
+ * TALLY_BACKEND; the default "cuda,opencl,host", or fewer if fewer backends are built in.
  *
  * A selection is a list that is tried in order. An entry is BACKEND or BACKEND:DEVICE. DEVICE is an
  * index or a part of the device's or platform's name: "cuda:1", "opencl:pocl", "cuda,opencl". Names

@@ -16,6 +16,8 @@ extern const tally_backend tally_backend_cuda;
 extern const tally_backend tally_backend_opencl;
 #endif
 
+extern const tally_backend tally_backend_host;
+
 #define MAX_BACKENDS 8
 
 static const tally_backend *backends[MAX_BACKENDS + 1] = {
@@ -25,7 +27,7 @@ static const tally_backend *backends[MAX_BACKENDS + 1] = {
 #ifdef TALLY_WITH_OPENCL
     &tally_backend_opencl,
 #endif
-    NULL};
+    &tally_backend_host, NULL};
 
 size_t tally_backend_count(void) {
     size_t count = 0;

@@ -1,35 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* entry: the end of a program for the host: the function that the library calls
- * (tally_host_function in host.h). The generator defines its name, ENTRY, and the default
- * parameters of the op, DEFAULTS. */
-size_t ENTRY(const void *const *items, u64 n, void *result);
+/* entry: the end of a program of the backend `host`: its functions as programs.h describes them.
+ * The generator defines NAME, the program; DEFAULTS, the op's default parameters; and SCANS, if the
+ * op is for scans. ISA is the instruction set. */
+#undef ORDER /* the groups of a launch end together in backends/host/reduce.c */
+#include "../../kernels_cl/finish.cl"
+#include "../../kernels_cl/cpu_chunks.cl"
 
-INLINE size_t reduce(const void *const *items, u64 n, void *result) {
-    enum { x_INDEX, y_INDEX };
-    const PARAMS params = DEFAULTS;
-    ACC partial;
-    RESULT r;
+#include "host/programs.h"
+
+#define JOINED(a, b) a##_##b
+#define NAMED(name, isa) JOINED(name, isa)
+
+/* The parameters' place may be aligned for bytes only. */
+INLINE PARAMS params_at(const void *from) {
+    PARAMS p;
+    memcpy(&p, from, sizeof(p));
+    return p;
+}
+
+static void fold(const void *const *items, const void *params, u64 base, u64 n, void *acc) {
+    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
+    RESULT none;
 #define ARGUMENT(name) (const ITEM *)items[name##_INDEX], 0,
-    tally_partials(EACH_INPUT(ARGUMENT) params, 0, n, n / CHUNK_ITEMS + 1, &partial, 0, &r, 0, ALONE);
-    memcpy(result, &r, sizeof(r)); /* the caller's result may be unaligned */
-    return sizeof(r);
+    tally_partials(EACH_INPUT(ARGUMENT) params_at(params), base, n, n / CHUNK_ITEMS + 1, acc, 0, &none, 0, 0);
 }
 
-/*
- * Without the instruction fma is a call: 4,096 items of logsumexp take 99 us instead of 17 (a Xeon,
- * gcc 12, November 2026). So programs with exponentials have everything twice.
- */
-#if defined(f32_LOG2_E) && defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2,fma"), flatten)) static size_t reduce_by_fma(const void *const *items, u64 n, void *result) {
-    return reduce(items, n, result);
+static void combine(void *left, const void *right) {
+    *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
 }
 
-size_t ENTRY(const void *const *items, u64 n, void *result) {
-    const int has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return has_fma ? reduce_by_fma(items, n, result) : reduce(items, n, result);
+static void finish(const void *acc, u64 n, const void *params, void *result) {
+    const PARAMS p = params_at(params);
+    const RESULT r = n ? op_result(*(const ACC *)acc, n, p) : op_empty(p);
+    memcpy(result, &r, sizeof(r));
 }
+
+#ifdef SCANS
+#define SCAN_AS(name) plain_##name
+typedef ACC plain_SCAN;
+#define SCAN plain_SCAN
+#include "host/scan_steps.h"
+#undef SCAN
+#undef SCAN_AS
+
+#define SEGMENTED 1
+#define SCAN_AS(name) segmented_##name
+typedef struct {
+    ACC value;
+    u64 count; /* of its items; with the bit BEGINS where a segment begins among them */
+} segmented_SCAN;
+#define BEGINS ((u64)1 << 63)
+#define SCAN segmented_SCAN
+#include "host/scan_steps.h"
+#define STEPS(kind)                                                                                                            \
+    { sizeof(kind##_SCAN), kind##_fold, kind##_load, kind##_pairs, kind##_join, kind##_finish }
 #else
-size_t ENTRY(const void *const *items, u64 n, void *result) {
-    return reduce(items, n, result);
-}
+#define STEPS(kind)                                                                                                            \
+    { 0 }
 #endif
+
+static const PARAMS defaults = DEFAULTS;
+extern const tally_host_program NAMED(NAME, ISA);
+const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
+                                             .item_bytes = ITEM_BYTES,
+                                             .acc_bytes = sizeof(ACC),
+                                             .result_bytes = sizeof(RESULT),
+                                             .defaults = &defaults,
+                                             .fold = fold,
+                                             .combine = combine,
+                                             .finish = finish,
+                                             .scan = STEPS(plain),
+                                             .segmented = STEPS(segmented)};
+_Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");

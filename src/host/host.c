@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions of few items on a CPU device by the calling thread. The kernel cpu_chunks, compiled
- * as C into the library (cmake/host.cmake), needs no plan, no memory and no call of a driver.
- * The order is the same, so the bits are the same. */
+/*
+ * Reductions of host arrays on a CPU device, by the op's program (programs.h) in the pool's
+ * threads. That needs no plan, no memory and no call of a driver. The order is the same, and so are
+ * the bits.
+ */
 #include <float.h>
 #include <string.h>
 
 #include "host/host.h"
+#include "host/pool.h"
 
-/* Tells whether the descriptor gives only an op and a dtype. The functions are for these. */
+/* Tells whether the descriptor gives only an op and a dtype. The programs are for these. */
 static bool is_plain(const tally_reduce_desc *desc) {
     const bool whole = desc->size >= offsetof(tally_reduce_desc, out) && desc->size <= sizeof(*desc);
     return whole && !desc->out && !desc->variant && !desc->group_threads && !desc->factor && !desc->acc && !desc->accuracy &&
            !desc->custom && !desc->terms && !desc->term_count;
-}
-
-static bool has_function(unsigned op, unsigned in) { /* the caller's values may be any number */
-    return op < TALLY_OP_END && in < TALLY_DTYPE_END && tally_host_functions[op][in];
-}
-
-uint64_t tally_host_items(tally_op op, tally_dtype in) {
-    if (!has_function(op, in)) return 0;
-    const tally_op_row *row = tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT);
-    if (row->text && !strcmp(row->text, "exponentials")) return TALLY_CHUNK_ITEMS;
-    const bool adds_floats = row->additive && tally_dtype_find(in)->kind == TALLY_KIND_FLOAT;
-    if (!adds_floats || tally_accumulator_dtype(op, in) != in) return TALLY_HOST_ITEMS;
-    return TALLY_HOST_SUM_BYTES / tally_dtype_bytes(in);
 }
 
 /* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for it
@@ -42,15 +32,73 @@ static bool is_readable(const void *const *items, uint32_t inputs, size_t item_b
     return readable;
 }
 
+void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
+                             unsigned char *to) {
+    _Alignas(64) unsigned char level[64][TALLY_HOST_ACC_BYTES], own[TALLY_HOST_ACC_BYTES];
+    const uint32_t bytes = program->acc_bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned k = 0;
+        memcpy(own, accs + i * step, bytes);
+        for (; i >> k & 1; k++) {
+            program->combine(level[k], own);
+            memcpy(own, level[k], bytes);
+        }
+        memcpy(level[k], own, bytes);
+    }
+    bool has = false;
+    for (unsigned k = 0; count >> k; k++) {
+        if (!(count >> k & 1)) continue;
+        if (has) program->combine(level[k], own);
+        memcpy(own, level[k], bytes);
+        has = true;
+    }
+    memcpy(to, own, bytes);
+}
+
+/* The runs of an array, each an aligned subtree. A run takes some microseconds, which is what it
+ * costs to hand it to another thread. */
+#define LEAST_RUN (8 * TALLY_CHUNK_ITEMS) /* items */
+#define MOST_RUNS 256
+
+typedef struct array_job {
+    const tally_host_program *program;
+    const void *const *items;
+    uint64_t n, run;
+    _Alignas(64) unsigned char partials[MOST_RUNS * TALLY_HOST_ACC_BYTES];
+} array_job;
+
+static void fold_run(void *opaque, uint64_t group, uint32_t worker) {
+    (void)worker;
+    array_job *job = opaque;
+    const tally_host_program *program = job->program;
+    const uint64_t begin = group * job->run, left = job->n - begin;
+    const void *items[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < program->inputs; k++)
+        items[k] = (const unsigned char *)job->items[k] + begin * program->item_bytes;
+    program->fold(items, program->defaults, begin, left < job->run ? left : job->run,
+                  job->partials + group * program->acc_bytes);
+}
+
+static void fold(const tally_host_program *program, const void *const *items, uint64_t n, uint32_t threads,
+                 unsigned char *acc) {
+    if (n <= LEAST_RUN) {
+        program->fold(items, program->defaults, 0, n, acc);
+        return;
+    }
+    array_job job = {.program = program, .items = items, .n = n, .run = LEAST_RUN};
+    while (tally_ceil_div(n, job.run) > MOST_RUNS) job.run *= 2;
+    tally_pool_run(threads, tally_ceil_div(n, job.run), fold_run, &job);
+    tally_host_combine_tree(program, job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);
+}
+
 bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,
                        void *result) {
-    static const void *const nothing[TALLY_MAX_INPUTS] = {&nothing, &nothing, &nothing, &nothing};
     const tally_device_info *device = &context->info;
-    if (device->device_class != TALLY_CLASS_CPU || !device->host_memory || !device->has_f64) return false;
-    if (!is_plain(desc) || !has_function(desc->op, desc->in)) return false;
-    if (n > TALLY_CHUNK_ITEMS && n > tally_host_items(desc->op, desc->in)) return false;
-    if (!is_sound()) return false;
-    if (n && !is_readable(items, tally_op_inputs(desc->op), tally_dtype_bytes(desc->in))) return false;
-    tally_host_functions[desc->op][desc->in](n ? items : nothing, n, result);
+    if (device->device_class != TALLY_CLASS_CPU || !device->host_memory || !device->has_f64 || !is_plain(desc)) return false;
+    const tally_host_program *program = tally_host_program_for(desc->op, desc->in);
+    if (!program || !is_sound() || (n && !is_readable(items, program->inputs, program->item_bytes))) return false;
+    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    if (n) fold(program, items, n, device->compute_units, acc);
+    program->finish(acc, n, program->defaults, result);
     return true;
 }

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* prelude: the words of the other preludes (kernels_cl/prelude.cl), in C. tally_host_programs
- * (main.c) puts it before an op's specialised text and the stems of kernels_cl, so that a CPU's
- * kernel becomes a function of the library. It has the item types that need no conversion, and
- * those of their results. */
+/* prelude: the words of the other preludes (kernels_cl/prelude.cl), in C. The programs that the
+ * build makes of the ops' rows (generate/) begin with it, then have their specialised text, and
+ * end with entry.h. */
+
+/*
+ * gcc 12 fuses the products and sums of complex numbers into one rounding where it has such an
+ * instruction, -ffp-contract=off or not. So only programs that call fma have it (FUSES).
+ */
+#if defined(FUSES) && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("fma")
+#endif
+
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -16,9 +24,11 @@
 #define GLOBAL
 #define INLINE static inline UNUSED
 #define ALIGN(n) __attribute__((aligned(n)))
-#define SIGN(a) (signbit(a) != 0)
 
+typedef int8_t i8;
 typedef uint8_t u8;
+typedef int16_t i16;
+typedef uint16_t u16;
 typedef int32_t i32;
 typedef uint32_t u32;
 typedef int64_t i64;
@@ -26,7 +36,7 @@ typedef uint64_t u64;
 typedef float f32;
 typedef double f64;
 
-/* One group of one thread. */
+/* A kernel runs as its only group. */
 #define get_group_id(dimension) ((u64)0)
 INLINE u64 min(u64 a, u64 b) {
     return a < b ? a : b;
@@ -34,32 +44,78 @@ INLINE u64 min(u64 a, u64 b) {
 
 #include "host/bits.h"
 
+#define SIGN(a) (sizeof(a) == 4 ? (i32)f32_BITS((f32)(a)) < 0 : (i64)f64_BITS((f64)(a)) < 0)
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
-typedef f32 f32_ITEM;
-typedef f64 f64_ITEM;
+typedef i8 i8_ITEM;
+typedef u8 u8_ITEM;
+typedef u8 bool_ITEM;
+typedef i16 i16_ITEM;
+typedef u16 u16_ITEM;
+typedef u16 f16_ITEM;
+typedef u16 bf16_ITEM;
 typedef i32 i32_ITEM;
 typedef u32 u32_ITEM;
+typedef f32 f32_ITEM;
 typedef i64 i64_ITEM;
 typedef u64 u64_ITEM;
-typedef u8 bool_ITEM;
+typedef f64 f64_ITEM;
+typedef struct {
+    f32 re, im;
+} c64_ITEM;
+typedef struct {
+    f64 re, im;
+} c128_ITEM;
 typedef struct {
     u64 words[2];
-} f32_VECTOR, f64_VECTOR, i32_VECTOR, u32_VECTOR, i64_VECTOR, u64_VECTOR;
+} i8_VECTOR, u8_VECTOR, bool_VECTOR, i16_VECTOR, u16_VECTOR, f16_VECTOR, bf16_VECTOR, i32_VECTOR, u32_VECTOR, f32_VECTOR,
+    i64_VECTOR, u64_VECTOR, f64_VECTOR, c64_VECTOR, c128_VECTOR;
 
-/* Each type has one NaN. */
+/* ---- items to values ------------------------------------------------------------------------- */
+
+/* Exact; a NaN stays a NaN. A subnormal's fraction is put behind the point of 2^-14, which is then
+ * subtracted. There is no branch, so that loops become vectors. */
+INLINE f32 f16_VALUE(u16 x) {
+    const u32 size = (u32)(x & 0x7fffU) << 13, sign = (u32)(x & 0x8000U) << 16;
+    const u32 wide = size + (size >= 0x0f800000U ? 0x70000000U : 0x38000000U);
+    const u32 subnormal = f32_BITS(f32_OF_BITS(size + 0x38800000U) - 0x1p-14f);
+    return f32_OF_BITS((size < 0x00800000U ? subnormal : wide) | sign);
+}
+#define bf16_VALUE(x) f32_OF_BITS((u32)(x) << 16)
+
+/* ---- results to items: rounded once, to nearest even; one NaN for each type ------------------ */
+
+/* Rounds to f32 by rounding to odd, as the other preludes do. */
+INLINE f32 round_to_odd(f64 v) {
+    const f32 near = (f32)v;
+    const u32 bits = f32_BITS(near);
+    return (f64)near == v ? near : f32_OF_BITS((bits - (fabs((f64)near) > fabs(v) ? 1U : 0U)) | 1U);
+}
+
+INLINE u16 f16_of_f32(f32 v) {
+    const u32 bits = f32_BITS(v), sign = bits >> 16 & 0x8000U, size = bits & 0x7fffffffU;
+    if (size > 0x7f800000U) return 0x7e00U;
+    if (size >= 0x477ff000U) return (u16)(sign | 0x7c00U); /* 65,520 and above */
+    if (size < 0x38800000U) return (u16)(sign | (f32_BITS(f32_OF_BITS(size) + 0.5f) - 0x3f000000U));
+    return (u16)(sign | ((size + 0xfffU + (size >> 13 & 1U)) >> 13) - (112U << 10));
+}
+
+INLINE u16 bf16_of_f32(f32 v) {
+    const u32 bits = f32_BITS(v);
+    return (bits & 0x7fffffffU) > 0x7f800000U ? 0x7fc0U : (u16)((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
 INLINE f32 f32_canonical(f32 v) {
-    const u32 bits = 0x7fc00000U;
-    if (v != v) memcpy(&v, &bits, sizeof(v));
-    return v;
+    return v == v ? v : f32_OF_BITS(0x7fc00000U);
 }
 
 INLINE f64 f64_canonical(f64 v) {
-    const u64 bits = UINT64_C(0x7ff8000000000000);
-    if (v != v) memcpy(&v, &bits, sizeof(v));
-    return v;
+    return v == v ? v : f64_OF_BITS(UINT64_C(0x7ff8000000000000));
 }
 
+#define f16_STORE(v) f16_of_f32(round_to_odd(v))
+#define bf16_STORE(v) bf16_of_f32(round_to_odd(v))
 #define f32_STORE(v) f32_canonical((f32)(v))
 #define f64_STORE(v) f64_canonical((f64)(v))
 

@@ -140,6 +140,46 @@ tally_status tally_context_probe(tally_context *context) {
     return status;
 }
 
+/* ---- programs of several ops ----------------------------------------------------------------- */
+
+/* Makes the text that term t would have alone. */
+static tally_status make_part(const tally_context *context, const tally_terms *terms, uint32_t t, const tally_recipe *recipe,
+                              tally_program_part *part) {
+    const tally_term *term = &terms->list[t];
+    char *text = NULL;
+    tally_term alone = *term;
+    alone.acc_offset = 0;
+    const tally_terms one = {.in = terms->in,
+                             .inputs = term->op ? tally_op_inputs(term->op) : terms->inputs,
+                             .count = 1,
+                             .list = &alone,
+                             .acc = term->acc,
+                             .result = term->result,
+                             .param = term->param};
+    const tally_status status = tally_source_create(context->backend, context->features, &one, recipe, &text, &part->bytes);
+    part->text = text;
+    return status;
+}
+
+/* Makes the parts of a program of several terms, and describes them in `desc`. The caller frees
+ * their texts, on failure too. */
+static tally_status make_parts(const tally_context *context, const tally_terms *terms, const tally_recipe *recipe,
+                               tally_program_part *parts, tally_program_desc *desc) {
+    tally_layout result = {0, 0}, param = {0, 0};
+    tally_status status = TALLY_OK;
+    for (uint32_t t = 0; t < terms->count && !status; t++) {
+        parts[t].acc_offset = terms->list[t].acc_offset;
+        parts[t].result_offset = tally_layout_append(&result, terms->list[t].result);
+        parts[t].param_offset = tally_layout_append(&param, terms->list[t].param);
+        status = make_part(context, terms, t, recipe, &parts[t]);
+    }
+    desc->parts = parts;
+    desc->part_count = terms->count;
+    desc->acc_bytes = terms->acc.bytes;
+    desc->result_bytes = terms->result.bytes;
+    return status;
+}
+
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **out) {
     char *source = NULL;
     size_t bytes = 0;
@@ -147,13 +187,16 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
     tally_status status = probe_once(context);
     if (!status) status = tally_source_create(context->backend, context->features, terms, recipe, &source, &bytes);
     const unsigned used = context->features & recipe->features;
-    const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
-                                     .data = source,
-                                     .bytes = bytes,
-                                     .sub_groups = (used >> TALLY_FEATURE_SUBGROUPS) & 1,
-                                     .overlaps = recipe->overlaps};
+    tally_program_part parts[TALLY_MAX_TERMS] = {{NULL}};
+    tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
+                               .data = source,
+                               .bytes = bytes,
+                               .sub_groups = (used >> TALLY_FEATURE_SUBGROUPS) & 1,
+                               .overlaps = recipe->overlaps};
+    if (!status && terms->count > 1) status = make_parts(context, terms, recipe, parts, &desc);
     if (!status) status = find(context, &desc, out);
     pthread_mutex_unlock(&context->lock);
+    for (uint32_t t = 0; t < TALLY_MAX_TERMS; t++) free((char *)(uintptr_t)parts[t].text);
     free(source);
     return status;
 }

@@ -198,6 +198,7 @@ static void enumerate(list *l, const place *places, int place_count) {
         add(l, &places[p], NULL, 0);
         for (size_t v = 0; v < tally_variant_count(); v++) {
             const tally_variant *row = tally_variant_row(v);
+            if (!tally_kernel_text(places[p].backend, row->info.stem)) continue;
             add(l, &places[p], row, 0);
             for (size_t g = 0; row->info.group_threads > 1 && g < TALLY_ARRAY_LENGTH(other_groups); g++)
                 if (other_groups[g] != row->info.group_threads) add(l, &places[p], row, other_groups[g]);
@@ -299,10 +300,12 @@ static size_t accumulator_bytes(const oracle_case *what) {
 }
 
 /* Returns whether the cell must run: its variant has kernels for this backend and serves this class
- * of device (auto always does), and the device has the needed features. */
+ * of device (auto always does), and the device has the needed features. The backend `host` has the
+ * ops' own accumulators alone. */
 static int is_owed(const cell *c) {
     const tally_device_info *info = &c->at->info;
     if (c->group_threads || cells_lack_f64(&c->what, info)) return 0;
+    if (strcmp(info->backend, "host") == 0 && (c->what.acc || c->what.accuracy)) return 0;
     if (strcmp(c->variant, "auto") == 0) return 1;
     const tally_variant *row = NULL;
     if (tally_variant_find(c->variant, info, &row) != TALLY_OK) abort();

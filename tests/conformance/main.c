@@ -108,18 +108,25 @@ static void add(suite *s, const char *name, CMUnitTestFunction run, void *state)
     s->tests[s->count++] = (struct CMUnitTest){name, run, NULL, NULL, state};
 }
 
+/* Tests of compilation: of the cache, of the compiler's arithmetic and words, of operators of one's
+ * own. */
+static const device_test *const compiler_lists[] = {cache_tests, arithmetic_tests, custom_example_tests, custom_tests};
+static const device_test *const lists[] = {
+    api_tests,     host_tests,   feed_tests, thread_tests,   semantics_tests, fused_tests,  accuracy_tests, moment_tests,
+    enqueue_tests, tuning_tests, scan_tests, scan_use_tests, move_tests,      memory_tests, empty_tests,    golden_tests};
+
+static void add_list(suite *s, place *at, const device_test *list, char (*names)[96], size_t *used) {
+    for (const device_test *t = list; t->name; t++) {
+        char *name = names[*used];
+        snprintf(name, sizeof names[0], "%s %s", at->select, t->name);
+        if (cells_share_has((*used)++)) add(s, name, t->run, at);
+    }
+}
+
 static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *used) {
-    static const device_test *const lists[] = {api_tests,     host_tests,       feed_tests,      thread_tests,
-                                               cache_tests,   arithmetic_tests, semantics_tests, custom_example_tests,
-                                               custom_tests,  fused_tests,      accuracy_tests,  moment_tests,
-                                               enqueue_tests, tuning_tests,     scan_tests,      scan_use_tests,
-                                               move_tests,    memory_tests,     empty_tests,     golden_tests};
-    for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
-        for (const device_test *t = lists[l]; t->name; t++) {
-            char *name = names[*used];
-            snprintf(name, sizeof names[0], "%s %s", at->select, t->name);
-            if (cells_share_has((*used)++)) add(s, name, t->run, at);
-        }
+    const int compiles = strcmp(at->info.backend, "host") != 0; /* as need_compiler */
+    for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++) add_list(s, at, lists[l], names, used);
+    for (size_t l = 0; compiles && l < TALLY_ARRAY_LENGTH(compiler_lists); l++) add_list(s, at, compiler_lists[l], names, used);
 }
 
 /* Compiles the cells' programs into TALLY_CACHE_DIR. Returns the exit status. */

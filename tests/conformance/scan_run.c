@@ -65,7 +65,7 @@ int scan_run_open_with(scan_run *r, tally_context *context, const tally_scan_des
     const tally_status status =
         extra ? tally_scan_plan_make(context, &r->desc, extra, &r->plan) : tally_scan_plan_create(context, &r->desc, &r->plan);
     if (status == TALLY_E_UNSUPPORTED && desc->variant) return 0;
-    if (status) fail_msg("%s: %s: %s", r->name, tally_status_name(status), tally_last_error());
+    must(status, r->name, __FILE__, __LINE__);
     if (desc->variant) assert_string_equal(tally_plan_variant(r->plan), desc->variant);
     r->is_canonical = is_canonical(tally_plan_variant(r->plan));
     if (!desc->variant && !r->is_canonical) fail_msg("auto is %s, which is not canonical", tally_plan_variant(r->plan));

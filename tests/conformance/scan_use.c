@@ -148,6 +148,7 @@ static void expect_affine(scan_run *r, const uint32_t *x, const uint8_t *flags, 
 static void test_custom(void **state) {
     enum { ROOM = 2 * BLOCK + 4500 };
     static const uint32_t flags_of_forms[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;
+    need_compiler(*state);
     tally_context *context = direct_context(state);
     tally_custom_op *op = affine_op();
     uint32_t *x = must_alloc(ROOM * sizeof *x);
@@ -222,6 +223,7 @@ static void test_several(void **state) {
     static const size_t bytes[WIDTHS] = {sizeof(narrow_value), sizeof(middle_value), sizeof(wide_value)};
     static const uint32_t flags[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE};
     static const uint64_t sizes[] = {0, 3, 4100, BLOCK + 5};
+    need_compiler(*state);
     uint32_t *x = must_alloc(sizes[3] * sizeof *x);
     unsigned ran = 0;
     const char *variant;

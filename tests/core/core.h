@@ -33,7 +33,8 @@ extern const core_test term_tests[];           /* terms.c: several ops over one 
 extern const core_test input_tests[];          /* inputs.c: results of every op, with several inputs and several ops */
 extern const core_test input_refused_tests[];  /* inputs_refused.c: calls with several inputs that are refused */
 extern const core_test host_tests[];           /* host.c: combinations on the host */
-extern const core_test few_tests[];            /* few.c: few items on a CPU device, which the calling thread reduces */
+extern const core_test host_device_tests[];    /* host_device.c: the backend host */
+extern const core_test few_tests[];            /* few.c: host arrays on a CPU device, by the library's own programs */
 extern const core_test failure_tests[];        /* failures.c: every slot fails once, at every call */
 extern const core_test recovery_tests[];       /* recovery.c: calls after a failure; binaries and prebuilt programs */
 extern const core_test ladder_tests[];         /* ladder.c: the steps of the ladder, their depth; events */

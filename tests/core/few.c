@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Few items of a host array on a CPU device. The calling thread reduces them (src/host/host.c), and
- * the backend sees no call. */
+/* Host arrays on a CPU device: the library's own programs reduce them (src/host/host.c), and the
+ * backend sees no call. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "oracle/patterns.h"
 #include "tests/support/test_main.h"
 
-enum { FEW = TALLY_HOST_MOST_ITEMS }; /* sums of f32 */
+enum { MANY = 3 << 20, SOME = 4500 };
 
-static double x[FEW + 1], y[FEW + 1];
+static double x[MANY + 1], y[MANY + 1];
 static const void *const inputs[] = {x, y};
 
 static int count_opened(void) {
@@ -47,8 +47,8 @@ static void expect_traffic(traffic before, bool asked, const char *call, int lin
                  now.launches - before.launches, now.opened - before.opened, now.programs - before.programs);
 }
 
-static bool has_functions(void) {
-    return tally_host_functions[TALLY_SUM][TALLY_F32] != NULL; /* false if the library was built for another machine */
+static bool has_programs(void) {
+    return tally_host_program_for(TALLY_SUM, TALLY_F32) != NULL; /* false if the library was built for another machine */
 }
 
 static tally_context *open_context(const char *select) {
@@ -57,55 +57,26 @@ static tally_context *open_context(const char *select) {
     return context;
 }
 
-/* ---- reductions of few items ----------------------------------------------------------------- */
+/* ---- reductions of host arrays --------------------------------------------------------------- */
 
-static void test_limit(void **unused) {
+/* As many items as end a run (src/host/host.c), or make runs longer. */
+static void test_sizes(void **unused) {
     (void)unused;
+    static const uint64_t sizes[] = {0, 10, 8 * TALLY_CHUNK_ITEMS, 8 * TALLY_CHUNK_ITEMS + 1, 2 * MANY};
+    const float *items = (const float *)x;
     float sum = 0;
-    pattern_fill(PATTERN_RAMP, TALLY_F32, x, FEW + 1);
+    for (uint64_t i = 0; i < 2 * MANY; i++) ((float *)x)[i] = 1;
     tally_context *context = open_context("stub:beta");
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
-    assert_true(sum == 45);
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, NULL, 0, &sum));
-    assert_true(sum == 0 && !signbit(sum));
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW, &sum));
-    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
-    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_U16, x, 10, &y)); /* there is no function for u16 */
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
+        EXPECT_DEVICE(!has_programs(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, s ? items : NULL, sizes[s], &sum));
+        assert_true(sum == (float)sizes[s] && !signbit(sum));
+    }
     tally_context_destroy(context);
     for (int gpu = 0; gpu < 2; gpu++) {
         context = open_context(gpu ? "stub:gamma" : "stub:alpha");
-        EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+        EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, 10, &sum));
         tally_context_destroy(context);
     }
-    SOUND();
-}
-
-/* The limit depends on the cost of an item: exponentials, sums of floats, all else. */
-static void test_limits(void **unused) {
-    (void)unused;
-    static const struct {
-        tally_op op;
-        tally_dtype in;
-        uint64_t items;
-    } limits[] = {
-        {TALLY_SUM, TALLY_F32, 131072},          {TALLY_MEAN, TALLY_F64, 65536},     {TALLY_DOT, TALLY_F32, 131072},
-        {TALLY_MAX, TALLY_F32, 32768},           {TALLY_SUM, TALLY_I32, 32768},      {TALLY_VAR, TALLY_F64, 32768},
-        {TALLY_COUNT_NONZERO, TALLY_F32, 32768}, {TALLY_LOGSUMEXP, TALLY_F32, 4096}, {TALLY_LOGSUMEXP, TALLY_I64, 4096}};
-    tally_context *context = open_context("stub:beta");
-    unsigned char result[16];
-    memset(x, 0, sizeof x);
-    memset(y, 0, sizeof y);
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(limits); i++) {
-        const uint64_t items = has_functions() ? limits[i].items : 0;
-        const tally_reduce_desc desc = {.size = sizeof desc, .op = limits[i].op, .in = limits[i].in};
-        assert_int_equal(tally_host_items(limits[i].op, limits[i].in), items);
-        EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &desc, inputs, items, result));
-        EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &desc, inputs, items + 1, result));
-    }
-    assert_int_equal(tally_host_items(TALLY_SUM, TALLY_U16), 0);
-    assert_int_equal(tally_host_items(TALLY_OP_END, TALLY_F32), 0);
-    assert_int_equal(tally_host_items(TALLY_SUM, (tally_dtype)-1), 0);
-    tally_context_destroy(context);
     SOUND();
 }
 
@@ -132,8 +103,8 @@ static void test_descriptors(void **unused) {
     }
     short_one.size = offsetof(tally_reduce_desc, out);
     sized.max_n = 5; /* max_n is ignored */
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &short_one, inputs, 10, &result));
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host_inputs(context, &sized, inputs, 10, &result));
+    EXPECT_DEVICE(!has_programs(), tally_reduce_host_inputs(context, &short_one, inputs, 10, &result));
+    EXPECT_DEVICE(!has_programs(), tally_reduce_host_inputs(context, &sized, inputs, 10, &result));
     assert_true(result == 45);
     tally_context_destroy(context);
     SOUND();
@@ -150,7 +121,7 @@ static void test_addresses(void **unused) {
     memcpy((char *)x + 2, y, 10 * sizeof(float));
     EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, (char *)x + 2, 10, &sum));
     assert_true(sum == 45);
-    EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, y, 10, result + 1));
+    EXPECT_DEVICE(!has_programs(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, y, 10, result + 1));
     assert_memory_equal(result + 1, &sum, sizeof sum);
     tally_context_destroy(context);
     SOUND();
@@ -162,7 +133,7 @@ static void test_devices(void **unused) {
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32};
     float sum;
     tally_context *context = open_context("stub:beta");
-    if (!has_functions()) test_skip("the library has no functions for host memory");
+    if (!has_programs()) test_skip("the library has no programs of its own");
     tally_device_info *info = &context->info;
     const tally_device_info before = *info;
     assert_true(tally_host_reduce(context, &desc, inputs, 10, &sum));
@@ -186,12 +157,13 @@ static void test_rounding(void **unused) {
     float sum;
     tally_context *context = open_context("stub:beta");
     /* The stub computes on this thread, so its self-test runs before the mode is changed. */
-    EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, FEW + 1, &sum));
+    const tally_reduce_desc by_device = {.size = sizeof by_device, .op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"};
+    EXPECT_DEVICE(true, tally_reduce_host_inputs(context, &by_device, inputs, 10, &sum));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(modes); i++) {
         assert_int_equal(fesetround(modes[i]), 0);
         EXPECT_DEVICE(true, tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
         fesetround(FE_TONEAREST);
-        EXPECT_DEVICE(!has_functions(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
+        EXPECT_DEVICE(!has_programs(), tally_reduce_host(context, TALLY_SUM, TALLY_F32, x, 10, &sum));
     }
     tally_context_destroy(context);
     SOUND();
@@ -237,21 +209,18 @@ static void expect_same(tally_context *context, tally_op op, tally_dtype in, uin
         fail_msg("%s of %llu %s: other bits than the device's", tally_op_name(op), (unsigned long long)n, tally_dtype_name(in));
 }
 
-static void test_functions(void **unused) {
+static void test_programs(void **unused) {
     (void)unused;
-    static const uint64_t sizes[] = {0, 1, 4500};
-    static const tally_dtype dtypes[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I64};
-    if (!has_functions()) test_skip("the library has no functions for host memory");
-    for (size_t d = 0; d < TALLY_ARRAY_LENGTH(dtypes); d++) {
+    static const uint64_t sizes[] = {0, 1, SOME};
+    if (!has_programs()) test_skip("the library has no programs of its own");
+    for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
         tally_context *context = open_context("stub:beta");
-        pattern_fill(PATTERN_WIDE, dtypes[d], x, 4500);
+        pattern_fill(PATTERN_WIDE, in, x, SOME);
         for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
-            const bool takes = tally_op_row_for(op, dtypes[d], TALLY_ACCURACY_DEFAULT) != NULL;
-            assert_int_equal(tally_host_functions[op][dtypes[d]] != NULL, takes);
-            pattern_fill_second(PATTERN_WIDE, op, dtypes[d], x, y, 4500);
-            const uint64_t most = tally_host_items(op, dtypes[d]);
-            for (size_t s = 0; takes && s < TALLY_ARRAY_LENGTH(sizes); s++)
-                expect_same(context, op, dtypes[d], sizes[s] < most ? sizes[s] : most);
+            const bool takes = tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) != NULL;
+            assert_int_equal(tally_host_program_for(op, in) != NULL, takes);
+            pattern_fill_second(PATTERN_WIDE, op, in, x, y, SOME);
+            for (size_t s = 0; takes && s < TALLY_ARRAY_LENGTH(sizes); s++) expect_same(context, op, in, sizes[s]);
         }
         tally_context_destroy(context);
         SOUND();
@@ -260,13 +229,12 @@ static void test_functions(void **unused) {
 }
 
 const core_test few_tests[] = {
-    {"few items: the limit", test_limit},
-    {"few items: the limits", test_limits},
-    {"few items: descriptors", test_descriptors},
-    {"few items: addresses", test_addresses},
-    {"few items: devices", test_devices},
-    {"few items: rounding", test_rounding},
-    {"few items: refusals", test_refusals},
-    {"few items: every function", test_functions},
+    {"host arrays: sizes", test_sizes},
+    {"host arrays: descriptors", test_descriptors},
+    {"host arrays: addresses", test_addresses},
+    {"host arrays: devices", test_devices},
+    {"host arrays: rounding", test_rounding},
+    {"host arrays: refused", test_refusals},
+    {"host arrays: every program", test_programs},
     {NULL, NULL},
 };

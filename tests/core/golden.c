@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Golden bits without a device: the file, few items on the host, and the main cases on the stub,
+/* Golden bits without a device: the file, host arrays, and the main cases on the stub,
  * which computes by the rows' expressions. */
 #include "core.h"
 #include "host/host.h"
@@ -11,7 +11,7 @@ static golden_file *file;
 static void expect_case(tally_context *context, const golden_case *c, int on_host) {
     golden_line line;
     if (on_host)
-        golden_run_host(context, c, tally_host_items(c->what.op, c->what.in), &line);
+        golden_run_host(context, c, &line);
     else
         assert_true(golden_run(context, c, &line));
     golden_expect(file, c, &line);
@@ -24,19 +24,19 @@ static void test_file(void **unused) {
     golden_close(file);
 }
 
-/* Every line that one of the library's own functions computes. Nothing is compiled. */
+/* Every line that one of the library's own programs computes. Nothing is compiled. */
 static void test_host(void **unused) {
     (void)unused;
     size_t count, ran = 0;
     const golden_case *cases = golden_cases(&count);
     tally_context *context;
-    if (!tally_host_functions[TALLY_SUM][TALLY_F32]) skip(); /* the library was built for another machine */
+    if (!tally_host_program_for(TALLY_SUM, TALLY_F32)) skip(); /* the library was built for another machine */
     file = golden_open(GOLDEN_BITS);
     MUST(tally_context_create("stub:beta", &context));
     for (size_t c = 0; c < count; c++) {
         const oracle_case *what = &cases[c].what;
         const int is_plain = !what->acc && !what->accuracy && !what->out && !what->params;
-        if (!is_plain || cases[c].is_scan || !tally_host_functions[what->op][what->in]) continue;
+        if (!is_plain || cases[c].is_scan || !tally_host_program_for(what->op, what->in)) continue;
         expect_case(context, &cases[c], 1);
         ran++;
     }

@@ -50,9 +50,11 @@ static void expect_result_of(tally_op op, const float *from, uint64_t n, const v
         fail_msg("%s of %llu items has other bits", tally_op_name(op), (unsigned long long)n);
 }
 
+/* With a variant the device reduces; else the library's own programs would, on a CPU. */
 static void reduce(tally_context *context, tally_op op, const float *from, uint64_t n) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = TALLY_F32, .variant = "auto"};
     float result = 77;
-    MUST(tally_reduce_host(context, op, TALLY_F32, from, n, &result));
+    MUST(tally_reduce_host_inputs(context, &desc, (const void *[]){from}, n, &result));
     expect_result_of(op, from, n, &result);
 }
 
@@ -179,9 +181,9 @@ static void test_keys(void **unused) {
         {{.op = TALLY_SUM}, {.custom = first}},
         {{.op = TALLY_SUM}, {.custom = second}},
     };
-    const tally_reduce_desc all[] = {{.op = TALLY_SUM, .in = TALLY_F32},
-                                     {.op = TALLY_MIN, .in = TALLY_F32},
-                                     {.op = TALLY_SUM, .in = TALLY_I32},
+    const tally_reduce_desc all[] = {{.op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"},
+                                     {.op = TALLY_MIN, .in = TALLY_F32, .variant = "auto"},
+                                     {.op = TALLY_SUM, .in = TALLY_I32, .variant = "auto"},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F64},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "cpu_chunks"},
                                      {.op = TALLY_SUM, .in = TALLY_F32, .variant = "group_tree"},
@@ -229,11 +231,11 @@ static void test_same_keys(void **unused) {
     call(context, (tally_reduce_desc){.variant = "cpu_chunks", .terms = again, .term_count = 2, .in = TALLY_F32, .max_n = 5},
          SOME);
     EXPECT_PLANS(1, 1, 1);
-    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32}, SOME);
-    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"}, SOME);
+    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F32}, SOME);
+    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F32, .variant = "auto"}, SOME);
     EXPECT_PLANS(2, 2, 2);
     /* Far fewer items need a plan of another shape. */
-    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"}, 5000);
+    call(context, (tally_reduce_desc){.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F32, .variant = "auto"}, 5000);
     EXPECT_PLANS(3, 2, 3);
     tally_context_destroy(context);
     SOUND();

@@ -98,10 +98,10 @@ typedef struct golden_line {
     char values[GOLDEN_LENGTHS][40];
 } golden_line;
 
-/* Computes the case by a plan of this context. Returns 0 if the device lacks f64. */
+/* Computes the case by a plan of this context. Returns 0 if the device lacks what it needs. */
 int golden_run(tally_context *context, const golden_case *c, golden_line *line);
-/* Computes the lengths up to `most` items by tally_reduce_host. The other texts are empty. */
-void golden_run_host(tally_context *context, const golden_case *c, uint64_t most, golden_line *line);
+/* Computes the lengths by tally_reduce_host. */
+void golden_run_host(tally_context *context, const golden_case *c, golden_line *line);
 /* Computes the case by the oracle. Returns 0 if it has no such case. */
 int golden_oracle(const golden_case *c, golden_line *line);
 

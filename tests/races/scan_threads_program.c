@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * scan_threads_program FILE OP DTYPE [WORD...]: writes cpu_scan in C for an op of these items.
- * scan_threads.c runs it in threads. Like tally_host_programs (src/host/main.c) it takes the
+ * scan_threads.c runs it in threads. Like tally_host_programs (src/host/generate/) it takes the
  * library's own specialiser, and the prelude that makes a CPU's kernels C. Words: exclusive,
  * reverse, segmented; few: the program for few items, a tile for each group; held: every fifth
  * group is held back, until others lose patience and compute what it has not published.

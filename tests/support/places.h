@@ -38,6 +38,9 @@ typedef struct place {
 
 #define MAX_PLACES 32
 
+/* Skips the test on a device whose backend compiles no programs: `host`. */
+void need_compiler(const place *at);
+
 /* Finds the devices, opens a context on each and prints them. Returns their number, or -1 with a
  * printed reason if the environment asks for something that is not here. */
 int places_open(place *places);

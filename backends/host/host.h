@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* host.h: what the files of the backend `host` share. */
+#ifndef TALLY_BACKENDS_HOST_H
+#define TALLY_BACKENDS_HOST_H
+
+#include <tally/backend.h>
+
+#include "base/base.h"
+#include "host/programs.h"
+
+typedef struct host_mem {
+    unsigned char *bytes;
+    void *own; /* what mem_close frees; NULL for the caller's memory */
+} host_mem;
+
+/* An op of a program, and where its own lies in an accumulator, a result and the parameters. */
+typedef struct host_part {
+    const tally_host_program *program;
+    uint32_t acc_offset, result_offset, param_offset;
+} host_part;
+
+/* What a text is for: ops over the same items, a scan, or a stem. */
+typedef struct host_program {
+    const tally_host_key *key;        /* of the text, or of the first part's */
+    uint32_t acc_bytes, result_bytes; /* of all parts */
+    uint32_t part_count;              /* 0 for moves and the like */
+    host_part parts[];
+} host_program;
+
+/* A kernel: an entry of a program. Its launches run before they return. */
+typedef struct host_kernel host_kernel;
+typedef void (*host_entry)(host_kernel *kernel, uint64_t groups, const tally_arg *args);
+struct host_kernel {
+    host_entry run;
+    uint32_t args; /* how many arguments it takes */
+    uint32_t inputs;
+    const host_program *of;
+    const tally_host_program *program; /* of the first part */
+    unsigned form;
+    uint32_t threads; /* that may run its groups at once */
+    void *scratch;    /* of scans: a part for each thread */
+};
+
+/* The value of an argument of type T. */
+#define HOST_VALUE(T, arg) (*(const T *)(arg).value)
+static inline unsigned char *host_bytes(const tally_arg *arg) {
+    return ((const host_mem *)arg->mem)->bytes;
+}
+
+/* Each finds the kernel's entry; false if there is none of that name. */
+bool host_reduce_entry(host_kernel *kernel, const char *entry);
+bool host_move_entry(host_kernel *kernel, const char *entry);
+/* Scans also make the kernel's scratch. */
+tally_status host_scan_entry(host_kernel *kernel, const char *entry);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the code of the backend `host` for a text and for this processor. */
+#define XXH_INLINE_ALL
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/base.h"
+#include "host/programs.h"
+
+extern const tally_host_code tally_host_code_base;
+#ifdef TALLY_HOST_V3
+extern const tally_host_code tally_host_code_v3;
+#endif
+
+const tally_host_code *tally_host_code_here(void) {
+#ifdef TALLY_HOST_V3
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return &tally_host_code_v3;
+#endif
+    return &tally_host_code_base;
+}
+
+const char *tally_host_code_name(void) {
+    return tally_host_code_here() == &tally_host_code_base ? "base" : "AVX2, FMA";
+}
+
+const tally_host_program *tally_host_program_for(unsigned op, unsigned in) {
+    const unsigned number = op < TALLY_OP_END && in < TALLY_DTYPE_END ? tally_host_numbers[op][in] : 0;
+    return number ? tally_host_code_here()->programs[number - 1] : NULL;
+}
+
+uint64_t tally_host_hash(const char *text, size_t bytes) {
+    return XXH3_64bits(text, bytes);
+}
+
+const tally_host_key *tally_host_find(const char *text, size_t bytes) {
+    const uint64_t hash = tally_host_hash(text, bytes);
+    size_t from = 0, to = tally_host_key_count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (tally_host_keys[middle].hash < hash)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < tally_host_key_count && tally_host_keys[from].hash == hash ? &tally_host_keys[from] : NULL;
+}
+
+const char *tally_host_stem(const char *stem) {
+    static const char *const stems[][2] = {
+        {"prelude", ""},
+        {"finish", "/* finish */\n"},
+        {"cpu_chunks", "/* cpu_chunks */\n"},
+        {"scanning", "/* scanning */\n"},
+        {"published", ""},
+        {"cpu_scan", "/* cpu_scan */\n"},
+        {"move", "/* move */\n"},
+        {"heads", "/* heads */\n"},
+        {"read", "/* read */\n"},
+        {"copy", "/* copy */\n"},
+        {"probe", "/* probe */\n"},
+        {"feature_order", "/* feature_order */\n"},
+    };
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(stems); i++)
+        if (!strcmp(stem, stems[i][0])) return stems[i][1];
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs.h: the programs of the backend `host`. The build makes one of each built-in op and type
+ * (generate/): the op's row in C, in the canonical orders of reductions and scans. A program is
+ * compiled once for each instruction set, and found by the text that the specialiser writes.
+ */
+#ifndef TALLY_SRC_HOST_PROGRAMS_H
+#define TALLY_SRC_HOST_PROGRAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tally/tally.h>
+
+#define TALLY_HOST_ACC_BYTES 64 /* room for any program's accumulator, plus a segment's counter */
+#define TALLY_HOST_CELLS 1024   /* cells of a tile, 4 items each */
+
+/*
+ * The steps of a scan in scan order v1 (kernels/scanning.h) for a SCAN type: an accumulator, with
+ * segments an accumulator and a counter. All arrays are of that type unless they have another name.
+ */
+typedef struct tally_host_scan {
+    uint32_t bytes; /* of a SCAN; 0: the op is not for scans */
+    /* Computes cells[j][l], the first j + 1 items of cell l, for whole rows of 32 cells of 4 items.
+     * `index` is item 0's, and each further item's is `step` more. `begins` is not 0 where a
+     * segment begins with an item; NULL without segments. */
+    void (*fold)(const void *items, const uint8_t *begins, uint64_t index, int64_t step, uint32_t rows, const void *params,
+                 void *cells);
+    /* Loads one item, whose index is 0. */
+    void (*load)(const void *item, const void *params, void *to);
+    /* Combines a[i] with b[i]. The arrays do not overlap. */
+    void (*pairs)(const void *a, const void *b, void *to, uint32_t count);
+    /* Combines `left` with each part. */
+    void (*join)(const void *left, void *parts, uint32_t count);
+    /* Writes results[i * step], that of parts[i]. The part holds the first + i * step + before
+     * items of the sequence; with segments its own count, and `before`. */
+    void (*finish)(const void *parts, uint32_t step, uint64_t first, uint32_t count, uint64_t before, const void *params,
+                   void *results);
+} tally_host_scan;
+
+typedef struct tally_host_program {
+    uint32_t inputs, item_bytes, acc_bytes, result_bytes;
+    const void *defaults; /* the op's default parameters */
+    /* Combines n items of each input, item 0 of which has the index `base`, in the canonical order.
+     * The accumulator is aligned for any type. */
+    void (*fold)(const void *const *items, const void *params, uint64_t base, uint64_t n, void *acc);
+    void (*combine)(void *left, const void *right);
+    /* Writes the result of n items, whose accumulator is acc; it may be unaligned. n = 0: the op's
+     * result of no items. */
+    void (*finish)(const void *acc, uint64_t n, const void *params, void *result);
+    tally_host_scan scan, segmented;
+} tally_host_program;
+
+/* The programs as they were compiled for an instruction set. */
+typedef struct tally_host_code {
+    const tally_host_program *const *programs;
+    /* The self-test (kernels/probe.h). */
+    void (*probe)(const float *in, uint32_t *state, float *out);
+} tally_host_code;
+
+/* The program of each op and dtype, as an index above 0; 0 if there is none. Made by the build. */
+extern const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END];
+/* Returns the program of a built-in op for this processor; NULL if there is none. */
+const tally_host_program *tally_host_program_for(unsigned op, unsigned in);
+
+/* Returns the code for this processor. Its programs are NULL if the build has none (a cross
+ * build). */
+const tally_host_code *tally_host_code_here(void);
+/* Returns the name of its instruction set: "base" or "AVX2, FMA". */
+const char *tally_host_code_name(void);
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* The features of the backend: it has ORDER alone. */
+#define TALLY_HOST_FEATURES (1u << TALLY_FEATURE_ORDER)
+
+/* A text of the specialiser, and what it is for: the program of that index, or one of the values
+ * below. */
+typedef struct tally_host_key {
+    uint64_t hash; /* of the text */
+    uint16_t program, form;
+} tally_host_key;
+enum { TALLY_HOST_MOVE = 0xfff0, TALLY_HOST_PROBE, TALLY_HOST_TRIAL, TALLY_HOST_STEM };
+
+/* The form of a scan: its TALLY_SCAN_ flags, and the tiles of a group. */
+#define TALLY_HOST_SCAN_FORM(flags, tiles) ((flags) | 0x100u | (tiles) << 9)
+#define TALLY_HOST_IS_SCAN(form) ((form)&0x100u)
+#define TALLY_HOST_SCAN_FLAGS(form) ((form)&0xffu)
+#define TALLY_HOST_SCAN_TILES(form) ((uint32_t)(form) >> 9)
+
+/* The form of a move: the bytes of an item less 1, and these bits. */
+enum {
+    TALLY_HOST_MAP_IS_WIDE = 16,
+    TALLY_HOST_SCATTERS = 32,
+    TALLY_HOST_HAS_STENCIL = 64,
+    TALLY_HOST_CHECKS = 128,
+    TALLY_HOST_LAST_WINS = 256,
+    TALLY_HOST_POSITION_IS_WIDE = 512
+};
+
+extern const tally_host_key tally_host_keys[]; /* made by the build, sorted by hash */
+extern const size_t tally_host_key_count;
+
+uint64_t tally_host_hash(const char *text, size_t bytes);
+/* Finds what a text is for; NULL if the backend has nothing for it. */
+const tally_host_key *tally_host_find(const char *text, size_t bytes);
+/* Returns what stands for a stem in a program's text: its name alone. The code is compiled with the
+ * library. NULL if the backend has none. */
+const char *tally_host_stem(const char *stem);
+
+#endif

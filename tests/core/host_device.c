@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* The backend `host`: it has every built-in op and type, every form of scan and every move; what it
+ * has not is refused with the reason; its threads survive a fork and obey TALLY_THREADS. */
+#define _XOPEN_SOURCE 700
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core.h"
+
+static tally_context *open_host(void) {
+    tally_context *context;
+    MUST(tally_context_create("host", &context));
+    return context;
+}
+
+static void expect_plan(tally_status status, tally_plan *plan, const char *what, const char *op, const char *in) {
+    if (status) fail_msg("%s %s of %s: %s", what, op, in, tally_last_error());
+    tally_plan_destroy(plan);
+}
+
+/* ---- what it has ----------------------------------------------------------------------------- */
+
+static void expect_scans(tally_context *context, tally_op op, tally_dtype in) {
+    static const unsigned char item[16];
+    for (unsigned form = 0; form < 3 * 16; form++) {
+        const tally_scan_desc desc = {.size = sizeof desc,
+                                      .op = op,
+                                      .in = in,
+                                      .flags = (form & 1 ? TALLY_EXCLUSIVE : 0) | (form & 2 ? TALLY_REVERSE : 0),
+                                      .initial = form & 4 ? item : NULL,
+                                      .max_n = form & 8 ? 1 : 1 << 22,
+                                      .segments = (tally_segments)(form / 16)};
+        tally_plan *plan = NULL;
+        const int is_index = op == TALLY_ARGMIN || op == TALLY_ARGMAX || op == TALLY_IAMAX;
+        if (form & 4 && (!(form & 1) || is_index)) continue;
+        expect_plan(tally_scan_plan_create(context, &desc, &plan), plan, "scan", tally_op_name(op), tally_dtype_name(in));
+    }
+}
+
+static void test_every_op(void **unused) {
+    (void)unused;
+    tally_context *context = open_host();
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+            if (!tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT)) continue;
+            const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in};
+            tally_plan *plan = NULL;
+            expect_plan(tally_plan_create(context, &desc, &plan), plan, "a plan for", tally_op_name(op), tally_dtype_name(in));
+            if (tally_op_inputs(op) == 1) expect_scans(context, op, in);
+        }
+    tally_context_info info;
+    MUST(tally_context_get_info(context, &info));
+    assert_int_equal(info.programs_built + info.programs_from_disk, 0);
+    tally_context_destroy(context);
+}
+
+static void test_every_move(void **unused) {
+    (void)unused;
+    static const tally_dtype maps[] = {TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64};
+    tally_context *context = open_host();
+    for (uint32_t bytes = 1; bytes <= 16; bytes++)
+        for (int m = 0; m < 4; m++)
+            for (unsigned form = 0; form < 32; form++) {
+                const int scatters = form & 1, last = (form & 2) != 0;
+                const tally_move_desc desc = {.size = sizeof desc,
+                                              .item_bytes = bytes,
+                                              .map = maps[m],
+                                              .flags = (form & 4 ? TALLY_UNCHECKED : 0) | (form & 8 ? TALLY_STENCIL : 0) |
+                                                       (last ? TALLY_SCATTER_LAST : 0),
+                                              .max_n = form & 16 ? 10 : UINT64_C(1) << 33,
+                                              .max_out = last ? 10 : 0};
+                tally_plan *plan = NULL;
+                if (last && !scatters) continue;
+                expect_plan(scatters ? tally_scatter_plan_create(context, &desc, &plan)
+                                     : tally_gather_plan_create(context, &desc, &plan),
+                            plan, scatters ? "scatter" : "gather", "of items", tally_dtype_name(maps[m]));
+            }
+    tally_context_destroy(context);
+}
+
+/* ---- what it has not ------------------------------------------------------------------------- */
+
+static void test_refused(void **unused) {
+    (void)unused;
+    tally_context *context = open_host();
+    tally_custom_op *own = NULL;
+    tally_plan *plan = NULL;
+    const tally_op_desc sum = {.size = sizeof sum, .name = "own", .identity = "0", .load = "x", .combine = "a + b"};
+    MUST(tally_op_create(&sum, &own));
+    const tally_reduce_desc by_own = {.size = sizeof by_own, .custom = own, .in = TALLY_F32};
+    const tally_reduce_desc by_step = {.size = sizeof by_step, .op = TALLY_SUM, .in = TALLY_F32, .variant = "shuffle"};
+    const tally_scan_desc in_three = {.size = sizeof in_three, .op = TALLY_SUM, .in = TALLY_F32, .variant = "reduce_then_scan"};
+    REFUSED(tally_plan_create(context, &by_own, &plan), TALLY_E_UNSUPPORTED, "host compiles nothing", "built-in ops");
+    REFUSED(tally_plan_create(context, &by_step, &plan), TALLY_E_UNSUPPORTED, "variant shuffle", "backend host has no kernels");
+    REFUSED(tally_scan_plan_create(context, &in_three, &plan), TALLY_E_UNSUPPORTED, "reduce_then_scan");
+    assert_null(plan);
+    tally_op_destroy(own);
+    tally_context_destroy(context);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static uint32_t units_of(const char *threads) {
+    tally_device_info info;
+    if (threads)
+        setenv("TALLY_THREADS", threads, 1);
+    else
+        unsetenv("TALLY_THREADS");
+    MUST(tally_device_get("host", 0, &info));
+    return info.compute_units;
+}
+
+static void test_threads(void **unused) {
+    (void)unused;
+    static const char *const wrong[] = {"0", "-1", " 2", "2 ", "two", "1025", "99999999999999999999", "1.5"};
+    const uint32_t all = units_of(NULL);
+    tally_device_info info;
+    tally_context *context = NULL;
+    assert_true(all >= 1);
+    assert_int_equal(units_of("1"), 1);
+    assert_int_equal(units_of(""), all);
+    assert_int_equal(units_of("1024"), all);
+    for (size_t w = 0; w < TALLY_ARRAY_LENGTH(wrong); w++) {
+        setenv("TALLY_THREADS", wrong[w], 1);
+        REFUSED(tally_device_get("host", 0, &info), TALLY_E_ARGUMENT, "TALLY_THREADS", "from 1 to 1024", wrong[w]);
+        REFUSED(tally_context_create("host", &context), TALLY_E_ARGUMENT, "TALLY_THREADS");
+    }
+    unsetenv("TALLY_THREADS");
+}
+
+enum { MANY = 1 << 20 };
+
+/* Sums many floats with a plan; returns the bits. */
+static uint32_t sum_many(void) {
+    static float x[MANY];
+    tally_context *context = open_host();
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    tally_plan *plan;
+    uint32_t bits = 0;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MANY};
+    for (int i = 0; i < MANY; i++) x[i] = 1.0f / (float)(i + 1);
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_wrap_host(context, x, sizeof x, &in));
+    MUST(tally_buffer_create(context, sizeof bits, &out));
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_reduce(plan, queue, in, MANY, out));
+    MUST(tally_buffer_read(queue, out, 0, &bits, sizeof bits));
+    MUST(tally_queue_wait(queue));
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+    tally_context_destroy(context);
+    return bits;
+}
+
+/* The child has none of the parent's threads, and makes its own. */
+static void test_fork(void **unused) {
+    (void)unused;
+    const uint32_t bits = sum_many();
+    for (int round = 0; round < 3; round++) {
+        const pid_t child = fork();
+        int status = -1;
+        if (child == 0) {
+            alarm(60);
+            _exit(sum_many() != bits || sum_many() != bits);
+        }
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        assert_int_equal(sum_many(), bits);
+    }
+    setenv("TALLY_THREADS", "1", 1);
+    assert_int_equal(sum_many(), bits);
+    unsetenv("TALLY_THREADS");
+}
+
+const core_test host_device_tests[] = {
+    {"host: every op and dtype", test_every_op},
+    {"host: every move", test_every_move},
+    {"host: refused", test_refused},
+    {"host: threads", test_threads},
+    {"host: fork", test_fork},
+    {NULL, NULL},
+};
