@@ -121,11 +121,11 @@ TALLY_API tally_status tally_reduce(tally_plan *plan, tally_queue *queue, const 
 /*
  * Reduces a host array of n items, for any n. *result is tally_result_count values of type
  * tally_result_dtype(op, dtype). Blocks. Items that the device cannot hold are streamed through it.
- * A device with host_memory uses the array in place. On a CPU the library's own programs and threads
- * reduce it (docs/backends.md, "The backend host"), to the same bits, without a call of the driver.
- * Elsewhere the context keeps plan, queue and memory of the last calls (at most 8, of 320 MiB;
- * tally_context_describe counts them) until it is destroyed or gets new tunings. A later call of
- * the same kind and of about as many items then makes nothing. Threads may share the context.
+ * A device with host_memory uses the array in place. On a CPU the library's own programs and
+ * threads reduce it (docs/backends.md, "The backend host"), to the same bits, without a call of the
+ * driver. Elsewhere the context keeps plan, queue and memory of the last calls (at most 8, of 320
+ * MiB; tally_context_describe counts them) until it is destroyed or gets new tunings. A later call
+ * of the same kind and of about as many items then makes nothing. Threads may share the context.
  */
 TALLY_API tally_status tally_reduce_host(tally_context *context, tally_op op, tally_dtype dtype, const void *items, uint64_t n,
                                          void *result);
