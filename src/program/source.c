@@ -7,7 +7,7 @@
  * and functions tk_identity, tk_load, tk_combine, tk_result and tk_empty; then the plan's own ACC,
  * PARAMS and RESULT, structs of those where there are several, and the op_ functions that the stems
  * call; likewise LANE_k, LANE and the lane_ functions for the lanes within a chunk, which may be
- * narrower.
+ * narrower. LANE_ARRAYS and, for the scans of CPUs, ACC_ARRAYS hold lanes and ACCs by their fields.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -122,35 +122,47 @@ static void write_params(FILE *file, const tally_terms *terms) {
     fprintf(file, " } PARAMS;\n");
 }
 
-/* The lanes of a chunk as a structure of arrays, so that a CPU's compiler can keep them in
- * vectors. */
-static void write_lane_arrays(FILE *file, const tally_terms *terms) {
+/* The fields of a term's accumulator or lane; a lone value is one field without a name. */
+static const tally_op_field *fields_of(const tally_term *term, bool of_lanes, tally_op_field *lone, uint32_t *count) {
+    const tally_op_field *fields = term->fields;
+    *count = term->field_count;
+    if (of_lanes) fields = tally_source_lane_fields(term, count);
+    if (*count) return fields;
+    *lone = (tally_op_field){.name = "", .type = of_lanes && term->lane.value ? term->lane.value : term->value};
+    *count = 1;
+    return lone;
+}
+
+/*
+ * Accumulators (ACC) or lanes (LANE) as a structure of arrays, so that a CPU's compiler can keep
+ * them in vectors. accs_get and accs_set, or lanes_get and lanes_set, read and write number l.
+ */
+static void write_arrays(FILE *file, const tally_terms *terms, bool of_lanes) {
+    const char *type = of_lanes ? "LANE" : "ACC", *name = of_lanes ? "lanes" : "accs";
+    tally_op_field lone;
+    uint32_t count;
     fprintf(file, "typedef struct {\n");
     FOR_TERMS(terms, t) {
-        const tally_term *term = &terms->list[t];
-        uint32_t count;
-        const tally_op_field *fields = tally_source_lane_fields(term, &count);
-        if (!count)
-            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane.value ? term->lane.value : term->value), t);
+        const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
         for (uint32_t i = 0; i < count; i++)
-            fprintf(file, "    %s t%u_%s[LANES];\n", tally_dtype_name(fields[i].type), t, fields[i].name);
+            fprintf(file, "    %s t%u%s%s[%sS];\n", tally_dtype_name(fields[i].type), t, fields[i].name[0] ? "_" : "",
+                    fields[i].name, type);
     }
-    fprintf(file, "} LANE_ARRAYS;\n");
+    fprintf(file, "} %s_ARRAYS;\n", type);
     for (int set = 0; set < 2; set++) {
-        fprintf(file, set ? "INLINE void lanes_set(LANE_ARRAYS *lanes, int l, LANE a) {\n"
-                          : "INLINE LANE lanes_get(const LANE_ARRAYS *lanes, int l) {\n    LANE a;\n");
+        if (set)
+            fprintf(file, "INLINE void %s_set(%s_ARRAYS *%s, int l, %s a) {\n", name, type, name, type);
+        else
+            fprintf(file, "INLINE %s %s_get(const %s_ARRAYS *%s, int l) {\n    %s a;\n", type, name, type, name, type);
         FOR_TERMS(terms, t) {
-            const tally_term *term = &terms->list[t];
+            const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
             char member[16] = "";
-            uint32_t count;
-            const tally_op_field *fields = tally_source_lane_fields(term, &count);
             if (terms->count > 1) snprintf(member, sizeof(member), ".t%u", t);
-            for (uint32_t i = 0; i < count || (i == 0 && !count); i++) {
-                char lane[96], array[96];
-                const char *name = count ? fields[i].name : "";
-                snprintf(lane, sizeof(lane), "a%s%s%s", member, name[0] ? "." : "", name);
-                snprintf(array, sizeof(array), "lanes->t%u%s%s[l]", t, name[0] ? "_" : "", name);
-                fprintf(file, "    %s = %s;\n", set ? array : lane, set ? lane : array);
+            for (uint32_t i = 0; i < count; i++) {
+                char single[96], array[96];
+                snprintf(single, sizeof(single), "a%s%s%s", member, fields[i].name[0] ? "." : "", fields[i].name);
+                snprintf(array, sizeof(array), "%s->t%u%s%s[l]", name, t, fields[i].name[0] ? "_" : "", fields[i].name);
+                fprintf(file, "    %s = %s;\n", set ? array : single, set ? single : array);
             }
         }
         fprintf(file, set ? "}\n" : "    return a;\n}\n");
@@ -199,6 +211,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (tally_terms_exact(terms)) fprintf(file, "#define ANY_ORDER 1\n");
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
     write_features(file, features, recipe->features);
+    if (recipe->has_arrays) fprintf(file, "#undef INLINE\n#define INLINE static inline __attribute__((always_inline))\n");
     fputs(tally_kernel_source_core("arithmetic"), file);
     write_texts(file, terms);
     write_items(file, terms);
@@ -221,7 +234,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_function(file, terms, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
     if (terms->count == 1 && terms->list[0].lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
-    write_lane_arrays(file, terms);
+    write_arrays(file, terms, true);
+    if (recipe->has_arrays) write_arrays(file, terms, false);
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
