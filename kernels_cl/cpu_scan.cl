@@ -79,19 +79,17 @@ INLINE void clear_before(SCANS *parts) {
 }
 
 /*
- * The scan of Kogge and Stone of each of `count` <= AT_ONCE arrays of parts. A step goes from `a` to
- * `b` or back. It takes whole vectors from part 0 on, and keeps parts below s as they are. The last
- * step stays in `a`. A step of one array begins when that of the others has stored: no load waits for
- * stores that it overlaps in part.
+ * The scan of Kogge and Stone of each of `count` <= AT_ONCE arrays of parts. The steps go from `a`
+ * to `b` and back; the last one stays in `a`. A step computes all parts, so that loops take whole
+ * vectors, and then gives those below s back what they were. It begins with an array when it has
+ * stored the others: no load has to wait for stores that it overlaps in part.
  */
 #define AT_ONCE 8
 #define STEP(to, from, s)                                                                                                      \
     for (int i = 0; i < count; i++) {                                                                                          \
         IN_VECTORS                                                                                                             \
-        for (int l = 0; l < WIDTH; l++) {                                                                                      \
-            const SCAN own = get(&from[i], l), both = scan_combine(get(&from[i], l - (s)), own);                               \
-            set(&to[i], l, l < (s) ? own : both);                                                                              \
-        }                                                                                                                      \
+        for (int l = 0; l < WIDTH; l++) set(&to[i], l, scan_combine(get(&from[i], l - (s)), get(&from[i], l)));                \
+        for (int l = 0; l < (s); l++) set(&to[i], l, get(&from[i], l));                                                        \
     }
 APART void scan_parts(SCANS *a, int count) {
     SCANS b[AT_ONCE];
@@ -275,9 +273,18 @@ INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
     }
 }
 
+/* Results are written as words: a struct of two floats, which functions return as one vector, would
+ * keep loops from becoming vectors. */
+#define RESULT_WORDS ((int)(sizeof(RESULT) / sizeof(RESULT_WORD)))
+typedef union {
+    RESULT result;
+    RESULT_WORD word[RESULT_WORDS];
+} IN_WORDS;
+
 /* A row's results, in the order of memory. */
 typedef union {
     RESULT result[ROW_ITEMS];
+    RESULT_WORD word[ROW_ITEMS * RESULT_WORDS];
     uint4 vector[ROW_ITEMS * sizeof(RESULT) / 16];
 } ROW_RESULTS;
 
@@ -328,19 +335,27 @@ INLINE RESULT result_in_row(const CALL *c, u64 k, const ROW *row, const SCANS *c
 INLINE void scan_whole_row(const CALL *c, u64 k, const SCANS *cells) {
     ROW row;
     SCANS own[CELL];
-    RESULT results[CELL][WIDTH];
+    RESULT_WORD words[CELL][RESULT_WORDS][WIDTH]; /* words[j][w][l]: word w of the result of item j of cell l */
     ROW_RESULTS r ALIGN(64);
     load_row(c, k, &row);
     fold_row(c, k, &row, own);
 #pragma unroll
     for (int j = 0; j < CELL; j++) {
         IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) results[j][l] = result_in_row(c, k, &row, cells, own, l, j);
+        for (int l = 0; l < WIDTH; l++) {
+            IN_WORDS result;
+            result.result = result_in_row(c, k, &row, cells, own, l, j);
+#pragma unroll
+            for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];
+        }
     }
-    IN_VECTORS
+    _Pragma("clang loop vectorize_width(32 / sizeof(RESULT_WORD))")
     for (int l = 0; l < WIDTH; l++)
 #pragma unroll
-        for (int j = 0; j < CELL; j++) r.result[PLACE(l * CELL + j, ROW_ITEMS)] = results[j][l];
+        for (int j = 0; j < CELL; j++)
+#pragma unroll
+            for (int w = 0; w < RESULT_WORDS; w++)
+                r.word[PLACE(l * CELL + j, ROW_ITEMS) * RESULT_WORDS + w] = words[j][w][l];
     store_row(c, k, &r);
 }
 

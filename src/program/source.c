@@ -235,7 +235,10 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (terms->count == 1 && terms->list[0].lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_arrays(file, terms, true);
-    if (recipe->has_arrays) write_arrays(file, terms, false);
+    if (recipe->has_arrays) {
+        write_arrays(file, terms, false);
+        fprintf(file, "typedef u%u RESULT_WORD;\n", 8 * terms->result.align);
+    }
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
