@@ -34,11 +34,18 @@ typedef struct {
 } SCAN;
 
 INLINE SCAN scan_combine(SCAN a, SCAN b) {
+#ifdef ACCS /* without a branch, so that loops become vectors */
+    const u32 begins = b.count >> 63;
+    b.value = accs_choose(begins, b.value, op_combine(a.value, b.value));
+    b.count += begins ? 0 : a.count;
+    return b;
+#else
     if (!(b.count & BEGINS)) {
         b.value = op_combine(a.value, b.value);
         b.count += a.count;
     }
     return b;
+#endif
 }
 #else
 typedef ACC SCAN;
@@ -127,13 +134,20 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
 }
 
 #ifdef SEGMENTED
+/* The flag that says whether a segment of the sequence begins with item k > 0. In a reverse scan it
+ * is that of item k - 1, next in memory: the head of its segment. */
+#ifdef REVERSE
+#define FLAG_OF(c, k) ((c)->heads[(c)->n - (k)])
+#else
+#define FLAG_OF(c, k) ((c)->heads[k])
+#endif
+
 /* Returns 1 if a segment of the sequence begins with item k. */
 INLINE u32 begins_at(const CALL *c, u64 k) {
 #ifdef REVERSE
-    return k == 0 || c->heads[c->n - k] != 0; /* item k - 1, next in memory, is the head of its segment */
-#else
-    return c->heads[k] != 0;
+    if (k == 0) return 1;
 #endif
+    return FLAG_OF(c, k) != 0;
 }
 #endif
 

@@ -23,10 +23,9 @@
 
 /* Asks for vectors of 64 bytes, counted by the widest field. By themselves compilers make other
  * vectors, or none. */
-#ifndef VECTOR_BYTES
-#define VECTOR_BYTES 64
-#endif
-#define IN_VECTORS _Pragma("clang loop vectorize_width(VECTOR_BYTES / __alignof__(SCANS))")
+#define PRAGMA(words) _Pragma(#words)
+#define IN_VECTORS_OF(bytes, type) PRAGMA(clang loop vectorize_width(bytes / __alignof__(type)))
+#define IN_VECTORS IN_VECTORS_OF(64, SCANS)
 
 /* Functions with several callers are compiled once. */
 #define APART static __attribute__((noinline))
@@ -127,18 +126,31 @@ typedef struct {
 #endif
 } ROW;
 
-/* Loads a whole row, from item k on. */
+/* Loads the row from item k on. Places beyond n get item k again; no result that is stored depends
+ * on them. */
 INLINE void load_row(const CALL *c, u64 k, ROW *row) {
-    _Pragma("clang loop vectorize_width(32 / __alignof__(ITEM))")
-    for (int l = 0; l < WIDTH; l++)
+    if (k > 0 && k + ROW_ITEMS <= c->n) {
+        IN_VECTORS_OF(32, ITEM)
+        for (int l = 0; l < WIDTH; l++) {
 #pragma unroll
-        for (int j = 0; j < CELL; j++) row->item[j][l] = load_item(c, k + (u64)l * CELL + j);
+            for (int j = 0; j < CELL; j++) row->item[j][l] = load_item(c, k + l * CELL + j);
+        }
 #ifdef SEGMENTED
-    _Pragma("clang loop vectorize_width(32)")
-    for (int l = 0; l < WIDTH; l++)
+        IN_VECTORS_OF(32, u8)
+        for (int l = 0; l < WIDTH; l++) {
 #pragma unroll
-        for (int j = 0; j < CELL; j++) row->begins[j][l] = begins_at(c, k + (u64)l * CELL + j);
+            for (int j = 0; j < CELL; j++) row->begins[j][l] = FLAG_OF(c, k + l * CELL + j) != 0;
+        }
 #endif
+    } else {
+        for (int i = 0; i < ROW_ITEMS; i++) {
+            const u64 at = k + i < c->n ? k + i : k;
+            row->item[i % CELL][i / CELL] = load_item(c, at);
+#ifdef SEGMENTED
+            row->begins[i % CELL][i / CELL] = begins_at(c, at);
+#endif
+        }
+    }
 }
 
 /* Folds the cells of the row from item k on. Part l of cells[j] becomes the combination of the first
@@ -161,21 +173,23 @@ INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
     }
 }
 
-/* Computes the aggregates of a row's cells. The row may end beyond n. */
+#ifdef REVERSE
+#define AHEAD -8192
+#else
+#define AHEAD 8192
+#endif
+
+/* Computes the aggregates of the cells of the row from item k on. */
 INLINE void row_aggregates(const CALL *c, u64 k, SCANS *aggregates) {
-    if (k + ROW_ITEMS <= c->n) {
-        ROW row;
-        SCANS cells[CELL];
-        load_row(c, k, &row);
-        fold_row(c, k, &row, cells);
-        for (int l = 0; l < WIDTH; l++) set(aggregates, l, get(&cells[CELL - 1], l));
-    } else {
-        for (int l = 0; l < WIDTH; l++) {
-            const u64 first = k + (u64)l * CELL;
-            const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
-            set(aggregates, l, cell_aggregate(c, &cell, first));
-        }
-    }
+    ROW row;
+    SCANS cells[CELL];
+#if defined(__x86_64__) || defined(__aarch64__)
+    for (int i = 0; i < ROW_ITEMS; i += 64 / ITEM_BYTES)
+        __builtin_prefetch((const void *)((size_t)(c->in.x + LOWEST_PLACE(k, ROW_ITEMS, c->n) + i) + AHEAD));
+#endif
+    load_row(c, k, &row);
+    fold_row(c, k, &row, cells);
+    for (int l = 0; l < WIDTH; l++) set(aggregates, l, get(&cells[CELL - 1], l));
 }
 
 /*
@@ -261,18 +275,6 @@ INLINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Computes and stores the results of any row, whose cells have these inclusive prefixes. */
-INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
-    for (int l = 0; l < WIDTH; l++) {
-        const u64 first = k + (u64)l * CELL;
-        if (first >= c->n) return;
-        const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
-        WIDE_RESULTS r;
-        scan_cell(c, &cell, first, has || l, get(cells, l - 1), get(cells, l), &r);
-        store_cell(c, first, &r);
-    }
-}
-
 /* Results are written as words: a struct of two floats, which functions return as one vector, would
  * keep loops from becoming vectors. */
 #define RESULT_WORDS ((int)(sizeof(RESULT) / sizeof(RESULT_WORD)))
@@ -286,6 +288,7 @@ typedef union {
     RESULT result[ROW_ITEMS];
     RESULT_WORD word[ROW_ITEMS * RESULT_WORDS];
     uint4 vector[ROW_ITEMS * sizeof(RESULT) / 16];
+    uint16 line[ROW_ITEMS * sizeof(RESULT) / 64];
 } ROW_RESULTS;
 
 /*
@@ -303,8 +306,16 @@ typedef union {
 #define PASS(to, from) *(to) = from;
 #endif
 INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
+    if (k + ROW_ITEMS > c->n) {
+        for (int i = 0; i < (int)(c->n - k); i++) c->out[PLACE(k + i, c->n)] = r->result[PLACE(i, ROW_ITEMS)];
+        return;
+    }
     GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, ROW_ITEMS, c->n);
-    if (PASSES(c) && (size_t)to % 16 == 0) {
+    if (PASSES(c) && (size_t)to % 64 == 0) {
+        for (int v = 0; v < (int)(ROW_ITEMS * sizeof(RESULT) / 64); v++) {
+            PASS((GLOBAL uint16 *)to + v, r->line[v])
+        }
+    } else if (PASSES(c) && (size_t)to % 16 == 0) {
         for (int v = 0; v < (int)(ROW_ITEMS * sizeof(RESULT) / 16); v++) {
             PASS((GLOBAL uint4 *)to + v, r->vector[v])
         }
@@ -314,48 +325,69 @@ INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
 }
 
 /*
- * Computes the result of item j of cell l in the row from item k on. Something stands before the
- * row. The cells have these inclusive prefixes. Part l of own[j] is the combination of the first
- * j + 1 items of cell l.
+ * Computes what the results of the row from item k on are of: part l of all[j] becomes the prefix of
+ * item j of cell l, without the item itself in an exclusive scan. `cells` has the cells' inclusive
+ * prefixes. If `has` is 0 nothing stands before cell 0.
  */
-INLINE RESULT result_in_row(const CALL *c, u64 k, const ROW *row, const SCANS *cells, const SCANS *own, int l, int j) {
-    const u64 at = k + (u64)l * CELL + j;
+INLINE void row_prefixes(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS *cells, SCANS all[CELL]) {
+    SCAN first[CELL];
+    fold_row(c, k, row, all);
+    for (int j = 0; j < CELL; j++) first[j] = get(&all[j], 0);
 #ifdef EXCLUSIVE
-#ifdef SEGMENTED
-    if (row->begins[j][l]) return scan_first(c);
-#endif
-    return scan_result(c, j ? scan_combine(get(cells, l - 1), get(&own[j - 1], l)) : get(cells, l - 1), c->base + at);
+#define BEFORE_RESULT 1
+#pragma unroll
+    for (int j = CELL - 1; j > 0; j--) {
+        IN_VECTORS
+        for (int l = 0; l < WIDTH; l++) set(&all[j], l, scan_combine(get(cells, l - 1), get(&all[j - 1], l)));
+    }
+    for (int l = 0; l < WIDTH; l++) set(&all[0], l, get(cells, l - 1));
 #else
-    return scan_result(c, j < CELL - 1 ? scan_combine(get(cells, l - 1), get(&own[j], l)) : get(cells, l), c->base + at + 1);
+#define BEFORE_RESULT 0
+#pragma unroll
+    for (int j = 0; j < CELL - 1; j++) {
+        IN_VECTORS
+        for (int l = 0; l < WIDTH; l++) set(&all[j], l, scan_combine(get(cells, l - 1), get(&all[j], l)));
+    }
+    for (int l = 0; l < WIDTH; l++) set(&all[CELL - 1], l, get(cells, l));
 #endif
+    if (!has)
+        for (int j = BEFORE_RESULT; j < CELL; j++) set(&all[j], 0, first[j - BEFORE_RESULT]);
 }
 
-/* Computes and stores the results of a whole row with something before it, in loops that become
- * vectors. */
-INLINE void scan_whole_row(const CALL *c, u64 k, const SCANS *cells) {
+/* Computes and stores the results of the row from item k on. */
+INLINE void scan_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
     ROW row;
-    SCANS own[CELL];
+    SCANS all[CELL];
     RESULT_WORD words[CELL][RESULT_WORDS][WIDTH]; /* words[j][w][l]: word w of the result of item j of cell l */
     ROW_RESULTS r ALIGN(64);
     load_row(c, k, &row);
-    fold_row(c, k, &row, own);
-#pragma unroll
+    row_prefixes(c, k, has, &row, cells, all);
+#pragma unroll 1
     for (int j = 0; j < CELL; j++) {
         IN_VECTORS
         for (int l = 0; l < WIDTH; l++) {
             IN_WORDS result;
-            result.result = result_in_row(c, k, &row, cells, own, l, j);
+            result.result = scan_result(c, get(&all[j], l), c->base + k + l * CELL + j + !BEFORE_RESULT);
 #pragma unroll
             for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];
         }
     }
-    _Pragma("clang loop vectorize_width(32 / sizeof(RESULT_WORD))")
-    for (int l = 0; l < WIDTH; l++)
+    IN_VECTORS_OF(32, RESULT_WORD)
+    for (int l = 0; l < WIDTH; l++) {
 #pragma unroll
-        for (int j = 0; j < CELL; j++)
+        for (int j = 0; j < CELL; j++) {
 #pragma unroll
             for (int w = 0; w < RESULT_WORDS; w++)
                 r.word[PLACE(l * CELL + j, ROW_ITEMS) * RESULT_WORDS + w] = words[j][w][l];
+        }
+    }
+#ifdef EXCLUSIVE
+    if (!has) r.result[PLACE(0, ROW_ITEMS)] = scan_first(c);
+#ifdef SEGMENTED
+    for (int i = 0; i < ROW_ITEMS; i++)
+        if (row.begins[i % CELL][i / CELL]) r.result[PLACE(i, ROW_ITEMS)] = scan_first(c);
+#endif
+#endif
     store_row(c, k, &r);
 }
 
@@ -370,10 +402,7 @@ INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN in
         SCANS *cells = &kept->cells[row];
         join_parts(cells, has || row, get(&kept->rows, row - 1));
         set(cells, WIDTH - 1, get(&kept->rows, row));
-        if ((has || row) && k + ROW_ITEMS <= c->n)
-            scan_whole_row(c, k, cells);
-        else
-            scan_any_row(c, k, has || row, cells);
+        scan_row(c, k, has || row, cells);
     }
 }
 

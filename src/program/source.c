@@ -133,40 +133,54 @@ static const tally_op_field *fields_of(const tally_term *term, bool of_lanes, ta
     return lone;
 }
 
-/*
- * Accumulators (ACC) or lanes (LANE) as a structure of arrays, so that a CPU's compiler can keep
- * them in vectors. accs_get and accs_set, or lanes_get and lanes_set, read and write number l.
- */
-static void write_arrays(FILE *file, const tally_terms *terms, bool of_lanes) {
-    const char *type = of_lanes ? "LANE" : "ACC", *name = of_lanes ? "lanes" : "accs";
-    tally_op_field lone;
-    uint32_t count;
-    fprintf(file, "typedef struct {\n");
+/* Writes `format` for each field of the accumulator or lane: $ becomes its member's name, as in a$,
+ * and @ its array's. */
+static void each_field(FILE *file, const tally_terms *terms, bool of_lanes, const char *format) {
     FOR_TERMS(terms, t) {
+        tally_op_field lone;
+        uint32_t count;
         const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
-        for (uint32_t i = 0; i < count; i++)
-            fprintf(file, "    %s t%u%s%s[%sS];\n", tally_dtype_name(fields[i].type), t, fields[i].name[0] ? "_" : "",
-                    fields[i].name, type);
-    }
-    fprintf(file, "} %s_ARRAYS;\n", type);
-    for (int set = 0; set < 2; set++) {
-        if (set)
-            fprintf(file, "INLINE void %s_set(%s_ARRAYS *%s, int l, %s a) {\n", name, type, name, type);
-        else
-            fprintf(file, "INLINE %s %s_get(const %s_ARRAYS *%s, int l) {\n    %s a;\n", type, name, type, name, type);
-        FOR_TERMS(terms, t) {
-            const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
-            char member[16] = "";
-            if (terms->count > 1) snprintf(member, sizeof(member), ".t%u", t);
-            for (uint32_t i = 0; i < count; i++) {
-                char single[96], array[96];
-                snprintf(single, sizeof(single), "a%s%s%s", member, fields[i].name[0] ? "." : "", fields[i].name);
-                snprintf(array, sizeof(array), "%s->t%u%s%s[l]", name, t, fields[i].name[0] ? "_" : "", fields[i].name);
-                fprintf(file, "    %s = %s;\n", set ? array : single, set ? single : array);
+        for (uint32_t i = 0; i < count; i++) {
+            const char *name = fields[i].name;
+            for (const char *c = format; *c; c++) {
+                if (*c == '$' && terms->count > 1) fprintf(file, ".t%u", t);
+                if (*c == '$')
+                    fprintf(file, "%s%s", name[0] ? "." : "", name);
+                else if (*c == '@')
+                    fprintf(file, "t%u%s%s", t, name[0] ? "_" : "", name);
+                else if (*c == '#')
+                    fputs(tally_dtype_name(fields[i].type), file);
+                else
+                    fputc(*c, file);
             }
         }
-        fprintf(file, set ? "}\n" : "    return a;\n}\n");
     }
+}
+
+/* Lanes as a structure of arrays, so that a CPU's compiler can keep them in vectors. lanes_get and
+ * lanes_set read and write lane l. */
+static void write_lane_arrays(FILE *file, const tally_terms *terms) {
+    fprintf(file, "typedef struct {\n");
+    each_field(file, terms, true, "    # @[LANES];\n");
+    fprintf(file, "} LANE_ARRAYS;\nINLINE LANE lanes_get(const LANE_ARRAYS *lanes, int l) {\n    LANE a;\n");
+    each_field(file, terms, true, "    a$ = lanes->@[l];\n");
+    fprintf(file, "    return a;\n}\nINLINE void lanes_set(LANE_ARRAYS *lanes, int l, LANE a) {\n");
+    each_field(file, terms, true, "    lanes->@[l] = a$;\n");
+    fprintf(file, "}\n");
+}
+
+/* The same of accumulators, which scans on CPUs need. accs_choose returns a or b, by their fields: a
+ * whole struct would not become vectors. RESULT_WORD is the widest word that results are made of. */
+static void write_acc_arrays(FILE *file, const tally_terms *terms) {
+    fprintf(file, "typedef struct {\n");
+    each_field(file, terms, false, "    # @[ACCS];\n");
+    fprintf(file, "} ACC_ARRAYS;\nINLINE ACC accs_get(const ACC_ARRAYS *accs, int l) {\n    ACC a;\n");
+    each_field(file, terms, false, "    a$ = accs->@[l];\n");
+    fprintf(file, "    return a;\n}\nINLINE void accs_set(ACC_ARRAYS *accs, int l, ACC a) {\n");
+    each_field(file, terms, false, "    accs->@[l] = a$;\n");
+    fprintf(file, "}\nINLINE ACC accs_choose(u32 first, ACC a, ACC b) {\n");
+    each_field(file, terms, false, "    b$ = first ? a$ : b$;\n");
+    fprintf(file, "    return b;\n}\ntypedef u%u RESULT_WORD;\n", 8 * terms->result.align);
 }
 
 /* Defines the device's features that the program uses: a feature that it does not use leaves its
@@ -234,11 +248,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_function(file, terms, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
     if (terms->count == 1 && terms->list[0].lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
-    write_arrays(file, terms, true);
-    if (recipe->has_arrays) {
-        write_arrays(file, terms, false);
-        fprintf(file, "typedef u%u RESULT_WORD;\n", 8 * terms->result.align);
-    }
+    write_lane_arrays(file, terms);
+    if (recipe->has_arrays) write_acc_arrays(file, terms);
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
