@@ -252,22 +252,35 @@ INLINE SCAN cell_aggregate(const CALL *c, const ITEM_CELL *cell, u64 k) {
     return s;
 }
 
-/* Finishes s, which holds the first `count` items of the sequence. In a segmented scan the count
- * is that of s. */
-INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
+/* What the result of s is computed of: the accumulator with the initial item, and the number of
+ * items. s holds the first `count` items of the sequence; in a segmented scan it counts itself. */
+INLINE ACC scan_value(const CALL *c, SCAN s) {
 #ifdef SEGMENTED
-    ACC a = s.value;
-    count = s.count & ~BEGINS;
+    const ACC a = s.value;
 #else
-    ACC a = s;
+    const ACC a = s;
 #endif
 #ifdef INITIAL
     ITEMS v;
     v.x = c->initial;
-    a = op_combine(op_load(v, 0, c->in.p), a);
+    return op_combine(op_load(v, 0, c->in.p), a);
+#else
+    return a;
+#endif
+}
+
+INLINE u64 scan_count(SCAN s, u64 count) {
+#ifdef SEGMENTED
+    count = s.count & ~BEGINS;
+#endif
+#ifdef INITIAL
     count++;
 #endif
-    return op_result(a, count, c->in.p);
+    return count;
+}
+
+INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
+    return op_result(scan_value(c, s), scan_count(s, count), c->in.p);
 }
 
 /* The result of an exclusive scan where nothing stands before: the initial item or the op's result

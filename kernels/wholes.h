@@ -14,6 +14,8 @@
 
 /* The upper word of a sum whose lower word has its sign. */
 #define SIGN_WORD(sum) ((u64)((i64)(sum) >> 63))
+/* Is true of a sum of two words that an f64 holds, so that it can be divided, and rounded, once. */
+#define IS_NARROW(low, high) (((low) + ((u64)1 << 53) <= (u64)1 << 54) & ((high) == SIGN_WORD(low)))
 /* The upper word of the sum of two fields of two words. */
 #define ADD_HIGH(a, b, field) ((a).field##_high + (b).field##_high + ((a).field + (b).field < (b).field))
 /* A lane's sum of items fits one word, that of their squares may not. */

@@ -28,7 +28,7 @@
 #define IN_VECTORS IN_VECTORS_OF(64, SCANS)
 
 /* Functions with several callers are compiled once. */
-#define APART static __attribute__((noinline))
+#define APART static __attribute__((noinline, min_vector_width(512)))
 
 /* ---- 32 parts -------------------------------------------------------------------------------- */
 
@@ -355,6 +355,13 @@ INLINE void row_prefixes(const CALL *c, u64 k, u32 has, const ROW *row, const SC
 }
 
 /* Computes and stores the results of the row from item k on. */
+#define RESULTS(value)                                                                                                         \
+    IN_VECTORS                                                                                                                 \
+    for (int l = 0; l < WIDTH; l++) {                                                                                          \
+        IN_WORDS result;                                                                                                       \
+        result.result = value;                                                                                                 \
+        _Pragma("unroll") for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];                              \
+    }
 INLINE void scan_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
     ROW row;
     SCANS all[CELL];
@@ -364,13 +371,17 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
     row_prefixes(c, k, has, &row, cells, all);
 #pragma unroll 1
     for (int j = 0; j < CELL; j++) {
+        const u64 count = c->base + k + j + !BEFORE_RESULT;
+#ifdef USUAL
+        u32 unusual = 0;
         IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) {
-            IN_WORDS result;
-            result.result = scan_result(c, get(&all[j], l), c->base + k + l * CELL + j + !BEFORE_RESULT);
-#pragma unroll
-            for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];
+        for (int l = 0; l < WIDTH; l++) unusual |= !op_is_usual(scan_value(c, get(&all[j], l)));
+        if (!unusual) {
+            RESULTS(op_usual(scan_value(c, get(&all[j], l)), scan_count(get(&all[j], l), count + l * CELL)))
+            continue;
         }
+#endif
+        RESULTS(scan_result(c, get(&all[j], l), count + l * CELL))
     }
     IN_VECTORS_OF(32, RESULT_WORD)
     for (int l = 0; l < WIDTH; l++) {

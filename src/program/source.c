@@ -181,6 +181,7 @@ static void write_acc_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "}\nINLINE ACC accs_choose(u32 first, ACC a, ACC b) {\n");
     each_field(file, terms, false, "    b$ = first ? a$ : b$;\n");
     fprintf(file, "    return b;\n}\ntypedef u%u RESULT_WORD;\n", 8 * terms->result.align);
+    tally_source_usual(file, terms);
 }
 
 /* Defines the device's features that the program uses: a feature that it does not use leaves its
