@@ -179,16 +179,18 @@ INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
 #define AHEAD 8192
 #endif
 
-/* Computes the aggregates of the cells of the row from item k on. */
-INLINE void row_aggregates(const CALL *c, u64 k, SCANS *aggregates) {
-    ROW row;
-    SCANS cells[CELL];
+/* Asks for the items that are AHEAD of the row from item k on. */
+INLINE void prefetch_row(const CALL *c, u64 k) {
 #if defined(__x86_64__) || defined(__aarch64__)
     for (int i = 0; i < ROW_ITEMS; i += 64 / ITEM_BYTES)
         __builtin_prefetch((const void *)((size_t)(c->in.x + LOWEST_PLACE(k, ROW_ITEMS, c->n) + i) + AHEAD));
 #endif
-    load_row(c, k, &row);
-    fold_row(c, k, &row, cells);
+}
+
+/* Computes the aggregates of the cells of the row from item k on. */
+INLINE void row_aggregates(const CALL *c, u64 k, const ROW *row, SCANS *aggregates) {
+    SCANS cells[CELL];
+    fold_row(c, k, row, cells);
     for (int l = 0; l < WIDTH; l++) set(aggregates, l, get(&cells[CELL - 1], l));
 }
 
@@ -208,10 +210,16 @@ INLINE int rows_of_tile(const CALL *c, u64 begin) {
 /* Takes the first look at a tile, and returns its aggregate. */
 APART SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
     const int count = rows_of_tile(c, begin);
-    for (int row = 0; row < count; row += AT_ONCE) {
-        const int end = min(row + AT_ONCE, count);
-        for (int r = row; r < end; r++) row_aggregates(c, begin + r * ROW_ITEMS, &kept->cells[r]);
-        scan_parts(&kept->cells[row], end - row);
+    for (int first = 0; first < count; first += AT_ONCE) {
+        const int rows = min(count - first, AT_ONCE);
+        const u64 k = begin + first * ROW_ITEMS;
+        ROW row[AT_ONCE];
+        for (int i = 0; i < rows; i++) {
+            prefetch_row(c, k + i * ROW_ITEMS);
+            load_row(c, k + i * ROW_ITEMS, &row[i]);
+        }
+        for (int i = 0; i < rows; i++) row_aggregates(c, k + i * ROW_ITEMS, &row[i], &kept->cells[first + i]);
+        scan_parts(&kept->cells[first], rows);
     }
     /* Rows beyond n take any aggregate: no result that is stored depends on it. */
     for (int row = 0; row < WIDTH; row++) set(&kept->rows, row, get(&kept->cells[row < count ? row : 0], WIDTH - 1));
@@ -362,13 +370,11 @@ INLINE void row_prefixes(const CALL *c, u64 k, u32 has, const ROW *row, const SC
         result.result = value;                                                                                                 \
         _Pragma("unroll") for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];                              \
     }
-INLINE void scan_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
-    ROW row;
+INLINE void scan_row(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS *cells) {
     SCANS all[CELL];
     RESULT_WORD words[CELL][RESULT_WORDS][WIDTH]; /* words[j][w][l]: word w of the result of item j of cell l */
     ROW_RESULTS r ALIGN(64);
-    load_row(c, k, &row);
-    row_prefixes(c, k, has, &row, cells, all);
+    row_prefixes(c, k, has, row, cells, all);
 #pragma unroll 1
     for (int j = 0; j < CELL; j++) {
         const u64 count = c->base + k + j + !BEFORE_RESULT;
@@ -396,7 +402,7 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, const SCANS *cells) {
     if (!has) r.result[PLACE(0, ROW_ITEMS)] = scan_first(c);
 #ifdef SEGMENTED
     for (int i = 0; i < ROW_ITEMS; i++)
-        if (row.begins[i % CELL][i / CELL]) r.result[PLACE(i, ROW_ITEMS)] = scan_first(c);
+        if (row->begins[i % CELL][i / CELL]) r.result[PLACE(i, ROW_ITEMS)] = scan_first(c);
 #endif
 #endif
     store_row(c, k, &r);
@@ -408,12 +414,17 @@ INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN in
     const int count = rows_of_tile(c, begin);
     join_parts(&kept->rows, has, exclusive);
     set(&kept->rows, WIDTH - 1, inclusive);
-    for (int row = 0; row < count; row++) {
-        const u64 k = begin + row * ROW_ITEMS;
-        SCANS *cells = &kept->cells[row];
-        join_parts(cells, has || row, get(&kept->rows, row - 1));
-        set(cells, WIDTH - 1, get(&kept->rows, row));
-        scan_row(c, k, has || row, cells);
+    for (int first = 0; first < count; first += AT_ONCE) {
+        const int rows = min(count - first, AT_ONCE);
+        const u64 k = begin + first * ROW_ITEMS;
+        SCANS *cells = &kept->cells[first];
+        ROW row[AT_ONCE];
+        for (int i = 0; i < rows; i++) {
+            join_parts(&cells[i], has || first + i, get(&kept->rows, first + i - 1));
+            set(&cells[i], WIDTH - 1, get(&kept->rows, first + i));
+            load_row(c, k + i * ROW_ITEMS, &row[i]);
+        }
+        for (int i = 0; i < rows; i++) scan_row(c, k + i * ROW_ITEMS, has || first + i, &row[i], &cells[i]);
     }
 }
 
