@@ -118,22 +118,32 @@ INLINE void join_parts(SCANS *parts, u32 has, SCAN exclusive) {
 
 /* ---- the first look -------------------------------------------------------------------------- */
 
-/* The items of a row: item[j][l] is item j of cell l. */
+/* The items of a row: word[j][w][l] is word w of item j of cell l. Words, because a struct of two
+ * floats, which is copied as one vector, would keep loops from becoming vectors. */
+#define ITEM_WORDS ((int)(ITEM_BYTES / sizeof(ITEM_WORD)))
 typedef struct {
-    ITEM item[CELL][WIDTH];
+    ITEM_WORD word[CELL][ITEM_WORDS][WIDTH];
 #ifdef SEGMENTED
     u8 begins[CELL][WIDTH];
 #endif
 } ROW;
 
+/* As load_item. */
+typedef ITEM_WORD ALIASING_WORD __attribute__((may_alias));
+INLINE void load_words(const CALL *c, u64 k, ROW *row, int j, int l) {
+    GLOBAL const ALIASING_WORD *from = (GLOBAL const ALIASING_WORD *)(c->in.x + PLACE(k, c->n));
+#pragma unroll
+    for (int w = 0; w < ITEM_WORDS; w++) row->word[j][w][l] = from[w];
+}
+
 /* Loads the row from item k on. Places beyond n get item k again; no result that is stored depends
  * on them. */
 INLINE void load_row(const CALL *c, u64 k, ROW *row) {
     if (k > 0 && k + ROW_ITEMS <= c->n) {
-        IN_VECTORS_OF(32, ITEM)
+        IN_VECTORS_OF(32, ITEM_WORD)
         for (int l = 0; l < WIDTH; l++) {
 #pragma unroll
-            for (int j = 0; j < CELL; j++) row->item[j][l] = load_item(c, k + l * CELL + j);
+            for (int j = 0; j < CELL; j++) load_words(c, k + l * CELL + j, row, j, l);
         }
 #ifdef SEGMENTED
         IN_VECTORS_OF(32, u8)
@@ -145,7 +155,7 @@ INLINE void load_row(const CALL *c, u64 k, ROW *row) {
     } else {
         for (int i = 0; i < ROW_ITEMS; i++) {
             const u64 at = k + i < c->n ? k + i : k;
-            row->item[i % CELL][i / CELL] = load_item(c, at);
+            load_words(c, at, row, i % CELL, i / CELL);
 #ifdef SEGMENTED
             row->begins[i % CELL][i / CELL] = begins_at(c, at);
 #endif
@@ -162,7 +172,13 @@ INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
 #pragma unroll
         for (int j = 0; j < CELL; j++) {
             ITEM_CELL cell;
-            cell.item[0] = row->item[j][l];
+            union {
+                ITEM item;
+                ITEM_WORD word[ITEM_WORDS];
+            } own;
+#pragma unroll
+            for (int w = 0; w < ITEM_WORDS; w++) own.word[w] = row->word[j][w][l];
+            cell.item[0] = own.item;
 #ifdef SEGMENTED
             cell.begins = row->begins[j][l];
 #endif
@@ -179,11 +195,15 @@ INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
 #define AHEAD 8192
 #endif
 
-/* Asks for the items that are AHEAD of the row from item k on. */
+/* Asks for the items, and the flags, that are AHEAD of the row from item k on. */
 INLINE void prefetch_row(const CALL *c, u64 k) {
 #if defined(__x86_64__) || defined(__aarch64__)
-    for (int i = 0; i < ROW_ITEMS; i += 64 / ITEM_BYTES)
-        __builtin_prefetch((const void *)((size_t)(c->in.x + LOWEST_PLACE(k, ROW_ITEMS, c->n) + i) + AHEAD));
+    const u64 place = LOWEST_PLACE(k, ROW_ITEMS, c->n);
+    for (int at = 0; at < ROW_ITEMS * ITEM_BYTES; at += 64)
+        __builtin_prefetch((const void *)((size_t)(c->in.x + place) + at + AHEAD));
+#ifdef SEGMENTED
+    for (int at = 0; at < ROW_ITEMS; at += 64) __builtin_prefetch((const void *)((size_t)(c->heads + place) + at + AHEAD / 4));
+#endif
 #endif
 }
 
@@ -283,8 +303,7 @@ INLINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Results are written as words: a struct of two floats, which functions return as one vector, would
- * keep loops from becoming vectors. */
+/* Results are written as words too. */
 #define RESULT_WORDS ((int)(sizeof(RESULT) / sizeof(RESULT_WORD)))
 typedef union {
     RESULT result;

@@ -170,7 +170,8 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
 }
 
 /* The same of accumulators, which scans on CPUs need. accs_choose returns a or b, by their fields: a
- * whole struct would not become vectors. RESULT_WORD is the widest word that results are made of. */
+ * whole struct would not become vectors. RESULT_WORD and ITEM_WORD are the widest words that results and items are
+ * made of. */
 static void write_acc_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     each_field(file, terms, false, "    # @[ACCS];\n");
@@ -181,6 +182,8 @@ static void write_acc_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "}\nINLINE ACC accs_choose(u32 first, ACC a, ACC b) {\n");
     each_field(file, terms, false, "    b$ = first ? a$ : b$;\n");
     fprintf(file, "    return b;\n}\ntypedef u%u RESULT_WORD;\n", 8 * terms->result.align);
+    const tally_dtype_row *in = tally_dtype_find(terms->in);
+    fprintf(file, "typedef u%u ITEM_WORD;\n", 8 * in->bytes / (in->kind == TALLY_KIND_COMPLEX ? 2 : 1));
     tally_source_usual(file, terms);
 }
 
