@@ -28,7 +28,7 @@
 #define IN_VECTORS IN_VECTORS_OF(64, SCANS)
 
 /* Functions with several callers are compiled once. */
-#define APART static __attribute__((noinline, min_vector_width(512)))
+#define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))
 
 /* ---- 32 parts -------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ INLINE void clear_before(SCANS *parts) {
         for (int l = 0; l < WIDTH; l++) set(&to[i], l, scan_combine(get(&from[i], l - (s)), get(&from[i], l)));                \
         for (int l = 0; l < (s); l++) set(&to[i], l, get(&from[i], l));                                                        \
     }
-APART void scan_parts(SCANS *a, int count) {
+OUT_OF_LINE void scan_parts(SCANS *a, int count) {
     SCANS b[AT_ONCE];
     for (int i = 0; i < count; i++) {
         clear_before(&a[i]);
@@ -163,9 +163,9 @@ INLINE void load_row(const CALL *c, u64 k, ROW *row) {
     }
 }
 
-/* Folds the cells of the row from item k on. Part l of cells[j] becomes the combination of the first
+/* Folds the cells of the row from item k on. Part l of parts[j] becomes the combination of the first
  * j + 1 items of cell l. */
-INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
+INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS parts[CELL]) {
     IN_VECTORS
     for (int l = 0; l < WIDTH; l++) {
         SCAN s;
@@ -184,7 +184,7 @@ INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS cells[CELL]) {
 #endif
             const SCAN item = cell_item(c, &cell, k + (u64)l * CELL + j, 0);
             s = j ? scan_combine(s, item) : item;
-            set(&cells[j], l, s);
+            set(&parts[j], l, s);
         }
     }
 }
@@ -207,13 +207,6 @@ INLINE void prefetch_row(const CALL *c, u64 k) {
 #endif
 }
 
-/* Computes the aggregates of the cells of the row from item k on. */
-INLINE void row_aggregates(const CALL *c, u64 k, const ROW *row, SCANS *aggregates) {
-    SCANS cells[CELL];
-    fold_row(c, k, row, cells);
-    for (int l = 0; l < WIDTH; l++) set(aggregates, l, get(&cells[CELL - 1], l));
-}
-
 /*
  * A group's state of a tile between its two looks. First part l of cells[r] is the combination of
  * cell l and the cells before it in row r, and part r of `rows` that of row r and the rows before it
@@ -228,7 +221,7 @@ INLINE int rows_of_tile(const CALL *c, u64 begin) {
 }
 
 /* Takes the first look at a tile, and returns its aggregate. */
-APART SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
+OUT_OF_LINE SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
     const int count = rows_of_tile(c, begin);
     for (int first = 0; first < count; first += AT_ONCE) {
         const int rows = min(count - first, AT_ONCE);
@@ -238,7 +231,11 @@ APART SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
             prefetch_row(c, k + i * ROW_ITEMS);
             load_row(c, k + i * ROW_ITEMS, &row[i]);
         }
-        for (int i = 0; i < rows; i++) row_aggregates(c, k + i * ROW_ITEMS, &row[i], &kept->cells[first + i]);
+        for (int i = 0; i < rows; i++) {
+            SCANS parts[CELL];
+            fold_row(c, k + i * ROW_ITEMS, &row[i], parts);
+            for (int l = 0; l < WIDTH; l++) set(&kept->cells[first + i], l, get(&parts[CELL - 1], l));
+        }
         scan_parts(&kept->cells[first], rows);
     }
     /* Rows beyond n take any aggregate: no result that is stored depends on it. */
@@ -351,62 +348,55 @@ INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
     }
 }
 
-/*
- * Computes what the results of the row from item k on are of: part l of all[j] becomes the prefix of
- * item j of cell l, without the item itself in an exclusive scan. `cells` has the cells' inclusive
- * prefixes. If `has` is 0 nothing stands before cell 0.
- */
-INLINE void row_prefixes(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS *cells, SCANS all[CELL]) {
-    SCAN first[CELL];
-    fold_row(c, k, row, all);
-    for (int j = 0; j < CELL; j++) first[j] = get(&all[j], 0);
-#ifdef EXCLUSIVE
-#define BEFORE_RESULT 1
-#pragma unroll
-    for (int j = CELL - 1; j > 0; j--) {
-        IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) set(&all[j], l, scan_combine(get(cells, l - 1), get(&all[j - 1], l)));
-    }
-    for (int l = 0; l < WIDTH; l++) set(&all[0], l, get(cells, l - 1));
-#else
-#define BEFORE_RESULT 0
+/* Computes the prefixes in the cells of the row from item k on: part l of parts[j] becomes that of
+ * item j < CELL - 1 of cell l. `cells` has the cells' inclusive prefixes. If `has` is 0 nothing
+ * stands before cell 0. */
+INLINE void row_prefixes(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS *cells, SCANS parts[CELL]) {
+    fold_row(c, k, row, parts);
 #pragma unroll
     for (int j = 0; j < CELL - 1; j++) {
+        const SCAN own = get(&parts[j], 0);
         IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) set(&all[j], l, scan_combine(get(cells, l - 1), get(&all[j], l)));
+        for (int l = 0; l < WIDTH; l++) set(&parts[j], l, scan_combine(get(cells, l - 1), get(&parts[j], l)));
+        if (!has) set(&parts[j], 0, own);
     }
-    for (int l = 0; l < WIDTH; l++) set(&all[CELL - 1], l, get(cells, l));
-#endif
-    if (!has)
-        for (int j = BEFORE_RESULT; j < CELL; j++) set(&all[j], 0, first[j - BEFORE_RESULT]);
 }
 
 /* Computes and stores the results of the row from item k on. */
 #define RESULTS(value)                                                                                                         \
     IN_VECTORS                                                                                                                 \
     for (int l = 0; l < WIDTH; l++) {                                                                                          \
+        const SCAN s = get(of, l - shift);                                                                                     \
         IN_WORDS result;                                                                                                       \
         result.result = value;                                                                                                 \
         _Pragma("unroll") for (int w = 0; w < RESULT_WORDS; w++) words[j][w][l] = result.word[w];                              \
     }
 INLINE void scan_row(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS *cells) {
-    SCANS all[CELL];
+    SCANS parts[CELL];
     RESULT_WORD words[CELL][RESULT_WORDS][WIDTH]; /* words[j][w][l]: word w of the result of item j of cell l */
     ROW_RESULTS r ALIGN(64);
-    row_prefixes(c, k, has, row, cells, all);
+    row_prefixes(c, k, has, row, cells, parts);
 #pragma unroll 1
     for (int j = 0; j < CELL; j++) {
-        const u64 count = c->base + k + j + !BEFORE_RESULT;
+#ifdef EXCLUSIVE
+        const SCANS *of = j ? &parts[j - 1] : cells;
+        const int shift = j == 0;
+        const u64 count = c->base + k + j;
+#else
+        const SCANS *of = j < CELL - 1 ? &parts[j] : cells;
+        const int shift = 0;
+        const u64 count = c->base + k + j + 1;
+#endif
 #ifdef USUAL
         u32 unusual = 0;
         IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) unusual |= !op_is_usual(scan_value(c, get(&all[j], l)));
+        for (int l = 0; l < WIDTH; l++) unusual |= !op_is_usual(scan_value(c, get(of, l - shift)));
         if (!unusual) {
-            RESULTS(op_usual(scan_value(c, get(&all[j], l)), scan_count(get(&all[j], l), count + l * CELL)))
+            RESULTS(op_usual(scan_value(c, s), scan_count(s, count + l * CELL)))
             continue;
         }
 #endif
-        RESULTS(scan_result(c, get(&all[j], l), count + l * CELL))
+        RESULTS(scan_result(c, s, count + l * CELL))
     }
     IN_VECTORS_OF(32, RESULT_WORD)
     for (int l = 0; l < WIDTH; l++) {
