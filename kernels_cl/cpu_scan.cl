@@ -25,7 +25,7 @@
  * vectors, or none. */
 #define PRAGMA(words) _Pragma(#words)
 #define IN_VECTORS_OF(bytes, type) PRAGMA(clang loop vectorize_width(bytes / __alignof__(type)))
-#define IN_VECTORS IN_VECTORS_OF(64, SCANS)
+#define IN_VECTORS IN_VECTORS_OF(64, ACC_ARRAYS)
 
 /* Functions with several callers are compiled once. */
 #define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))

@@ -229,9 +229,9 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (tally_terms_exact(terms)) fprintf(file, "#define ANY_ORDER 1\n");
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
     write_features(file, features, recipe->features);
-    if (recipe->has_arrays) fprintf(file, "#undef INLINE\n#define INLINE static inline __attribute__((always_inline))\n");
     fputs(tally_kernel_source_core("arithmetic"), file);
     write_texts(file, terms);
+    if (recipe->has_arrays) fprintf(file, "#undef INLINE\n#define INLINE static inline __attribute__((always_inline))\n");
     write_items(file, terms);
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
