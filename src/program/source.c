@@ -169,9 +169,9 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "}\n");
 }
 
-/* The same of accumulators, which scans on CPUs need. accs_choose returns a or b, by their fields: a
- * whole struct would not become vectors. RESULT_WORD and ITEM_WORD are the widest words that results and items are
- * made of. */
+/* The same of accumulators, which scans on CPUs need. accs_choose returns a or b by their fields,
+ * because the choice of a whole struct would become no vectors. RESULT_WORD and ITEM_WORD are the
+ * widest words that results and items are made of. */
 static void write_acc_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     each_field(file, terms, false, "    # @[ACCS];\n");

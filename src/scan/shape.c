@@ -22,7 +22,7 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 #define ROWS_BYTES (UINT32_C(12) << 10) /* local memory of the rows' aggregates */
 #define SMALL_CELL_BYTES 40
 
-/* CPUs: places of a row's cells, or of a tile's rows (kernels_cl/cpu_scan.cl). */
+/* CPUs: places of a row's cells, or of a tile's rows (kernels_cl/cpu_rows.cl). */
 #define ROW_PLACES (TALLY_SCAN_WIDTH + 8)
 /* CPUs: most bytes for the aggregates of cells and rows of a group's tiles. The group reads its
  * tiles twice, so its core's caches must hold these and the items. 2^26 f32, POCL 3.1, 2 cores,
@@ -97,6 +97,7 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
         tally_recipe_add(&recipe, "scan_groups");
     }
     if (variant->one_launch) tally_recipe_add(&recipe, "published");
+    if (launch->group_threads == 1) tally_recipe_add(&recipe, "cpu_rows");
     tally_recipe_add(&recipe, stem);
     if (variant->tiles) tally_recipe_add(&recipe, variant->tiles);
     return recipe;
