@@ -173,7 +173,7 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
  * because the choice of a whole struct would become no vectors. RESULT_WORD and ITEM_WORD are the
  * widest words that results and items are made of. */
 static void write_acc_arrays(FILE *file, const tally_terms *terms) {
-    fprintf(file, "typedef struct {\n");
+    fprintf(file, "/* arrays */\ntypedef struct {\n");
     each_field(file, terms, false, "    # @[ACCS];\n");
     fprintf(file, "} ACC_ARRAYS;\nINLINE ACC accs_get(const ACC_ARRAYS *accs, int l) {\n    ACC a;\n");
     each_field(file, terms, false, "    a$ = accs->@[l];\n");
@@ -253,10 +253,10 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (terms->count == 1 && terms->list[0].lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_lane_arrays(file, terms);
-    if (recipe->has_arrays) write_acc_arrays(file, terms);
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
+    if (recipe->has_arrays) write_acc_arrays(file, terms);
 }
 
 /* ---- whole texts ----------------------------------------------------------------------------- */
