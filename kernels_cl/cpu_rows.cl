@@ -161,9 +161,10 @@ INLINE void load_row(const CALL *c, u64 k, ROW *row) {
 }
 
 /* Folds the cells of the row from item k on. Part l of parts[j] becomes the combination of the
- * first j + 1 items of cell l. Callers take some of parts[j], but without all these stores POCL's
- * first run of the optimiser joins items in pairs, and its second makes no vectors. */
-INLINE void fold_row(const CALL *c, u64 k, const ROW *row, SCANS parts[CELL]) {
+ * first j + 1 items of cell l. A caller takes some of parts[j]. Inlined there, without the other
+ * stores, POCL's first run of the optimiser joins items in pairs, and its second makes no
+ * vectors. */
+OUT_OF_LINE void fold_row(const CALL *restrict c, u64 k, const ROW *restrict row, SCANS *restrict parts) {
     IN_VECTORS
     for (int l = 0; l < WIDTH; l++) {
         SCAN s;
