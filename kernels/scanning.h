@@ -34,11 +34,18 @@ typedef struct {
 } SCAN;
 
 INLINE SCAN scan_combine(SCAN a, SCAN b) {
+#ifdef ACCS /* without a branch, so that loops become vectors */
+    const u32 begins = b.count >> 63;
+    b.value = accs_choose(begins, b.value, op_combine(a.value, b.value));
+    b.count += begins ? 0 : a.count;
+    return b;
+#else
     if (!(b.count & BEGINS)) {
         b.value = op_combine(a.value, b.value);
         b.count += a.count;
     }
     return b;
+#endif
 }
 #else
 typedef ACC SCAN;
@@ -127,13 +134,20 @@ INLINE CALL call_of(SOURCE in, GLOBAL const u8 *heads, u64 base, u64 n, GLOBAL R
 }
 
 #ifdef SEGMENTED
+/* The flag that says whether a segment of the sequence begins with item k > 0. In a reverse scan it
+ * is that of item k - 1, next in memory: the head of its segment. */
+#ifdef REVERSE
+#define FLAG_OF(c, k) ((c)->heads[(c)->n - (k)])
+#else
+#define FLAG_OF(c, k) ((c)->heads[k])
+#endif
+
 /* Returns 1 if a segment of the sequence begins with item k. */
 INLINE u32 begins_at(const CALL *c, u64 k) {
 #ifdef REVERSE
-    return k == 0 || c->heads[c->n - k] != 0; /* item k - 1, next in memory, is the head of its segment */
-#else
-    return c->heads[k] != 0;
+    if (k == 0) return 1;
 #endif
+    return FLAG_OF(c, k) != 0;
 }
 #endif
 
@@ -238,22 +252,35 @@ INLINE SCAN cell_aggregate(const CALL *c, const ITEM_CELL *cell, u64 k) {
     return s;
 }
 
-/* Finishes s, which holds the first `count` items of the sequence. In a segmented scan the count
- * is that of s. */
-INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
+/* What the result of s is computed of: the accumulator with the initial item, and the number of
+ * items. s holds the first `count` items of the sequence; in a segmented scan it counts itself. */
+INLINE ACC scan_value(const CALL *c, SCAN s) {
 #ifdef SEGMENTED
-    ACC a = s.value;
-    count = s.count & ~BEGINS;
+    const ACC a = s.value;
 #else
-    ACC a = s;
+    const ACC a = s;
 #endif
 #ifdef INITIAL
     ITEMS v;
     v.x = c->initial;
-    a = op_combine(op_load(v, 0, c->in.p), a);
+    return op_combine(op_load(v, 0, c->in.p), a);
+#else
+    return a;
+#endif
+}
+
+INLINE u64 scan_count(SCAN s, u64 count) {
+#ifdef SEGMENTED
+    count = s.count & ~BEGINS;
+#endif
+#ifdef INITIAL
     count++;
 #endif
-    return op_result(a, count, c->in.p);
+    return count;
+}
+
+INLINE RESULT scan_result(const CALL *c, SCAN s, u64 count) {
+    return op_result(scan_value(c, s), scan_count(s, count), c->in.p);
 }
 
 /* The result of an exclusive scan where nothing stands before: the initial item or the op's result

@@ -14,6 +14,14 @@
 
 /* The upper word of a sum whose lower word has its sign. */
 #define SIGN_WORD(sum) ((u64)((i64)(sum) >> 63))
+/* Is true of a sum of two words that an f64 holds, so that it can be divided, and rounded, once. */
+#define IS_NARROW(low, high) (((low) + ((u64)1 << 53) <= (u64)1 << 54) & ((high) == SIGN_WORD(low)))
+/* The nearest f64 to a sum of two words, if the upper one is 0, or at least 4 and below 2^53. Then
+ * the lower one ends at 2^11, a quarter of half a last place or less, with that bit set if anything
+ * is cut off. So the addition is the only rounding. */
+#define IS_USUAL(high) ((high)-1 >= 3)
+#define USUALLY(low, high)                                                                                                     \
+    ((high) == 0 ? (f64)(low) : (f64)(high)*18446744073709551616.0 + (f64)((low) >> 11 | (((low)&2047) != 0)) * 2048.0)
 /* The upper word of the sum of two fields of two words. */
 #define ADD_HIGH(a, b, field) ((a).field##_high + (b).field##_high + ((a).field + (b).field < (b).field))
 /* A lane's sum of items fits one word, that of their squares may not. */

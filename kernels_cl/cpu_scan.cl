@@ -7,105 +7,54 @@
  * the tiles' aggregates, publishes them, and brings the items into the core's caches. Then the
  * group waits for the aggregates of the tiles before its own within the block, and for the block's
  * exclusive prefix, which the group with the last tile of the block before publishes. The second
- * look computes the results. A row's 32 cells and a tile's 1,024 lie side by side in arrays, and
- * the compiler turns the loops over them into vectors. kernels/published.h has the words that
- * groups publish, kernels/look_back_tiles.h the same for GPUs.
- * Needs: words that other groups see (feature ORDER); no local memory and no barrier.
+ * look computes the results. cpu_rows.cl has what is done with rows, kernels/published.h the words
+ * that groups publish, kernels/look_back_tiles.h the same for GPUs.
+ * Needs: cpu_rows.cl and kernels/published.h before it; words that other groups see (feature
+ * ORDER); no local memory and no barrier.
  * Why: memory speed. 2^26 f32, POCL 3.1, 2 cores, November 2026: 35 ms; in three launches, which
  * read the items twice, 68.
  *
  * Groups run in threads of the CPU, each to its end. The waits are bounded all the same: after
  * SPINS polls a group computes what is missing from the items.
  */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
-#endif
+
+/* ---- the first look -------------------------------------------------------------------------- */
 
 /*
- * Asks for vectors of 32 bytes, where a SCAN is no struct. By themselves compilers make other
- * vectors, or none. Sums of 2^26 f32, POCL 5.0 (LLVM 16), 16 cores, November 2026: 7 ms, without
- * this 21.
- */
-#ifdef SCALAR_SCAN
-#define IN_VECTORS _Pragma("clang loop vectorize_width(32 / __alignof__(SCAN))")
-#else
-#define IN_VECTORS
-#endif
-
-/* The scan of Kogge and Stone of each 32 of `count` parts. The steps go from `a` to `b` and back,
- * and end in `b`. */
-#define STEP(to, from, s)                                                                                                      \
-    for (int i = 0; i < (s); i++) to[i] = from[i];                                                                             \
-    IN_VECTORS                                                                                                                 \
-    for (int i = (s); i < count; i++) {                                                                                        \
-        const SCAN left = from[i - (s)], own = from[i], both = scan_combine(left, own);                                        \
-        to[i] = i % WIDTH < (s) ? own : both;                                                                                  \
-    }
-INLINE void scan_parts(SCAN *a, SCAN *b, int count) {
-    STEP(b, a, 1)
-    STEP(a, b, 2)
-    STEP(b, a, 4)
-    STEP(a, b, 8)
-    STEP(b, a, 16)
-}
-
-/* Loads a whole row, from item k on. cells[j][l] becomes the combination of the first j + 1 items
- * of cell l. */
-INLINE void fold_row(const CALL *c, u64 k, SCAN cells[CELL][WIDTH]) {
-    IN_VECTORS
-    for (int l = 0; l < WIDTH; l++)
-#pragma unroll
-        for (int j = 0; j < CELL; j++) {
-            const u64 at = k + (u64)l * CELL + j;
-            ITEM_CELL cell;
-            cell.item[0] = load_item(c, at);
-#ifdef SEGMENTED
-            cell.begins = begins_at(c, at);
-#endif
-            const SCAN item = cell_item(c, &cell, at, 0);
-            cells[j][l] = j ? scan_combine(cells[j - 1][l], item) : item;
-        }
-}
-
-/* Computes the aggregates of a row's cells: aggregates[l] is that of cell l. The row may end beyond
- * n. */
-INLINE void row_aggregates(const CALL *c, u64 k, SCAN *aggregates) {
-    if (k + ROW_ITEMS <= c->n) {
-        SCAN cells[CELL][WIDTH];
-        fold_row(c, k, cells);
-        for (int l = 0; l < WIDTH; l++) aggregates[l] = cells[CELL - 1][l];
-    } else {
-        for (int l = 0; l < WIDTH; l++) {
-            const u64 first = k + (u64)l * CELL;
-            const ITEM_CELL cell = open_cell(c, first, load_cell(c, first < c->n ? first : k));
-            aggregates[l] = cell_aggregate(c, &cell, first);
-        }
-    }
-}
-
-/*
- * A group's state of a tile between its two looks. First ends[1 + i] is the combination of cell
- * i and the cells before it in its row, and rows[r] that of row r and the rows before it in the
- * tile. At last ends[0] is the tile's exclusive prefix, and ends[1 + i] the inclusive prefix of
- * cell i.
+ * A group's state of a tile between its two looks. First part l of cells[r] is the combination of
+ * cell l and the cells before it in row r, and part r of `rows` that of row r and the rows before
+ * it in the tile. At last they are inclusive prefixes.
  */
 typedef struct {
-    SCAN ends[1 + WIDTH * WIDTH], rows[WIDTH];
+    SCANS cells[WIDTH], rows;
 } KEPT;
 
 INLINE int rows_of_tile(const CALL *c, u64 begin) {
     return (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
 }
 
-/* Takes the first look at a tile. */
-INLINE void fold_tile(const CALL *c, u64 begin, KEPT *kept) {
-    SCAN aggregates[WIDTH * WIDTH], rows[WIDTH], *cells = kept->ends + 1;
+/* Takes the first look at a tile, and returns its aggregate. */
+OUT_OF_LINE SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
     const int count = rows_of_tile(c, begin);
-    for (int row = 0; row < count; row++) row_aggregates(c, begin + row * ROW_ITEMS, aggregates + row * WIDTH);
-    scan_parts(aggregates, cells, count * WIDTH);
+    for (int first = 0; first < count; first += AT_ONCE) {
+        const int rows = min(count - first, AT_ONCE);
+        const u64 k = begin + first * ROW_ITEMS;
+        ROW row[AT_ONCE];
+        for (int i = 0; i < rows; i++) {
+            prefetch_row(c, k + i * ROW_ITEMS);
+            load_row(c, k + i * ROW_ITEMS, &row[i]);
+        }
+        for (int i = 0; i < rows; i++) {
+            SCANS parts[CELL];
+            fold_row(c, k + i * ROW_ITEMS, &row[i], parts);
+            for (int l = 0; l < WIDTH; l++) set(&kept->cells[first + i], l, get(&parts[CELL - 1], l));
+        }
+        scan_parts(&kept->cells[first], rows);
+    }
     /* Rows beyond n take any aggregate: no result that is stored depends on it. */
-    for (int row = 0; row < WIDTH; row++) rows[row] = cells[(row < count ? row : 0) * WIDTH + WIDTH - 1];
-    scan_parts(rows, kept->rows, WIDTH);
+    for (int row = 0; row < WIDTH; row++) set(&kept->rows, row, get(&kept->cells[row < count ? row : 0], WIDTH - 1));
+    scan_parts(&kept->rows, 1);
+    return get(&kept->rows, WIDTH - 1);
 }
 
 /* ---- exclusive prefixes ---------------------------------------------------------------------- */
@@ -126,145 +75,61 @@ INLINE SCAN tile_aggregate(const CALL *c, const STATE *state, u64 tile, u32 *pat
         if (look(see(words), state->tag, &aggregate)) return aggregate;
     while (*patience && --*patience);
     KEPT kept;
-    fold_tile(c, tile * TILE_ITEMS, &kept);
+    const SCAN folded = fold_tile(c, tile * TILE_ITEMS, &kept);
     FENCE
     if (look(see(words), state->tag, &aggregate)) return aggregate;
-    publish(words, kept.rows[WIDTH - 1], state->tag, AGGREGATE);
-    return kept.rows[WIDTH - 1];
+    publish(words, folded, state->tag, AGGREGATE);
+    return folded;
 }
 
 /*
- * Returns the exclusive prefix of a block; *has becomes 1 if anything stands before it. It polls
- * for the inclusive prefix of the block before while *patience is not 0. Then it goes on from the
- * nearest prefix that is published (the fallback).
+ * Computes the inclusive prefixes of a block's tiles. Up to tile q - 1 the aggregates are those of
+ * other groups, from tile q on those in `own`. Part -1 becomes the block's exclusive prefix.
+ * Returns 1 if anything stands before the block.
+ * It polls for the inclusive prefix of the block before until its patience is at an end. Then it
+ * goes on from the nearest prefix that is published (the fallback).
  */
-INLINE SCAN prefix_of_block(const CALL *c, const STATE *state, u64 block, u32 *has, u32 *patience) {
-    SCAN all = *state->carry;
-    *has = state->continues;
-    if (block == 0) return all;
-    *has = 1;
-    do
-        if (look(see(words_of_block(state, block - 1)), state->tag, &all)) return all;
-    while (*patience && --*patience);
+INLINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q, const SCANS *own, SCANS *tiles) {
+    u32 patience = SPINS;
     u64 b = block;
-    while (b > 0 && !look(see(words_of_block(state, b - 1)), state->tag, &all)) b--;
-    for (u32 joins = b > 0 || state->continues; b < block; b++, joins = 1) {
-        SCAN parts[WIDTH], scanned[WIDTH];
-        for (int l = 0; l < WIDTH; l++) parts[l] = tile_aggregate(c, state, b * WIDTH + l, patience);
-        scan_parts(parts, scanned, WIDTH);
-        all = scan_join(joins, all, scanned[WIDTH - 1]);
+    SCAN all = *state->carry;
+    while (b > 0 && !look(see(words_of_block(state, b - 1)), state->tag, &all)) {
+        if (patience)
+            patience--;
+        else
+            b--;
+    }
+    for (;; b++) {
+        const u32 has = b > 0 || state->continues, others = b < block ? WIDTH : q;
+        for (u32 l = 0; l < WIDTH; l++)
+            set(tiles, l, l < others ? tile_aggregate(c, state, b * WIDTH + l, &patience) : get(own, l));
+        scan_parts(tiles, 1);
+        join_parts(tiles, has, all);
+        if (b == block) return has;
+        all = get(tiles, WIDTH - 1);
         publish(words_of_block(state, b), all, state->tag, PREFIX);
     }
-    return all;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
+/* ---- the second look ------------------------------------------------------------------------- */
 
-/*
- * Turns kept->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
- * and `inclusive` are the tile's prefixes; `has` is 1 if anything stands before the tile.
- */
-INLINE void join_tile(const CALL *c, u64 begin, KEPT *kept, u32 has, SCAN exclusive, SCAN inclusive) {
+/* Takes the second look at a tile, whose prefixes are `exclusive` and `inclusive`. `has` is 1 if
+ * anything stands before it. */
+INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN inclusive, KEPT *kept) {
     const int count = rows_of_tile(c, begin);
-    kept->ends[0] = exclusive;
-    for (int row = 0; row < count; row++) {
-        SCAN *cells = kept->ends + 1 + row * WIDTH;
-        if (has || row) {
-            const SCAN left = row ? scan_join(has, exclusive, kept->rows[row - 1]) : exclusive;
-            IN_VECTORS
-            for (int l = 0; l < WIDTH; l++) cells[l] = scan_combine(left, cells[l]);
+    join_parts(&kept->rows, has, exclusive);
+    set(&kept->rows, WIDTH - 1, inclusive);
+    for (int first = 0; first < count; first += AT_ONCE) {
+        const int rows = min(count - first, AT_ONCE);
+        const u64 k = begin + first * ROW_ITEMS;
+        SCANS *cells = &kept->cells[first];
+        ROW row[AT_ONCE];
+        for (int i = 0; i < rows; i++) {
+            join_parts(&cells[i], has || first + i, get(&kept->rows, first + i - 1));
+            set(&cells[i], WIDTH - 1, get(&kept->rows, first + i));
+            load_row(c, k + i * ROW_ITEMS, &row[i]);
         }
-        cells[WIDTH - 1] = row < WIDTH - 1 ? scan_join(has, exclusive, kept->rows[row]) : inclusive;
-    }
-}
-
-/* Computes and stores the results of any row. Cell l has the exclusive prefix ends[l] and the
- * inclusive prefix ends[l + 1]. */
-INLINE void scan_any_row(const CALL *c, u64 k, u32 has, const SCAN *ends) {
-    for (int l = 0; l < WIDTH; l++) {
-        const u64 first = k + (u64)l * CELL;
-        if (first >= c->n) return;
-        const ITEM_CELL cell = open_cell(c, first, load_cell(c, first));
-        WIDE_RESULTS r;
-        scan_cell(c, &cell, first, has || l, ends[l], ends[l + 1], &r);
-        store_cell(c, first, &r);
-    }
-}
-
-/* A row's results, in the order of memory. */
-typedef union {
-    RESULT result[ROW_ITEMS];
-    uint4 vector[ROW_ITEMS * sizeof(RESULT) / 16];
-} ROW_RESULTS;
-
-/*
- * Many results are stored past the caches. The caches have no room for them, and would read what is
- * about to be overwritten. f32, POCL 3.1, 2 cores, November 2026, ms past the caches and through
- * them: 2^22 1.4, 1.4; 2^23 2.9, 4.4; 2^24 8.5, 11.6; 2^26 35, 46.
- */
-#define PASSES(c) ((c)->n * sizeof(RESULT) >= (u64)16 << 20)
-#ifdef __has_builtin
-#if __has_builtin(__builtin_nontemporal_store)
-#define PASS(to, from) __builtin_nontemporal_store(from, to);
-#endif
-#endif
-#ifndef PASS
-#define PASS(to, from) *(to) = from;
-#endif
-INLINE void store_row(const CALL *c, u64 k, const ROW_RESULTS *r) {
-    GLOBAL RESULT *to = c->out + LOWEST_PLACE(k, ROW_ITEMS, c->n);
-    if (PASSES(c) && (size_t)to % 16 == 0) {
-        for (int v = 0; v < (int)(ROW_ITEMS * sizeof(RESULT) / 16); v++) {
-            PASS((GLOBAL uint4 *)to + v, r->vector[v])
-        }
-    } else {
-        for (int i = 0; i < ROW_ITEMS; i++) to[i] = r->result[i];
-    }
-}
-
-/* Computes and stores the results of a whole row with something before it, in loops that become
- * vectors. */
-INLINE void scan_whole_row(const CALL *c, u64 k, const SCAN *ends) {
-    SCAN own[CELL][WIDTH];
-    RESULT results[CELL][WIDTH];
-    ROW_RESULTS r ALIGN(64);
-    fold_row(c, k, own);
-#pragma unroll
-    for (int j = 0; j < CELL; j++) {
-        IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) {
-            const u64 count = c->base + k + l * CELL + j;
-#ifdef EXCLUSIVE
-            results[j][l] = scan_result(c, j ? scan_combine(ends[l], own[j - 1][l]) : ends[l], count);
-#else
-            results[j][l] = scan_result(c, j < CELL - 1 ? scan_combine(ends[l], own[j][l]) : ends[l + 1], count + 1);
-#endif
-        }
-    }
-    IN_VECTORS
-    for (int l = 0; l < WIDTH; l++)
-#pragma unroll
-        for (int j = 0; j < CELL; j++) r.result[PLACE(l * CELL + j, ROW_ITEMS)] = results[j][l];
-    store_row(c, k, &r);
-}
-
-/* In an exclusive scan an item that begins a segment has another result. scan_whole_row does not
- * know it. */
-#if defined(SEGMENTED) && defined(EXCLUSIVE)
-#define WHOLE_ROWS 0
-#else
-#define WHOLE_ROWS 1
-#endif
-
-/* Takes the second look at a tile. */
-INLINE void scan_tile(const CALL *c, u64 begin, u32 has, const KEPT *kept) {
-    const int count = rows_of_tile(c, begin);
-    for (int row = 0; row < count; row++) {
-        const u64 k = begin + row * ROW_ITEMS;
-        if (WHOLE_ROWS && (has || row) && k + ROW_ITEMS <= c->n)
-            scan_whole_row(c, k, kept->ends + row * WIDTH);
-        else
-            scan_any_row(c, k, has || row, kept->ends + row * WIDTH);
+        for (int i = 0; i < rows; i++) scan_row(c, k + i * ROW_ITEMS, has || first + i, &row[i], &cells[i]);
     }
 }
 
@@ -294,30 +159,23 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     const u64 first = number_of_group(&state) * TILES_EACH, block = first / WIDTH;
     const u32 q = (u32)(first % WIDTH), count = (u32)min((u64)TILES_EACH, TILES - first);
     KEPT kept[TILES_EACH];
-    SCAN parts[WIDTH], scanned[WIDTH];
+    SCANS own, tiles;
 #ifdef HOLD_BACK
     if (first / TILES_EACH % 5 == 3)
         for (volatile u32 i = 0; i < 4000000;) i++;
 #endif
     for (u32 j = 0; j < count; j++) {
-        fold_tile(&c, (first + j) * TILE_ITEMS, &kept[j]);
-        parts[q + j] = kept[j].rows[WIDTH - 1];
-        publish(words_of_tile(&state, first + j), parts[q + j], state.tag, AGGREGATE);
+        const SCAN aggregate = fold_tile(&c, (first + j) * TILE_ITEMS, &kept[j]);
+        publish(words_of_tile(&state, first + j), aggregate, state.tag, AGGREGATE);
+        for (u32 l = j ? q + j : 0; l < WIDTH; l++) set(&own, l, aggregate);
     }
-    u32 has, patience = SPINS;
-    for (u32 l = 0; l < q; l++) parts[l] = tile_aggregate(&c, &state, block * WIDTH + l, &patience);
-    const SCAN exclusive = prefix_of_block(&c, &state, block, &has, &patience);
-    scan_parts(parts, scanned, q + count);
-    for (u32 l = 0; l < q + count; l++) scanned[l] = scan_join(has, exclusive, scanned[l]);
-    if (q + count == WIDTH) publish(words_of_block(&state, block), scanned[WIDTH - 1], state.tag, PREFIX);
+    const u32 has = prefixes_in_block(&c, &state, block, q, &own, &tiles);
+    if (q + count == WIDTH) publish(words_of_block(&state, block), get(&tiles, WIDTH - 1), state.tag, PREFIX);
     /* In place the results are stored after the aggregates are published. */
     if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE
-    for (u32 j = 0; j < count; j++) {
-        const u64 begin = (first + j) * TILE_ITEMS;
-        const u32 has_tile = has || q + j;
-        join_tile(&c, begin, &kept[j], has_tile, q + j ? scanned[q + j - 1] : exclusive, scanned[q + j]);
-        scan_tile(&c, begin, has_tile, &kept[j]);
-    }
-    if (PASSES(&c)) FENCE /* stores past the caches keep no order with others */
-    if (first + count == TILES) values[CARRY_TO(flow)] = scanned[q + count - 1];
+    for (u32 j = 0; j < count; j++)
+        scan_tile(&c, (first + j) * TILE_ITEMS, has || q + j, get(&tiles, (int)(q + j) - 1), get(&tiles, q + j), &kept[j]);
+    if (PASSES(&c))
+        FENCE /* stores past the caches keep no order with others */
+            if (first + count == TILES) values[CARRY_TO(flow)] = get(&tiles, q + count - 1);
 }

@@ -84,6 +84,7 @@ typedef struct tally_op_row {
     const char *combine;              /* of a and b; IN_LANE(next, any): cheaper within a lane */
     const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */
+    const char *usual, *usually;      /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
     bool exact;                       /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
@@ -215,6 +216,7 @@ typedef struct tally_term {
     const char *text; /* the stem of kernels/ that they need; NULL: arithmetic alone */
     uint32_t result_count;
     tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
+    const char *usual, *usually;                  /* as the row's; NULL: none */
     bool is_index;                                /* the result is an index */
     uint32_t param_count;
     tally_op_param params[TALLY_MAX_PARAMS];

@@ -16,6 +16,8 @@
  *   fields      none: the accumulator is a V. MAKE(...) makes a struct from its fields' values.
  *   first       "a": the result is the accumulator.
  *   second      the result is one value.
+ *   usual       no condition on `a` is known under which `usually`, an expression that costs less,
+ *               has the bits of `first`. A scan on a CPU has a result to compute for each item.
  *   exact       the result depends on the order of combination, unless the accumulator is one
  *               integer.
  *   additive    combine is not a + b.
@@ -203,7 +205,9 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .load = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
                     .combine = "MAKE(a.small + b.small, a.medium + b.medium, a.big + b.big)",
                     .first = "SCALED_ROOT(a)",
-                    .empty = "ZERO"},
+                    .empty = "ZERO",
+                    .usual = "(a.small == 0) & (a.big == 0)",
+                    .usually = "sqrt(a.medium)"},
     [TALLY_AMAX] = {.name = "amax",
                     .summary = "largest magnitude; NaN wins",
                     .takes = TALLY_TAKES_ANY,

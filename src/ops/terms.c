@@ -283,6 +283,8 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
         term->params[term->param_count] = (tally_op_param){
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};
     term->results[0] = (tally_term_result){.natural = natural, .finish = row->first ? row->first : "a", .empty = row->empty};
+    term->usual = row->usual;
+    term->usually = row->usually;
     if (row->second) {
         term->results[0].name = "first";
         term->results[1] =

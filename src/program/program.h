@@ -16,6 +16,7 @@ typedef struct tally_recipe {
     uint32_t group_threads;
     unsigned features;                  /* bit i: the program uses feature i if the device has it */
     bool overlaps;                      /* CUDA: its kernels wait for the work before them */
+    bool has_arrays;                    /* the program uses ACC_ARRAYS, of ACCS accumulators */
     char defines[512];                  /* lines before the specialised part */
     const char *stems[TALLY_MAX_STEMS]; /* kernel texts after the specialised part */
     size_t stem_count;

@@ -7,7 +7,7 @@
  * and functions tk_identity, tk_load, tk_combine, tk_result and tk_empty; then the plan's own ACC,
  * PARAMS and RESULT, structs of those where there are several, and the op_ functions that the stems
  * call; likewise LANE_k, LANE and the lane_ functions for the lanes within a chunk, which may be
- * narrower.
+ * narrower. LANE_ARRAYS and, for the scans of CPUs, ACC_ARRAYS hold lanes and ACCs by their fields.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -122,39 +122,69 @@ static void write_params(FILE *file, const tally_terms *terms) {
     fprintf(file, " } PARAMS;\n");
 }
 
-/* The lanes of a chunk as a structure of arrays, so that a CPU's compiler can keep them in
- * vectors. */
-static void write_lane_arrays(FILE *file, const tally_terms *terms) {
-    fprintf(file, "typedef struct {\n");
+/* The fields of a term's accumulator or lane; a lone value is one field without a name. */
+static const tally_op_field *fields_of(const tally_term *term, bool of_lanes, tally_op_field *lone, uint32_t *count) {
+    const tally_op_field *fields = term->fields;
+    *count = term->field_count;
+    if (of_lanes) fields = tally_source_lane_fields(term, count);
+    if (*count) return fields;
+    *lone = (tally_op_field){.name = "", .type = of_lanes && term->lane.value ? term->lane.value : term->value};
+    *count = 1;
+    return lone;
+}
+
+/* Writes `format` for each field of the accumulator or lane: $ becomes its member's name, as in a$,
+ * and @ its array's. */
+static void each_field(FILE *file, const tally_terms *terms, bool of_lanes, const char *format) {
     FOR_TERMS(terms, t) {
-        const tally_term *term = &terms->list[t];
+        tally_op_field lone;
         uint32_t count;
-        const tally_op_field *fields = tally_source_lane_fields(term, &count);
-        if (!count)
-            fprintf(file, "    %s t%u[LANES];\n", tally_dtype_name(term->lane.value ? term->lane.value : term->value), t);
-        for (uint32_t i = 0; i < count; i++)
-            fprintf(file, "    %s t%u_%s[LANES];\n", tally_dtype_name(fields[i].type), t, fields[i].name);
-    }
-    fprintf(file, "} LANE_ARRAYS;\n");
-    for (int set = 0; set < 2; set++) {
-        fprintf(file, set ? "INLINE void lanes_set(LANE_ARRAYS *lanes, int l, LANE a) {\n"
-                          : "INLINE LANE lanes_get(const LANE_ARRAYS *lanes, int l) {\n    LANE a;\n");
-        FOR_TERMS(terms, t) {
-            const tally_term *term = &terms->list[t];
-            char member[16] = "";
-            uint32_t count;
-            const tally_op_field *fields = tally_source_lane_fields(term, &count);
-            if (terms->count > 1) snprintf(member, sizeof(member), ".t%u", t);
-            for (uint32_t i = 0; i < count || (i == 0 && !count); i++) {
-                char lane[96], array[96];
-                const char *name = count ? fields[i].name : "";
-                snprintf(lane, sizeof(lane), "a%s%s%s", member, name[0] ? "." : "", name);
-                snprintf(array, sizeof(array), "lanes->t%u%s%s[l]", t, name[0] ? "_" : "", name);
-                fprintf(file, "    %s = %s;\n", set ? array : lane, set ? lane : array);
+        const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
+        for (uint32_t i = 0; i < count; i++) {
+            const char *name = fields[i].name;
+            for (const char *c = format; *c; c++) {
+                if (*c == '$' && terms->count > 1) fprintf(file, ".t%u", t);
+                if (*c == '$')
+                    fprintf(file, "%s%s", name[0] ? "." : "", name);
+                else if (*c == '@')
+                    fprintf(file, "t%u%s%s", t, name[0] ? "_" : "", name);
+                else if (*c == '#')
+                    fputs(tally_dtype_name(fields[i].type), file);
+                else
+                    fputc(*c, file);
             }
         }
-        fprintf(file, set ? "}\n" : "    return a;\n}\n");
     }
+}
+
+/* Lanes as a structure of arrays, so that a CPU's compiler can keep them in vectors. lanes_get and
+ * lanes_set read and write lane l. */
+static void write_lane_arrays(FILE *file, const tally_terms *terms) {
+    fprintf(file, "typedef struct {\n");
+    each_field(file, terms, true, "    # @[LANES];\n");
+    fprintf(file, "} LANE_ARRAYS;\nINLINE LANE lanes_get(const LANE_ARRAYS *lanes, int l) {\n    LANE a;\n");
+    each_field(file, terms, true, "    a$ = lanes->@[l];\n");
+    fprintf(file, "    return a;\n}\nINLINE void lanes_set(LANE_ARRAYS *lanes, int l, LANE a) {\n");
+    each_field(file, terms, true, "    lanes->@[l] = a$;\n");
+    fprintf(file, "}\n");
+}
+
+/* The same of accumulators, which scans on CPUs need. accs_choose returns a or b by their fields,
+ * because the choice of a whole struct would become no vectors. RESULT_WORD and ITEM_WORD are the
+ * widest words that results and items are made of. */
+static void write_acc_arrays(FILE *file, const tally_terms *terms) {
+    fprintf(file, "/* arrays */\ntypedef struct {\n");
+    each_field(file, terms, false, "    # @[ACCS];\n");
+    fprintf(file, "} ACC_ARRAYS;\nINLINE ACC accs_get(const ACC_ARRAYS *accs, int l) {\n    ACC a;\n");
+    each_field(file, terms, false, "    a$ = accs->@[l];\n");
+    fprintf(file, "    return a;\n}\nINLINE void accs_set(ACC_ARRAYS *accs, int l, ACC a) {\n");
+    each_field(file, terms, false, "    accs->@[l] = a$;\n");
+    fprintf(file, "}\nINLINE ACC accs_choose(u32 first, ACC a, ACC b) {\n");
+    each_field(file, terms, false, "    b$ = first ? a$ : b$;\n");
+    fprintf(file, "    return b;\n}\ntypedef u%u RESULT_WORD;\n", 8 * terms->result.align);
+    const tally_dtype_row *in = tally_dtype_find(terms->in);
+    fprintf(file, "typedef u%u ITEM_WORD;\n", 8 * in->bytes / (in->kind == TALLY_KIND_COMPLEX ? 2 : 1));
+    tally_source_usual(file, terms);
 }
 
 /* Defines the device's features that the program uses: a feature that it does not use leaves its
@@ -201,6 +231,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
     write_texts(file, terms);
+    if (recipe->has_arrays) fprintf(file, "#undef INLINE\n#define INLINE static inline __attribute__((always_inline))\n");
     write_items(file, terms);
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
@@ -225,6 +256,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_inputs(file, terms);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
+    if (recipe->has_arrays) write_acc_arrays(file, terms);
 }
 
 /* ---- whole texts ----------------------------------------------------------------------------- */

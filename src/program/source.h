@@ -20,6 +20,8 @@ const tally_op_field *tally_source_lane_fields(const tally_term *term, uint32_t 
  * give it zeros. Nothing if gap is 0.
  */
 void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set);
+/* Writes op_is_usual and op_usual, of a plan of one term that has a usual case. */
+void tally_source_usual(FILE *file, const tally_terms *terms);
 /* Writes the types and functions of term t. */
 void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t);
 

@@ -288,6 +288,19 @@ static void write_result(FILE *file, const tally_term *term, uint32_t t) {
     fprintf(file, " return MADE; }\n");
 }
 
+void tally_source_usual(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    if (terms->count > 1 || !term->usual) return;
+    tally_term_result usually = term->results[0];
+    usually.finish = term->usually;
+    define_words(file, terms, term, term->value, "ACC", 0);
+    fprintf(file, "#define USUAL 1\nINLINE u32 op_is_usual(ACC a) { return %s; }\n", term->usual);
+    fprintf(file, "INLINE RESULT op_usual(ACC a, u64 n) { RESULT MADE;");
+    write_value(file, term, &usually, false);
+    fprintf(file, " return MADE; }\n");
+    undefine_words(file);
+}
+
 void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t) {
     const tally_term *term = &terms->list[t];
     fprintf(file, "\n/* op %u: %s */\n", t, term->name);

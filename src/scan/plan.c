@@ -103,7 +103,7 @@ const tally_plan_kind tally_scan_kind = {"a scan", variant_name, depth, workspac
 
 static tally_status open_kernels(tally_scan_plan *plan) {
     const tally_plan *base = &plan->base;
-    const tally_recipe recipe = tally_scan_recipe(&base->terms, &plan->launch);
+    const tally_recipe recipe = tally_scan_recipe(&plan->launch);
     void *program = NULL;
     tally_status status = tally_program_get(base->context, &base->terms, &recipe, &program);
     if (!status) status = tally_kernel_open(base, program, "tally_scan_items", &plan->items_kernel);

@@ -45,7 +45,7 @@ tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *term
                               unsigned features, uint64_t max_n);
 /* Returns the bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes after it. */
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
-tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch);
+tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
 
 /* Resolves a descriptor's terms, its launch and, where it is 0, its max_n. launch->flags may have
  * flags of tests; the others are set. On success the caller closes the terms. The context must have

@@ -22,6 +22,8 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 #define ROWS_BYTES (UINT32_C(12) << 10) /* local memory of the rows' aggregates */
 #define SMALL_CELL_BYTES 40
 
+/* CPUs: places of a row's cells, or of a tile's rows (kernels_cl/cpu_rows.cl). */
+#define ROW_PLACES (TALLY_SCAN_WIDTH + 8)
 /* CPUs: most bytes for the aggregates of cells and rows of a group's tiles. The group reads its
  * tiles twice, so its core's caches must hold these and the items. 2^26 f32, POCL 3.1, 2 cores,
  * November 2026: 38 ms with one tile, 38 with two, 35 with four, 35 with eight. */
@@ -33,7 +35,7 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 
 static bool fits(const tally_scan_launch *launch, const tally_terms *terms, uint32_t tiles) {
     const uint32_t width = TALLY_SCAN_WIDTH, scan_bytes = tally_scan_bytes(terms, launch->flags);
-    if (launch->group_threads == 1) return tiles * (width + 1) * width * scan_bytes <= KEPT_BYTES;
+    if (launch->group_threads == 1) return tiles * (width + 1) * ROW_PLACES * scan_bytes <= KEPT_BYTES;
     return tiles * TALLY_TILE_ITEMS * tally_dtype_bytes(terms->in) <= STAGED_BYTES &&
            tiles * (width + 2) * scan_bytes <= ROWS_BYTES;
 }
@@ -76,23 +78,26 @@ tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *term
     return check(launch, terms, device);
 }
 
-tally_recipe tally_scan_recipe(const tally_terms *terms, const tally_scan_launch *launch) {
+tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
     static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED", "HOLD_BACK"};
     const tally_scan_variant *variant = launch->variant;
     const char *stem = variant->info.stem;
-    const bool is_segmented = launch->flags & TALLY_SCAN_IS_SEGMENTED;
     tally_recipe recipe = {.variant = variant->info.name, .group_threads = launch->group_threads, .features = variant->uses};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (launch->flags & 1u << i) tally_recipe_define(&recipe, names[i], 1);
     if (launch->flags & TALLY_SCAN_HOLDS_BACK) tally_recipe_define(&recipe, "SPINS", 32);
     if (variant->one_launch) tally_recipe_define(&recipe, "TILES_EACH", launch->tiles);
-    if (terms->count == 1 && !terms->list[0].field_count && !is_segmented) tally_recipe_define(&recipe, "SCALAR_SCAN", 1);
+    if (launch->group_threads == 1) {
+        recipe.has_arrays = true;
+        tally_recipe_define(&recipe, "ACCS", ROW_PLACES);
+    }
     tally_recipe_add(&recipe, "scanning");
     if (launch->group_threads > 1) {
         tally_recipe_add(&recipe, "scan");
         tally_recipe_add(&recipe, "scan_groups");
     }
     if (variant->one_launch) tally_recipe_add(&recipe, "published");
+    if (launch->group_threads == 1) tally_recipe_add(&recipe, "cpu_rows");
     tally_recipe_add(&recipe, stem);
     if (variant->tiles) tally_recipe_add(&recipe, variant->tiles);
     return recipe;

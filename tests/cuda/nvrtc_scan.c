@@ -121,7 +121,7 @@ static void compile(const cell *c, outcome *o) {
     tally_status status = resolve(c, &terms, &launch);
     if (!status) {
         const bool may = may_spill(c, &terms, launch.flags);
-        const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+        const tally_recipe recipe = tally_scan_recipe(&launch);
         status = tally_source_create(&tally_backend_cuda, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, &terms, &recipe, &source,
                                      &bytes);
         if (!status) status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);

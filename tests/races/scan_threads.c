@@ -20,6 +20,7 @@
 /* Words that src/host/prelude.h, made for kernels of one group and without vectors, does not
  * have. */
 typedef uint32_t uint4 __attribute__((vector_size(16)));
+typedef uint32_t uint16 __attribute__((vector_size(64)));
 static uint64_t group_count; /* groups of the running launch */
 #define get_num_groups(dimension) group_count
 #ifdef IN_PLACE

@@ -65,7 +65,7 @@ int main(int count, char **arguments) {
     size_t bytes;
     tally_status status = resolve(count - 2, arguments + 2, &terms, &launch);
     if (!status) {
-        const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+        const tally_recipe recipe = tally_scan_recipe(&launch);
         status = tally_source_create(&threads, 1u << TALLY_FEATURE_ORDER, &terms, &recipe, &text, &bytes);
         if (!status) status = write_text(arguments[1], text);
         free(text);

@@ -37,16 +37,21 @@ const char *tally_kernel_source_core(const char *stem); /* defined by the core *
 
 /* Returns the text without the lines that decide nothing here, so that a scan shares its
  * reduction's module. The text also leaves out a scan's kernels, as the stub has its own
- * (scan.c). */
+ * (scan.c), and its arrays of accumulators. */
 static char *essence(const char *whole) {
-    static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",     "#define ATOMIC_STAGE ",
-                                          "#define FLIGHT_LOADS ", "#define TILES_EACH ", "#define SCALAR_SCAN ",
-                                          "#define EXCLUSIVE ",    "#define REVERSE ",    "#define SEGMENTED ",
-                                          "#define INITIAL ",      "#define STAGED ",     "/* stub: "};
+    static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",
+                                          "#define ATOMIC_STAGE ", "#define FLIGHT_LOADS ",
+                                          "#define TILES_EACH ",   "#define ACCS ",
+                                          "#undef INLINE",         "#define INLINE static inline __attribute__((always",
+                                          "#define EXCLUSIVE ",    "#define REVERSE ",
+                                          "#define SEGMENTED ",    "#define INITIAL ",
+                                          "#define STAGED ",       "/* stub: "};
     char *text = malloc(strlen(whole) + 1), *cut = malloc(strlen(whole) + 1), *to = text, *source = cut;
     if (!text || !cut) abort();
     char *scanning = strstr(strcpy(cut, whole), tally_kernel_source_core("scanning"));
     if (scanning) *scanning = 0;
+    char *arrays = strstr(cut, "/* arrays */");
+    if (arrays) *arrays = 0;
     while (*source) {
         const size_t bytes = strcspn(source, "\n") + (strchr(source, '\n') != NULL);
         int keep = 1;

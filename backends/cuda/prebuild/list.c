@@ -125,7 +125,7 @@ static tally_status add_scan(prebuild_list *list, tally_op op, tally_dtype in, u
     size_t bytes;
     tally_status status = tally_scan_resolve(&context, &desc, &terms, &launch);
     if (status) return status;
-    const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+    const tally_recipe recipe = tally_scan_recipe(&launch);
     status = tally_source_create(&tally_backend_cuda, context.features, &terms, &recipe, &source, &bytes);
     snprintf(name, sizeof(name), "scan %s %s, %u tiles", tally_op_name(op), tally_dtype_name(in), launch.tiles);
     tally_terms_close(&terms);
