@@ -12,6 +12,7 @@
 #define H200 "H200"
 #define POCL "Portable Computing Language"
 #define MOVES "identity,random"
+#define HOST_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28"
 #define CUB_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
 
 /* Columns: where, backend, primitive, ops, types, sizes, kind, limit, peer, gpu, units. */
@@ -37,6 +38,7 @@ const bench_bar bench_bars[] = {
     {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^19,2^20,2^22,2^24,2^26,2^28", BAR_TIMES, 1, "OpenMP", 0, 2},
     {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^22,2^24,2^26,2^28", BAR_TIMES, 10, "CLBlast", 0, 2},
     {POCL, "opencl", BENCH_REDUCE, "sum", "f32", "2^22,2^24,2^26,2^28", BAR_TIMES, 10, "Boost.Compute", 0, 2},
+    {NULL, "host", BENCH_REDUCE, "sum,max,argmax,var,dot", "f32,f64,i8,i32", HOST_SIZES, BAR_TIMES, 0.95, "OpenMP", 0, 0},
     {NULL, NULL, BENCH_REDUCE, "sum,dot,nrm2", "f32,f64", "2^10,2^12,2^14,2^16,2^18,2^20,2^22,12M,2^24,2^26,2^28,2^30",
      BAR_BITS, 1, NULL, 0, 0},
     {H200, "cuda", BENCH_SCAN, "sum", "f32", "2^20", BAR_TIMES, 1.2, "CUB", 0, 0},

@@ -37,6 +37,8 @@ typedef struct openmp_state {
 #define REDUCE_MIN(r, t) ((t) < (r) ? (t) : (r))
 #define REDUCE_MAX(r, t) ((t) > (r) ? (t) : (r))
 #define MAGNITUDE(x) ((x) < 0 ? -(x) : (x))
+/* The variance from the sums of the items and of their squares, and the index of the first largest
+ * item, for which each thread looks by itself. */
 #define LOOPS(type, acc)                                                                                                       \
     LOOP(type, acc, sum, SUM, 0, x[i])                                                                                         \
     LOOP(type, type, min, MIN, x[0], x[i])                                                                                     \
@@ -47,18 +49,47 @@ typedef struct openmp_state {
     LOOP(type, acc, dot, SUM, 0, (acc)x[i] * y[i])                                                                             \
     static double type##_nrm2(const void *x, const void *y, uint64_t n) {                                                      \
         return sqrt(type##_sumsq(x, y, n));                                                                                    \
+    }                                                                                                                          \
+    static double type##_var(const void *first, const void *second, uint64_t n) {                                              \
+        const type *x = first;                                                                                                 \
+        acc sum = 0, squares = 0;                                                                                              \
+        (void)second;                                                                                                          \
+        _Pragma("omp parallel for simd reduction(+ : sum, squares)") for (uint64_t i = 0; i < n; i++) {                        \
+            sum += x[i];                                                                                                       \
+            squares += (acc)x[i] * x[i];                                                                                       \
+        }                                                                                                                      \
+        const double mean = (double)sum / (double)n;                                                                           \
+        return (double)squares / (double)n - mean * mean;                                                                      \
+    }                                                                                                                          \
+    static double type##_argmax(const void *first, const void *second, uint64_t n) {                                           \
+        const type *x = first;                                                                                                 \
+        uint64_t at = 0;                                                                                                       \
+        (void)second;                                                                                                          \
+        _Pragma("omp parallel") {                                                                                              \
+            uint64_t own = 0;                                                                                                  \
+            type most = x[0];                                                                                                  \
+            _Pragma("omp for nowait") for (uint64_t i = 0; i < n; i++) if (x[i] > most) {                                      \
+                most = x[i];                                                                                                   \
+                own = i;                                                                                                       \
+            }                                                                                                                  \
+            _Pragma("omp critical") if (x[own] > x[at] || (x[own] == x[at] && own < at)) at = own;                             \
+        }                                                                                                                      \
+        return (double)at;                                                                                                     \
     }
 LOOPS(float, float)
 LOOPS(double, double)
 typedef int32_t i32;
 LOOPS(i32, int64_t)
+typedef int8_t i8;
+LOOPS(i8, int64_t)
 
-#define ROW(id, name) {TALLY_##id, {float_##name, double_##name, i32_##name}},
+static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_I32, TALLY_I8};
+#define ROW(id, name) {TALLY_##id, {float_##name, double_##name, i32_##name, i8_##name}},
 static const struct {
     tally_op op;
-    loop *loops[3];
+    loop *loops[4];
 } table[] = {ROW(SUM, sum) ROW(MIN, min) ROW(MAX, max) ROW(AMAX, amax) ROW(ASUM, asum) ROW(SUMSQ, sumsq) ROW(DOT, dot)
-                 ROW(NRM2, nrm2)};
+                 ROW(NRM2, nrm2) ROW(VAR, var) ROW(ARGMAX, argmax)};
 
 static int run(void *pointer, int count) {
     openmp_state *state = pointer;
@@ -80,13 +111,14 @@ int openmp_threads(void) {
 }
 
 int openmp_open(const bench_input *input, bench_engine *out) {
-    const int has_type = is_f32_or_f64(input->in) || input->in == TALLY_I32;
-    if (!has_type || input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
+    size_t type = 0;
+    while (type < sizeof(types) / sizeof(types[0]) && types[type] != input->in) type++;
+    if (type == sizeof(types) / sizeof(types[0]) || input->device->device_class != TALLY_CLASS_CPU) return BENCH_ABSENT;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (table[i].op != input->task->op) continue;
         openmp_state *state = malloc(sizeof(*state));
         if (!state) return 1;
-        *state = (openmp_state){input, table[i].loops[input->in == TALLY_F32 ? 0 : input->in == TALLY_F64 ? 1 : 2], 0, 0};
+        *state = (openmp_state){input, table[i].loops[type], 0, 0};
         *out = (bench_engine){.state = state, .run = run, .value = value, .close = free};
         return 0;
     }

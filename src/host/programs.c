@@ -53,6 +53,7 @@ const char *tally_host_stem(const char *stem) {
         {"cpu_chunks", "/* cpu_chunks */\n"},
         {"scanning", "/* scanning */\n"},
         {"published", ""},
+        {"cpu_rows", ""},
         {"cpu_scan", "/* cpu_scan */\n"},
         {"move", "/* move */\n"},
         {"heads", "/* heads */\n"},

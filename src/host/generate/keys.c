@@ -59,7 +59,7 @@ static tally_status add_scan(key_list *list, tally_scan_desc desc, unsigned prog
     size_t bytes;
     tally_status status = tally_scan_resolve(&context, &desc, &terms, &launch);
     if (status) return status;
-    const tally_recipe recipe = tally_scan_recipe(&terms, &launch);
+    const tally_recipe recipe = tally_scan_recipe(&launch);
     status = tally_source_create(&tally_backend_host, TALLY_HOST_FEATURES, &terms, &recipe, &text, &bytes);
     tally_terms_close(&terms);
     return status ? status : add(list, text, program, TALLY_HOST_SCAN_FORM(launch.flags, launch.tiles));
