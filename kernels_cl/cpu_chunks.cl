@@ -44,12 +44,19 @@
 #define PREFETCH(name)
 #endif
 
-/* Combines lane l with lane l + s. Each loop has a constant length, so that no branch is
- * mispredicted. */
-#define HALVE(s)                                                                                                               \
+/* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that no
+ * branch is mispredicted. */
+#define HALVE(STEP) STEP(64) STEP(32) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
+#define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
+INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
+    CHUNK c;
+    c.index = index;
+    c.count = count;
+#ifdef TAKES_PIVOT
+    c.pivot = row_pivot(in, count);
+#endif
     LANE_ARRAYS lanes ALIGN(64);
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
     if (count == CHUNK_ITEMS) {
@@ -67,23 +74,16 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
 #ifndef HOST
 #pragma unroll
 #endif
-                    for (int b = 0; b < BLOCK; b++) a = lane_step(a, items_at(in, (r + b) * LANES + l), index, r + b, l, in.p);
+                    for (int b = 0; b < BLOCK; b++) a = lane_step(a, items_at(in, (r + b) * LANES + l), c, r + b, l, in.p);
                     lanes_set(&lanes, l, a);
                 }
             }
     } else {
-        for (u64 i = 0; i < count; i++)
-            lanes_set(&lanes, i % LANES,
-                      lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), index, i / LANES, i % LANES, in.p));
+        for (u32 i = 0; i < count; i++)
+            lanes_set(&lanes, i % LANES, lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), c, i / LANES, i % LANES, in.p));
     }
-    HALVE(64)
-    HALVE(32)
-    HALVE(16)
-    HALVE(8)
-    HALVE(4)
-    HALVE(2)
-    HALVE(1)
-    return lane_value(lanes_get(&lanes, 0), index);
+    HALVE(LANE_STEP)
+    return lane_value(lanes_get(&lanes, 0), c);
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,

@@ -29,7 +29,7 @@
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
+INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
 #pragma unroll
@@ -46,20 +46,29 @@ INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
                 const u32 l = LANE_AT(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, r + f / ROW_LOADS, l, in.p);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
             }
 #endif
     }
 }
 
-INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
+INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
             const u32 l = LANE_AT(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
-            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, r, l, in.p);
+            if (at < c.count) lane[own] = lane_step(lane[own], items_at(in, at), c, r, l, in.p);
         }
 }
+
+/* Steps of a tree over the threads of a team, written out: POCL has miscompiled barriers in loops. */
+#if TEAM > 16
+#define TEAM_STEPS(STEP) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
+#elif TEAM > 8
+#define TEAM_STEPS(STEP) STEP(8) STEP(4) STEP(2) STEP(1)
+#else
+#define TEAM_STEPS(STEP) STEP(4) STEP(2) STEP(1)
+#endif
 
 /* Lanes are exchanged by NVIDIA's shuffles, where combining is so short that idle threads cost
  * nothing. */
@@ -91,6 +100,9 @@ typedef union {
 #ifndef SHUFFLES
     LANE lane[GROUP * EXCHANGED];
 #endif
+#ifdef TAKES_PIVOT
+    PIVOT pivot[GROUP];
+#endif
     ACC chunk[SPAN];
 #if defined(ORDER) && defined(PTX)
     ACC tree[GROUP];
@@ -112,25 +124,17 @@ typedef union {
         data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                            \
     }                                                                                                                          \
     barrier(CLK_LOCAL_MEM_FENCE);
-#if TEAM > 16
-#define THREAD_STEPS THREAD_STEP(16) THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#elif TEAM > 8
-#define THREAD_STEPS THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#else
-#define THREAD_STEPS THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#endif
 
 /* Combines lanes `from`, `from` + 1, ... of all threads of a team, EXCHANGED of them, into its
  * thread 0. */
 #define EXCHANGE(from)                                                                                                         \
     for (int j = 0; j < EXCHANGED; j++) data.lane[thread * EXCHANGED + j] = lane[(from) + j];                                  \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
-    THREAD_STEPS                                                                                                               \
+    TEAM_STEPS(THREAD_STEP)                                                                                                               \
     if (t == 0)                                                                                                                \
         for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[thread * EXCHANGED + j];                              \
     barrier(CLK_LOCAL_MEM_FENCE);
-/* EXCHANGE_FIRST does so with a thread's first lane, EXCHANGE_ALL with all VECTOR lanes. The
- * exchanges are written out: POCL has miscompiled barriers in loops. */
+/* EXCHANGE_FIRST does so with a thread's first lane, EXCHANGE_ALL with all VECTOR lanes. */
 #define EXCHANGE_FIRST EXCHANGE(0)
 #define EXCHANGE_2(from) EXCHANGE(from) EXCHANGE((from) + EXCHANGED)
 #define EXCHANGE_4(from) EXCHANGE_2(from) EXCHANGE_2((from) + 2 * EXCHANGED)
@@ -160,20 +164,43 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     const u32 thread = get_local_id(0);
     const u32 t = thread % TEAM;
     const u64 begin = (group * run + thread / TEAM) * CHUNK_ITEMS;
-    const u64 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
+    CHUNK c;
+    c.index = base + begin;
+    c.count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
     size_t addresses = 0;
 #define TO_CHUNK(name)                                                                                                         \
     in.name += begin;                                                                                                          \
     addresses |= (size_t)in.name;
     EACH_INPUT(TO_CHUNK)
 
+#ifdef TAKES_PIVOT /* the chunk's first row is halved, which caches then have */
+    const u32 items = pivot_items(c.count);
+    PIVOT first[LANES / TEAM];
+#pragma unroll
+    for (int k = 0; k < LANES / TEAM; k++)
+        first[k] = k * TEAM + t < min(items, c.count) ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+#pragma unroll
+    for (int s = LANES / TEAM / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM / 2; k++)
+            if (k < s) first[k] = pivot_combine(first[k], first[k + s]);
+    data.pivot[thread] = first[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#define PIVOT_STEP(s)                                                                                                          \
+    if (t < (s)) data.pivot[thread] = pivot_combine(data.pivot[thread], data.pivot[thread + (s)]);                             \
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TEAM_STEPS(PIVOT_STEP)
+    c.pivot = pivot_value(data.pivot[thread - t], items);
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+
     LANE lane[OWN];
 #pragma unroll
     for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-    if (count == CHUNK_ITEMS && addresses % 16 == 0)
-        load_chunk(lane, in, base + begin, t);
+    if (c.count == CHUNK_ITEMS && addresses % 16 == 0)
+        load_chunk(lane, in, c, t);
     else
-        load_items(lane, in, base + begin, count, t);
+        load_items(lane, in, c, t);
 
 #ifdef ANY_ORDER
         /* A thread's own lanes are combined first, which leaves one to exchange. */
@@ -198,7 +225,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
             for (int own = 0; own < VECTOR / 2; own++)
                 if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
-        data.chunk[thread / TEAM] = lane_value(lane[0], base + begin);
+        data.chunk[thread / TEAM] = lane_value(lane[0], c);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 

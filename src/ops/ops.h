@@ -55,17 +55,28 @@ typedef enum tally_additive {
 #define TALLY_ROW_PARAMS 3
 
 /*
+ * A pivot: a number that the items of a chunk are taken relative to, of the lane's type V. It is made
+ * of the chunk's first row before any lane begins: `load` of each item x, combined as lanes are,
+ * which must not depend on which is on the left. Then `finish` of that a and of the number of these
+ * `items`, a power of two (kernels/pivots.h). The lane's `load` and `widen` read it as `pivot`.
+ */
+typedef struct tally_pivot_row {
+    const char *identity, *load, *combine, *finish;
+} tally_pivot_row;
+
+/*
  * A lane of a row's own, for the items of a chunk: a struct of sums that is smaller than the
  * accumulator. There is one where 64 bits hold each sum of 2^12 terms; else the lane is an
  * accumulator.
  */
 typedef struct tally_lane_row {
     struct {
-        tally_additive additive; /* the terms, which say how wide the field is */
+        tally_additive additive; /* the terms, which say how wide the field is; NO: it is the row's V */
         const char *name;
     } fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine; /* as the row's */
-    const char *widen;                     /* the accumulator of the lane a */
+    const char *widen;                     /* the accumulator of the lane a, of `count` items */
+    tally_pivot_row pivot;                 /* NULLs: there is none */
 } tally_lane_row;
 
 /* A built-in op: C expressions and how they are typed. */
@@ -196,7 +207,8 @@ typedef struct tally_term_lane {
     tally_op_field fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine;
     const char *bytes; /* the lane a after the four items of the word w; NULL: item by item */
-    const char *widen; /* the accumulator of the lane a, of a chunk that begins at `index` */
+    const char *widen; /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
+    tally_pivot_row pivot;
 } tally_term_lane;
 
 /* One op of a plan, resolved for its items: what a row or a custom op says, with every type

@@ -30,6 +30,23 @@
  */
 #define V TALLY_DTYPE_DEFAULT
 
+/* var and std but for their names and results. The pivot is the mean of items of the chunk's first row.
+ * They are scaled before they are added up, so that no sum overflows. */
+#define MOMENTS                                                                                                                \
+    .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
+    .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
+    .load = "MAKE(ONE, (V)(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                        \
+    .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
+             .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
+             .load = "MAKE((V)(x) - pivot, SQUARE((V)(x) - pivot))",                                                           \
+             .combine = "MAKE(a.rest + b.rest, a.squares + b.squares)",                                                        \
+             .widen = "MAKE((V)(count), pivot, a.rest, a.squares)",                                                            \
+             .pivot = {.identity = "NEG_ZERO",                                                                                 \
+                       .load = "(V)(x) * (ONE / (V)LANES)",                                                                    \
+                       .combine = "a + b",                                                                                     \
+                       .finish = "a * (V)(LANES / items)"}},                                                                   \
+    .params = {{"ddof", 0}}
+
 static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_SUM] = {.name = "sum",
                    .summary = "sum of all items",
@@ -237,30 +254,10 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .first = "a / (V)(n)",
                     .empty = "NOT_A_NUMBER",
                     .additive = TALLY_ADDITIVE_LINEAR},
-    [TALLY_VAR] = {.name = "var",
-                   .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",
-                   .takes = TALLY_TAKES_ANY,
-                   .accumulate = TALLY_ACCUMULATE_REAL,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
-                   .combine = "MOMENTS(a, b)",
-                   .first = "VARIANCE(a, n, p)",
-                   .empty = "NOT_A_NUMBER",
-                   .params = {{"ddof", 0}}},
-    [TALLY_STD] = {.name = "std",
-                   .summary = "standard deviation: the root of the variance",
-                   .takes = TALLY_TAKES_ANY,
-                   .accumulate = TALLY_ACCUMULATE_REAL,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
-                   .combine = "MOMENTS(a, b)",
-                   .first = "sqrt(VARIANCE(a, n, p))",
-                   .empty = "NOT_A_NUMBER",
-                   .params = {{"ddof", 0}}},
+    [TALLY_VAR] = {MOMENTS, .name = "var", .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",
+                   .first = "VARIANCE(a, n, p)"},
+    [TALLY_STD] = {MOMENTS, .name = "std", .summary = "standard deviation: the root of the variance",
+                   .first = "sqrt(VARIANCE(a, n, p))"},
     [TALLY_LOGSUMEXP] = {.name = "logsumexp",
                          .summary = "logarithm of the sum of exponentials, without overflow",
                          .takes = TALLY_TAKES_ANY,
