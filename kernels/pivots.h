@@ -3,26 +3,25 @@
  * pivots: the number that a chunk's items are taken relative to.
  *
  * Computes: the pivot of a chunk, from its first row.
- * How: the row's items are halved as the lanes of a chunk are. They are a power of two, so that a
- * mean of them needs no division: as many as there are, at most 128. Here one thread does it;
- * kernels whose threads share a chunk have a way of their own.
+ * How: items of the row are halved as the lanes of a chunk are. There are 128 of them, or, where
+ * there are not so many, 128 halved until there are: a mean of them needs no division. Here one
+ * thread does it; kernels whose threads share a chunk have a way of their own.
  * Needs: PIVOT and its functions (src/program/source.c).
  * Why: only some ops have a pivot, and the text is the same for CPUs and the tests' devices.
  */
 
-/* The items that the pivot of a chunk of `count` items is made of, from its first on. Of no items it
- * would be one, which is not there. */
-INLINE u32 pivot_items(u32 count) {
-    u32 items = LANES;
-    while (items > count && items > 1) items /= 2;
-    return items;
+/* How often 128 is halved for a chunk of `count` items. Of no items one would be left. */
+INLINE u32 pivot_halvings(u32 count) {
+    u32 halvings = 0;
+    while (LANES >> halvings > count && halvings < 7) halvings++;
+    return halvings;
 }
 
 /* Each loop has a constant length, so that no branch is mispredicted. */
 #define HALVE_ROW(s)                                                                                                           \
     for (int l = 0; l < (s); l++) row[l] = pivot_combine(row[l], row[l + (s)]);
 INLINE PIVOT row_pivot(SOURCE in, u32 count) {
-    const u32 items = pivot_items(count);
+    const u32 halvings = pivot_halvings(count), items = LANES >> halvings;
     PIVOT row[LANES];
     if (items == LANES) {
         for (int l = 0; l < LANES; l++) row[l] = pivot_load(items_at(in, l));
@@ -36,6 +35,6 @@ INLINE PIVOT row_pivot(SOURCE in, u32 count) {
     HALVE_ROW(4)
     HALVE_ROW(2)
     HALVE_ROW(1)
-    return pivot_value(row[0], items);
+    return pivot_value(row[0], halvings);
 }
 #undef HALVE_ROW

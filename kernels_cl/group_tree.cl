@@ -174,11 +174,11 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     EACH_INPUT(TO_CHUNK)
 
 #ifdef TAKES_PIVOT /* the chunk's first row is halved, which caches then have */
-    const u32 items = pivot_items(c.count);
+    const u32 halvings = pivot_halvings(c.count), items = min((u32)LANES >> halvings, c.count);
     PIVOT first[LANES / TEAM];
 #pragma unroll
     for (int k = 0; k < LANES / TEAM; k++)
-        first[k] = k * TEAM + t < min(items, c.count) ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+        first[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
 #pragma unroll
     for (int s = LANES / TEAM / 2; s > 0; s /= 2)
 #pragma unroll
@@ -190,7 +190,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (t < (s)) data.pivot[thread] = pivot_combine(data.pivot[thread], data.pivot[thread + (s)]);                             \
     barrier(CLK_LOCAL_MEM_FENCE);
     TEAM_STEPS(PIVOT_STEP)
-    c.pivot = pivot_value(data.pivot[thread - t], items);
+    c.pivot = pivot_value(data.pivot[thread - t], halvings);
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 

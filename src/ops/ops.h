@@ -55,10 +55,10 @@ typedef enum tally_additive {
 #define TALLY_ROW_PARAMS 3
 
 /*
- * A pivot: a number that the items of a chunk are taken relative to, of the lane's type V. It is made
- * of the chunk's first row before any lane begins: `load` of each item x, combined as lanes are,
- * which must not depend on which is on the left. Then `finish` of that a and of the number of these
- * `items`, a power of two (kernels/pivots.h). The lane's `load` and `widen` read it as `pivot`.
+ * A pivot: a number of the lane's type V that a chunk's items are taken relative to. It is made of
+ * items of the chunk's first row before any lane begins: `load` of each item x, combined as lanes
+ * are (left and right must not matter), then `finish` of that a. The items are 128, halved `halvings`
+ * times until there are so many (kernels/pivots.h). A lane's `load` and `widen` read it as `pivot`.
  */
 typedef struct tally_pivot_row {
     const char *identity, *load, *combine, *finish;

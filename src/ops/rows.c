@@ -30,8 +30,8 @@
  */
 #define V TALLY_DTYPE_DEFAULT
 
-/* var and std but for their names and results. The pivot is the mean of items of the chunk's first row.
- * They are scaled before they are added up, so that no sum overflows. */
+/* var and std but for their names and results. The pivot is the mean of the chunk's first items, which
+ * are scaled before they are added up: no sum overflows. */
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
     .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
@@ -44,7 +44,7 @@
              .pivot = {.identity = "NEG_ZERO",                                                                                 \
                        .load = "(V)(x) * (ONE / (V)LANES)",                                                                    \
                        .combine = "a + b",                                                                                     \
-                       .finish = "a * (V)(LANES / items)"}},                                                                   \
+                       .finish = "a * (V)(1 << halvings)"}},                                                                   \
     .params = {{"ddof", 0}}
 
 static const tally_op_row ops[TALLY_OP_END] = {

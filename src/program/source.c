@@ -138,7 +138,7 @@ static void write_chunk(FILE *file, const tally_terms *terms) {
         write_function(file, terms, "PIVOT", "pivot_identity(void)", "p_identity", "");
         write_function(file, terms, "PIVOT", "pivot_load(ITEMS v)", "p_load", "v");
         write_function(file, terms, "PIVOT", "pivot_combine(PIVOT a, PIVOT b)", "p_combine", "a@, b@");
-        write_function(file, terms, "PIVOT", "pivot_value(PIVOT a, u32 items)", "p_value", "a@, items");
+        write_function(file, terms, "PIVOT", "pivot_value(PIVOT a, u32 halvings)", "p_value", "a@, halvings");
     }
     fprintf(file, "typedef struct {\n    u64 index;\n    u32 count;\n%s} CHUNK;\n", pivots ? "    PIVOT pivot;\n" : "");
 }

@@ -192,7 +192,7 @@ static void write_pivot(FILE *file, const tally_terms *terms, const tally_term *
     fprintf(file, "INLINE V p%u_load(ITEMS GIVEN) {", t);
     write_given(file, terms, term, term->lane.value);
     fprintf(file, " return %s; }\nINLINE V p%u_combine(V a, V b) { return %s; }\n", pivot->load, t, pivot->combine);
-    fprintf(file, "INLINE V p%u_value(V a, u32 items) { return %s; }\n", t, pivot->finish);
+    fprintf(file, "INLINE V p%u_value(V a, u32 halvings) { return %s; }\n", t, pivot->finish);
 }
 
 /* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and

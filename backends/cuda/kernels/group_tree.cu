@@ -225,11 +225,11 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, CHUNK c, u32 t) {
 #ifdef TAKES_PIVOT
 /* Halves the chunk's first row, which caches then have. All threads of the team get the result. */
 INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
-    const u32 items = pivot_items(count);
+    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
     PIVOT a[LANES / TEAM];
 #pragma unroll
     for (int k = 0; k < LANES / TEAM; k++)
-        a[k] = k * TEAM + t < min(items, count) ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
 #pragma unroll
     for (int s = LANES / TEAM / 2; s > 0; s /= 2)
 #pragma unroll
@@ -237,7 +237,7 @@ INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
             if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
 #pragma unroll
     for (int s = TEAM / 2; s > 0; s /= 2) a[0] = pivot_combine(a[0], shuffle_xor(a[0], s));
-    return pivot_value(a[0], items);
+    return pivot_value(a[0], halvings);
 }
 #endif
 
