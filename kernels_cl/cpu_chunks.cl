@@ -44,22 +44,16 @@
 #define PREFETCH(name)
 #endif
 
-/* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that no
- * branch is mispredicted. */
+/* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
+ * no branch is mispredicted. */
 #define HALVE(STEP) STEP(64) STEP(32) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
 #define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
-    CHUNK c;
-    c.index = index;
-    c.count = count;
-#ifdef TAKES_PIVOT
-    c.pivot = row_pivot(in, count);
-#endif
+INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
     LANE_ARRAYS lanes ALIGN(64);
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
-    if (count == CHUNK_ITEMS) {
+    if (c.count == CHUNK_ITEMS) {
         for (int r = 0; r < ROWS; r += BLOCK)
             for (int piece = 0; piece < LANES; piece += PIECE) {
                 for (int b = 0; b < BLOCK; b++) {
@@ -79,11 +73,29 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
                 }
             }
     } else {
-        for (u32 i = 0; i < count; i++)
+        for (u32 i = 0; i < c.count; i++)
             lanes_set(&lanes, i % LANES, lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), c, i / LANES, i % LANES, in.p));
     }
     HALVE(LANE_STEP)
-    return lane_value(lanes_get(&lanes, 0), c);
+    return lanes_get(&lanes, 0);
+}
+
+INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
+    CHUNK c;
+    c.index = index;
+    c.count = count;
+#ifdef TAKES_PIVOT
+    c.pivot = row_pivot(in, count);
+#endif
+#ifdef PIVOT_MAY_MISS
+    LANE lane;
+    do {
+        lane = chunk_lane(in, c);
+    } while (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0)));
+    return lane_value(lane, c);
+#else
+    return lane_value(chunk_lane(in, c), c);
+#endif
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,

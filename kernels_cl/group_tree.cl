@@ -61,7 +61,7 @@ INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
         }
 }
 
-/* Steps of a tree over the threads of a team, written out: POCL has miscompiled barriers in loops. */
+/* Steps of a tree over a team's threads, written out: POCL has miscompiled barriers in loops. */
 #if TEAM > 16
 #define TEAM_STEPS(STEP) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
 #elif TEAM > 8
@@ -153,6 +153,36 @@ typedef union {
 #endif
 #endif
 
+#ifdef TAKES_PIVOT
+#define PIVOT_STEP(s)                                                                                                          \
+    if (t < (s)) parts[thread] = pivot_combine(parts[thread], parts[thread + (s)]);                                            \
+    barrier(CLK_LOCAL_MEM_FENCE);
+/* Combines the team's pivots. All its threads get the result. */
+INLINE PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
+    parts[thread] = a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TEAM_STEPS(PIVOT_STEP)
+    const PIVOT all = parts[thread - t];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return all;
+}
+
+/* Halves the chunk's first row, which caches then have. */
+INLINE PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread, u32 t) {
+    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
+    PIVOT a[LANES / TEAM];
+#pragma unroll
+    for (int k = 0; k < LANES / TEAM; k++)
+        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+#pragma unroll
+    for (int s = LANES / TEAM / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM / 2; k++)
+            if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
+    return pivot_value(team_pivot(parts, a[0], thread, t), halvings);
+}
+#endif
+
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
     SOURCE in = SOURCE_OF_ARGS;
@@ -173,27 +203,9 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     addresses |= (size_t)in.name;
     EACH_INPUT(TO_CHUNK)
 
-#ifdef TAKES_PIVOT /* the chunk's first row is halved, which caches then have */
-    const u32 halvings = pivot_halvings(c.count), items = min((u32)LANES >> halvings, c.count);
-    PIVOT first[LANES / TEAM];
-#pragma unroll
-    for (int k = 0; k < LANES / TEAM; k++)
-        first[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
-#pragma unroll
-    for (int s = LANES / TEAM / 2; s > 0; s /= 2)
-#pragma unroll
-        for (int k = 0; k < LANES / TEAM / 2; k++)
-            if (k < s) first[k] = pivot_combine(first[k], first[k + s]);
-    data.pivot[thread] = first[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-#define PIVOT_STEP(s)                                                                                                          \
-    if (t < (s)) data.pivot[thread] = pivot_combine(data.pivot[thread], data.pivot[thread + (s)]);                             \
-    barrier(CLK_LOCAL_MEM_FENCE);
-    TEAM_STEPS(PIVOT_STEP)
-    c.pivot = pivot_value(data.pivot[thread - t], halvings);
-    barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef TAKES_PIVOT
+    c.pivot = chunk_pivot(in, c.count, data.pivot, thread, t);
 #endif
-
     LANE lane[OWN];
 #pragma unroll
     for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
@@ -201,6 +213,16 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         load_chunk(lane, in, c, t);
     else
         load_items(lane, in, c, t);
+#ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
+    PIVOT all = pivot_of_lane(lane[0]);
+#pragma unroll
+    for (int own = 1; own < OWN; own++) all = pivot_combine(all, pivot_of_lane(lane[own]));
+    if (pivot_changes(&c.pivot, pivot_value(team_pivot(data.pivot, all, thread, t), 0))) {
+#pragma unroll
+        for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+        load_items(lane, in, c, t);
+    }
+#endif
 
 #ifdef ANY_ORDER
         /* A thread's own lanes are combined first, which leaves one to exchange. */

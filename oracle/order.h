@@ -265,40 +265,6 @@ static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *rest
     }
 }
 
-/* Adds the upper half of `present` parts to the lower one, until one is left. */
-static void OWN(halve)(REAL part[TALLY_LANES], uint32_t present) {
-    for (uint32_t half = TALLY_LANES / 2; half > 0; half /= 2) {
-        if (present <= half) continue;
-        OWN(add)(part, part + half, present - half);
-        present = half;
-    }
-}
-
-/* The moments of a chunk. Its place is the mean of its first items: 128, or the largest power of two
- * that is not more than there are. What all items are away from it, and the squares, are plain
- * sums. */
-static void OWN(chunk_moments)(const REAL *x, uint32_t count, REAL result[ORACLE_FIELDS]) {
-    REAL part[TALLY_LANES], rest[TALLY_LANES], squares[TALLY_LANES];
-    const uint32_t lanes = count < TALLY_LANES ? count : TALLY_LANES;
-    uint32_t first = 1;
-    while (2 * first <= lanes) first *= 2;
-    for (uint32_t l = 0; l < first; l++) part[l] = x[l] / TALLY_LANES;
-    OWN(halve)(part, first);
-    const REAL place = part[0] * (REAL)(TALLY_LANES / first);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t l = i % TALLY_LANES;
-        const REAL d = x[i] - place, square = d * d;
-        rest[l] = i == l ? d : rest[l] + d;
-        squares[l] = i == l ? square : squares[l] + square;
-    }
-    OWN(halve)(rest, lanes);
-    OWN(halve)(squares, lanes);
-    result[0] = (REAL)count;
-    result[1] = place;
-    result[2] = rest[0];
-    result[3] = squares[0];
-}
-
 static void OWN(merge_exponentials)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_sum = a + a_next;
     const REAL *b_sum = b + b_next;
@@ -372,6 +338,8 @@ static void OWN(identity)(const oracle_case *what, REAL identity[ORACLE_FIELDS])
     }
 }
 
+#include "pivots.h"
+
 /* ---- the order ------------------------------------------------------------------------------- */
 
 static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint32_t count, REAL result[ORACLE_FIELDS]) {
@@ -379,6 +347,10 @@ static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint
     OWN(load)(what, inputs, count, field);
     if (oracle_shape_of(what) == ORACLE_MOMENTS) {
         OWN(chunk_moments)(field[1], count, result);
+        return;
+    }
+    if (oracle_shape_of(what) == ORACLE_EXPONENTIALS) {
+        OWN(chunk_exponentials)(field[0], count, result);
         return;
     }
     OWN(identity)(what, identity);

@@ -57,11 +57,17 @@ typedef enum tally_additive {
 /*
  * A pivot: a number of the lane's type V that a chunk's items are taken relative to. It is made of
  * items of the chunk's first row before any lane begins: `load` of each item x, combined as lanes
- * are (left and right must not matter), then `finish` of that a. The items are 128, halved `halvings`
- * times until there are so many (kernels/pivots.h). A lane's `load` and `widen` read it as `pivot`.
+ * are (left and right must not matter), then `finish` of that a. The items are 128, or 128 halved
+ * `halvings` times where there are fewer (kernels/pivots.h). A lane's expressions read the number
+ * as `pivot`.
+ *
+ * With `holds` the pivot may turn out to be no good. `of_lane` is what the items of the lane a come
+ * to by `load` and `combine`, and `all` is `finish` of that of the whole chunk. Where `holds`, of
+ * `pivot` and `all`, is false, the chunk is taken again with `all` as its pivot.
  */
 typedef struct tally_pivot_row {
     const char *identity, *load, *combine, *finish;
+    const char *of_lane, *holds; /* NULL: the pivot is good for every chunk */
 } tally_pivot_row;
 
 /*

@@ -30,8 +30,8 @@
  */
 #define V TALLY_DTYPE_DEFAULT
 
-/* var and std but for their names and results. The pivot is the mean of the chunk's first items, which
- * are scaled before they are added up: no sum overflows. */
+/* var and std but for their names and results. The pivot is the mean of the chunk's first items,
+ * which are scaled before they are added up: no sum overflows. */
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
     .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
@@ -269,6 +269,17 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          .combine = "MERGE_EXPONENTIALS(a, b)",
                          .first = "LOG_OF_SUM(a.top, a.sum)",
                          .empty = "LOWEST",
+                         .lane = {.fields = {{TALLY_ADDITIVE_NO, "top"}, {TALLY_ADDITIVE_NO, "sum"}},
+                                  .identity = "MAKE(LOWEST, ZERO)",
+                                  .load = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
+                                  .combine = "MAKE(LARGER(a.top, b.top), IN_LANE(NEXT_EXPONENTIAL(a, b), a.sum + b.sum))",
+                                  .widen = "MAKE(a.top, a.sum * TWO_TO(pivot - EXPONENT(a.top)))",
+                                  .pivot = {.identity = "LOWEST",
+                                            .load = "(V)(x)",
+                                            .combine = "LARGER(a, b)",
+                                            .finish = "EXPONENT(a)",
+                                            .of_lane = "a.top",
+                                            .holds = "!(all - pivot > MOST_ABOVE)"}},
                          .text = "exponentials"},
     [TALLY_DOT] = {.name = "dot",
                    .summary = "sum of products of two inputs",

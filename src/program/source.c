@@ -107,6 +107,8 @@ static void write_function(FILE *file, const tally_terms *terms, const char *typ
         for (const char *c = arguments; *c; c++) {
             if (*c == '@')
                 fputs(member, file); /* of an accumulator, or a pivot */
+            else if (*c == '&')
+                fputs(single ? "" : member, file); /* of a lane, beside pivots */
             else if (*c == '%' && has_pivot)
                 fprintf(file, ", c.pivot.t%u", t);
             else if (*c == '%')
@@ -122,13 +124,31 @@ static void write_function(FILE *file, const tally_terms *terms, const char *typ
     fprintf(file, "    return MADE;\n}\n");
 }
 
+/* Tells whether a term has a pivot. */
 static bool have_pivots(const tally_terms *terms) {
     FOR_TERMS(terms, t) if (terms->list[t].lane.pivot.load) return true;
     return false;
 }
 
-/* What the lanes of a chunk have in common: the index of its first item, the number of its items and
- * the terms' pivots. */
+/* Tells whether a chunk may have to be taken again. */
+static bool pivots_may_miss(const tally_terms *terms) {
+    FOR_TERMS(terms, t) if (terms->list[t].lane.pivot.holds) return true;
+    return false;
+}
+
+/* The change to pivots of all items where the others are no good. */
+static void write_second_pivots(FILE *file, const tally_terms *terms) {
+    fprintf(file, "#define PIVOT_MAY_MISS 1\n");
+    write_function(file, terms, "PIVOT", "pivot_of_lane(LANE a)", "p_of_lane", "a&");
+    fprintf(file, "INLINE u32 pivot_changes(PIVOT *pivot, PIVOT all) {\n    u32 changes = 0;\n");
+    FOR_TERMS(terms, t)
+    if (terms->list[t].lane.pivot.holds)
+        fprintf(file, "    if (p%u_misses(pivot->t%u, all.t%u)) pivot->t%u = all.t%u, changes = 1;\n", t, t, t, t, t);
+    fprintf(file, "    return changes;\n}\n");
+}
+
+/* What the lanes of a chunk have in common: the index of its first item, the number of its items
+ * and the terms' pivots. */
 static void write_chunk(FILE *file, const tally_terms *terms) {
     const bool pivots = have_pivots(terms);
     if (pivots) {
@@ -139,6 +159,7 @@ static void write_chunk(FILE *file, const tally_terms *terms) {
         write_function(file, terms, "PIVOT", "pivot_load(ITEMS v)", "p_load", "v");
         write_function(file, terms, "PIVOT", "pivot_combine(PIVOT a, PIVOT b)", "p_combine", "a@, b@");
         write_function(file, terms, "PIVOT", "pivot_value(PIVOT a, u32 halvings)", "p_value", "a@, halvings");
+        if (pivots_may_miss(terms)) write_second_pivots(file, terms);
     }
     fprintf(file, "typedef struct {\n    u64 index;\n    u32 count;\n%s} CHUNK;\n", pivots ? "    PIVOT pivot;\n" : "");
 }

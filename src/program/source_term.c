@@ -11,9 +11,9 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",        "R",         "ZERO",     "ONE",          "NEG_ZERO",    "LOWEST",       "HIGHEST",    "MIN",
-    "MAX",      "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE",  "BIG_LIMIT",  "BIG_SCALE",
-    "NO_INDEX", "IN_LANE",   "MAKE",     "EXPONENT",     "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM", "PRODUCTS"};
+    "V",         "R",        "ZERO",         "ONE",         "NEG_ZERO",    "LOWEST",     "HIGHEST",   "MIN",      "MAX",
+    "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "NO_INDEX", "IN_LANE",
+    "MAKE",      "EXPONENT", "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "PRODUCTS"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -39,8 +39,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",    "BIG_SCALE",
-                                        "EXPONENT",    "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM"};
+    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",
+                                        "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -193,6 +193,8 @@ static void write_pivot(FILE *file, const tally_terms *terms, const tally_term *
     write_given(file, terms, term, term->lane.value);
     fprintf(file, " return %s; }\nINLINE V p%u_combine(V a, V b) { return %s; }\n", pivot->load, t, pivot->combine);
     fprintf(file, "INLINE V p%u_value(V a, u32 halvings) { return %s; }\n", t, pivot->finish);
+    fprintf(file, "INLINE V p%u_of_lane(LANE_%u a) { return %s; }\n", t, t, pivot->of_lane ? pivot->of_lane : pivot->identity);
+    fprintf(file, "INLINE u32 p%u_misses(V pivot, V all) { return !(%s); }\n", t, pivot->holds ? pivot->holds : "1");
 }
 
 /* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and

@@ -109,11 +109,11 @@ static void add(suite *s, const char *name, CMUnitTestFunction run, void *state)
 }
 
 static void add_device_tests(suite *s, place *at, char (*names)[96], size_t *used) {
-    static const device_test *const lists[] = {api_tests,     host_tests,       feed_tests,      thread_tests,
-                                               cache_tests,   arithmetic_tests, semantics_tests, custom_example_tests,
-                                               custom_tests,  fused_tests,      accuracy_tests,  moment_tests,
-                                               enqueue_tests, tuning_tests,     scan_tests,      scan_use_tests,
-                                               move_tests,    memory_tests,     empty_tests,     golden_tests};
+    static const device_test *const lists[] = {
+        api_tests,       host_tests,           feed_tests,   thread_tests, cache_tests,    arithmetic_tests,
+        semantics_tests, custom_example_tests, custom_tests, fused_tests,  accuracy_tests, moment_tests,
+        pivot_tests,     enqueue_tests,        tuning_tests, scan_tests,   scan_use_tests, move_tests,
+        memory_tests,    empty_tests,          golden_tests};
     for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lists); l++)
         for (const device_test *t = lists[l]; t->name; t++) {
             char *name = names[*used];

@@ -107,7 +107,7 @@ static void test_variance(void **state) {
     }
 }
 
-/* ---- a variance beside outliers --------------------------------------------------------------- */
+/* ---- a variance beside outliers -------------------------------------------------------------- */
 
 /* Items of a chunk's first row that are nothing like the others make its pivot a bad one. */
 typedef struct outliers {

@@ -223,7 +223,14 @@ template <int J, int S> INLINE LANE load_lanes(SOURCE in, CHUNK c, u32 t) {
 /* ---- pivots ---------------------------------------------------------------------------------- */
 
 #ifdef TAKES_PIVOT
-/* Halves the chunk's first row, which caches then have. All threads of the team get the result. */
+/* Combines the team's pivots. All its threads get the result. */
+INLINE PIVOT team_pivot(PIVOT a) {
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2) a = pivot_combine(a, shuffle_xor(a, s));
+    return a;
+}
+
+/* Halves the chunk's first row, which caches then have. */
 INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
     const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
     PIVOT a[LANES / TEAM];
@@ -235,9 +242,34 @@ INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
 #pragma unroll
         for (int k = 0; k < LANES / TEAM / 2; k++)
             if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
+    return pivot_value(team_pivot(a[0]), halvings);
+}
+#endif
+
+#ifdef PIVOT_MAY_MISS
+/* Takes the chunk again if the pivot turns out to be no good. That is rare: the text is short. */
+INLINE void correct_lanes(LANE *lane, SOURCE in, CHUNK *c, u32 t) {
+    PIVOT all = pivot_of_lane(lane[0]);
 #pragma unroll
-    for (int s = TEAM / 2; s > 0; s /= 2) a[0] = pivot_combine(a[0], shuffle_xor(a[0], s));
-    return pivot_value(a[0], halvings);
+    for (int own = 1; own < OWN; own++) all = pivot_combine(all, pivot_of_lane(lane[own]));
+    if (!pivot_changes(&c->pivot, pivot_value(team_pivot(all), 0))) return;
+#pragma unroll
+    for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+#pragma unroll 1
+    for (u32 r = 0; r * LANES < c->count; r++)
+#pragma unroll
+        for (int own = 0; own < OWN; own++) {
+            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
+            if (at < c->count) lane[own] = lane_step(lane[own], items_at(in, at), *c, r, l, in.p);
+        }
+}
+
+/* The same before the chunk is taken: its items are read for the pivot alone. */
+INLINE void correct_pivot(SOURCE in, CHUNK *c, u32 t) {
+    PIVOT all = pivot_identity();
+#pragma unroll 1
+    for (u32 at = t; at < c->count; at += TEAM) all = pivot_combine(all, pivot_load(items_at(in, at)));
+    pivot_changes(&c->pivot, pivot_value(team_pivot(all), 0));
 }
 #endif
 
@@ -272,6 +304,9 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 
     LANE chunk;
     if constexpr (LANE_BY_LANE) {
+#ifdef PIVOT_MAY_MISS
+        correct_pivot(in, &c, t);
+#endif
         chunk = load_lanes<0, 1>(in, c, t);
     } else {
         LANE lane[OWN];
@@ -281,6 +316,9 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
             load_vectors(lane, in, c, t);
         else
             load_items(lane, in, c, t);
+#ifdef PIVOT_MAY_MISS
+        correct_lanes(lane, in, &c, t);
+#endif
         chunk = halve_lanes(lane, t);
     }
     ACC a = lane_value(chunk, c);
