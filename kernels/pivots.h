@@ -10,11 +10,10 @@
  * Why: only some ops have a pivot, and the text is the same for CPUs and the tests' devices.
  */
 
-/* How often 128 is halved for a chunk of `count` items. Of no items one would be left. */
+/* How often 128 is halved for a chunk of `count` items. Of no items one would be left. A loop would
+ * do, but POCL 3.1 then gives all threads the value of one. */
 INLINE u32 pivot_halvings(u32 count) {
-    u32 halvings = 0;
-    while (LANES >> halvings > count && halvings < 7) halvings++;
-    return halvings;
+    return (count < 128) + (count < 64) + (count < 32) + (count < 16) + (count < 8) + (count < 4) + (count < 2);
 }
 
 /* Each loop has a constant length, so that no branch is mispredicted. */
