@@ -7,7 +7,8 @@
  * How: one thread per group, which walks its run chunk by chunk. The 128 lanes of a chunk are a
  * structure of arrays, and the compiler turns the loop over them into vectors of 64 bytes. It takes
  * BLOCK chunk rows at a time, in registers. The chunks of a run are combined as a binary counter:
- * after chunk c, as many levels close as c has trailing ones.
+ * after chunk c, as many levels close as c has trailing ones. A chunk's pivot (kernels/pivots.h)
+ * comes before its lanes, and the chunk is taken again where it turns out to be no good.
  * Needs: nothing; no local memory and no barrier.
  * Why: a CPU runs a group of many threads as loops between barriers. On 2 cores with POCL 3.1 a
  * tree in local memory is 15 to 60 times slower.

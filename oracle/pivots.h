@@ -51,8 +51,8 @@ static REAL OWN(largest)(const REAL *x, uint32_t count) {
     return top;
 }
 
-/* 2^doublings, but at least 2^-MOST_HALVINGS; a NaN is that, too. More than ROOM_ABOVE doublings are
- * beside a NaN, and count for nothing. */
+/* 2^doublings, but at least 2^-MOST_HALVINGS; a NaN is that, too. More than ROOM_ABOVE doublings
+ * are beside a NaN, and count for nothing. */
 static REAL OWN(doubled)(REAL doublings) {
     const int is_usual = doublings > -MOST_HALVINGS;
     return MATH(ldexp)(1, !is_usual ? -MOST_HALVINGS : doublings > ROOM_ABOVE ? ROOM_ABOVE : (int)doublings);

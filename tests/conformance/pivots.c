@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks whose pivot is no good, so that they are taken again: logsumexp of items that are far above
- * the first ones of their chunk. */
+/* Chunks whose pivot is no good, so that they are taken again: logsumexp of items that are far
+ * above the first ones of their chunk. */
 #include <math.h>
 #include <string.h>
 

@@ -8,7 +8,8 @@
  * How: a team of a warp's threads takes a chunk. It has so many threads that with 16 bytes each
  * they load a chunk row: a whole warp for items of 4 bytes, 8 threads for bytes. Each thread owns
  * OWN lanes, VECTOR neighbours of each load, and has as many loads in flight as the tuning says and
- * its registers hold. The lanes are then halved. Two lanes of one thread are combined in registers,
+ * its registers hold. Where a term has a pivot (kernels/pivots.h), the team makes it before its
+ * lanes, and takes the chunk again if it turns out to be no good. The lanes are then halved. Two lanes of one thread are combined in registers,
  * two of different threads by shuffles. The chunks are combined by shuffles within a warp and
  * through local memory across warps, neighbours first. Chunks that are not whole, and inputs of
  * which one is not aligned to 16 bytes, are loaded item by item, with a test for each. If
