@@ -123,8 +123,8 @@
 
 #define EXPONENTS_APART(a, b) fabs(EXPONENT((a).top) - EXPONENT((b).top))
 #define MERGE_EXPONENTIALS(a, b)                                                                                               \
-    MAKE(MAX((a).top, (b).top), fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO(-EXPONENTS_APART(a, b)),                     \
-                                    (a).top > (b).top ? (a).sum : (b).sum))
+    MAKE(MAX((a).top, (b).top),                                                                                                \
+         fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO(-EXPONENTS_APART(a, b)), (a).top > (b).top ? (a).sum : (b).sum))
 /* Within a chunk sums are relative to 2^pivot, the power of two of one of its larger items. No
  * result depends on the sign of a top that is 0: of two such items the sum is 2. */
 #ifndef LARGER

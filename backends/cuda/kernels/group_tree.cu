@@ -9,12 +9,12 @@
  * they load a chunk row: a whole warp for items of 4 bytes, 8 threads for bytes. Each thread owns
  * OWN lanes, VECTOR neighbours of each load, and has as many loads in flight as the tuning says and
  * its registers hold. Where a term has a pivot (kernels/pivots.h), the team makes it before its
- * lanes, and takes the chunk again if it turns out to be no good. The lanes are then halved. Two lanes of one thread are combined in registers,
- * two of different threads by shuffles. The chunks are combined by shuffles within a warp and
- * through local memory across warps, neighbours first. Chunks that are not whole, and inputs of
- * which one is not aligned to 16 bytes, are loaded item by item, with a test for each. If
- * accumulators are so wide that a thread's lanes would not fit its registers, they are computed
- * lane by lane, and the input is read from the cache again.
+ * lanes, and takes the chunk again if it turns out to be no good. The lanes are then halved. Two
+ * lanes of one thread are combined in registers, two of different threads by shuffles. The chunks
+ * are combined by shuffles within a warp and through local memory across warps, neighbours first.
+ * Chunks that are not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by
+ * item, with a test for each. If accumulators are so wide that a thread's lanes would not fit its
+ * registers, they are computed lane by lane, and the input is read from the cache again.
  * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP / 32 accumulators.
  * Why: it is the default of GPUs: memory speed in the canonical order, with no barrier before a
  * chunk is done.
