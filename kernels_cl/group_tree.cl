@@ -132,7 +132,7 @@ typedef union {
 #define EXCHANGE(from)                                                                                                         \
     for (int j = 0; j < EXCHANGED; j++) data.lane[thread * EXCHANGED + j] = lane[(from) + j];                                  \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
-    TEAM_STEPS(THREAD_STEP)                                                                                                               \
+    TEAM_STEPS(THREAD_STEP)                                                                                                    \
     if (t == 0)                                                                                                                \
         for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[thread * EXCHANGED + j];                              \
     barrier(CLK_LOCAL_MEM_FENCE);

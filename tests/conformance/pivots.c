@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks whose pivot is no good, so that they are taken again: logsumexp of items that are far
- * above the first ones of their chunk. */
+/* Ops that have a pivot, by both canonical variants. Items that are far above the first ones of
+ * their chunk make logsumexp's pivot no good, so that the chunk is taken again. */
 #include <math.h>
 #include <string.h>
 
@@ -44,23 +44,23 @@ static void store(tally_dtype in, double x, void *items, uint64_t i) {
         ((int32_t *)items)[i] = isfinite(x) ? (int32_t)x : INT32_MIN;
 }
 
-static void expect(tally_context *context, tally_dtype in, const char *variant, int kind, uint64_t n) {
+static void expect(tally_context *context, tally_op op, tally_dtype in, const char *variant, int kind, uint64_t n) {
     static double items[ROOM];
     const double step = in == TALLY_F32 ? 40 : 400;
     for (uint64_t i = 0; i < n; i++) store(in, item_of(kind, i, step), items, i);
     const void *const inputs[] = {items};
-    const oracle_case what = {.op = TALLY_LOGSUMEXP, .in = in};
-    const tally_reduce_desc desc = {.op = TALLY_LOGSUMEXP, .in = in, .variant = variant};
+    const oracle_case what = {.op = op, .in = in};
+    const tally_reduce_desc desc = {.op = op, .in = in, .variant = variant};
     oracle_result expected = {{0}};
     double got[2] = {0, 0};
     oracle_reduce_inputs(&what, inputs, n, &expected);
     direct_reduce(context, &desc, NULL, inputs, n, got);
     if (memcmp(got, &expected, oracle_result_bytes(&what)))
-        fail_msg("logsumexp of %s by %s, %d items of kind %d: other bits than the oracle's", tally_dtype_name(in),
+        fail_msg("%s of %s by %s, %d items of kind %d: other bits than the oracle's", tally_op_name(op), tally_dtype_name(in),
                  variant ? variant : "auto", (int)n, kind);
 }
 
-static void test_far_apart(void **state) {
+static void expect_all(void **state, tally_op op) {
     tally_context *context = direct_context(state);
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_I32};
     static const uint64_t lengths[] = {1, 127, 129, TALLY_CHUNK_ITEMS - 1, TALLY_CHUNK_ITEMS, ROOM};
@@ -69,7 +69,15 @@ static void test_far_apart(void **state) {
             for (int kind = 0; kind < KINDS; kind++)
                 for (size_t n = 0; n < TALLY_ARRAY_LENGTH(lengths); n++)
                     if (t == 0 || direct_has_f64(state))
-                        expect(context, types[t], by_teams ? "group_tree" : NULL, kind, lengths[n]);
+                        expect(context, op, types[t], by_teams ? "group_tree" : NULL, kind, lengths[n]);
+}
+
+static void test_moments(void **state) {
+    expect_all(state, TALLY_VAR);
+}
+
+static void test_far_apart(void **state) {
+    expect_all(state, TALLY_LOGSUMEXP);
 }
 
 /* Ops that share a pass have pivots of their own. */
@@ -93,6 +101,7 @@ static void test_together(void **state) {
 }
 
 const device_test pivot_tests[] = {
+    {"pivots: moments", test_moments},
     {"pivots: exponentials far apart", test_far_apart},
     {"pivots: ops in one pass", test_together},
     {NULL, NULL},
