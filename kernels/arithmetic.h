@@ -93,8 +93,8 @@
  * An accumulator of moments has `mean`, a number near the items' mean; `rest`, the sum of x - mean;
  * and `squares`, the sum of (x - mean)^2. The mean itself is the twofold number mean + LOW. A
  * rounded mean would cause most of the error near the root of the tree.
- * A lane's `mean` is its first item. The other items are as far from it as they are from each
- * other. So nothing cancels, whatever the items' mean, and no item needs a division.
+ * A chunk's `mean` is that of its first row. The other items are about as far from it as they are
+ * from each other. So nothing cancels, whatever the items' mean, and its lanes are plain sums.
  * Two accumulators are merged as by T. F. Chan, G. H. Golub and R. J. LeVeque (Updating formulae
  * and a pairwise algorithm for computing sample variances, 1979). If one side is empty, the other
  * is the result. An infinity or a NaN shows in the mean.
@@ -111,11 +111,6 @@
 #define MERGE_MOMENTS(a, b)                                                                                                    \
     MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b)), IF_BOTH(a, b, rest, NEW_REST(a, b)),       \
          IF_BOTH(a, b, squares, NEW_DEVIATIONS(a, b) + NEW_REST(a, b) * NEW_LOW(a, b)))
-#define FIRST_MEAN(a, b) (row ? (a).mean : (b).mean)
-#define OFF_FIRST(a, b) ((b).mean - FIRST_MEAN(a, b))
-#define NEXT_MOMENTS(a, b)                                                                                                     \
-    MAKE((V)(row + 1), FIRST_MEAN(a, b), (a).rest + OFF_FIRST(a, b), (a).squares + SQUARE(OFF_FIRST(a, b)))
-#define MOMENTS(a, b) IN_LANE(NEXT_MOMENTS(a, b), MERGE_MOMENTS(a, b))
 #define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
 
 /* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
@@ -128,8 +123,14 @@
 
 #define EXPONENTS_APART(a, b) fabs(EXPONENT((a).top) - EXPONENT((b).top))
 #define MERGE_EXPONENTIALS(a, b)                                                                                               \
-    MAKE(MAX((a).top, (b).top), fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO_MINUS(EXPONENTS_APART(a, b)),                \
-                                    (a).top > (b).top ? (a).sum : (b).sum))
+    MAKE(MAX((a).top, (b).top),                                                                                                \
+         fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO(-EXPONENTS_APART(a, b)), (a).top > (b).top ? (a).sum : (b).sum))
+/* Within a chunk sums are relative to 2^pivot, the power of two of one of its larger items. No
+ * result depends on the sign of a top that is 0: of two such items the sum is 2. */
+#ifndef LARGER
+#define LARGER(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#endif
+#define NEXT_EXPONENTIAL(a, b) fma((b).sum, TWO_TO(EXPONENT((b).top) - pivot), (a).sum)
 
 /* ---- twofold numbers ------------------------------------------------------------------------- */
 

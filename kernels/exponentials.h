@@ -19,6 +19,7 @@
 #define f32_ONE_PLACE 0x1p-23f
 #define f32_FRACTION 23
 #define f32_BIAS 127
+#define f32_MOST_ABOVE 64 /* doublings that an item may be above its chunk's pivot */
 #define f32_ROOT_HALF 0x3f3504f3U
 #define f32_WORD u32
 #define f32_SIGNED i32
@@ -29,6 +30,7 @@
 #define f64_ONE_PLACE 0x1p-52
 #define f64_FRACTION 52
 #define f64_BIAS 1023
+#define f64_MOST_ABOVE 512
 #define f64_ROOT_HALF 0x3fe6a09e667f3bcdU
 #define f64_WORD u64
 #define f64_SIGNED i64
@@ -69,10 +71,12 @@ INLINE REAL OF(SIGNIFICAND)(REAL given) {
     return v;
 }
 
-/* 2^-d of an integer d >= 0, but at least the smallest normal number. */
-INLINE REAL OF(TWO_TO_MINUS)(REAL d) {
-    const REAL most = OF(BIAS) - 1;
-    return OF(OF_BITS)(OF(BITS)((OF(WHOLE) + OF(BIAS)) - (d < most ? d : most)) << OF(FRACTION));
+/* 2^n of an integer n up to MOST_ABOVE, but at least the smallest normal number, for a NaN too. A
+ * maximum is one instruction of NVIDIA's for f32, and seven for f64. */
+INLINE REAL OF(TWO_TO)(REAL n) {
+    const REAL least = 1 - OF(BIAS), zero = OF(WHOLE) + OF(BIAS);
+    if (sizeof(REAL) == 4) return OF(OF_BITS)(OF(BITS)(zero + (n > least ? n : least)) << OF(FRACTION));
+    return OF(OF_BITS)(n > least ? OF(BITS)(zero + n) << OF(FRACTION) : (OF(WORD))1 << OF(FRACTION));
 }
 
 /* The bits that the exponent adds to those of v / 2^exponent, which is between the roots of a half

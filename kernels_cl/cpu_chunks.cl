@@ -7,7 +7,8 @@
  * How: one thread per group, which walks its run chunk by chunk. The 128 lanes of a chunk are a
  * structure of arrays, and the compiler turns the loop over them into vectors of 64 bytes. It takes
  * BLOCK chunk rows at a time, in registers. The chunks of a run are combined as a binary counter:
- * after chunk c, as many levels close as c has trailing ones.
+ * after chunk c, as many levels close as c has trailing ones. A chunk's pivot (kernels/pivots.h)
+ * comes before its lanes, and the chunk is taken again where it turns out to be no good.
  * Needs: nothing; no local memory and no barrier.
  * Why: a CPU runs a group of many threads as loops between barriers. On 2 cores with POCL 3.1 a
  * tree in local memory is 15 to 60 times slower.
@@ -45,18 +46,19 @@
 
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
-#define STEP_ROW(b) a = lane_step(a, items_at(in, (r + (b)) * LANES + l), index, r + (b), l, in.p);
+#define STEP_ROW(b) a = lane_step(a, items_at(in, (r + (b)) * LANES + l), c, r + (b), l, in.p);
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
-/* Combines lane l with lane l + s. Each loop has a constant length, so that no branch is
- * mispredicted. */
-#define HALVE(s)                                                                                                               \
+/* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
+ * no branch is mispredicted. */
+#define HALVE(STEP) STEP(64) STEP(32) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
+#define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
+INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
     LANE_ARRAYS lanes ALIGN(64);
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
-    if (count == CHUNK_ITEMS) {
+    if (c.count == CHUNK_ITEMS) {
         for (int r = 0; r < ROWS; r += BLOCK)
             for (int piece = 0; piece < LANES; piece += PIECE) {
                 for (int b = 0; b < BLOCK; b++) {
@@ -76,18 +78,29 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u64 count) {
                 }
             }
     } else {
-        for (u64 i = 0; i < count; i++)
-            lanes_set(&lanes, i % LANES,
-                      lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), index, i / LANES, i % LANES, in.p));
+        for (u32 i = 0; i < c.count; i++)
+            lanes_set(&lanes, i % LANES, lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), c, i / LANES, i % LANES, in.p));
     }
-    HALVE(64)
-    HALVE(32)
-    HALVE(16)
-    HALVE(8)
-    HALVE(4)
-    HALVE(2)
-    HALVE(1)
-    return lane_value(lanes_get(&lanes, 0), index);
+    HALVE(LANE_STEP)
+    return lanes_get(&lanes, 0);
+}
+
+INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
+    CHUNK c;
+    c.index = index;
+    c.count = count;
+#ifdef TAKES_PIVOT
+    c.pivot = row_pivot(in, count);
+#endif
+#ifdef PIVOT_MAY_MISS
+    LANE lane;
+    do {
+        lane = chunk_lane(in, c);
+    } while (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0)));
+    return lane_value(lane, c);
+#else
+    return lane_value(chunk_lane(in, c), c);
+#endif
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,

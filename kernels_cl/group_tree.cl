@@ -10,8 +10,10 @@
  * each load, and has as many loads in flight as the tuning says. The lanes are then halved. Two
  * lanes of one thread are combined in registers. Two of different threads meet in local memory,
  * EXCHANGED of a thread's lanes at a time, or by shuffles where PTX has them and combining is
- * short. At last the chunks are combined, neighbours first. Chunks that are not whole, and inputs
- * of which one is not aligned to 16 bytes, are loaded item by item.
+ * short. Where a term has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes
+ * the chunk again if it turns out to be no good. At last the chunks are combined, neighbours first.
+ * Chunks that are not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by
+ * item.
  * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP accumulators, or for 4 *
  * GROUP if they have at most 8 bytes.
  * Why: it is the default of GPUs: memory speed in the canonical order, also without device-scope
@@ -29,7 +31,7 @@
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
+INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
 #pragma unroll
@@ -46,20 +48,29 @@ INLINE void load_chunk(LANE *lane, SOURCE in, u64 index, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
                 const u32 l = LANE_AT(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, r + f / ROW_LOADS, l, in.p);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
             }
 #endif
     }
 }
 
-INLINE void load_items(LANE *lane, SOURCE in, u64 index, u64 count, u32 t) {
+INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
             const u32 l = LANE_AT(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
-            if (at < count) lane[own] = lane_step(lane[own], items_at(in, at), index, r, l, in.p);
+            if (at < c.count) lane[own] = lane_step(lane[own], items_at(in, at), c, r, l, in.p);
         }
 }
+
+/* Steps of a tree over a team's threads, written out: POCL has miscompiled barriers in loops. */
+#if TEAM > 16
+#define TEAM_STEPS(STEP) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
+#elif TEAM > 8
+#define TEAM_STEPS(STEP) STEP(8) STEP(4) STEP(2) STEP(1)
+#else
+#define TEAM_STEPS(STEP) STEP(4) STEP(2) STEP(1)
+#endif
 
 /* Lanes are exchanged by NVIDIA's shuffles, where combining is so short that idle threads cost
  * nothing. */
@@ -91,6 +102,9 @@ typedef union {
 #ifndef SHUFFLES
     LANE lane[GROUP * EXCHANGED];
 #endif
+#ifdef TAKES_PIVOT
+    PIVOT pivot[GROUP];
+#endif
     ACC chunk[SPAN];
 #if defined(ORDER) && defined(PTX)
     ACC tree[GROUP];
@@ -112,25 +126,17 @@ typedef union {
         data.lane[at] = lane_combine(data.lane[at], data.lane[at + (s)*EXCHANGED]);                                            \
     }                                                                                                                          \
     barrier(CLK_LOCAL_MEM_FENCE);
-#if TEAM > 16
-#define THREAD_STEPS THREAD_STEP(16) THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#elif TEAM > 8
-#define THREAD_STEPS THREAD_STEP(8) THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#else
-#define THREAD_STEPS THREAD_STEP(4) THREAD_STEP(2) THREAD_STEP(1)
-#endif
 
 /* Combines lanes `from`, `from` + 1, ... of all threads of a team, EXCHANGED of them, into its
  * thread 0. */
 #define EXCHANGE(from)                                                                                                         \
     for (int j = 0; j < EXCHANGED; j++) data.lane[thread * EXCHANGED + j] = lane[(from) + j];                                  \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                                              \
-    THREAD_STEPS                                                                                                               \
+    TEAM_STEPS(THREAD_STEP)                                                                                                    \
     if (t == 0)                                                                                                                \
         for (int j = 0; j < EXCHANGED; j++) lane[(from) + j] = data.lane[thread * EXCHANGED + j];                              \
     barrier(CLK_LOCAL_MEM_FENCE);
-/* EXCHANGE_FIRST does so with a thread's first lane, EXCHANGE_ALL with all VECTOR lanes. The
- * exchanges are written out: POCL has miscompiled barriers in loops. */
+/* EXCHANGE_FIRST does so with a thread's first lane, EXCHANGE_ALL with all VECTOR lanes. */
 #define EXCHANGE_FIRST EXCHANGE(0)
 #define EXCHANGE_2(from) EXCHANGE(from) EXCHANGE((from) + EXCHANGED)
 #define EXCHANGE_4(from) EXCHANGE_2(from) EXCHANGE_2((from) + 2 * EXCHANGED)
@@ -149,6 +155,36 @@ typedef union {
 #endif
 #endif
 
+#ifdef TAKES_PIVOT
+#define PIVOT_STEP(s)                                                                                                          \
+    if (t < (s)) parts[thread] = pivot_combine(parts[thread], parts[thread + (s)]);                                            \
+    barrier(CLK_LOCAL_MEM_FENCE);
+/* Combines the team's pivots. All its threads get the result. */
+INLINE PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
+    parts[thread] = a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    TEAM_STEPS(PIVOT_STEP)
+    const PIVOT all = parts[thread - t];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return all;
+}
+
+/* Halves the chunk's first row, which caches then have. */
+INLINE PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread, u32 t) {
+    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
+    PIVOT a[LANES / TEAM];
+#pragma unroll
+    for (int k = 0; k < LANES / TEAM; k++)
+        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+#pragma unroll
+    for (int s = LANES / TEAM / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM / 2; k++)
+            if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
+    return pivot_value(team_pivot(parts, a[0], thread, t), halvings);
+}
+#endif
+
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
     SOURCE in = SOURCE_OF_ARGS;
@@ -160,20 +196,35 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     const u32 thread = get_local_id(0);
     const u32 t = thread % TEAM;
     const u64 begin = (group * run + thread / TEAM) * CHUNK_ITEMS;
-    const u64 count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
+    CHUNK c;
+    c.index = base + begin;
+    c.count = begin < n ? min((u64)CHUNK_ITEMS, n - begin) : 0;
     size_t addresses = 0;
 #define TO_CHUNK(name)                                                                                                         \
     in.name += begin;                                                                                                          \
     addresses |= (size_t)in.name;
     EACH_INPUT(TO_CHUNK)
 
+#ifdef TAKES_PIVOT
+    c.pivot = chunk_pivot(in, c.count, data.pivot, thread, t);
+#endif
     LANE lane[OWN];
 #pragma unroll
     for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-    if (count == CHUNK_ITEMS && addresses % 16 == 0)
-        load_chunk(lane, in, base + begin, t);
+    if (c.count == CHUNK_ITEMS && addresses % 16 == 0)
+        load_chunk(lane, in, c, t);
     else
-        load_items(lane, in, base + begin, count, t);
+        load_items(lane, in, c, t);
+#ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
+    PIVOT all = pivot_of_lane(lane[0]);
+#pragma unroll
+    for (int own = 1; own < OWN; own++) all = pivot_combine(all, pivot_of_lane(lane[own]));
+    if (pivot_changes(&c.pivot, pivot_value(team_pivot(data.pivot, all, thread, t), 0))) {
+#pragma unroll
+        for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+        load_items(lane, in, c, t);
+    }
+#endif
 
 #ifdef ANY_ORDER
         /* A thread's own lanes are combined first, which leaves one to exchange. */
@@ -198,7 +249,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
             for (int own = 0; own < VECTOR / 2; own++)
                 if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
-        data.chunk[thread / TEAM] = lane_value(lane[0], base + begin);
+        data.chunk[thread / TEAM] = lane_value(lane[0], c);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -232,6 +232,7 @@ static const double f64_log_terms[20] = {
 #define ROUNDER 0x1p23f
 #define ROOT_OF_HALF 0x1.6a09e6p-1f
 #define MOST_HALVINGS 126
+#define ROOM_ABOVE 64
 #define EXP_LAST 6
 #define LOG_LAST 8
 #include "order.h"
@@ -248,6 +249,7 @@ static const double f64_log_terms[20] = {
 #undef ROUNDER
 #undef ROOT_OF_HALF
 #undef MOST_HALVINGS
+#undef ROOM_ABOVE
 #undef EXP_LAST
 #undef LOG_LAST
 
@@ -264,6 +266,7 @@ static const double f64_log_terms[20] = {
 #define ROUNDER 0x1p52
 #define ROOT_OF_HALF 0x1.6a09e667f3bcdp-1
 #define MOST_HALVINGS 1022
+#define ROOM_ABOVE 512
 #define EXP_LAST 11
 #define LOG_LAST 19
 #include "order.h"

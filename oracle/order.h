@@ -265,18 +265,6 @@ static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *rest
     }
 }
 
-/* Adds a lane's next item after `row` others. The first item is the lane's place. */
-static void OWN(step_moments)(REAL *restrict a, size_t a_next, const REAL *restrict x, uint32_t width, uint32_t row) {
-    REAL *place = a + a_next, *rest = a + 2 * a_next, *squares = a + 3 * a_next;
-    for (uint32_t l = 0; l < width; l++) {
-        if (!row) place[l] = x[l];
-        const REAL d = x[l] - place[l];
-        rest[l] += d;
-        squares[l] += d * d;
-        a[l] = (REAL)(row + 1);
-    }
-}
-
 static void OWN(merge_exponentials)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
     REAL *a_sum = a + a_next;
     const REAL *b_sum = b + b_next;
@@ -350,19 +338,26 @@ static void OWN(identity)(const oracle_case *what, REAL identity[ORACLE_FIELDS])
     }
 }
 
+#include "pivots.h"
+
 /* ---- the order ------------------------------------------------------------------------------- */
 
 static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint32_t count, REAL result[ORACLE_FIELDS]) {
     REAL field[ORACLE_FIELDS][TALLY_CHUNK_ITEMS], lane[ORACLE_FIELDS][TALLY_LANES], identity[ORACLE_FIELDS];
     OWN(load)(what, inputs, count, field);
+    if (oracle_shape_of(what) == ORACLE_MOMENTS) {
+        OWN(chunk_moments)(field[1], count, result);
+        return;
+    }
+    if (oracle_shape_of(what) == ORACLE_EXPONENTIALS) {
+        OWN(chunk_exponentials)(field[0], count, result);
+        return;
+    }
     OWN(identity)(what, identity);
     for (int f = 0; f < ORACLE_FIELDS; f++) OWN(fill)(lane[f], TALLY_LANES, identity[f]);
     for (uint32_t at = 0; at < count; at += TALLY_LANES) {
         const uint32_t width = count - at < TALLY_LANES ? count - at : TALLY_LANES;
-        if (oracle_shape_of(what) == ORACLE_MOMENTS)
-            OWN(step_moments)(lane[0], TALLY_LANES, field[1] + at, width, at / TALLY_LANES);
-        else
-            OWN(combine)(what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, width);
+        OWN(combine)(what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, width);
     }
     for (uint32_t half = TALLY_LANES / 2; half > 0; half /= 2)
         OWN(combine)(what, lane[0], TALLY_LANES, lane[0] + half, TALLY_LANES, half);

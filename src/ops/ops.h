@@ -55,17 +55,34 @@ typedef enum tally_additive {
 #define TALLY_ROW_PARAMS 3
 
 /*
+ * A pivot: a number of the lane's type V that a chunk's items are taken relative to. It is made of
+ * items of the chunk's first row before any lane begins: `load` of each item x, combined as lanes
+ * are (left and right must not matter), then `finish` of that a. The items are 128, or 128 halved
+ * `halvings` times where there are fewer (kernels/pivots.h). A lane's expressions read the number
+ * as `pivot`.
+ *
+ * With `holds` the pivot may turn out to be no good. `of_lane` is what the items of the lane a come
+ * to by `load` and `combine`, and `all` is `finish` of that of the whole chunk. Where `holds`, of
+ * `pivot` and `all`, is false, the chunk is taken again with `all` as its pivot.
+ */
+typedef struct tally_pivot_row {
+    const char *identity, *load, *combine, *finish;
+    const char *of_lane, *holds; /* NULL: the pivot is good for every chunk */
+} tally_pivot_row;
+
+/*
  * A lane of a row's own, for the items of a chunk: a struct of sums that is smaller than the
  * accumulator. There is one where 64 bits hold each sum of 2^12 terms; else the lane is an
  * accumulator.
  */
 typedef struct tally_lane_row {
     struct {
-        tally_additive additive; /* the terms, which say how wide the field is */
+        tally_additive additive; /* the terms, which say how wide the field is; NO: it is the row's V */
         const char *name;
     } fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine; /* as the row's */
-    const char *widen;                     /* the accumulator of the lane a */
+    const char *widen;                     /* the accumulator of the lane a, of `count` items */
+    tally_pivot_row pivot;                 /* NULLs: there is none */
 } tally_lane_row;
 
 /* A built-in op: C expressions and how they are typed. */
@@ -197,7 +214,8 @@ typedef struct tally_term_lane {
     tally_op_field fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine;
     const char *bytes; /* the lane a after the four items of the word w; NULL: item by item */
-    const char *widen; /* the accumulator of the lane a, of a chunk that begins at `index` */
+    const char *widen; /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
+    tally_pivot_row pivot;
 } tally_term_lane;
 
 /* One op of a plan, resolved for its items: what a row or a custom op says, with every type

@@ -32,6 +32,23 @@
  */
 #define V TALLY_DTYPE_DEFAULT
 
+/* var and std but for their names and results. The pivot is the mean of the chunk's first items,
+ * which are scaled before they are added up: no sum overflows. */
+#define MOMENTS                                                                                                                \
+    .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
+    .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
+    .load = "MAKE(ONE, (V)(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                        \
+    .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
+             .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
+             .load = "MAKE((V)(x) - pivot, SQUARE((V)(x) - pivot))",                                                           \
+             .combine = "MAKE(a.rest + b.rest, a.squares + b.squares)",                                                        \
+             .widen = "MAKE((V)(count), pivot, a.rest, a.squares)",                                                            \
+             .pivot = {.identity = "NEG_ZERO",                                                                                 \
+                       .load = "(V)(x) * (ONE / (V)LANES)",                                                                    \
+                       .combine = "a + b",                                                                                     \
+                       .finish = "a * (V)(1 << halvings)"}},                                                                   \
+    .params = {{"ddof", 0}}
+
 static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_SUM] = {.name = "sum",
                    .summary = "sum of all items",
@@ -241,30 +258,10 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .first = "a / (V)(n)",
                     .empty = "NOT_A_NUMBER",
                     .additive = TALLY_ADDITIVE_LINEAR},
-    [TALLY_VAR] = {.name = "var",
-                   .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",
-                   .takes = TALLY_TAKES_ANY,
-                   .accumulate = TALLY_ACCUMULATE_REAL,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
-                   .combine = "MOMENTS(a, b)",
-                   .first = "VARIANCE(a, n, p)",
-                   .empty = "NOT_A_NUMBER",
-                   .params = {{"ddof", 0}}},
-    [TALLY_STD] = {.name = "std",
-                   .summary = "standard deviation: the root of the variance",
-                   .takes = TALLY_TAKES_ANY,
-                   .accumulate = TALLY_ACCUMULATE_REAL,
-                   .gives = TALLY_GIVES_REAL,
-                   .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}},
-                   .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",
-                   .load = "MAKE(ONE, (V)(x), ZERO, ZERO)",
-                   .combine = "MOMENTS(a, b)",
-                   .first = "sqrt(VARIANCE(a, n, p))",
-                   .empty = "NOT_A_NUMBER",
-                   .params = {{"ddof", 0}}},
+    [TALLY_VAR] = {MOMENTS, .name = "var", .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",
+                   .first = "VARIANCE(a, n, p)"},
+    [TALLY_STD] = {MOMENTS, .name = "std", .summary = "standard deviation: the root of the variance",
+                   .first = "sqrt(VARIANCE(a, n, p))"},
     [TALLY_LOGSUMEXP] = {.name = "logsumexp",
                          .summary = "logarithm of the sum of exponentials, without overflow",
                          .takes = TALLY_TAKES_ANY,
@@ -276,6 +273,17 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          .combine = "MERGE_EXPONENTIALS(a, b)",
                          .first = "LOG_OF_SUM(a.top, a.sum)",
                          .empty = "LOWEST",
+                         .lane = {.fields = {{TALLY_ADDITIVE_NO, "top"}, {TALLY_ADDITIVE_NO, "sum"}},
+                                  .identity = "MAKE(LOWEST, ZERO)",
+                                  .load = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
+                                  .combine = "MAKE(LARGER(a.top, b.top), IN_LANE(NEXT_EXPONENTIAL(a, b), a.sum + b.sum))",
+                                  .widen = "MAKE(a.top, a.sum * TWO_TO(pivot - EXPONENT(a.top)))",
+                                  .pivot = {.identity = "LOWEST",
+                                            .load = "(V)(x)",
+                                            .combine = "LARGER(a, b)",
+                                            .finish = "EXPONENT(a)",
+                                            .of_lane = "a.top",
+                                            .holds = "!(all - pivot > MOST_ABOVE)"}},
                          .text = "exponentials"},
     [TALLY_DOT] = {.name = "dot",
                    .summary = "sum of products of two inputs",

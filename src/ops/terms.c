@@ -114,10 +114,12 @@ static tally_dtype type_of_sum(tally_additive additive, const tally_dtype_row *i
 }
 
 /* The lane of a row that describes one; none where a field has no type. */
-static tally_term_lane own_lane(const tally_lane_row *row, const tally_dtype_row *in) {
-    tally_term_lane lane = {.identity = row->identity, .load = row->load, .combine = row->combine, .widen = row->widen};
+static tally_term_lane own_lane(const tally_lane_row *row, const tally_dtype_row *in, tally_dtype value) {
+    tally_term_lane lane = {
+        .identity = row->identity, .load = row->load, .combine = row->combine, .widen = row->widen, .pivot = row->pivot};
     for (; row->fields[lane.field_count].name; lane.field_count++) {
-        lane.value = type_of_sum(row->fields[lane.field_count].additive, in);
+        const tally_additive additive = row->fields[lane.field_count].additive;
+        lane.value = additive ? type_of_sum(additive, in) : value;
         if (!lane.value) return (tally_term_lane){0};
         lane.fields[lane.field_count] = (tally_op_field){.name = row->fields[lane.field_count].name, .type = lane.value};
     }
@@ -264,7 +266,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .accuracy = ask->desc->accuracy,
                          .value = value,
                          .real = real_type(in, acc),
-                         .lane = row->lane.widen ? own_lane(&row->lane, in) : narrower_lane(row, in, value),
+                         .lane = row->lane.widen ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value),
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,

@@ -93,18 +93,26 @@ static void write_results_type(FILE *file, const tally_terms *terms) {
 }
 
 /* A function of all terms: calls theirs, `arguments` with the term's number in the place of each
- * $. */
+ * $. Pivots are of the terms that have one. */
 static void write_function(FILE *file, const tally_terms *terms, const char *type, const char *signature, const char *call,
                            const char *arguments) {
-    const bool single = terms->count == 1;
+    const bool single = terms->count == 1, is_pivot = !strcmp(type, "PIVOT");
     fprintf(file, "INLINE %s %s {\n    %s MADE;\n", type, signature, type);
     FOR_TERMS(terms, t) {
+        const bool has_pivot = terms->list[t].lane.pivot.load;
         char member[16] = "";
-        if (!single) snprintf(member, sizeof(member), ".t%u", t);
+        if (is_pivot && !has_pivot) continue;
+        if (!single || is_pivot) snprintf(member, sizeof(member), ".t%u", t);
         fprintf(file, "    MADE%s = %c%u_%s(", member, call[0], t, call + 2);
         for (const char *c = arguments; *c; c++) {
             if (*c == '@')
-                fputs(member, file); /* of an accumulator */
+                fputs(member, file); /* of an accumulator, or a pivot */
+            else if (*c == '&')
+                fputs(single ? "" : member, file); /* of a lane, beside pivots */
+            else if (*c == '%' && has_pivot)
+                fprintf(file, ", c.pivot.t%u", t);
+            else if (*c == '%')
+                continue;
             else if (*c == '$')
                 fprintf(file, ".t%u", t); /* of the parameters, which are always a struct */
             else
@@ -114,6 +122,46 @@ static void write_function(FILE *file, const tally_terms *terms, const char *typ
     }
     if (!single && !strcmp(type, "RESULT")) write_results_members(file, terms, true);
     fprintf(file, "    return MADE;\n}\n");
+}
+
+/* Tells whether a term has a pivot. */
+static bool have_pivots(const tally_terms *terms) {
+    FOR_TERMS(terms, t) if (terms->list[t].lane.pivot.load) return true;
+    return false;
+}
+
+/* Tells whether a chunk may have to be taken again. */
+static bool pivots_may_miss(const tally_terms *terms) {
+    FOR_TERMS(terms, t) if (terms->list[t].lane.pivot.holds) return true;
+    return false;
+}
+
+/* The change to pivots of all items where the others are no good. */
+static void write_second_pivots(FILE *file, const tally_terms *terms) {
+    fprintf(file, "#define PIVOT_MAY_MISS 1\n");
+    write_function(file, terms, "PIVOT", "pivot_of_lane(LANE a)", "p_of_lane", "a&");
+    fprintf(file, "INLINE u32 pivot_changes(PIVOT *pivot, PIVOT all) {\n    u32 changes = 0;\n");
+    FOR_TERMS(terms, t)
+    if (terms->list[t].lane.pivot.holds)
+        fprintf(file, "    if (p%u_misses(pivot->t%u, all.t%u)) pivot->t%u = all.t%u, changes = 1;\n", t, t, t, t, t);
+    fprintf(file, "    return changes;\n}\n");
+}
+
+/* What the lanes of a chunk have in common: the index of its first item, the number of its items
+ * and the terms' pivots. */
+static void write_chunk(FILE *file, const tally_terms *terms) {
+    const bool pivots = have_pivots(terms);
+    if (pivots) {
+        fprintf(file, "#define TAKES_PIVOT 1\ntypedef struct {");
+        FOR_TERMS(terms, t) if (terms->list[t].lane.pivot.load) fprintf(file, " PIVOT_%u t%u;", t, t);
+        fprintf(file, " } PIVOT;\n");
+        write_function(file, terms, "PIVOT", "pivot_identity(void)", "p_identity", "");
+        write_function(file, terms, "PIVOT", "pivot_load(ITEMS v)", "p_load", "v");
+        write_function(file, terms, "PIVOT", "pivot_combine(PIVOT a, PIVOT b)", "p_combine", "a@, b@");
+        write_function(file, terms, "PIVOT", "pivot_value(PIVOT a, u32 halvings)", "p_value", "a@, halvings");
+        if (pivots_may_miss(terms)) write_second_pivots(file, terms);
+    }
+    fprintf(file, "typedef struct {\n    u64 index;\n    u32 count;\n%s} CHUNK;\n", pivots ? "    PIVOT pivot;\n" : "");
 }
 
 static void write_params(FILE *file, const tally_terms *terms) {
@@ -246,14 +294,16 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fprintf(file, "#define IDENTITY op_identity()\n");
     write_type(file, terms, "LANE", "");
     write_function(file, terms, "LANE", "lane_identity(void)", "l_identity", "");
-    write_function(file, terms, "LANE", "lane_step(LANE a, ITEMS v, u64 index, u32 row, u32 l, PARAMS p)", "l_step",
-                   "a@, v, index, row, l, p$");
+    write_chunk(file, terms);
+    write_function(file, terms, "LANE", "lane_step(LANE a, ITEMS v, CHUNK c, u32 row, u32 l, PARAMS p)", "l_step",
+                   "a@, v, c.index, row, l, p$%");
     write_function(file, terms, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
-    write_function(file, terms, "ACC", "lane_value(LANE a, u64 index)", "l_value", "a@, index");
+    write_function(file, terms, "ACC", "lane_value(LANE a, CHUNK c)", "l_value", "a@, c.index, c.count%");
     if (terms->count == 1 && terms->list[0].lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
+    if (have_pivots(terms)) fputs(tally_kernel_source_core("pivots"), file);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
     if (recipe->has_arrays) write_acc_arrays(file, terms);

@@ -11,9 +11,9 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",        "R",         "ZERO",     "ONE",          "NEG_ZERO",    "LOWEST",       "HIGHEST",    "MIN",
-    "MAX",      "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE",  "BIG_LIMIT",  "BIG_SCALE",
-    "NO_INDEX", "IN_LANE",   "MAKE",     "EXPONENT",     "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM", "PRODUCTS"};
+    "V",         "R",        "ZERO",         "ONE",         "NEG_ZERO",    "LOWEST",     "HIGHEST",   "MIN",      "MAX",
+    "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "NO_INDEX", "IN_LANE",
+    "MAKE",      "EXPONENT", "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "PRODUCTS"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -39,8 +39,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",    "BIG_SCALE",
-                                        "EXPONENT",    "SIGNIFICAND", "TWO_TO_MINUS", "LOG_OF_SUM"};
+    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",
+                                        "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -148,26 +148,31 @@ static void write_accumulator_type(FILE *file, const tally_term *term, const cha
     fprintf(file, " return r; }\n");
 }
 
-/* The functions that a chunk's lanes and the trees need: of prefix t and type ACC_k, or l and
- * LANE_k, whose indices are the chunk's. */
-static void write_combination(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
-                              char prefix, uint32_t t) {
-    const char *in = tally_dtype_name(terms->in), *x = tally_dtype_name(tally_dtype_find(terms->in)->compute);
-    const bool is_complex = tally_dtype_find(terms->in)->kind == TALLY_KIND_COMPLEX, is_lane = prefix == 'l';
-    fprintf(file, "INLINE %s_%u %c%u_identity(void) { %s_%u MADE;", type, t, prefix, t, type, t);
-    write_accumulator(file, term, value, TALLY_PART_NONE, is_lane ? term->lane.identity : term->identity);
-    fprintf(file, "INLINE %s_%u %c%u_load(ITEMS GIVEN, %s i, PARAMS_%u p) { %s_%u MADE;", type, t, prefix, t, index_name(type),
-            t, type, t);
-    /* Of complex items a row's parts are of type V; a user's are the items'. */
-    const bool widens = is_complex && !term->custom && value != tally_dtype_find(terms->in)->compute;
+/* Declares the items as the expressions of a load name them. Of complex items a row's parts are of
+ * type V; a user's are the items'. */
+static void write_given(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value) {
+    const tally_dtype_row *in = tally_dtype_find(terms->in);
+    const bool is_complex = in->kind == TALLY_KIND_COMPLEX, widens = is_complex && !term->custom && value != in->compute;
+    const char *type = is_complex ? in->name : tally_dtype_name(in->compute);
     for (uint32_t k = 0; k < terms->inputs; k++) {
         const char *name = tally_source_inputs[k];
         if (widens)
             fprintf(file, " c128_ITEM %s; %s.re = GIVEN.%s.re; %s.im = GIVEN.%s.im;", name, name, name, name, name);
         else
-            fprintf(file, " const %s%s %s = %s_VALUE(GIVEN.%s);", is_complex ? in : x, is_complex ? "_ITEM" : "", name, in,
-                    name);
+            fprintf(file, " const %s%s %s = %s_VALUE(GIVEN.%s);", type, is_complex ? "_ITEM" : "", name, in->name, name);
     }
+}
+
+/* The functions that a chunk's lanes and the trees need: of prefix t and type ACC_k, or l and
+ * LANE_k, whose indices are the chunk's. */
+static void write_combination(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
+                              char prefix, uint32_t t) {
+    const bool is_lane = prefix == 'l';
+    fprintf(file, "INLINE %s_%u %c%u_identity(void) { %s_%u MADE;", type, t, prefix, t, type, t);
+    write_accumulator(file, term, value, TALLY_PART_NONE, is_lane ? term->lane.identity : term->identity);
+    fprintf(file, "INLINE %s_%u %c%u_load(ITEMS GIVEN, %s i, PARAMS_%u p%s) { %s_%u MADE;", type, t, prefix, t,
+            index_name(type), t, is_lane && term->lane.pivot.load ? ", V pivot" : "", type, t);
+    write_given(file, terms, term, value);
     write_accumulator(file, term, value, TALLY_PART_LOAD, is_lane ? term->lane.load : term->load);
     fprintf(file, "INLINE %s_%u %c%u_combine(%s_%u a, %s_%u b) { %s_%u MADE;", type, t, prefix, t, type, t, type, t, type, t);
     write_accumulator(file, term, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
@@ -180,6 +185,18 @@ static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *
             term->lane.bytes);
 }
 
+/* The pivot of a chunk, from the items of its first row on. */
+static void write_pivot(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    const tally_pivot_row *pivot = &term->lane.pivot;
+    fprintf(file, "typedef V PIVOT_%u;\nINLINE V p%u_identity(void) { return %s; }\n", t, t, pivot->identity);
+    fprintf(file, "INLINE V p%u_load(ITEMS GIVEN) {", t);
+    write_given(file, terms, term, term->lane.value);
+    fprintf(file, " return %s; }\nINLINE V p%u_combine(V a, V b) { return %s; }\n", pivot->load, t, pivot->combine);
+    fprintf(file, "INLINE V p%u_value(V a, u32 halvings) { return %s; }\n", t, pivot->finish);
+    fprintf(file, "INLINE V p%u_of_lane(LANE_%u a) { return %s; }\n", t, t, pivot->of_lane ? pivot->of_lane : pivot->identity);
+    fprintf(file, "INLINE u32 p%u_misses(V pivot, V all) { return !(%s); }\n", t, pivot->holds ? pivot->holds : "1");
+}
+
 /* A lane within a chunk that begins at `index`: its type, its next item (of the chunk's `row`), and
  * what it is to the rest. */
 static void write_lane(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
@@ -187,16 +204,22 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     const tally_dtype value = is_own ? term->lane.value : term->value;
     const char *type = is_own ? "LANE" : "ACC";
     const char prefix = is_own ? 'l' : 't';
+    const bool has_pivot = term->lane.pivot.load;
+    char parameter[24] = "";
+    if (has_pivot) snprintf(parameter, sizeof(parameter), ", PIVOT_%u pivot", t);
     define_words(file, terms, term, value, type, t);
     if (is_own) {
         write_accumulator_type(file, term, type, t);
+        if (has_pivot) write_pivot(file, terms, term, t);
         write_combination(file, terms, term, value, type, prefix, t);
     } else {
         fprintf(file, "typedef ACC_%u LANE_%u;\n#define l%u_identity t%u_identity\n#define l%u_combine t%u_combine\n", t, t, t,
                 t, t, t);
     }
-    fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p) {\n", t, t, t, t);
-    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p);", t, prefix, t, is_own ? "" : "index + ");
+    fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p%s) {\n", t, t, t, t,
+            parameter);
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p%s);", t, prefix, t, is_own ? "" : "index + ",
+            has_pivot ? ", pivot" : "");
     if (term->custom) {
         fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
     } else {
@@ -208,7 +231,8 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         undefine_words(file);
         define_words(file, terms, term, term->value, "ACC", t);
     }
-    fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index) { return %s; }\n", t, t, t, is_own ? term->lane.widen : "a");
+    fprintf(file, "INLINE ACC_%u l%u_value(LANE_%u a, u64 index, u32 count%s) { return %s; }\n", t, t, t, parameter,
+            is_own ? term->lane.widen : "a");
     undefine_words(file);
 }
 

@@ -25,6 +25,7 @@ extern const device_test custom_tests[];         /* custom.c: operators of one's
 extern const device_test fused_tests[];          /* fused.c: several ops over one pass */
 extern const device_test accuracy_tests[];       /* accuracy.c: the accuracy of each level */
 extern const device_test moment_tests[];         /* moments.c: the accuracy of mean, variance and standard deviation */
+extern const device_test pivot_tests[];          /* pivots.c: chunks that are taken again with another pivot */
 extern const device_test semantics_tests[];      /* semantics.c: docs/semantics.md, line by line */
 
 extern const device_test enqueue_tests[]; /* enqueue.c: work captured in a graph, and enqueued without waiting */

@@ -107,8 +107,74 @@ static void test_variance(void **state) {
     }
 }
 
+/* ---- a variance beside outliers -------------------------------------------------------------- */
+
+/* Items of a chunk's first row that are nothing like the others make its pivot a bad one. */
+typedef struct outliers {
+    int row_items;    /* the first items of every chunk's first row that are outliers */
+    int all_chunks;   /* 0: those of the first chunk alone */
+    double is, other; /* the outliers, and what is added to the other items */
+} outliers;
+
+static void expect_beside(tally_context *context, tally_dtype in, const outliers *o) {
+    enum { N = 4 * TALLY_CHUNK_ITEMS + 321 };
+    static double f64[N];
+    static float f32[N];
+    long double mean = 0, squares = 0;
+    for (int i = 0; i < N; i++) {
+        const int is_outlier = i % TALLY_CHUNK_ITEMS < o->row_items && (o->all_chunks || i < TALLY_CHUNK_ITEMS);
+        f64[i] = is_outlier ? o->is : o->other + (double)(pattern_random((uint64_t)i) >> 11) * 0x1p-53;
+        f32[i] = (float)f64[i];
+        if (in == TALLY_F32) f64[i] = (double)f32[i];
+        mean += (long double)f64[i] / N;
+    }
+    for (int i = 0; i < N; i++) squares += ((long double)f64[i] - mean) * ((long double)f64[i] - mean);
+    const tally_reduce_desc desc = {.op = TALLY_VAR, .in = in};
+    const void *const inputs[] = {in == TALLY_F32 ? (const void *)f32 : f64};
+    union {
+        float f32;
+        double f64;
+    } got;
+    direct_reduce(context, &desc, NULL, inputs, N, &got);
+    const double value = in == TALLY_F32 ? (double)got.f32 : got.f64, unit = in == TALLY_F32 ? 0x1p-24 : 0x1p-53;
+    const double error = (double)(fabsl((long double)value * N - squares) / squares);
+    if (!(error <= 256 * unit))
+        fail_msg("var of %s with %d outliers %g is off by %g units", tally_dtype_name(in), o->row_items, o->is, error / unit);
+}
+
+static void test_outliers(void **state) {
+    tally_context *context = direct_context(state);
+    static const outliers sets[] = {
+        {1, 0, 1e8, 0},   {1, 1, 1e8, 0},    {16, 0, 0, 1e6},  {128, 0, 0, 1e6},
+        {128, 1, 1e4, 0}, {128, 0, -1e8, 0}, {200, 1, 1e8, 3},
+    };
+    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sets); s++) {
+        expect_beside(context, TALLY_F32, &sets[s]);
+        if (direct_has_f64(state)) expect_beside(context, TALLY_F64, &sets[s]);
+    }
+}
+
+/* Equal items have no variance, however large they are and however many are in the last chunk. */
+static void test_equal(void **state) {
+    tally_context *context = direct_context(state);
+    static const float values[] = {0.1F, -7.3e-39F, 3.3e38F, 1e-45F, 16777213};
+    static const uint64_t lengths[] = {1, 2, 3, 7, 100, 127, 129, 4095, 4097, 4123, 9000};
+    static float items[9000];
+    const tally_reduce_desc desc = {.op = TALLY_VAR, .in = TALLY_F32};
+    for (size_t v = 0; v < TALLY_ARRAY_LENGTH(values); v++) {
+        for (size_t i = 0; i < TALLY_ARRAY_LENGTH(items); i++) items[i] = values[v];
+        for (size_t n = 0; n < TALLY_ARRAY_LENGTH(lengths); n++) {
+            float got = -1;
+            direct_reduce(context, &desc, NULL, (const void *const[]){items}, lengths[n], &got);
+            if (got != 0) fail_msg("var of %d times %g is %g", (int)lengths[n], (double)values[v], (double)got);
+        }
+    }
+}
+
 const device_test moment_tests[] = {
     {"accuracy: NIST NumAcc1 to 4", test_nist},
     {"accuracy: a variance far from zero", test_variance},
+    {"accuracy: a variance beside outliers", test_outliers},
+    {"accuracy: a variance of equals", test_equal},
     {NULL, NULL},
 };

@@ -147,7 +147,7 @@ static void test_types(void **unused) {
     assert_int_equal(counted, 0);
 }
 
-/* The type of a lane: 32 bits for sums of which 2^12 terms fit. */
+/* The type of a lane of its own: 32 bits for sums of which 2^12 terms fit. */
 static void test_lanes(void **unused) {
     (void)unused;
     static const type_row lanes[] = {
@@ -157,8 +157,10 @@ static void test_lanes(void **unused) {
         {"argmin argmax", ITEMS_AS, NULL}, /* indices within a chunk are narrower */
         {"iamax", MAGNITUDES, NULL},
         {"mean", "- - - - i32 i32 i64 - u32 u32 u64 - u32", NULL},
-        {"nrm2 var std", "- - - - i32 i64 - - u32 u64 - - u32", NULL}, /* of the squares */
-        {"prod min max amax any all logsumexp allclose", THIRTEEN("-"), NULL},
+        {"nrm2", "- - - - i32 i64 - - u32 u64 - - u32", NULL},                /* of the squares */
+        {"var std", "f32 f32 f32 f64 i32 i64 - f64 u32 u64 - f64 u32", NULL}, /* floats': two sums off a pivot */
+        {"logsumexp", "f32 f32 f32 f64 " NINE("f64"), NULL},                  /* a maximum, and a sum */
+        {"prod min max amax any all allclose", THIRTEEN("-"), NULL},
     };
     char name[16];
     for (size_t r = 0; r < TALLY_ARRAY_LENGTH(lanes); r++)

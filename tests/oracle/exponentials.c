@@ -144,7 +144,7 @@ static void test_bound(void **unused) {
     static const double places[] = {0,      -4.85, -9.9,    1,        -1,      88,       1e3,     -1e3,   1e5,
                                     0x1p21, -3e6,  0x1p22,  0x1p23,   -0x1p24, 0x1.8p24, -0x1p25, 0x1p28, 0x1p31,
                                     1e30,   -1e37, 0x1p-30, 0x1p-130, 0x1p50,  0x1p51,   -0x1p52, 0x1p54, -0x1.1p53};
-    static const double widths[] = {0.3, 3, 24, 200};
+    static const double widths[] = {0.3, 3, 24, 200, 3000}; /* the last: pivots that do not hold */
     static const uint64_t lengths[] = {1, 2, 3, 128, 4097, MOST};
     double *wide = malloc(MOST * sizeof *wide);
     float *narrow = malloc(MOST * sizeof *narrow);
@@ -153,7 +153,7 @@ static void test_bound(void **unused) {
         double worst = 0;
         for (size_t p = 0; p < sizeof places / sizeof places[0]; p++)
             for (int kind = 0; kind < 5; kind++)
-                for (size_t w = 0; w < 4; w++)
+                for (size_t w = 0; w < 5; w++)
                     for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
                         const uint64_t n = lengths[l];
                         if (n > 4096 && (p + w) % (n == MOST ? 7 : 3)) continue;

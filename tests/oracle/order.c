@@ -25,7 +25,7 @@ typedef struct naive_op {
     naive_acc identity;
     naive_acc (*load)(double re, double im);
     naive_acc (*combine)(naive_acc a, naive_acc b);
-    naive_acc (*step)(naive_acc a, naive_acc b, uint64_t r); /* adds a lane's item b after r others; NULL: as combine */
+    naive_acc (*chunk)(const double *x, uint64_t n); /* of a chunk of n items; NULL: load and combine make it */
 } naive_op;
 
 /* Combines lane l of a chunk, then the lanes from `lane` by halving, then the chunks as an aligned
@@ -35,8 +35,7 @@ static naive_acc naive_lane(const naive_op *op, const double *x, uint64_t n, uin
     naive_acc acc = op->identity;
     for (uint64_t r = 0; r < TALLY_ROWS; r++) {
         const uint64_t i = first + r * TALLY_LANES;
-        const naive_acc item = i < n ? op->load(x[2 * i], x[2 * i + 1]) : op->identity;
-        acc = op->step && i < n ? op->step(acc, item, r) : op->combine(acc, item);
+        acc = op->combine(acc, i < n ? op->load(x[2 * i], x[2 * i + 1]) : op->identity);
     }
     return acc;
 }
@@ -47,7 +46,10 @@ static naive_acc naive_lanes(const naive_op *op, const double *x, uint64_t n, ui
 }
 
 static naive_acc naive_tree(const naive_op *op, const double *x, uint64_t n, uint64_t chunk, uint64_t chunks) {
-    if (chunks == 1) return naive_lanes(op, x, n, chunk * TALLY_CHUNK_ITEMS, 1);
+    const uint64_t first = chunk * TALLY_CHUNK_ITEMS;
+    if (chunks == 1 && op->chunk && first < n)
+        return op->chunk(x + 2 * first, n - first < TALLY_CHUNK_ITEMS ? n - first : TALLY_CHUNK_ITEMS);
+    if (chunks == 1) return naive_lanes(op, x, n, first, 1);
     return op->combine(naive_tree(op, x, n, chunk, chunks / 2), naive_tree(op, x, n, chunk + chunks / 2, chunks / 2));
 }
 
@@ -67,11 +69,6 @@ static naive_acc load_parts(double re, double im) {
 
 static naive_acc load_square_f32(double re, double im) {
     return (naive_acc){{IN_F32(IN_F32(re, *, re), +, IN_F32(im, *, im)), 0, 0}};
-}
-
-static naive_acc load_moments(double re, double im) {
-    (void)im;
-    return (naive_acc){{1, re, 0, 0}};
 }
 
 static naive_acc load_twofold(double re, double im) {
@@ -94,6 +91,8 @@ static naive_acc multiply_f32(naive_acc a, naive_acc b) {
     const double ri = IN_F32(a.f[0], *, b.f[1]), ir = IN_F32(a.f[1], *, b.f[0]);
     return (naive_acc){{IN_F32(rr, -, ii), IN_F32(ri, +, ir), 1}};
 }
+
+static const naive_op naive_sum_f32 = {{{-0.0, -0.0, 0}}, load_parts, add_f32, NULL};
 
 /* Fields: the number of items, a place near the mean, the sum of squared distances from it, and the
  * sum of the distances. */
@@ -120,10 +119,21 @@ static naive_acc merge_f32(naive_acc left, naive_acc right) {
     return (naive_acc){{n, place, IN_F32(deviations, +, IN_F32(rest, *, low)), rest}};
 }
 
-/* A lane's place is its first item. */
-static naive_acc next_f32(naive_acc a, naive_acc b, uint64_t r) {
-    const double place = r ? a.f[1] : b.f[1], d = IN_F32(b.f[1], -, place);
-    return (naive_acc){{(double)(r + 1), place, IN_F32(a.f[2], +, IN_F32(d, *, d)), IN_F32(a.f[3], +, d)}};
+/* The place is the mean of the first items, a power of two of them. The distances from it and their
+ * squares are the two parts of a sum. */
+static naive_acc chunk_moments_f32(const double *x, uint64_t n) {
+    static double parts[2 * TALLY_CHUNK_ITEMS];
+    uint64_t front = TALLY_LANES;
+    while (front > n) front /= 2;
+    for (uint64_t i = 0; i < front; i++) parts[2 * i] = IN_F32(x[2 * i], /, TALLY_LANES);
+    const double mean = naive_lanes(&naive_sum_f32, parts, front, 0, 1).f[0];
+    const double place = IN_F32(mean, *, TALLY_LANES / front);
+    for (uint64_t i = 0; i < n; i++) {
+        parts[2 * i] = IN_F32(x[2 * i], -, place);
+        parts[2 * i + 1] = IN_F32(parts[2 * i], *, parts[2 * i]);
+    }
+    const naive_acc sums = naive_lanes(&naive_sum_f32, parts, n, 0, 1);
+    return (naive_acc){{(double)n, place, sums.f[1], sums.f[0]}};
 }
 
 /* A sum of two f32 of like size is exact in f64 or close enough. Otherwise Knuth's formulas are
@@ -135,11 +145,10 @@ static naive_acc add_twofold_f64(naive_acc a, naive_acc b) {
     return (naive_acc){{high, error - moved, 0}};
 }
 
-static const naive_op naive_sum_f32 = {{{-0.0, -0.0, 0}}, load_parts, add_f32, NULL};
 static const naive_op naive_sum_f64 = {{{-0.0, -0.0, 0}}, load_parts, add_f64, NULL};
 static const naive_op naive_sumsq_f32 = {{{-0.0, -0.0, 0}}, load_square_f32, add_f32, NULL};
 static const naive_op naive_prod_f32 = {{{1, 0, 0}}, load_parts, multiply_f32, NULL};
-static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_moments, merge_f32, next_f32};
+static const naive_op naive_var_f32 = {{{0, 0, 0}}, load_parts, merge_f32, chunk_moments_f32};
 static const naive_op naive_twofold_f64 = {{{-0.0, -0.0, 0}}, load_twofold, add_twofold_f64, NULL};
 
 /* A comparison: the oracle's result, and the fields that it is made of. */

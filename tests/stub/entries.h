@@ -48,16 +48,31 @@ static SOURCE source_of(SOURCE_ARGS) {
 
 /* Combines a chunk in the canonical order. */
 EXPORT void stub_chunk(const void *const *in, const u64 *offset, const void *params, u64 at, u64 count, u64 base, void *to) {
-    const SOURCE s = source_of(EACH_INPUT(ARGUMENT) params_at(params));
+    SOURCE s = source_of(EACH_INPUT(ARGUMENT) params_at(params));
+#define TO_CHUNK(name) s.name += at;
+    EACH_INPUT(TO_CHUNK)
+    CHUNK c;
+    c.index = base + at;
+    c.count = (u32)count;
+#ifdef TAKES_PIVOT
+    c.pivot = row_pivot(s, c.count);
+#endif
     static LANE_ARRAYS lanes;
-    for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
-    for (u32 i = 0; i < count; i++) {
-        const u32 l = i % LANES;
-        lanes_set(&lanes, (int)l, lane_step(lanes_get(&lanes, (int)l), items_at(s, at + i), base + at, i / LANES, l, s.p));
-    }
-    for (int step = LANES / 2; step > 0; step /= 2)
-        for (int l = 0; l < step; l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + step)));
-    const ACC a = lane_value(lanes_get(&lanes, 0), base + at);
+    u32 again = 0;
+    do {
+        for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
+        for (u32 i = 0; i < count; i++) {
+            const u32 l = i % LANES;
+            lanes_set(&lanes, (int)l, lane_step(lanes_get(&lanes, (int)l), items_at(s, i), c, i / LANES, l, s.p));
+        }
+        for (int step = LANES / 2; step > 0; step /= 2)
+            for (int l = 0; l < step; l++)
+                lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + step)));
+#ifdef PIVOT_MAY_MISS
+        again = pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lanes_get(&lanes, 0)), 0));
+#endif
+    } while (again);
+    const ACC a = lane_value(lanes_get(&lanes, 0), c);
     memcpy(to, &a, sizeof a);
 }
 

@@ -8,12 +8,13 @@
  * How: a team of a warp's threads takes a chunk. It has so many threads that with 16 bytes each
  * they load a chunk row: a whole warp for items of 4 bytes, 8 threads for bytes. Each thread owns
  * OWN lanes, VECTOR neighbours of each load, and has as many loads in flight as the tuning says and
- * its registers hold. The lanes are then halved. Two lanes of one thread are combined in registers,
- * two of different threads by shuffles. The chunks are combined by shuffles within a warp and
- * through local memory across warps, neighbours first. Chunks that are not whole, and inputs of
- * which one is not aligned to 16 bytes, are loaded item by item, with a test for each. If
- * accumulators are so wide that a thread's lanes would not fit its registers, they are computed
- * lane by lane, and the input is read from the cache again.
+ * its registers hold. Where a term has a pivot (kernels/pivots.h), the team makes it before its
+ * lanes, and takes the chunk again if it turns out to be no good. The lanes are then halved. Two
+ * lanes of one thread are combined in registers, two of different threads by shuffles. The chunks
+ * are combined by shuffles within a warp and through local memory across warps, neighbours first.
+ * Chunks that are not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by
+ * item, with a test for each. If accumulators are so wide that a thread's lanes would not fit its
+ * registers, they are computed lane by lane, and the input is read from the cache again.
  * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP / 32 accumulators.
  * Why: it is the default of GPUs: memory speed in the canonical order, with no barrier before a
  * chunk is done.
@@ -58,7 +59,7 @@ INLINE u32 lane_at(u32 t, int k, int j) {
 }
 
 /* Loads a whole chunk, 16 bytes at a time. */
-INLINE void load_vectors(LANE *lane, SOURCE in, u64 index, u32 t) {
+INLINE void load_vectors(LANE *lane, SOURCE in, CHUNK c, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
@@ -76,16 +77,16 @@ INLINE void load_vectors(LANE *lane, SOURCE in, u64 index, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
                 const u32 l = lane_at(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), index, r + f / ROW_LOADS, l, in.p);
+                lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
             }
 #endif
     }
 }
 
 /* Loads a chunk that is not whole, or whose vectors are not aligned. */
-INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
+INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
 #pragma unroll 1
-    for (int r = 0; r * LANES < count; r += ITEM_ROWS) {
+    for (int r = 0; r * LANES < c.count; r += ITEM_ROWS) {
         VECTORS v[ITEM_ROWS * ROW_LOADS];
 #pragma unroll
         for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
@@ -93,7 +94,7 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
 #define READ_ITEM(name) v[f].name.item[j] = in.name[at];
-                if (at < count) { EACH_INPUT(READ_ITEM) }
+                if (at < c.count) { EACH_INPUT(READ_ITEM) }
             }
 #pragma unroll
         for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
@@ -101,7 +102,7 @@ INLINE void load_items(LANE *lane, SOURCE in, u64 index, u32 count, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
                 const u32 l = lane_at(t, f % ROW_LOADS, j), row = r + f / ROW_LOADS;
-                if (row * LANES + l < count) lane[own] = lane_step(lane[own], items_of(&v[f], j), index, row, l, in.p);
+                if (row * LANES + l < c.count) lane[own] = lane_step(lane[own], items_of(&v[f], j), c, row, l, in.p);
             }
     }
 }
@@ -189,10 +190,10 @@ INLINE LANE halve_lanes(LANE *lane, u32 t) {
 
 /* ---- lane by lane ---------------------------------------------------------------------------- */
 
-INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
+INLINE LANE load_lane(SOURCE in, CHUNK c, u32 l) {
     LANE a = lane_identity();
 #pragma unroll 1
-    for (u32 at = l; at < count; at += LANES) a = lane_step(a, items_at(in, at), index, at / LANES, l, in.p);
+    for (u32 at = l; at < c.count; at += LANES) a = lane_step(a, items_at(in, at), c, at / LANES, l, in.p);
     return a;
 }
 
@@ -201,24 +202,77 @@ INLINE LANE load_lane(SOURCE in, u64 index, u32 count, u32 l) {
  * VECTOR neighbours; load_rows does so with lane J of the loads K, K + S, K + 2S, ... of a chunk
  * row.
  */
-template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, u64 index, u32 count, u32 t) {
+template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, CHUNK c, u32 t) {
     if constexpr (S == ROW_LOADS)
-        return load_lane(in, index, count, lane_at(t, K, J));
+        return load_lane(in, c, lane_at(t, K, J));
     else
-        return lane_combine(load_rows<J, K, 2 * S>(in, index, count, t), load_rows<J, K + S, 2 * S>(in, index, count, t));
+        return lane_combine(load_rows<J, K, 2 * S>(in, c, t), load_rows<J, K + S, 2 * S>(in, c, t));
 }
 
-template <int J, int S> INLINE LANE load_lanes(SOURCE in, u64 index, u32 count, u32 t) {
+template <int J, int S> INLINE LANE load_lanes(SOURCE in, CHUNK c, u32 t) {
     if constexpr (S == VECTOR) {
-        LANE a = load_rows<J, 0, 1>(in, index, count, t);
+        LANE a = load_rows<J, 0, 1>(in, c, t);
 #pragma unroll
         for (int s = TEAM / 2; s > 0; s /= 2) a = lane_combine(a, shuffle_down(a, s));
         return a;
     } else {
-        const LANE a = load_lanes<J, 2 * S>(in, index, count, t);
-        return lane_combine(a, load_lanes<J + S, 2 * S>(in, index, count, t));
+        const LANE a = load_lanes<J, 2 * S>(in, c, t);
+        return lane_combine(a, load_lanes<J + S, 2 * S>(in, c, t));
     }
 }
+
+/* ---- pivots ---------------------------------------------------------------------------------- */
+
+#ifdef TAKES_PIVOT
+/* Combines the team's pivots. All its threads get the result. */
+INLINE PIVOT team_pivot(PIVOT a) {
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2) a = pivot_combine(a, shuffle_xor(a, s));
+    return a;
+}
+
+/* Halves the chunk's first row, which caches then have. */
+INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
+    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
+    PIVOT a[LANES / TEAM];
+#pragma unroll
+    for (int k = 0; k < LANES / TEAM; k++)
+        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+#pragma unroll
+    for (int s = LANES / TEAM / 2; s > 0; s /= 2)
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM / 2; k++)
+            if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
+    return pivot_value(team_pivot(a[0]), halvings);
+}
+#endif
+
+#ifdef PIVOT_MAY_MISS
+/* Takes the chunk again if the pivot turns out to be no good. That is rare: the text is short. */
+INLINE void correct_lanes(LANE *lane, SOURCE in, CHUNK *c, u32 t) {
+    PIVOT all = pivot_of_lane(lane[0]);
+#pragma unroll
+    for (int own = 1; own < OWN; own++) all = pivot_combine(all, pivot_of_lane(lane[own]));
+    if (!pivot_changes(&c->pivot, pivot_value(team_pivot(all), 0))) return;
+#pragma unroll
+    for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+#pragma unroll 1
+    for (u32 r = 0; r * LANES < c->count; r++)
+#pragma unroll
+        for (int own = 0; own < OWN; own++) {
+            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
+            if (at < c->count) lane[own] = lane_step(lane[own], items_at(in, at), *c, r, l, in.p);
+        }
+}
+
+/* The same before the chunk is taken: its items are read for the pivot alone. */
+INLINE void correct_pivot(SOURCE in, CHUNK *c, u32 t) {
+    PIVOT all = pivot_identity();
+#pragma unroll 1
+    for (u32 at = t; at < c->count; at += TEAM) all = pivot_combine(all, pivot_load(items_at(in, at)));
+    pivot_changes(&c->pivot, pivot_value(team_pivot(all), 0));
+}
+#endif
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
@@ -242,22 +296,33 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     in.name += begin;                                                                                                          \
     addresses |= (u64)in.name;
     EACH_INPUT(TO_CHUNK)
-    const u64 index = base + begin;
+    CHUNK c;
+    c.index = base + begin;
+    c.count = count;
+#ifdef TAKES_PIVOT
+    c.pivot = chunk_pivot(in, count, t);
+#endif
 
     LANE chunk;
     if constexpr (LANE_BY_LANE) {
-        chunk = load_lanes<0, 1>(in, index, count, t);
+#ifdef PIVOT_MAY_MISS
+        correct_pivot(in, &c, t);
+#endif
+        chunk = load_lanes<0, 1>(in, c, t);
     } else {
         LANE lane[OWN];
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
         if (count == CHUNK_ITEMS && addresses % 16 == 0)
-            load_vectors(lane, in, index, t);
+            load_vectors(lane, in, c, t);
         else
-            load_items(lane, in, index, count, t);
+            load_items(lane, in, c, t);
+#ifdef PIVOT_MAY_MISS
+        correct_lanes(lane, in, &c, t);
+#endif
         chunk = halve_lanes(lane, t);
     }
-    ACC a = lane_value(chunk, index);
+    ACC a = lane_value(chunk, c);
 #pragma unroll UNROLL
     for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;

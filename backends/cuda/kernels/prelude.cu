@@ -83,7 +83,17 @@ INLINE f64 maximum(f64 a, f64 b) {
 }
 
 #define FLOAT_MIN(a, b) minimum(a, b)
+/* The maximum where the signs of zeros do not matter. */
+INLINE f32 larger(f32 a, f32 b) {
+    return maximum(a, b);
+}
+
+INLINE f64 larger(f64 a, f64 b) {
+    return (a > b) | (a != a) ? a : b;
+}
+
 #define FLOAT_MAX(a, b) maximum(a, b)
+#define LARGER(a, b) larger(a, b)
 #endif
 
 /* ---- the bits of floats ---------------------------------------------------------------------- */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Ops that have a pivot, by both canonical variants. Items that are far above the first ones of
+ * their chunk make logsumexp's pivot no good, so that the chunk is taken again. */
+#include <math.h>
+#include <string.h>
+
+#include "direct.h"
+#include "oracle/oracle.h"
+
+#define ROOM (3 * TALLY_CHUNK_ITEMS + 77)
+
+/* Kinds of items: what comes after a chunk's first row is far above it, or special. */
+enum { RISING, FALLING, LATE, AFTER_NONE, NONE, LATE_NAN, LATE_INFINITY, ONE_LANE, KINDS };
+
+static double item_of(int kind, uint64_t i, double step) {
+    const uint64_t at = i % TALLY_CHUNK_ITEMS, row = at / TALLY_LANES;
+    const double noise = (double)(i * 7919 % 1013) / 64;
+    switch (kind) {
+    case RISING:
+        return noise + step * (double)row;
+    case FALLING:
+        return noise - step * (double)i / TALLY_LANES;
+    case LATE:
+        return at == TALLY_CHUNK_ITEMS - 1 ? 20 * step : noise;
+    case AFTER_NONE:
+        return row ? noise : (double)-INFINITY;
+    case NONE:
+        return (double)-INFINITY;
+    case LATE_NAN:
+        return i == 5000 ? (double)NAN : noise + step * (double)row;
+    case LATE_INFINITY:
+        return i == 5000 ? (double)INFINITY : noise + step * (double)row;
+    default:
+        return at % TALLY_LANES == 77 ? noise + step * (double)row : noise;
+    }
+}
+
+static void store(tally_dtype in, double x, void *items, uint64_t i) {
+    if (in == TALLY_F32)
+        ((float *)items)[i] = (float)x;
+    else if (in == TALLY_F64)
+        ((double *)items)[i] = x;
+    else
+        ((int32_t *)items)[i] = isfinite(x) ? (int32_t)x : INT32_MIN;
+}
+
+static void expect(tally_context *context, tally_op op, tally_dtype in, const char *variant, int kind, uint64_t n) {
+    static double items[ROOM];
+    const double step = in == TALLY_F32 ? 40 : 400;
+    for (uint64_t i = 0; i < n; i++) store(in, item_of(kind, i, step), items, i);
+    const void *const inputs[] = {items};
+    const oracle_case what = {.op = op, .in = in};
+    const tally_reduce_desc desc = {.op = op, .in = in, .variant = variant};
+    oracle_result expected = {{0}};
+    double got[2] = {0, 0};
+    oracle_reduce_inputs(&what, inputs, n, &expected);
+    direct_reduce(context, &desc, NULL, inputs, n, got);
+    if (memcmp(got, &expected, oracle_result_bytes(&what)))
+        fail_msg("%s of %s by %s, %d items of kind %d: other bits than the oracle's", tally_op_name(op), tally_dtype_name(in),
+                 variant ? variant : "auto", (int)n, kind);
+}
+
+static void expect_all(void **state, tally_op op) {
+    tally_context *context = direct_context(state);
+    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_I32};
+    static const uint64_t lengths[] = {1, 127, 129, TALLY_CHUNK_ITEMS - 1, TALLY_CHUNK_ITEMS, ROOM};
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
+        for (int by_teams = 0; by_teams < 2; by_teams++)
+            for (int kind = 0; kind < KINDS; kind++)
+                for (size_t n = 0; n < TALLY_ARRAY_LENGTH(lengths); n++)
+                    if (t == 0 || direct_has_f64(state))
+                        expect(context, op, types[t], by_teams ? "group_tree" : NULL, kind, lengths[n]);
+}
+
+static void test_moments(void **state) {
+    expect_all(state, TALLY_VAR);
+}
+
+static void test_far_apart(void **state) {
+    expect_all(state, TALLY_LOGSUMEXP);
+}
+
+/* Ops that share a pass have pivots of their own. */
+static void test_together(void **state) {
+    tally_context *context = direct_context(state);
+    static const tally_term_desc terms[] = {{.op = TALLY_VAR}, {.op = TALLY_LOGSUMEXP}, {.op = TALLY_MAX}};
+    static float items[ROOM];
+    for (int by_teams = 0; by_teams < 2; by_teams++)
+        for (int kind = RISING; kind <= LATE; kind++) {
+            const char *variant = by_teams ? "group_tree" : NULL;
+            for (uint64_t i = 0; i < ROOM; i++) store(TALLY_F32, item_of(kind, i, 40), items, i);
+            float got[3], expected;
+            const tally_reduce_desc all = {.in = TALLY_F32, .terms = terms, .term_count = 3, .variant = variant};
+            direct_reduce(context, &all, NULL, (const void *const[]){items}, ROOM, got);
+            for (int t = 0; t < 3; t++) {
+                const tally_reduce_desc one = {.op = terms[t].op, .in = TALLY_F32, .variant = variant};
+                direct_reduce(context, &one, NULL, (const void *const[]){items}, ROOM, &expected);
+                direct_expect_bits(&got[t], &expected, sizeof(float), tally_op_name(terms[t].op), ROOM);
+            }
+        }
+}
+
+const device_test pivot_tests[] = {
+    {"pivots: moments", test_moments},
+    {"pivots: exponentials far apart", test_far_apart},
+    {"pivots: ops in one pass", test_together},
+    {NULL, NULL},
+};
