@@ -122,6 +122,8 @@ int expect_all(const bench_input *input, const bench_task *const *tasks, int cou
 /* Returns true if a result of `bytes` bytes is the one that the oracle expects. A result that
  * rounds may be off by 1e-4 of its largest part. Reports any other. */
 int is_expected(const bench_input *input, const char *engine, const void *value, size_t bytes);
+/* The same for a peer's value, which is a double. */
+int is_near_expected(const bench_input *input, const char *engine, double found);
 
 /* ---- output.c: outputs of all primitives but reductions -------------------------------------- */
 

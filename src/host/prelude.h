@@ -46,6 +46,24 @@ INLINE u64 min(u64 a, u64 b) {
 
 #define SIGN(a) (sizeof(a) == 4 ? (i32)f32_BITS((f32)(a)) < 0 : (i64)f64_BITS((f64)(a)) < 0)
 
+/*
+ * IEEE 754-2019 minimum and maximum, in which a NaN wins and -0 < +0, by the processor's, which
+ * gives its second operand where neither is less. Taken both ways round the results differ for a
+ * NaN and for zeros alone. Their bits together are a NaN, of any payload, or the zero that wins.
+ */
+#define LEAST_AND_MOST(f, u, sign)                                                                                             \
+    INLINE f f##_LEAST(f a, f b) {                                                                                             \
+        return f##_OF_BITS(f##_BITS(a < b ? a : b) | f##_BITS(b < a ? b : a));                                                 \
+    }                                                                                                                          \
+    INLINE f f##_MOST(f a, f b) {                                                                                              \
+        const u x = f##_BITS(a > b ? a : b), y = f##_BITS(b > a ? b : a);                                                      \
+        return f##_OF_BITS((x | y) ^ ((x ^ y) & (sign)));                                                                      \
+    }
+LEAST_AND_MOST(f32, u32, UINT32_C(1) << 31)
+LEAST_AND_MOST(f64, u64, UINT64_C(1) << 63)
+#define FLOAT_MIN(a, b) _Generic((a), f32 : f32_LEAST, default : f64_LEAST)(a, b)
+#define FLOAT_MAX(a, b) _Generic((a), f32 : f32_MOST, default : f64_MOST)(a, b)
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;
