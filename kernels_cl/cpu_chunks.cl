@@ -78,8 +78,12 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
                 }
             }
     } else {
-        for (u32 i = 0; i < c.count; i++)
-            lanes_set(&lanes, i % LANES, lane_step(lanes_get(&lanes, i % LANES), items_at(in, i), c, i / LANES, i % LANES, in.p));
+        const u32 whole = c.count / LANES, rest = c.count % LANES;
+        for (u32 r = 0; r < whole; r++)
+            for (u32 l = 0; l < LANES; l++)
+                lanes_set(&lanes, l, lane_step(lanes_get(&lanes, l), items_at(in, r * LANES + l), c, r, l, in.p));
+        for (u32 l = 0; l < rest; l++)
+            lanes_set(&lanes, l, lane_step(lanes_get(&lanes, l), items_at(in, whole * LANES + l), c, whole, l, in.p));
     }
     HALVE(LANE_STEP)
     return lanes_get(&lanes, 0);

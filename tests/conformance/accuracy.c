@@ -295,6 +295,7 @@ static const double conditions_f64[] = {1e4, 1e8, 1e12, 1e16, 1e20, 1e24, 1e28};
 #define COUNT(array) (array), TALLY_ARRAY_LENGTH(array)
 
 static void test_ill_conditioned(void **state) {
+    need_compiler(*state);
     run_conditions(state, TALLY_SUM, TALLY_F32, COUNT(conditions_f32));
     run_conditions(state, TALLY_DOT, TALLY_F32, COUNT(conditions_f32));
     if (!direct_has_f64(state)) return;
@@ -340,6 +341,7 @@ TWOFOLD(f32, float)
 TWOFOLD(f64, double)
 
 static void test_not_removed(void **state) {
+    need_compiler(*state);
     tally_context *context = direct_context(state);
     static const tally_op ops[] = {TALLY_SUM, TALLY_DOT};
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64};
@@ -366,6 +368,7 @@ static void test_not_removed(void **state) {
 
 /* n times 0.1f. The exact sum is n times the f32 nearest to 0.1. */
 static void test_independent_of_n(void **state) {
+    need_compiler(*state);
     tally_context *context = direct_context(state);
     const uint64_t most = (UINT64_C(1) << 22) + (1 << 15);
     problem p = {.op = TALLY_SUM, .in = TALLY_F32};
@@ -395,6 +398,7 @@ static void test_independent_of_n(void **state) {
 /* Beside an infinity the error term is no NaN. Overflow gives an infinity, as without
  * compensation. */
 static void test_infinities(void **state) {
+    need_compiler(*state);
     tally_context *context = direct_context(state);
     static const struct {
         const char *items, *expected;

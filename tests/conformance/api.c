@@ -137,6 +137,7 @@ static void fill_converted(tally_dtype in, void *items) {
 
 /* Results of another type than the op's own: of each item by itself, and of all items. */
 static void test_result_types(void **state) {
+    need_compiler(*state);
     static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_F16},
                                         {.op = TALLY_SUM, .in = TALLY_F32, .out = TALLY_BF16},
                                         {.op = TALLY_SUM, .in = TALLY_F64, .out = TALLY_F16},
@@ -376,6 +377,7 @@ static void test_events(void **state) {
 
 /* A factor changes the plan's depth, only where the variant has a factor. */
 static void test_factor(void **state) {
+    need_compiler(*state);
     tally_context *context = context_of(state);
     tally_plan *plan = NULL;
     tally_reduce_desc desc = {
@@ -422,6 +424,7 @@ static void test_describe(void **state) {
  * on (its release notes), but not with its method cbs. On these processors its compiler has atomics
  * that order memory between groups. */
 static void test_features(void **state) {
+    need_compiler(*state);
     tally_context *context = context_of(state);
     tally_context_info info;
     tally_plan *plan;

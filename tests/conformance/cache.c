@@ -32,7 +32,8 @@ int expect_fresh_context(const char *select, tally_context_info *info) {
     for (size_t i = 0; good && i < TALLY_ARRAY_LENGTH(ops); i++) {
         uint64_t result = 0, expected = 0;
         oracle_reduce(ops[i], DTYPE, items, 9001, &expected);
-        good = tally_reduce_host(context, ops[i], DTYPE, items, 9001, &result) == TALLY_OK;
+        const tally_reduce_desc desc = {.size = sizeof desc, .op = ops[i], .in = DTYPE, .variant = "auto"};
+        good = tally_reduce_host_inputs(context, &desc, (const void *[]){items}, 9001, &result) == TALLY_OK;
         if (!good) fprintf(stderr, "%s: %s\n", select, tally_last_error());
         if (good && result != expected) {
             fprintf(stderr, "%s of %s is %llx, should be %llx\n", tally_op_name(ops[i]), tally_dtype_name(DTYPE),

@@ -100,11 +100,13 @@ static uint64_t run_sample(void **state, uint64_t parts,
 }
 
 static void test_reductions(void **state) {
+    need_compiler(*state);
     assert_true(run_sample(state, PARTS, expect_reduction, 2) > 0 || quick());
 }
 
 /* A triple that a wider result once made wrong. Every run has it. */
 static void test_scans(void **state) {
+    need_compiler(*state);
     const oracle_case what = {.op = TALLY_BAND, .in = TALLY_U8, .out = TALLY_U64};
     const pair items = items_of(what.in);
     expect_exclusive_scan(state, &what, &items);

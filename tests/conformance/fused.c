@@ -218,6 +218,7 @@ static void test_fused_feed(void **state) {
 
 /* The level, f64 for f32, and the result's type belong to the term. */
 static void test_fused_levels(void **state) {
+    need_compiler(*state);
     tally_context *context = direct_context(state);
     static const fusion sums = {TALLY_F32, TERMS({.op = TALLY_SUM, .accuracy = TALLY_ACCURACY_COMPENSATED}, OP(MIN), OP(SUM),
                                                  {.op = TALLY_SUMSQ, .accuracy = TALLY_ACCURACY_COMPENSATED},
@@ -239,6 +240,7 @@ static void test_fused_levels(void **state) {
 
 /* Ops of one's own beside the library's, one of them twice. */
 static void test_fused_own(void **state) {
+    need_compiler(*state);
     static const uint64_t sizes[] = {0, 1, 4097, N};
     tally_context *context = direct_context(state);
     tally_custom_op *least = direct_op(&own_least), *twofold = direct_op(&own_twofold);
@@ -278,6 +280,7 @@ static void test_fused_params(void **state) {
 /* Sixteen wide accumulators make the groups of a GPU's kernel smaller. A group size in the
  * descriptor that does not fit is refused. */
 static void test_fused_local_memory(void **state) {
+    need_compiler(*state);
     const place *at = *state;
     tally_context *context = direct_context(state);
     if (!at->info.has_f64) return;

@@ -60,12 +60,17 @@ static void expect(tally_context *context, tally_op op, tally_dtype in, const ch
                  variant ? variant : "auto", (int)n, kind);
 }
 
+/* Returns whether the backend has group_tree, whose threads share a chunk. */
+static int has_teams(void **state) {
+    return tally_kernel_text(((const place *)*state)->backend, "group_tree") != NULL;
+}
+
 static void expect_all(void **state, tally_op op) {
     tally_context *context = direct_context(state);
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_I32};
     static const uint64_t lengths[] = {1, 127, 129, TALLY_CHUNK_ITEMS - 1, TALLY_CHUNK_ITEMS, ROOM};
     for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
-        for (int by_teams = 0; by_teams < 2; by_teams++)
+        for (int by_teams = 0; by_teams <= has_teams(state); by_teams++)
             for (int kind = 0; kind < KINDS; kind++)
                 for (size_t n = 0; n < TALLY_ARRAY_LENGTH(lengths); n++)
                     if (t == 0 || direct_has_f64(state))
@@ -85,7 +90,7 @@ static void test_together(void **state) {
     tally_context *context = direct_context(state);
     static const tally_term_desc terms[] = {{.op = TALLY_VAR}, {.op = TALLY_LOGSUMEXP}, {.op = TALLY_MAX}};
     static float items[ROOM];
-    for (int by_teams = 0; by_teams < 2; by_teams++)
+    for (int by_teams = 0; by_teams <= has_teams(state); by_teams++)
         for (int kind = RISING; kind <= LATE; kind++) {
             const char *variant = by_teams ? "group_tree" : NULL;
             for (uint64_t i = 0; i < ROOM; i++) store(TALLY_F32, item_of(kind, i, 40), items, i);

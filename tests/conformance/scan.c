@@ -120,6 +120,7 @@ static void test_types_max(void **state) {
 
 /* Accumulators and accuracies other than the default, and types of results. */
 static void test_accumulators(void **state) {
+    need_compiler(*state);
     static const tally_scan_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64},
         {.op = TALLY_PROD, .in = TALLY_C64, .acc = TALLY_F64},

@@ -62,6 +62,7 @@ static void run_line(tally_context *context, const line *l) {
 }
 
 static void test_lines(void **state) {
+    need_compiler(*state);
     size_t ran = 0;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(lines); i++) {
         if (needs_f64(&lines[i]) && !direct_has_f64(state)) continue;

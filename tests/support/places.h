@@ -38,7 +38,8 @@ typedef struct place {
 
 #define MAX_PLACES 32
 
-/* Skips the test on a device whose backend compiles no programs: `host`. */
+/* Skips the test on a device whose backend compiles no programs: `host`, which has the built-in ops
+ * with their own types and accuracy alone. */
 void need_compiler(const place *at);
 
 /* Finds the devices, opens a context on each and prints them. Returns their number, or -1 with a
