@@ -4,11 +4,16 @@
  * end with entry.h. */
 
 /*
- * gcc 12 fuses the products and sums of complex numbers into one rounding where it has such an
- * instruction, -ffp-contract=off or not. So only programs that call fma have it (FUSES).
+ * gcc 12 fuses the products and sums of complex numbers into one rounding where its vectors have
+ * such an instruction, -ffp-contract=off or not. So only programs that call fma have it (FUSES).
+ * Where the user's options give it to all, complex items get no vectors.
  */
-#if defined(FUSES) && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__)
+#if defined(FUSES) && defined(__AVX2__)
 #pragma GCC target("fma")
+#elif defined(COMPLEX_ITEMS) && defined(__FMA__)
+#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
+#endif
 #endif
 
 #include <limits.h>

@@ -31,6 +31,7 @@ tally_status generate_program(FILE *file, tally_op op, tally_dtype in) {
     status = tally_source_create(&tally_backend_host, 0, &terms, &recipe, &text, &bytes);
     if (!status) {
         if (terms.list[0].text && !strcmp(terms.list[0].text, "exponentials")) fprintf(file, "#define FUSES 1\n");
+        if (tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX) fprintf(file, "#define COMPLEX_ITEMS 1\n");
         fprintf(file, "#include \"host/prelude.h\"\n%s", text);
         write_entry(file, op, in, &terms.list[0]);
         free(text);
