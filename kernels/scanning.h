@@ -252,8 +252,8 @@ INLINE SCAN cell_aggregate(const CALL *c, const ITEM_CELL *cell, u64 k) {
     return s;
 }
 
-/* What the result of s is computed of: the accumulator with the initial item, and the number of
- * items. s holds the first `count` items of the sequence; in a segmented scan it counts itself. */
+/* The accumulator and the number of items that the result of s is computed of, with the initial
+ * item. s holds the first `count` items of the sequence; in a segmented scan it counts itself. */
 INLINE ACC scan_value(const CALL *c, SCAN s) {
 #ifdef SEGMENTED
     const ACC a = s.value;

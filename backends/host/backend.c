@@ -5,6 +5,7 @@
  * launch or a copy has ended when the call returns; the calling thread takes part in it.
  */
 #define _GNU_SOURCE
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,8 +253,13 @@ static tally_status launch(void *queue, void *opaque, uint64_t groups, uint32_t 
                            const tally_arg *args) {
     (void)queue, (void)threads;
     host_kernel *kernel = opaque;
+    fenv_t caller;
     if (count != kernel->args) return tally_fail(TALLY_E_INTERNAL, "%u arguments, %u are needed", count, kernel->args);
+    /* The caller's rounding mode would change bits. */
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);
     kernel->run(kernel, groups, args);
+    fesetenv(&caller);
     return TALLY_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h: what the files of the backend `host` share. */
+/* host.h: shared by the files of the backend `host`. */
 #ifndef TALLY_BACKENDS_HOST_H
 #define TALLY_BACKENDS_HOST_H
 
@@ -10,7 +10,7 @@
 
 typedef struct host_mem {
     unsigned char *bytes;
-    void *own; /* what mem_close frees; NULL for the caller's memory */
+    void *own; /* mem_close frees it; NULL for the caller's memory */
 } host_mem;
 
 /* An op of a program, and where its own lies in an accumulator, a result and the parameters. */
@@ -19,7 +19,7 @@ typedef struct host_part {
     uint32_t acc_offset, result_offset, param_offset;
 } host_part;
 
-/* What a text is for: ops over the same items, a scan, or a stem. */
+/* A program: ops over the same items, a scan, or a stem. */
 typedef struct host_program {
     const tally_host_key *key;        /* of the text, or of the first part's */
     uint32_t acc_bytes, result_bytes; /* of all parts */

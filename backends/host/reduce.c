@@ -7,9 +7,6 @@
 #include "host/host.h"
 #include "host/pool.h"
 
-/* The arguments of tally_partials behind the inputs and their offsets. */
-enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
-
 typedef struct reduction {
     const host_program *of;
     const unsigned char *in[TALLY_MAX_INPUTS], *params;
@@ -46,38 +43,43 @@ static void finish(const host_program *of, const unsigned char *accs, uint64_t c
 static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
     const host_program *of = kernel->of;
     const tally_arg *rest = args + 2 * kernel->inputs;
-    const uint32_t last = HOST_VALUE(uint32_t, rest[LAST]);
+    const uint32_t last = HOST_VALUE(uint32_t, rest[TALLY_REDUCE_ARG_LAST]);
     _Alignas(64) unsigned char own[TALLY_MAX_TERMS * TALLY_HOST_ACC_BYTES];
     reduction r = {.of = of,
-                   .params = rest[PARAMS].value,
-                   .base = HOST_VALUE(uint64_t, rest[BASE]),
-                   .n = HOST_VALUE(uint64_t, rest[N]),
-                   .span = HOST_VALUE(uint64_t, rest[RUN]) * TALLY_CHUNK_ITEMS};
+                   .params = rest[TALLY_REDUCE_ARG_PARAMS].value,
+                   .base = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_BASE]),
+                   .n = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_N]),
+                   .span = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_RUN]) * TALLY_CHUNK_ITEMS};
     for (uint32_t k = 0; k < kernel->inputs; k++)
         r.in[k] = host_bytes(&args[2 * k]) + HOST_VALUE(uint64_t, args[2 * k + 1]) * kernel->program->item_bytes;
-    r.partials =
-        last == TALLY_LAST_ALONE ? own : host_bytes(&rest[PARTIALS]) + HOST_VALUE(uint64_t, rest[FIRST]) * of->acc_bytes;
+    r.partials = last == TALLY_LAST_ALONE ? own
+                                          : host_bytes(&rest[TALLY_REDUCE_ARG_PARTIALS]) +
+                                                HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_FIRST]) * of->acc_bytes;
     tally_pool_run(kernel->threads, groups, fold_group, &r);
     if (last != TALLY_LAST_NONE)
         finish(of, r.partials, groups, r.n, r.params,
-               host_bytes(&rest[OUT]) + HOST_VALUE(uint64_t, rest[OUT_OFFSET]) * of->result_bytes);
+               host_bytes(&rest[TALLY_REDUCE_ARG_OUT]) +
+                   HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_OUT_OFFSET]) * of->result_bytes);
 }
 
-/* tally_finish(partials, count, combined, slot, out, out_offset, last, n, params) */
 static void run_finish(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
     (void)groups;
     const host_program *of = kernel->of;
-    const uint64_t count = HOST_VALUE(uint64_t, args[1]);
-    if (HOST_VALUE(uint32_t, args[6])) {
-        finish(of, host_bytes(&args[0]), count, HOST_VALUE(uint64_t, args[7]), args[8].value,
-               host_bytes(&args[4]) + HOST_VALUE(uint64_t, args[5]) * of->result_bytes);
+    const uint64_t count = HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_COUNT]);
+    if (HOST_VALUE(uint32_t, args[TALLY_FINISH_ARG_LAST])) {
+        finish(of, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]), count, HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_N]),
+               args[TALLY_FINISH_ARG_PARAMS].value,
+               host_bytes(&args[TALLY_FINISH_ARG_OUT]) +
+                   HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_OUT_OFFSET]) * of->result_bytes);
         return;
     }
-    unsigned char *slot = host_bytes(&args[2]) + HOST_VALUE(uint64_t, args[3]) * of->acc_bytes;
+    unsigned char *slot =
+        host_bytes(&args[TALLY_FINISH_ARG_COMBINED]) + HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_SLOT]) * of->acc_bytes;
     for (uint32_t p = 0; p < of->part_count; p++) {
         _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
         const host_part *part = &of->parts[p];
-        tally_host_combine_tree(part->program, host_bytes(&args[0]) + part->acc_offset, of->acc_bytes, count, acc);
+        tally_host_combine_tree(part->program, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]) + part->acc_offset, of->acc_bytes,
+                                count, acc);
         memcpy(slot + part->acc_offset, acc, part->program->acc_bytes);
     }
 }
@@ -85,6 +87,6 @@ static void run_finish(host_kernel *kernel, uint64_t groups, const tally_arg *ar
 bool host_reduce_entry(host_kernel *kernel, const char *entry) {
     const bool folds = !strcmp(entry, "tally_partials");
     kernel->run = folds ? run_partials : run_finish;
-    kernel->args = folds ? 2 * kernel->inputs + AFTER_INPUTS : 9;
+    kernel->args = folds ? 2 * kernel->inputs + TALLY_REDUCE_ARGS : TALLY_FINISH_ARGS;
     return folds || !strcmp(entry, "tally_finish");
 }

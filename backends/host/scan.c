@@ -16,25 +16,6 @@
 #include "host/pool.h"
 #include "scan/scan.h"
 
-enum {
-    IN,
-    IN_OFFSET,
-    PARAMS,
-    HEADS,
-    HEADS_OFFSET,
-    BASE,
-    N,
-    RUN,
-    CAPACITY,
-    WORDS,
-    VALUES,
-    FLOW,
-    OUT,
-    OUT_OFFSET,
-    INITIAL,
-    ARGS
-};
-
 #define WIDTH TALLY_SCAN_WIDTH
 #define CELLS TALLY_HOST_CELLS
 #define TILE TALLY_TILE_ITEMS
@@ -52,7 +33,7 @@ typedef struct scan_job {
     const void *params, *initial;
     uint64_t base, n, tiles;
     uint32_t group_tiles;
-    /* What is published: a value, with the call's number in the last 4 bytes of its words. */
+    /* The published words: a value, with the call's number in the last 4 bytes of its words. */
     unsigned char *block_words, *tile_words;
     uint64_t block_bytes, tile_bytes;
     uint32_t call;
@@ -325,19 +306,21 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
     const tally_host_program *program = kernel->program;
     const unsigned flags = TALLY_HOST_SCAN_FLAGS(kernel->form);
     const tally_host_scan *steps = flags & TALLY_SCAN_IS_SEGMENTED ? &program->segmented : &program->scan;
-    const uint32_t flow = HOST_VALUE(uint32_t, args[FLOW]);
-    const uint64_t parts = (steps->bytes + 3) / 4, capacity = HOST_VALUE(uint64_t, args[CAPACITY]);
-    unsigned char *words = host_bytes(&args[WORDS]), *values = host_bytes(&args[VALUES]);
+    const uint32_t flow = HOST_VALUE(uint32_t, args[TALLY_SCAN_ARG_FLOW]);
+    const uint64_t parts = (steps->bytes + 3) / 4, capacity = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_CAPACITY]);
+    unsigned char *words = host_bytes(&args[TALLY_SCAN_ARG_WORDS]), *values = host_bytes(&args[TALLY_SCAN_ARG_VALUES]);
     scan_job job = {.program = program,
                     .steps = steps,
                     .flags = flags,
-                    .in = host_bytes(&args[IN]) + HOST_VALUE(uint64_t, args[IN_OFFSET]) * program->item_bytes,
-                    .heads = host_bytes(&args[HEADS]) + HOST_VALUE(uint64_t, args[HEADS_OFFSET]),
-                    .out = host_bytes(&args[OUT]) + HOST_VALUE(uint64_t, args[OUT_OFFSET]) * program->result_bytes,
-                    .params = args[PARAMS].value,
-                    .initial = flags & TALLY_SCAN_HAS_INITIAL ? args[INITIAL].value : NULL,
-                    .base = HOST_VALUE(uint64_t, args[BASE]),
-                    .n = HOST_VALUE(uint64_t, args[N]),
+                    .in = host_bytes(&args[TALLY_SCAN_ARG_IN]) +
+                          HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_IN_OFFSET]) * program->item_bytes,
+                    .heads = host_bytes(&args[TALLY_SCAN_ARG_HEADS]) + HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_HEADS_OFFSET]),
+                    .out = host_bytes(&args[TALLY_SCAN_ARG_OUT]) +
+                           HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_OUT_OFFSET]) * program->result_bytes,
+                    .params = args[TALLY_SCAN_ARG_PARAMS].value,
+                    .initial = flags & TALLY_SCAN_HAS_INITIAL ? args[TALLY_SCAN_ARG_INITIAL].value : NULL,
+                    .base = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_BASE]),
+                    .n = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_N]),
                     .group_tiles = TALLY_HOST_SCAN_TILES(kernel->form),
                     .block_words = words + 2 * LINE * 8,
                     .block_bytes = ((parts + LINE - 1) / LINE * LINE + LINE) * 8,
@@ -358,7 +341,7 @@ tally_status host_scan_entry(host_kernel *kernel, const char *entry) {
     const tally_host_scan *steps = segmented ? &kernel->program->segmented : &kernel->program->scan;
     if (strcmp(entry, "tally_scan_items")) return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan;
-    kernel->args = ARGS;
+    kernel->args = TALLY_SCAN_ARGS;
     const uint64_t bytes = thread_bytes(kernel->program, steps, TALLY_HOST_SCAN_TILES(kernel->form));
     kernel->scratch = aligned_alloc(64, kernel->threads * bytes);
     return kernel->scratch ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");

@@ -173,9 +173,6 @@ static void run_in_pool(uint32_t threads, uint64_t groups, tally_pool_group grou
 }
 
 void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
-    fenv_t caller;
-    fegetenv(&caller);
-    fesetenv(FE_DFL_ENV);
     const uint32_t most = groups < threads ? (uint32_t)groups : threads;
     const bool owns = most > 1 && !pthread_mutex_trylock(&pool.owner);
     if (owns && pool.threads + 1 < most) make_threads(most);
@@ -184,5 +181,4 @@ void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, v
     else
         for (uint64_t g = 0; g < groups; g++) group(job, g, 0);
     if (owns) pthread_mutex_unlock(&pool.owner);
-    fesetenv(&caller);
 }

@@ -21,7 +21,7 @@ typedef void (*tally_pool_group)(void *job, uint64_t group, uint32_t worker);
  * begin in the order of their numbers, so a group may wait for a lower one. The calling thread
  * takes part. It runs all groups by itself if there is only one, or if another thread's job has the
  * pool. Threads are made by the first job that needs them; in a child process after a fork they are
- * made anew. While a group runs, its thread has the default floating-point environment.
+ * made anew. They have the default floating-point environment; the caller sees to its own.
  */
 void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);
 

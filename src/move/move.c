@@ -156,9 +156,6 @@ static tally_status check_args(const move_plan *plan, const tally_queue *queue, 
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-#define TALLY_MEM(object) ((tally_arg){.mem = (object)})
-#define TALLY_VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
-
 /* CPUs: groups of one thread. Each core has several groups, so that all cores end together; a group
  * has a least number of entries. */
 #define CPU_UNIT_GROUPS 16

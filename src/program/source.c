@@ -147,7 +147,7 @@ static void write_second_pivots(FILE *file, const tally_terms *terms) {
     fprintf(file, "    return changes;\n}\n");
 }
 
-/* What the lanes of a chunk have in common: the index of its first item, the number of its items
+/* CHUNK, which all lanes of a chunk share: the index of its first item, the number of its items
  * and the terms' pivots. */
 static void write_chunk(FILE *file, const tally_terms *terms) {
     const bool pivots = have_pivots(terms);

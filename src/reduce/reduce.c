@@ -7,37 +7,44 @@
 /* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is then
  * never touched, so any memory serves for it. */
 
-/* Room for the arguments of tally_partials: inputs, their offsets, parameters and eight more. */
-#define MAX_ARGS (2 * TALLY_MAX_INPUTS + 10)
-
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_geometry geometry, tally_target to, const tally_target *together) {
     const tally_terms *terms = &plan->base.terms;
     const tally_target *result = together ? together : &to;
     const uint64_t first = to.result ? 0 : to.offset, out_offset = result->result ? result->offset : 0;
     const uint32_t last = together ? TALLY_LAST_TOGETHER : to.result ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
-    tally_arg args[MAX_ARGS];
-    uint32_t count = 0;
+    tally_arg args[2 * TALLY_MAX_INPUTS + TALLY_REDUCE_ARGS], *rest = args + 2 * terms->inputs;
     for (uint32_t k = 0; k < terms->inputs; k++) {
-        args[count++] = TALLY_MEM(in->mem[k]);
-        args[count++] = TALLY_VALUE(in->offset[k]);
+        args[2 * k] = TALLY_MEM(in->mem[k]);
+        args[2 * k + 1] = TALLY_VALUE(in->offset[k]);
     }
-    args[count++] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};
-    const tally_arg rest[] = {TALLY_VALUE(in->base), TALLY_VALUE(n),         TALLY_VALUE(geometry.run), TALLY_MEM(to.mem),
-                              TALLY_VALUE(first),    TALLY_MEM(result->mem), TALLY_VALUE(out_offset),   TALLY_VALUE(last)};
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(rest); i++) args[count++] = rest[i];
-    return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_threads, count,
-                                               args);
+    rest[TALLY_REDUCE_ARG_PARAMS] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};
+    rest[TALLY_REDUCE_ARG_BASE] = TALLY_VALUE(in->base);
+    rest[TALLY_REDUCE_ARG_N] = TALLY_VALUE(n);
+    rest[TALLY_REDUCE_ARG_RUN] = TALLY_VALUE(geometry.run);
+    rest[TALLY_REDUCE_ARG_PARTIALS] = TALLY_MEM(to.mem);
+    rest[TALLY_REDUCE_ARG_FIRST] = TALLY_VALUE(first);
+    rest[TALLY_REDUCE_ARG_OUT] = TALLY_MEM(result->mem);
+    rest[TALLY_REDUCE_ARG_OUT_OFFSET] = TALLY_VALUE(out_offset);
+    rest[TALLY_REDUCE_ARG_LAST] = TALLY_VALUE(last);
+    return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_threads,
+                                               2 * terms->inputs + TALLY_REDUCE_ARGS, args);
 }
 
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to) {
     const uint64_t slot = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
     const uint32_t last = to.result;
-    const tally_arg args[] = {
-        TALLY_MEM(partials), TALLY_VALUE(count), TALLY_MEM(to.mem),
-        TALLY_VALUE(slot),   TALLY_MEM(to.mem),  TALLY_VALUE(out_offset),
-        TALLY_VALUE(last),   TALLY_VALUE(n),     {.value = plan->base.params, .bytes = plan->base.terms.param.bytes}};
+    const tally_arg args[TALLY_FINISH_ARGS] = {
+        [TALLY_FINISH_ARG_PARTIALS] = TALLY_MEM(partials),
+        [TALLY_FINISH_ARG_COUNT] = TALLY_VALUE(count),
+        [TALLY_FINISH_ARG_COMBINED] = TALLY_MEM(to.mem),
+        [TALLY_FINISH_ARG_SLOT] = TALLY_VALUE(slot),
+        [TALLY_FINISH_ARG_OUT] = TALLY_MEM(to.mem),
+        [TALLY_FINISH_ARG_OUT_OFFSET] = TALLY_VALUE(out_offset),
+        [TALLY_FINISH_ARG_LAST] = TALLY_VALUE(last),
+        [TALLY_FINISH_ARG_N] = TALLY_VALUE(n),
+        [TALLY_FINISH_ARG_PARAMS] = {.value = plan->base.params, .bytes = plan->base.terms.param.bytes}};
     return plan->base.context->backend->launch(queue, plan->finish_kernel, 1, plan->launch.group_threads,
                                                TALLY_ARRAY_LENGTH(args), args);
 }

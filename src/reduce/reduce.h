@@ -97,6 +97,34 @@ typedef struct tally_geometry {
 
 tally_geometry tally_reduce_geometry(const tally_reduce_plan *plan, uint64_t n);
 
+/* The arguments of tally_partials behind the inputs and their offsets, in their order. */
+enum {
+    TALLY_REDUCE_ARG_PARAMS,
+    TALLY_REDUCE_ARG_BASE,
+    TALLY_REDUCE_ARG_N,
+    TALLY_REDUCE_ARG_RUN,
+    TALLY_REDUCE_ARG_PARTIALS,
+    TALLY_REDUCE_ARG_FIRST,
+    TALLY_REDUCE_ARG_OUT,
+    TALLY_REDUCE_ARG_OUT_OFFSET,
+    TALLY_REDUCE_ARG_LAST,
+    TALLY_REDUCE_ARGS
+};
+
+/* The arguments of tally_finish, in their order. */
+enum {
+    TALLY_FINISH_ARG_PARTIALS,
+    TALLY_FINISH_ARG_COUNT,
+    TALLY_FINISH_ARG_COMBINED,
+    TALLY_FINISH_ARG_SLOT,
+    TALLY_FINISH_ARG_OUT,
+    TALLY_FINISH_ARG_OUT_OFFSET,
+    TALLY_FINISH_ARG_LAST,
+    TALLY_FINISH_ARG_N,
+    TALLY_FINISH_ARG_PARAMS,
+    TALLY_FINISH_ARGS
+};
+
 /* The kernels' argument `last`. NONE: each group leaves a partial. ALONE: the only group leaves the
  * result. TOGETHER: each group leaves a partial, and the last one to finish leaves the result. */
 enum { TALLY_LAST_NONE, TALLY_LAST_ALONE, TALLY_LAST_TOGETHER };

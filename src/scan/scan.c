@@ -30,21 +30,22 @@ static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_s
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
     /* Without segments the kernels read nothing there. */
     void *heads = by_offsets ? plan->heads->mem : r->segments ? r->segments->mem : plan->words->mem;
-    const tally_arg args[] = {TALLY_MEM(r->in->mem),
-                              TALLY_VALUE(r->in_offset),
-                              {.value = plan->base.params, .bytes = plan->base.terms.param.bytes},
-                              TALLY_MEM(heads),
-                              TALLY_VALUE(heads_offset),
-                              TALLY_VALUE(base),
-                              TALLY_VALUE(r->n),
-                              TALLY_VALUE(geometry.run),
-                              TALLY_VALUE(plan->capacity),
-                              TALLY_MEM(plan->words->mem),
-                              TALLY_MEM(plan->values->mem),
-                              TALLY_VALUE(flow),
-                              TALLY_MEM(r->out->mem),
-                              TALLY_VALUE(r->out_offset),
-                              {.value = plan->initial, .bytes = tally_dtype_bytes(plan->base.terms.in)}};
+    const tally_arg args[TALLY_SCAN_ARGS] = {
+        [TALLY_SCAN_ARG_IN] = TALLY_MEM(r->in->mem),
+        [TALLY_SCAN_ARG_IN_OFFSET] = TALLY_VALUE(r->in_offset),
+        [TALLY_SCAN_ARG_PARAMS] = {.value = plan->base.params, .bytes = plan->base.terms.param.bytes},
+        [TALLY_SCAN_ARG_HEADS] = TALLY_MEM(heads),
+        [TALLY_SCAN_ARG_HEADS_OFFSET] = TALLY_VALUE(heads_offset),
+        [TALLY_SCAN_ARG_BASE] = TALLY_VALUE(base),
+        [TALLY_SCAN_ARG_N] = TALLY_VALUE(r->n),
+        [TALLY_SCAN_ARG_RUN] = TALLY_VALUE(geometry.run),
+        [TALLY_SCAN_ARG_CAPACITY] = TALLY_VALUE(plan->capacity),
+        [TALLY_SCAN_ARG_WORDS] = TALLY_MEM(plan->words->mem),
+        [TALLY_SCAN_ARG_VALUES] = TALLY_MEM(plan->values->mem),
+        [TALLY_SCAN_ARG_FLOW] = TALLY_VALUE(flow),
+        [TALLY_SCAN_ARG_OUT] = TALLY_MEM(r->out->mem),
+        [TALLY_SCAN_ARG_OUT_OFFSET] = TALLY_VALUE(r->out_offset),
+        [TALLY_SCAN_ARG_INITIAL] = {.value = plan->initial, .bytes = tally_dtype_bytes(plan->base.terms.in)}};
     const uint32_t count = TALLY_ARRAY_LENGTH(args), threads = plan->launch.group_threads;
     if (plan->totals_kernel) status = backend->launch(queue, plan->totals_kernel, geometry.groups, threads, count, args);
     if (!status && plan->tiles_kernel) status = backend->launch(queue, plan->tiles_kernel, 1, threads, count, args);

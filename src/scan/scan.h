@@ -71,6 +71,26 @@ typedef struct tally_scan_plan {
 /* Makes a scan's plan. `extra` are flags beyond the descriptor's, for tests. */
 tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_plan **out);
 
+/* The arguments of the scans' kernels, in their order (kernels/scanning.h). */
+enum {
+    TALLY_SCAN_ARG_IN,
+    TALLY_SCAN_ARG_IN_OFFSET,
+    TALLY_SCAN_ARG_PARAMS,
+    TALLY_SCAN_ARG_HEADS,
+    TALLY_SCAN_ARG_HEADS_OFFSET,
+    TALLY_SCAN_ARG_BASE,
+    TALLY_SCAN_ARG_N,
+    TALLY_SCAN_ARG_RUN,
+    TALLY_SCAN_ARG_CAPACITY,
+    TALLY_SCAN_ARG_WORDS,
+    TALLY_SCAN_ARG_VALUES,
+    TALLY_SCAN_ARG_FLOW,
+    TALLY_SCAN_ARG_OUT,
+    TALLY_SCAN_ARG_OUT_OFFSET,
+    TALLY_SCAN_ARG_INITIAL,
+    TALLY_SCAN_ARGS
+};
+
 typedef struct tally_scan_geometry {
     uint64_t groups, run; /* run: items of a warp's interval; 1 without intervals */
 } tally_scan_geometry;

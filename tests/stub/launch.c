@@ -152,10 +152,6 @@ static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     }
 }
 
-/* tally_partials(each input and its offset, params, base, n, run, partials, first, out, out_offset,
- * last) */
-enum { PARAMS, BASE, N, RUN, PARTIALS, FIRST, OUT, OUT_OFFSET, LAST, AFTER_INPUTS };
-
 /* The last group finishes if the groups of one launch do. Slot 0 counts them. */
 static void finish_together(const job *j, const source *s, unsigned char *partials, uint64_t groups, void *count,
                             void *result) {
@@ -173,9 +169,13 @@ static void finish_together(const job *j, const source *s, unsigned char *partia
 static void run_partials(const job *j) {
     const stub_launch *l = j->l;
     const uint32_t k = 2 * j->inputs;
-    source s = {.params = params_of(j, k + PARAMS), .base = number(j, k + BASE, 8), .n = number(j, k + N, 8)};
-    const uint64_t run = number(j, k + RUN, 8), first = number(j, k + FIRST, 8), out_offset = number(j, k + OUT_OFFSET, 8);
-    const int last = number(j, k + LAST, 4) == TALLY_LAST_ALONE, together = number(j, k + LAST, 4) == TALLY_LAST_TOGETHER;
+    source s = {.params = params_of(j, k + TALLY_REDUCE_ARG_PARAMS),
+                .base = number(j, k + TALLY_REDUCE_ARG_BASE, 8),
+                .n = number(j, k + TALLY_REDUCE_ARG_N, 8)};
+    const uint64_t run = number(j, k + TALLY_REDUCE_ARG_RUN, 8), first = number(j, k + TALLY_REDUCE_ARG_FIRST, 8),
+                   out_offset = number(j, k + TALLY_REDUCE_ARG_OUT_OFFSET, 8);
+    const int last = number(j, k + TALLY_REDUCE_ARG_LAST, 4) == TALLY_LAST_ALONE,
+              together = number(j, k + TALLY_REDUCE_ARG_LAST, 4) == TALLY_LAST_TOGETHER;
     const int canonical = j->variant->info.canonical;
     for (uint32_t i = 0; i < j->inputs; i++) {
         s.in[i] = l->mem[2 * i] ? l->mem[2 * i]->bytes : NULL;
@@ -193,12 +193,12 @@ static void run_partials(const job *j) {
     if (together && (!j->variant->together || !first))
         stub_misuse("%s: its groups do not finish together", j->variant->info.name);
     if (j->variant->stage == TALLY_STAGE_SCRATCH) {
-        unsigned char *scratch =
-            stub_place(l->mem[k + PARTIALS], first + l->groups, l->groups * j->group, j->acc, "scratch accumulators");
+        unsigned char *scratch = stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first + l->groups, l->groups * j->group,
+                                            j->acc, "scratch accumulators");
         if (scratch) memset(scratch, 0xee, l->groups * j->group * j->acc);
     }
     /* Each group combines its value into the one accumulator by an atomic. */
-    unsigned char *one = j->atomic ? stub_place(l->mem[k + PARTIALS], first, 1, j->acc, "accumulators") : NULL;
+    unsigned char *one = j->atomic ? stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first, 1, j->acc, "accumulators") : NULL;
     for (uint64_t g = 0; g < l->groups; g++) {
         const uint64_t begin = g * share, count = begin >= s.n ? 0 : s.n - begin < share ? s.n - begin : share;
         unsigned char partial[STUB_ACC_MOST];
@@ -212,15 +212,15 @@ static void run_partials(const job *j) {
             j->module->sequence(s.in, s.offset, s.params, begin, count, partial);
         if (one) j->module->combine(one, partial);
         if (j->atomic) continue;
-        unsigned char *to = last ? NULL : stub_place(l->mem[k + PARTIALS], first + g, 1, j->acc, "partials");
-        unsigned char *result = last ? stub_place(l->mem[k + OUT], out_offset, 1, j->result, "results") : NULL;
+        unsigned char *to = last ? NULL : stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first + g, 1, j->acc, "partials");
+        unsigned char *result = last ? stub_place(l->mem[k + TALLY_REDUCE_ARG_OUT], out_offset, 1, j->result, "results") : NULL;
         if (to) memcpy(to, partial, j->acc);
         if (result) j->module->result(partial, s.n, s.params, result);
     }
     if (together)
-        finish_together(j, &s, stub_place(l->mem[k + PARTIALS], first, l->groups, j->acc, "partials"), l->groups,
-                        stub_place(l->mem[k + PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
-                        stub_place(l->mem[k + OUT], out_offset, 1, j->result, "results"));
+        finish_together(j, &s, stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first, l->groups, j->acc, "partials"),
+                        l->groups, stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
+                        stub_place(l->mem[k + TALLY_REDUCE_ARG_OUT], out_offset, 1, j->result, "results"));
 }
 
 /* ---- init and finish ------------------------------------------------------------------------- */
@@ -232,24 +232,24 @@ static void run_init(const job *j) {
     if (to) j->module->identity(to);
 }
 
-/* tally_finish(partials, count, combined, slot, out, out_offset, last, n, params) */
 static void run_finish(const job *j) {
     const stub_launch *l = j->l;
-    const uint64_t count = number(j, 1, 8), slot = number(j, 3, 8), out_offset = number(j, 5, 8), n = number(j, 7, 8);
-    const int last = (int)number(j, 6, 4);
-    const void *params = params_of(j, 8);
+    const uint64_t count = number(j, TALLY_FINISH_ARG_COUNT, 8), slot = number(j, TALLY_FINISH_ARG_SLOT, 8),
+                   out_offset = number(j, TALLY_FINISH_ARG_OUT_OFFSET, 8), n = number(j, TALLY_FINISH_ARG_N, 8);
+    const int last = (int)number(j, TALLY_FINISH_ARG_LAST, 4);
+    const void *params = params_of(j, TALLY_FINISH_ARG_PARAMS);
     if (l->groups != 1) stub_misuse("tally_finish in %llu groups", (unsigned long long)l->groups);
     if (last && !count != !n)
         stub_misuse("tally_finish: %llu items in %llu partials", (unsigned long long)n, (unsigned long long)count);
-    const unsigned char *partials = stub_place(l->mem[0], 0, count, j->acc, "partials");
+    const unsigned char *partials = stub_place(l->mem[TALLY_FINISH_ARG_PARTIALS], 0, count, j->acc, "partials");
     if (!partials || !params) return;
     unsigned char *accs = malloc((count + 1) * j->acc);
     if (!accs) abort();
     j->module->identity(accs);
     memcpy(accs, partials, count * j->acc);
     combine(j, accs, count);
-    unsigned char *to = last ? NULL : stub_place(l->mem[2], slot, 1, j->acc, "partials");
-    unsigned char *result = last ? stub_place(l->mem[4], out_offset, 1, j->result, "results") : NULL;
+    unsigned char *to = last ? NULL : stub_place(l->mem[TALLY_FINISH_ARG_COMBINED], slot, 1, j->acc, "partials");
+    unsigned char *result = last ? stub_place(l->mem[TALLY_FINISH_ARG_OUT], out_offset, 1, j->result, "results") : NULL;
     if (to) memcpy(to, accs, j->acc);
     if (result) j->module->result(accs, n, params, result);
     free(accs);
@@ -295,9 +295,9 @@ void stub_run(const stub_launch *l) {
         return;
     }
     if (l->threads != j.group) stub_misuse("%s: groups of %u threads, made for %u", l->entry, l->threads, j.group);
-    if (strcmp(l->entry, "tally_partials") == 0 && l->count == 2 * j.inputs + AFTER_INPUTS)
+    if (strcmp(l->entry, "tally_partials") == 0 && l->count == 2 * j.inputs + TALLY_REDUCE_ARGS)
         run_partials(&j);
-    else if (strcmp(l->entry, "tally_finish") == 0 && l->count == 9)
+    else if (strcmp(l->entry, "tally_finish") == 0 && l->count == TALLY_FINISH_ARGS)
         run_finish(&j);
     else
         stub_misuse("entry %s with %u arguments", l->entry, l->count);

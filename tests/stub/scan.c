@@ -7,27 +7,10 @@
 #include <string.h>
 
 #include "reduce/reduce.h"
+#include "scan/scan.h"
 #include "backend.h"
 #include "module.h"
 
-enum {
-    IN,
-    IN_OFFSET,
-    PARAMS,
-    HEADS,
-    HEADS_OFFSET,
-    BASE,
-    N,
-    RUN,
-    CAPACITY,
-    WORDS,
-    VALUES,
-    FLOW,
-    OUT,
-    OUT_OFFSET,
-    INITIAL,
-    ARGS
-};
 #define CONTINUES 2
 
 static uint64_t number(const stub_launch *l, uint32_t argument, uint32_t bytes) {
@@ -63,8 +46,8 @@ static void check_turn(const stub_launch *l) {
 }
 
 static void check_groups(const stub_launch *l, uint64_t n) {
-    const uint64_t tiles = (n + TALLY_TILE_ITEMS - 1) / TALLY_TILE_ITEMS, run = number(l, RUN, 8),
-                   capacity = number(l, CAPACITY, 8);
+    const uint64_t tiles = (n + TALLY_TILE_ITEMS - 1) / TALLY_TILE_ITEMS, run = number(l, TALLY_SCAN_ARG_RUN, 8),
+                   capacity = number(l, TALLY_SCAN_ARG_CAPACITY, 8);
     if (is_stem(l, "warp_carry") || strcmp(l->entry, "tally_scan_tiles") == 0) return;
     if (tiles > capacity) stub_misuse("%llu tiles, room for %llu", (unsigned long long)tiles, (unsigned long long)capacity);
     const uint64_t each = looks_back(l) ? stub_defined(l->source, "TILES_EACH") : run;
@@ -76,15 +59,15 @@ static void check_groups(const stub_launch *l, uint64_t n) {
 /* Checks that the workspace holds the values that the kernels keep between groups. */
 static void check_workspace(const stub_launch *l) {
     const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
-    const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, CAPACITY, 8);
+    const uint64_t acc = l->module->sizes[STUB_ACC_SIZE], capacity = number(l, TALLY_SCAN_ARG_CAPACITY, 8);
     const uint64_t blocks = (capacity + TALLY_SCAN_WIDTH - 1) / TALLY_SCAN_WIDTH;
     const uint64_t value = is_segmented ? (acc + 7) / 8 * 8 + 8 : acc, parts = (value + 3) / 4;
     const bool looks = looks_back(l);
     /* Lines of 16 words: two; for each block the lines of its value, and one; then the tiles'
      * values in parts. */
     const uint64_t count = looks ? 32 + blocks * ((parts + 15) / 16 * 16 + 16) + capacity * parts : 1;
-    stub_place(l->mem[VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
-    const unsigned char *words = stub_place(l->mem[WORDS], 0, count, 8, "words");
+    stub_place(l->mem[TALLY_SCAN_ARG_VALUES], 0, looks ? 2 : 3 + 2 * capacity + 2 * blocks, value, "accumulators");
+    const unsigned char *words = stub_place(l->mem[TALLY_SCAN_ARG_WORDS], 0, count, 8, "words");
     for (uint64_t b = 0; words && looks && b < 8 * count; b++)
         if (words[b])
             stub_misuse("the words are not 0 before the first launch"); /* nor are they changed later: the stub writes none */
@@ -92,9 +75,9 @@ static void check_workspace(const stub_launch *l) {
 
 static void write_values(const stub_launch *l, uint64_t n, const unsigned char *in, unsigned char *out) {
     const stub_module *m = l->module;
-    const void *const inputs[TALLY_MAX_INPUTS] = {l->mem[IN]->bytes};
-    const uint64_t offsets[TALLY_MAX_INPUTS] = {number(l, IN_OFFSET, 8)};
-    const void *params = l->values + l->at[PARAMS];
+    const void *const inputs[TALLY_MAX_INPUTS] = {l->mem[TALLY_SCAN_ARG_IN]->bytes};
+    const uint64_t offsets[TALLY_MAX_INPUTS] = {number(l, TALLY_SCAN_ARG_IN_OFFSET, 8)};
+    const void *params = l->values + l->at[TALLY_SCAN_ARG_PARAMS];
     const int is_exclusive = stub_defined(l->source, "EXCLUSIVE") != 0;
     unsigned char acc[STUB_ACC_MOST], value[STUB_ACC_MOST];
     m->identity(acc);
@@ -107,19 +90,23 @@ static void write_values(const stub_launch *l, uint64_t n, const unsigned char *
 }
 
 static void run_scan(const stub_launch *l) {
-    if (!l->module || l->count != ARGS) {
+    if (!l->module || l->count != TALLY_SCAN_ARGS) {
         stub_misuse("entry %s with %u arguments", l->entry, l->count);
         return;
     }
     const uint32_t *sizes = l->module->sizes;
-    const uint64_t n = number(l, N, 8), base = number(l, BASE, 8);
-    const uint32_t flow = (uint32_t)number(l, FLOW, 4);
-    const unsigned char *in = stub_place(l->mem[IN], number(l, IN_OFFSET, 8), n, sizes[STUB_ITEM_SIZE], "items");
-    unsigned char *out = stub_place(l->mem[OUT], number(l, OUT_OFFSET, 8), n, sizes[STUB_RESULT_SIZE], "values");
+    const uint64_t n = number(l, TALLY_SCAN_ARG_N, 8), base = number(l, TALLY_SCAN_ARG_BASE, 8);
+    const uint32_t flow = (uint32_t)number(l, TALLY_SCAN_ARG_FLOW, 4);
+    const unsigned char *in =
+        stub_place(l->mem[TALLY_SCAN_ARG_IN], number(l, TALLY_SCAN_ARG_IN_OFFSET, 8), n, sizes[STUB_ITEM_SIZE], "items");
+    unsigned char *out =
+        stub_place(l->mem[TALLY_SCAN_ARG_OUT], number(l, TALLY_SCAN_ARG_OUT_OFFSET, 8), n, sizes[STUB_RESULT_SIZE], "values");
     const int is_segmented = stub_defined(l->source, "SEGMENTED") != 0;
-    if (!stub_place(l->mem[HEADS], number(l, HEADS_OFFSET, 8), is_segmented ? n : 0, 1, "flags")) return;
-    if (l->bytes[PARAMS] != sizes[STUB_PARAMS_SIZE] || l->bytes[INITIAL] != sizes[STUB_ITEM_SIZE])
-        stub_misuse("%s: %u bytes of parameters, %u of the initial value", l->entry, l->bytes[PARAMS], l->bytes[INITIAL]);
+    if (!stub_place(l->mem[TALLY_SCAN_ARG_HEADS], number(l, TALLY_SCAN_ARG_HEADS_OFFSET, 8), is_segmented ? n : 0, 1, "flags"))
+        return;
+    if (l->bytes[TALLY_SCAN_ARG_PARAMS] != sizes[STUB_PARAMS_SIZE] || l->bytes[TALLY_SCAN_ARG_INITIAL] != sizes[STUB_ITEM_SIZE])
+        stub_misuse("%s: %u bytes of parameters, %u of the initial value", l->entry, l->bytes[TALLY_SCAN_ARG_PARAMS],
+                    l->bytes[TALLY_SCAN_ARG_INITIAL]);
     if (base % TALLY_SCAN_BLOCK || (base && !(flow & CONTINUES)))
         stub_misuse("%s: flow %u at %llu", l->entry, flow, (unsigned long long)base);
     if (l->threads != stub_defined(l->source, "GROUP")) stub_misuse("%s: groups of %u threads", l->entry, l->threads);
