@@ -27,5 +27,6 @@
 #include <tally/ops.h>
 #include <tally/reduce.h>
 #include <tally/scan.h>
+#include <tally/segments.h>
 
 #endif
