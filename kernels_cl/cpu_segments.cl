@@ -188,8 +188,12 @@ INLINE PART fold_part(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 
 /* ---- a chunk of neighbouring segments -------------------------------------------------------- */
 
 #define LANE_LEVELS 7 /* of LANES lanes */
+/* Pieces of LANES segments that a block has at most: those whose levels take 32 KiB. So a row of
+ * f32 is a page. */
+#define PIECES (sizeof(LANE_ARRAYS) <= 512 ? 8 : sizeof(LANE_ARRAYS) <= 1024 ? 4 : 2)
+#define MOST_WIDTH (PIECES * LANES)
 
-/* A chunk of `width` <= LANES neighbouring segments. Item i of the chunk, of segment j, is `item`
+/* A chunk of `width` <= MOST_WIDTH neighbouring segments. Item i of the chunk, of segment j, is `item`
  * times i and `beside` times j beyond `in`; or, if the items are not regular, as far beyond as
  * item chunk.index + i is by the shape. */
 typedef struct {
@@ -199,10 +203,10 @@ typedef struct {
     u32 is_regular, width;
     CHUNK chunk;
 #ifdef TAKES_PIVOT
-    PIVOT pivot[LANES];
+    PIVOT pivot[MOST_WIDTH];
 #endif
 #ifdef WHERE
-    u32 has[LANES];
+    u32 has[MOST_WIDTH];
 #endif
 } NEIGHBOURS;
 
@@ -280,55 +284,94 @@ INLINE u32 turn(u32 k, u32 bits) {
         }                                                                                                                      \
     }
 
-/* Puts lane l of each segment into `to`, and adds the numbers of their items to b->has. */
-INLINE void neighbours_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, LANE_ARRAYS *to, u32 width, u32 side) {
+/* Takes the items of chunk rows r to r + rows - 1 into lane l of the segments of a piece, which
+ * begins with segment `first`. */
+#define NEXT_OF(m)                                                                                                             \
+    if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, item_of(b, row[m], first + j, side), c, r + (m), l, p);
+INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, u32 width, u32 side,
+                       LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
     IN_VECTORS
-    for (u32 j = 0; j < width; j++) lanes_set(to, j, lane_identity());
-    for (u32 r = 0; r * LANES + l < b->chunk.count; r++) {
-        const ROW row = row_at(b, shape, r * LANES + l);
-        IN_VECTORS
-        for (u32 j = 0; j < width; j++)
-            IF_HAS(row, j)
-            lanes_set(to, j, lane_step(lanes_get(to, j), item_of(b, row, j, side), chunk_beside(b, j), r, l, p));
+    for (u32 j = 0; j < width; j++) {
+        const CHUNK c = chunk_beside(b, first + j);
+        LANE a = r ? lanes_get(to, j) : lane_identity();
+        NEXT_OF(0)
+        NEXT_OF(1)
+        NEXT_OF(2)
+        NEXT_OF(3)
+        lanes_set(to, j, a);
+    }
+}
+
+/* The loops of pieces that are whole and side by side have constant lengths and steps. */
+INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, LANE_ARRAYS *to, u32 side) {
+    for (u32 q = 0; q * LANES < b->width; q++) {
+        const u32 width = min(b->width - q * LANES, (u32)LANES);
+        if (side && width == LANES)
+            piece_rows(b, row, rows, r, l, q * LANES, LANES, 1, &to[q]);
+        else
+            piece_rows(b, row, rows, r, l, q * LANES, width, 0, &to[q]);
+    }
+}
+
+/* Puts lane l of each segment into `to`, and adds the numbers of their items to b->has. */
+#define ROWS_AT_ONCE 4
+INLINE void block_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, LANE_ARRAYS *to, u32 side) {
+    const u32 rows = (b->chunk.count - l + LANES - 1) / LANES;
+    ROW row[ROWS_AT_ONCE];
+    u32 r = 0;
+    for (; r + ROWS_AT_ONCE <= rows; r += ROWS_AT_ONCE) {
+        for (u32 m = 0; m < ROWS_AT_ONCE; m++) row[m] = row_at(b, shape, (r + m) * LANES + l);
+        if (r)
+            block_rows(b, row, ROWS_AT_ONCE, r, l, to, side);
+        else
+            block_rows(b, row, ROWS_AT_ONCE, 0, l, to, side);
+    }
+    for (; r < rows; r++) {
+        row[0] = row_at(b, shape, r * LANES + l);
+        if (r)
+            block_rows(b, row, 1, r, l, to, side);
+        else
+            block_rows(b, row, 1, 0, l, to, side);
+    }
 #ifdef WHERE
-        for (u32 j = 0; j < width; j++) b->has[j] += row.where[(i64)j * b->beside.where] != 0;
+    for (u32 i = l; i < b->chunk.count; i += LANES) {
+        row[0] = row_at(b, shape, i);
+        for (u32 j = 0; j < b->width; j++) b->has[j] += row[0].where[(i64)j * b->beside.where] != 0;
+    }
 #endif
+}
+
+/* Combines the lanes of each segment in `left` and `right`, into `left`. All places of a piece are
+ * computed, so that loops have constant lengths. */
+INLINE void join_lanes(u32 width, LANE_ARRAYS *left, const LANE_ARRAYS *right) {
+    for (u32 q = 0; q * LANES < width; q++) {
+        IN_VECTORS
+        for (u32 j = 0; j < LANES; j++) lanes_set(&left[q], j, lane_combine(lanes_get(&left[q], j), lanes_get(&right[q], j)));
     }
 }
 
 /* Puts the lane of each segment into level 0. */
-INLINE void neighbours_lanes(NEIGHBOURS *b, const SHAPE *shape, LANE_ARRAYS *level, u32 width, u32 side) {
+OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS (*restrict level)[PIECES]) {
     const u32 lanes = min(b->chunk.count, (u32)LANES);
-#ifdef WHERE
-    for (u32 j = 0; j < width; j++) b->has[j] = 0;
-#endif
-#define MAKE_LANES(top, l) neighbours_lane(b, shape, l, &level[top], width, side);
-#define JOIN_LANES(left, right)                                                                                                \
-    IN_VECTORS                                                                                                                 \
-    for (u32 j = 0; j < width; j++)                                                                                            \
-        lanes_set(&level[left], j, lane_combine(lanes_get(&level[left], j), lanes_get(&level[right], j)));
-    VISIT_LANES(lanes, MAKE_LANES, JOIN_LANES)
-}
-
-/* The loops of whole blocks of segments that are side by side have constant lengths and steps. */
-OUT_OF_LINE void fold_neighbours(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS *restrict level) {
-    u32 side = b->width == LANES;
+    u32 side = 1;
 #define IS_SIDE(name) side &= b->beside.in[name##_NUMBER] == 1;
     EACH_INPUT(IS_SIDE)
-    if (side)
-        neighbours_lanes(b, shape, level, LANES, 1);
-    else
-        neighbours_lanes(b, shape, level, b->width, 0);
+#ifdef WHERE
+    for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
+#endif
+#define MAKE_LANES(top, l) block_lane(b, shape, l, level[top], side);
+#define JOIN_LANES(left, right) join_lanes(b->width, level[left], level[right]);
+    VISIT_LANES(lanes, MAKE_LANES, JOIN_LANES)
 }
 
 #ifdef TAKES_PIVOT
 /* Finds the segments' pivots. */
 OUT_OF_LINE void find_pivots(NEIGHBOURS *restrict b, const SHAPE *restrict shape) {
     const u32 halvings = pivot_halvings(b->chunk.count), items = LANES >> halvings;
-    PIVOT level[LANE_LEVELS + 1][LANES] ALIGN(64);
+    PIVOT level[LANE_LEVELS + 1][MOST_WIDTH] ALIGN(64);
 #ifdef WHERE
-    u32 masked[LANES];
+    u32 masked[MOST_WIDTH];
     for (u32 j = 0; j < b->width; j++) masked[j] = 0;
 #define SEE_MASK                                                                                                               \
     for (u32 j = 0; j < b->width; j++) masked[j] |= row.where[(i64)j * b->beside.where] == 0;
@@ -360,7 +403,7 @@ OUT_OF_LINE void find_pivots(NEIGHBOURS *restrict b, const SHAPE *restrict shape
 INLINE u32 pivots_change(NEIGHBOURS *b, const LANE_ARRAYS *lanes) {
     u32 changes = 0;
     for (u32 j = 0; j < b->width; j++)
-        changes |= pivot_changes(&b->pivot[j], pivot_value(pivot_of_lane(lanes_get(lanes, j)), 0));
+        changes |= pivot_changes(&b->pivot[j], pivot_value(pivot_of_lane(lanes_get(&lanes[j / LANES], j % LANES)), 0));
     return changes;
 }
 #endif
@@ -414,23 +457,24 @@ INLINE NEIGHBOURS neighbours_of(const SEGMENT *s, const SHAPE *shape, u64 chunk,
     return b;
 }
 
-/* Tells whether the block is short and has segments that are not side by side. */
-INLINE u32 wants_stage(const NEIGHBOURS *b) {
-    u32 side = 1;
-    EACH_INPUT(IS_SIDE)
-    return !side && b->is_regular && b->chunk.count <= STAGED_ITEMS;
+/* Tells whether neighbouring segments are side by side. */
+INLINE u32 are_beside(const SHAPE *shape) {
+    u32 beside = 1;
+#define IS_BESIDE(name) beside &= shape->axis[shape->reduced + shape->kept - 1].in[name##_NUMBER] == 1;
+    EACH_INPUT(IS_BESIDE)
+    return beside;
 }
 
 /* Puts the lanes of a chunk of neighbouring segments into level 0. */
-INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, LANE_ARRAYS *level) {
+INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS (*level)[PIECES]) {
     STAGED staged;
-    if (wants_stage(b)) stage(b, &staged);
+    if (is_staged) stage(b, &staged);
 #ifdef TAKES_PIVOT
     find_pivots(b, shape);
 #endif
-    fold_neighbours(b, shape, level);
+    fold_block(b, shape, level);
 #ifdef PIVOT_MAY_MISS
-    while (pivots_change(b, &level[0])) fold_neighbours(b, shape, level);
+    while (pivots_change(b, level[0])) fold_block(b, shape, level);
 #endif
 }
 
@@ -443,12 +487,12 @@ INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, LANE_ARRAYS *leve
     else                                                                                                                       \
         part_store(p, partials, counts, (i)*leaves + (k));
 
-/* Unit u is chunk u / count of segment u % count. */
+/* Unit u is chunk u % leaves of segment u / leaves. */
 KERNEL void tally_segments_teams(CALL_ARGS) {
     OPEN
     share_of_group(count * leaves, &begin, &end);
     for (u64 u = begin; u < end; u++) {
-        const u64 k = u / count, i = u - k * count;
+        const u64 i = u / leaves, k = u - i * leaves;
         const SEGMENT segment = SEGMENT_OF(first + i);
         const PART p = segment.n ? chunk_part(&segment, &shape, leaf + k) : part_identity();
         STORE_PART(p, i, k, segment.out)
@@ -459,23 +503,26 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
  * taken in pieces that lie along the last kept axis. */
 KERNEL void tally_segments_threads(CALL_ARGS) {
     OPEN
-    LANE_ARRAYS level[LANE_LEVELS + 1] ALIGN(64);
+    LANE_ARRAYS level[LANE_LEVELS + 1][PIECES] ALIGN(64);
     const u64 blocks = (count + team - 1) / team, extent = shape.axis[shape.reduced + shape.kept - 1].extent;
+    /* Short segments are staged, LANES at a time. */
+    const u32 is_staged = shape.n <= STAGED_ITEMS && shape.reduced == 1 && !are_beside(&shape);
+    const u64 most = is_staged ? LANES : MOST_WIDTH;
     share_of_group(blocks * leaves, &begin, &end);
     for (u64 u = begin; u < end; u++) {
         const u64 k = u / blocks, from = (u - k * blocks) * team, to = min(count, from + team);
         u32 width;
         for (u64 i = from; i < to; i += width) {
-            width = (u32)min(min(to - i, (u64)LANES), extent - (first + i) % extent);
+            width = (u32)min(min(to - i, most), extent - (first + i) % extent);
             const SEGMENT segment = SEGMENT_OF(first + i);
             NEIGHBOURS b = neighbours_of(&segment, &shape, leaf + k, width);
-            if (segment.n) take_neighbours(&b, &shape, level);
+            if (segment.n) take_neighbours(&b, &shape, is_staged, level);
             for (u32 j = 0; j < width; j++) {
                 PART p = part_identity();
 #ifdef WHERE
-                if (segment.n) p = part_of_lane(lanes_get(&level[0], j), chunk_beside(&b, j), b.has[j]);
+                if (segment.n) p = part_of_lane(lanes_get(&level[0][j / LANES], j % LANES), chunk_beside(&b, j), b.has[j]);
 #else
-                if (segment.n) p = part_of_lane(lanes_get(&level[0], j), chunk_beside(&b, j), b.chunk.count);
+                if (segment.n) p = part_of_lane(lanes_get(&level[0][j / LANES], j % LANES), chunk_beside(&b, j), b.chunk.count);
 #endif
                 STORE_PART(p, i + j, k, segment.out + (i64)j * b.beside.out)
             }
