@@ -190,7 +190,7 @@ INLINE PART fold_part(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 
 #define LANE_LEVELS 7 /* of LANES lanes */
 /* Pieces of LANES segments that a block has at most: those whose levels take 32 KiB. So a row of
  * f32 is a page. */
-#define PIECES (sizeof(LANE_ARRAYS) <= 512 ? 8 : sizeof(LANE_ARRAYS) <= 1024 ? 4 : 2)
+#define PIECES (sizeof(LANE_ARRAYS) > 1024 ? 1 : ITEM_BYTES > 2 ? 2 : 4)
 #define MOST_WIDTH (PIECES * LANES)
 
 /* A chunk of `width` <= MOST_WIDTH neighbouring segments. Item i of the chunk, of segment j, is `item`
@@ -256,6 +256,12 @@ INLINE CHUNK chunk_beside(const NEIGHBOURS *b, u32 j) {
     return c;
 }
 
+#ifdef WHERE
+#define HAS(b, j) (b)->has[j]
+#else
+#define HAS(b, j) (b)->chunk.count
+#endif
+
 /* The k-th of 2^bits lanes in bit-reversed order. */
 INLINE u32 turn(u32 k, u32 bits) {
     u32 l = 0;
@@ -288,9 +294,12 @@ INLINE u32 turn(u32 k, u32 bits) {
  * begins with segment `first`. */
 #define NEXT_OF(m)                                                                                                             \
     if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, item_of(b, row[m], first + j, side), c, r + (m), l, p);
-INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, u32 width, u32 side,
+INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, i64 ahead, u32 rows, u32 r, u32 l, u32 first, u32 width, u32 side,
                        LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
+    if (side)
+        for (u32 m = 0; m < rows; m++)
+            for (u32 j = 0; j < LANES; j += 64 / ITEM_BYTES) __builtin_prefetch((const void *)((size_t)(row[m].in.x + first + j) + ahead));
     IN_VECTORS
     for (u32 j = 0; j < width; j++) {
         const CHUNK c = chunk_beside(b, first + j);
@@ -304,35 +313,35 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32
 }
 
 /* The loops of pieces that are whole and side by side have constant lengths and steps. */
-INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, LANE_ARRAYS *to, u32 side) {
+INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, i64 ahead, u32 rows, u32 r, u32 l, LANE_ARRAYS *to, u32 side) {
     for (u32 q = 0; q * LANES < b->width; q++) {
         const u32 width = min(b->width - q * LANES, (u32)LANES);
         if (side && width == LANES)
-            piece_rows(b, row, rows, r, l, q * LANES, LANES, 1, &to[q]);
+            piece_rows(b, row, ahead, rows, r, l, q * LANES, LANES, 1, &to[q]);
         else
-            piece_rows(b, row, rows, r, l, q * LANES, width, 0, &to[q]);
+            piece_rows(b, row, ahead, rows, r, l, q * LANES, width, 0, &to[q]);
     }
 }
 
 /* Puts lane l of each segment into `to`, and adds the numbers of their items to b->has. */
 #define ROWS_AT_ONCE 4
-INLINE void block_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, LANE_ARRAYS *to, u32 side) {
+INLINE void block_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, i64 ahead, LANE_ARRAYS *to, u32 side) {
     const u32 rows = (b->chunk.count - l + LANES - 1) / LANES;
     ROW row[ROWS_AT_ONCE];
     u32 r = 0;
     for (; r + ROWS_AT_ONCE <= rows; r += ROWS_AT_ONCE) {
         for (u32 m = 0; m < ROWS_AT_ONCE; m++) row[m] = row_at(b, shape, (r + m) * LANES + l);
         if (r)
-            block_rows(b, row, ROWS_AT_ONCE, r, l, to, side);
+            block_rows(b, row, ahead, ROWS_AT_ONCE, r, l, to, side);
         else
-            block_rows(b, row, ROWS_AT_ONCE, 0, l, to, side);
+            block_rows(b, row, ahead, ROWS_AT_ONCE, 0, l, to, side);
     }
     for (; r < rows; r++) {
         row[0] = row_at(b, shape, r * LANES + l);
         if (r)
-            block_rows(b, row, 1, r, l, to, side);
+            block_rows(b, row, ahead, 1, r, l, to, side);
         else
-            block_rows(b, row, 1, 0, l, to, side);
+            block_rows(b, row, ahead, 1, 0, l, to, side);
     }
 #ifdef WHERE
     for (u32 i = l; i < b->chunk.count; i += LANES) {
@@ -351,16 +360,22 @@ INLINE void join_lanes(u32 width, LANE_ARRAYS *left, const LANE_ARRAYS *right) {
     }
 }
 
+#ifndef AHEAD
+#define AHEAD 8192
+#endif
 /* Puts the lane of each segment into level 0. */
 OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS (*restrict level)[PIECES]) {
-    const u32 lanes = min(b->chunk.count, (u32)LANES);
+    const u32 lanes = min(b->chunk.count, (u32)LANES), row_bytes = b->width * ITEM_BYTES * ((b->chunk.count + LANES - 1) / LANES);
     u32 side = 1;
 #define IS_SIDE(name) side &= b->beside.in[name##_NUMBER] == 1;
     EACH_INPUT(IS_SIDE)
 #ifdef WHERE
     for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
 #endif
-#define MAKE_LANES(top, l) block_lane(b, shape, l, level[top], side);
+    const u32 later = (AHEAD + row_bytes - 1) / row_bytes;
+#define MAKE_LANES(top, l)                                                                                                     \
+    const i64 ahead = ((i64)turn(k + later, bits) - l) * b->item.in[0] * ITEM_BYTES + (i64)((k + later) >> bits) * b->width * ITEM_BYTES;  \
+    block_lane(b, shape, l, ahead, level[top], side);
 #define JOIN_LANES(left, right) join_lanes(b->width, level[left], level[right]);
     VISIT_LANES(lanes, MAKE_LANES, JOIN_LANES)
 }
@@ -517,21 +532,18 @@ KERNEL void tally_segments_threads(CALL_ARGS) {
             const SEGMENT segment = SEGMENT_OF(first + i);
             NEIGHBOURS b = neighbours_of(&segment, &shape, leaf + k, width);
             if (segment.n) take_neighbours(&b, &shape, is_staged, level);
-            for (u32 j = 0; j < width; j++) {
-                PART p = part_identity();
-#ifdef WHERE
-                if (segment.n) p = part_of_lane(lanes_get(&level[0][j / LANES], j % LANES), chunk_beside(&b, j), b.has[j]);
-#else
-                if (segment.n) p = part_of_lane(lanes_get(&level[0][j / LANES], j % LANES), chunk_beside(&b, j), b.chunk.count);
-#endif
-                STORE_PART(p, i + j, k, segment.out + (i64)j * b.beside.out)
+            for (u32 q = 0; q * LANES < width; q++) {
+                const LANE_ARRAYS *lanes = &level[0][q];
+                const u32 own = min(width - q * LANES, (u32)LANES);
+                for (u32 j = 0; j < own; j++) {
+                    PART p = part_identity();
+                    const CHUNK c = chunk_beside(&b, q * LANES + j);
+                    if (segment.n) p = part_of_lane(lanes_get(lanes, j), c, HAS(&b, q * LANES + j));
+                    STORE_PART(p, i + q * LANES + j, k, segment.out + (i64)(q * LANES + j) * b.beside.out)
+                }
             }
         }
     }
-}
-
-INLINE PART part_of_segment(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 i, u64 leaves) {
-    return fold_part(partials + i * leaves, counts + i * leaves, leaves);
 }
 
 KERNEL void tally_segments_fold(CALL_ARGS) {
