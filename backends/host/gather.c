@@ -68,6 +68,7 @@ static const unsigned char *place_of(const host_walk *walk, const unsigned char 
 
 const unsigned char *host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count) {
     uint64_t left;
+    if (!count) return from;
     if (walk->step[walk->reduced - 1] != walk->bytes) return NULL;
     const unsigned char *at = place_of(walk, from, first, &left);
     return count <= left ? at : NULL;

@@ -16,7 +16,7 @@ typedef struct host_walk {
 } host_walk;
 
 /* Returns where `count` items from item `first` on lie, if they are neighbours in memory; else
- * NULL. `from` is the segment's item 0. */
+ * NULL; no items lie anywhere. `from` is the segment's item 0. */
 const unsigned char *host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count);
 
 /* Copies `count` items of each of `segments` neighbouring segments, from item `first` on. Item
