@@ -122,8 +122,8 @@ void oracle_begin_case(oracle *state, const oracle_case *what);
 /* n items of each input, aligned to their own size. */
 void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n);
 /*
- * The same with a mask of n bytes, or NULL. An item whose byte is 0 is the identity at its place. It
- * does not count in n; an index counts it. Where a chunk's number (pivots.h) is made of several
+ * The same with a mask of n bytes, or NULL. An item whose byte is 0 is the identity at its place.
+ * It does not count in n; an index counts it. Where a chunk's number (pivots.h) is made of several
  * items and one of them is masked, it is made of the chunk's first item that is not masked. All
  * pushes of a reduction have a mask, or none has.
  */

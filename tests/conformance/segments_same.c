@@ -29,7 +29,8 @@ typedef struct given {
     unsigned char alone[2 * WIDTH];
 } given;
 
-/* Device memory of random bytes, in which the items of `g` are every `stride`-th from `first` on. */
+/* Makes device memory of random items, in which the items of `g` are every `stride`-th from `first`
+ * on. */
 static tally_buffer *spread(const given *g, uint64_t count, uint64_t first, int64_t stride) {
     unsigned char *memory = malloc((count + 1) * g->item_bytes);
     tally_buffer *buffer;
