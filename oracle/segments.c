@@ -98,21 +98,30 @@ static void end_segment(piece *p, void *value) {
     oracle_end(&p->state, value);
 }
 
+/* Returns the distances of a segment's items from its first one. */
+static distance *distances_within(const tally_axis *axes, uint32_t count, uint64_t length) {
+    distance *within = malloc((length + 1) * sizeof *within);
+    if (!within) abort();
+    for (uint64_t i = 0; i < length; i++) within[i] = distance_of(axes, count, 1, i);
+    return within;
+}
+
 void oracle_reduce_axes(const oracle_case *what, const oracle_items *items, const tally_axis *axes, uint32_t count,
                         void *values) {
     const uint64_t segments = oracle_axes_segments(axes, count), length = oracle_axes_length(axes, count);
     const size_t bytes = oracle_result_bytes(what);
     piece *p = begin_pieces(what, items);
+    distance *within = distances_within(axes, count, length);
     for (uint64_t s = 0; s < segments; s++) {
         const distance first = distance_of(axes, count, 0, s);
         begin_segment(p, what);
         for (uint64_t i = 0; i < length; i++) {
-            const distance d = distance_of(axes, count, 1, i);
-            const int64_t at[2] = {first.in[0] + d.in[0], first.in[1] + d.in[1]};
-            gather(p, at, first.where + d.where);
+            const int64_t at[2] = {first.in[0] + within[i].in[0], first.in[1] + within[i].in[1]};
+            gather(p, at, first.where + within[i].where);
         }
         end_segment(p, (unsigned char *)values + s * bytes);
     }
+    free(within);
     free(p);
 }
 

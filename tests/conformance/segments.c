@@ -81,7 +81,7 @@ static void test_no_compilation(void **state) {
     segments_run r;
     segments_open(&r, context, &(tally_segments_desc){.by = TALLY_BY_AXES, .op = TALLY_SUM, .in = TALLY_F32}, NULL);
     MUST(tally_context_get_info(context, &before));
-    segments_expect_fixed(&r, MASK_ONES, 0);
+    segments_expect_fixed(&r, MASK_ONES, 0, 1);
     MUST(tally_context_get_info(context, &after));
     assert_int_equal(after.programs_built + after.programs_from_disk, before.programs_built + before.programs_from_disk);
     segments_close(&r);

@@ -30,8 +30,8 @@ static void describe(const segments_run *r, const segments_axes *c, char *text, 
     }
 }
 
-/* Returns the extent in memory of an array with the strides that stride_of gives. Reduced axes count
- * where reduced_too says so. */
+/* Returns the extent in memory of an array with the strides that stride_of gives, of its kept axes
+ * or of all. */
 static segments_extent extent_of(const segments_axes *c, int reduced_too, int64_t (*stride_of)(const tally_axis *, uint32_t),
                                  uint32_t k) {
     segments_extent e = {0, 1};

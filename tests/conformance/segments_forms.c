@@ -19,7 +19,7 @@ static void test_where(void **state) {
         if (!of) continue;
         const tally_segments_desc desc = {.by = TALLY_BY_AXES, .op = of->op, .in = of->in, .flags = TALLY_WHERE};
         segments_open(&r, direct_context(state), &desc, NULL);
-        for (segments_mask mask = 0; mask < MASK_KINDS; mask++) segments_expect_fixed(&r, mask, s);
+        for (segments_mask mask = 0; mask < MASK_KINDS; mask++) segments_expect_fixed(&r, mask, s, mask == MASK_RANDOM ? 1 : 5);
         segments_expect_random(&r, MASK_RANDOM, quick() ? 10 : 60);
         segments_close(&r);
     }
@@ -95,7 +95,7 @@ static void expect_initial(void **state, const oracle_case *of, uint32_t flags) 
     r.values[0].of.initial = initial;
     if (r.value_count > 1) r.values[1].of.initial = initial;
     segments_expect_random(&r, MASK_RANDOM, quick() ? 10 : 30);
-    segments_expect_fixed(&r, MASK_RANDOM, of->op);
+    segments_expect_fixed(&r, MASK_RANDOM, of->op + of->in, 7);
     segments_close(&r);
 }
 

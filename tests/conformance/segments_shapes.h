@@ -23,8 +23,9 @@ typedef struct segments_shape {
     uint32_t reduced;
 } segments_shape;
 
-/* Finds a fixed shape: rows, columns, middle axes and whole inputs of every length where lanes, rows
- * and chunks end, several reduced axes, extents 0 and 1, 16 axes. Returns 0 beyond the last. */
+/* Finds a fixed shape: rows, columns, middle axes and whole inputs of every length where lanes,
+ * rows and chunks end, several reduced axes, extents 0 and 1, 16 axes. Returns 0 beyond the
+ * last. */
 int segments_fixed_shape(size_t number, segments_shape *shape);
 
 /* Lays out the first input as `in`. The second input, the mask and the results have layouts that

@@ -15,9 +15,9 @@ int segments_is_here(void **state, const oracle_case *of);
 #define SEGMENTS_SAMPLES 12
 const oracle_case *segments_sample(void **state, size_t s);
 
-/* Runs every fixed shape that this run takes, in C order and in another layout. `number` chooses
- * those and offsets. */
-void segments_expect_fixed(segments_run *r, segments_mask mask, uint64_t number);
+/* Runs 1 of `parts` of the fixed shapes, in C order and in another layout. `number` chooses which,
+ * and offsets. */
+void segments_expect_fixed(segments_run *r, segments_mask mask, uint64_t number, uint64_t parts);
 /* Runs `count` arrays drawn at random. sample_seed prints their seed. */
 void segments_expect_random(segments_run *r, segments_mask mask, uint64_t count);
 /* Opens a plan by axes, runs both walks, and closes it. */

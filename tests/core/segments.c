@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of segments that are wrong or that the device cannot serve, on the backend `host`. Each gives
- * its status and a text that names the culprit. */
+/* Plans of segments that are wrong or that the device cannot serve, on the backend `host`. Each
+ * gives its status and a text that names the culprit. */
 #include <stdlib.h>
 #include <string.h>
 
