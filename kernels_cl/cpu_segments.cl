@@ -26,12 +26,14 @@
 #define IN_VECTORS_OF(lanes) PRAGMA(clang loop vectorize_width(lanes))
 #define IN_VECTORS IN_VECTORS_OF(LANES_AT_ONCE)
 #define IN_VECTORS_ROLLED PRAGMA(clang loop unroll(disable)) IN_VECTORS
+#define IN_NARROW PRAGMA(clang loop unroll(disable)) IN_VECTORS_OF(NARROW)
 /* The same for loops of any length, whose last items are taken one by one. */
 #define IN_VECTORS_ALONE PRAGMA(clang loop interleave_count(1)) IN_VECTORS
 #else
 #define OUT_OF_LINE static
 #define IN_VECTORS
 #define IN_VECTORS_ROLLED
+#define IN_NARROW
 #define IN_VECTORS_ALONE
 #endif
 
@@ -168,10 +170,33 @@ INLINE void take_rows(SOURCE in, CHUNK c, u32 r, u32 rows, LANE_ARRAYS *lanes) {
     }
 }
 
+/* Takes up to WIDE items of row r into the lanes from `first` on; if it `opens` them, these have
+ * none yet. */
+#define WIDE 16
+#define TAKE_WIDE(CONDITION)                                                                                                   \
+    IN_VECTORS_ROLLED                                                                                                          \
+    for (u32 i = 0; i < WIDE; i++) {                                                                                           \
+        LANE a = opens ? lane_identity() : lanes_get(lanes, first + i);                                                        \
+        CONDITION a = lane_step(a, items_at(in, i), c, r, first + i, in.p);                                                    \
+        lanes_set(lanes, first + i, a);                                                                                        \
+    }
+INLINE void take_wide(SOURCE in, CHUNK c, u32 r, u32 first, u32 opens, LANE_ARRAYS *lanes) {
+    const u32 before = r * LANES + first, left = c.count > before ? c.count - before : 0;
+#define TO_WIDE(name)                                                                                                          \
+    in.name += before;                                                                                                         \
+    PREFETCH_LINE(in.name, AHEAD);
+    EACH_INPUT(TO_WIDE)
+    if (left >= WIDE)
+        TAKE_WIDE()
+    else
+        TAKE_WIDE(if (i < left))
+}
+
 /* As chunk_lane, for chunks of any length and memory's speed. */
 INLINE void row_lanes(SOURCE in, CHUNK c, LANE_ARRAYS *lanes) {
     const u32 whole = c.count / LANES, rest = c.count % LANES;
     u32 r = 0;
+    IN_VECTORS
     for (u32 l = 0; l < LANES; l++) lanes_set(lanes, l, lane_identity());
     for (; r + 4 <= whole; r += 4) take_rows(in, c, r, 4, lanes);
     if (r + 2 <= whole) {
@@ -179,9 +204,7 @@ INLINE void row_lanes(SOURCE in, CHUNK c, LANE_ARRAYS *lanes) {
         r += 2;
     }
     if (r < whole) take_rows(in, c, r, 1, lanes);
-    IN_VECTORS_ALONE
-    for (u32 l = 0; l < rest; l++)
-        lanes_set(lanes, l, lane_step(lanes_get(lanes, l), items_at(in, whole * LANES + l), c, whole, l, in.p));
+    for (u32 l = 0; l < rest; l += WIDE) take_wide(in, c, whole, l, 0, lanes);
 }
 
 INLINE LANE row_lane(SOURCE in, CHUNK c) {
@@ -560,74 +583,68 @@ INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LA
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Rows whose lanes are halved together, when there are NARROW of each. */
+/* A row's lanes are halved by itself until there are WIDE of them, which are a vector of 4-byte
+ * fields. Those of ROWS_TOGETHER rows are halved together. */
 #define NARROW 8
-#define TOGETHER_ROWS (LANES / NARROW)
+#define ROWS_TOGETHER (LANES / NARROW)
 
-/* Lane l of a row of one chunk row. */
-INLINE LANE lane_at(SOURCE in, CHUNK c, u32 l, u32 is_whole) {
-    LANE a = lane_identity();
-    if (is_whole || l < c.count) a = lane_step(a, items_at(in, l), c, 0, l, in.p);
-    return a;
-}
-
-#define LANES_OF(l) lanes_get(&lanes, l)
-#define JOIN2(a, b) lane_combine(a, b)
-#define TREE4(at, s) JOIN2(JOIN2(at(0), at(2 * (s))), JOIN2(at(s), at(3 * (s))))
-
-/* A row of up to 16 `vectors` items: halves its lanes until there are NARROW, and puts them into `to` from
- * place `at` on. */
-INLINE void short_row(SOURCE in, CHUNK c, u32 vectors, u32 is_whole, LANE_ARRAYS *to, u32 at) {
-    LANE_ARRAYS sixteen;
+/* A row of more than NARROW items and up to WIDE * `vectors`: puts WIDE lanes into `to` from place
+ * `at` on. */
+INLINE void short_row(SOURCE in, CHUNK c, u32 vectors, LANE_ARRAYS *to, u32 at) {
+    LANE_ARRAYS lanes ALIGN(64);
+    for (u32 v = 0; v < vectors; v++) take_wide(in, c, 0, v * WIDE, 1, &lanes);
     IN_VECTORS_ROLLED
-    for (u32 l = 0; l < 16; l++) {
-        LANE a = lane_at(in, c, l, is_whole);
-        if (vectors == 2) a = lane_combine(a, lane_at(in, c, l + 16, is_whole));
-        if (vectors == 4)
-            a = lane_combine(lane_combine(a, lane_at(in, c, l + 32, is_whole)),
-                             lane_combine(lane_at(in, c, l + 16, is_whole), lane_at(in, c, l + 48, is_whole)));
-        lanes_set(&sixteen, l, a);
+    for (u32 l = 0; l < WIDE; l++) {
+        LANE a = lanes_get(&lanes, l), b;
+        if (vectors > 1) b = lanes_get(&lanes, l + WIDE);
+        if (vectors > 2) a = lane_combine(a, lanes_get(&lanes, l + 2 * WIDE));
+        if (vectors > 2) b = lane_combine(b, lanes_get(&lanes, l + 3 * WIDE));
+        if (vectors > 1) a = lane_combine(a, b);
+        lanes_set(to, at + l, a);
     }
-    for (u32 l = 0; l < NARROW; l++)
-        lanes_set(to, at + l, lane_combine(lanes_get(&sixteen, l), lanes_get(&sixteen, l + NARROW)));
 }
 
-/* The same of any row. */
+/* The same of any longer row. */
 INLINE void long_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
-    LANE_ARRAYS lanes ALIGN(64), sixteen;
+    LANE_ARRAYS lanes ALIGN(64);
     row_lanes(in, c, &lanes);
     IN_VECTORS_ROLLED
-    for (u32 l = 0; l < 16; l++) {
+    for (u32 l = 0; l < WIDE; l++) {
 #define LANE_AT(s) lanes_get(&lanes, l + (s))
         const LANE a = lane_combine(lane_combine(LANE_AT(0), LANE_AT(64)), lane_combine(LANE_AT(32), LANE_AT(96)));
         const LANE b = lane_combine(lane_combine(LANE_AT(16), LANE_AT(80)), lane_combine(LANE_AT(48), LANE_AT(112)));
-        lanes_set(&sixteen, l, lane_combine(a, b));
+        lanes_set(to, at + l, lane_combine(a, b));
     }
-    for (u32 l = 0; l < NARROW; l++)
-        lanes_set(to, at + l, lane_combine(lanes_get(&sixteen, l), lanes_get(&sixteen, l + NARROW)));
 }
 
-INLINE void narrow_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
-    if (c.count > 64)
+INLINE void wide_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
+    if (c.count > 4 * WIDE)
         long_row(in, c, to, at);
-    else if (c.count == 64)
-        short_row(in, c, 4, 1, to, at);
-    else if (c.count > 32)
-        short_row(in, c, 4, 0, to, at);
-    else if (c.count == 32)
-        short_row(in, c, 2, 1, to, at);
-    else if (c.count > 16)
-        short_row(in, c, 2, 0, to, at);
-    else if (c.count == 16)
-        short_row(in, c, 1, 1, to, at);
-    else if (c.count > NARROW)
-        short_row(in, c, 1, 0, to, at);
+    else if (c.count > 2 * WIDE)
+        short_row(in, c, 4, to, at);
+    else if (c.count > WIDE)
+        short_row(in, c, 2, to, at);
     else
-        for (u32 l = 0; l < NARROW; l++) lanes_set(to, at + l, lane_at(in, c, l, 0));
+        short_row(in, c, 1, to, at);
+}
+
+/* A row of up to NARROW items. */
+INLINE void narrow_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
+#define PREFETCH_ROW(name) PREFETCH_LINE(in.name, AHEAD);
+    EACH_INPUT(PREFETCH_ROW)
+    IN_NARROW
+    for (u32 l = 0; l < NARROW; l++) {
+        LANE a = lane_identity();
+        if (l < c.count) a = lane_step(a, items_at(in, l), c, 0, l, in.p);
+        lanes_set(to, at + l, a);
+    }
 }
 
 /* Rows of four items that follow each other. */
 INLINE void rows_of_4(SOURCE in, CHUNK c, u32 width, LANE_ARRAYS *to) {
+#define PREFETCH_ROWS_OF_4(name)                                                                                               \
+    for (u32 j = 0; j < width; j += 16 / ITEM_BYTES) PREFETCH_LINE(&in.name[4 * j], AHEAD);
+    EACH_INPUT(PREFETCH_ROWS_OF_4)
     IN_VECTORS
     for (u32 j = 0; j < width; j++) {
 #define LANE_OF(l) lane_step(lane_identity(), items_at(in, 4 * j + (l)), c, 0, l, in.p)
@@ -637,7 +654,7 @@ INLINE void rows_of_4(SOURCE in, CHUNK c, u32 width, LANE_ARRAYS *to) {
 
 /* Puts the lane of each of `width` <= LANES rows into `to`. The rows begin `beside` apart. */
 OUT_OF_LINE void fold_rows(SOURCE in, const STEPS *beside, CHUNK c, u32 width, LANE_ARRAYS *restrict to) {
-    LANE_ARRAYS narrow ALIGN(64);
+    LANE_ARRAYS wide[2] ALIGN(64), narrow ALIGN(64);
     u32 follow = 1;
 #define FOLLOWS(name) follow &= beside->in[name##_NUMBER] == 4;
     EACH_INPUT(FOLLOWS)
@@ -648,14 +665,25 @@ OUT_OF_LINE void fold_rows(SOURCE in, const STEPS *beside, CHUNK c, u32 width, L
             rows_of_4(in, c, width, to);
         return;
     }
-    for (u32 first = 0; first < width; first += TOGETHER_ROWS) {
-        for (u32 r = 0; r < TOGETHER_ROWS && first + r < width; r++) {
-            narrow_row(in, c, &narrow, r * NARROW);
+    for (u32 first = 0; first < width; first += ROWS_TOGETHER) {
+        const u32 rows = min(width - first, (u32)ROWS_TOGETHER);
+        for (u32 r = 0; r < rows; r++) {
+            if (c.count > NARROW)
+                wide_row(in, c, &wide[r / (LANES / WIDE)], r % (LANES / WIDE) * WIDE);
+            else
+                narrow_row(in, c, &narrow, r * NARROW);
 #define TO_ROW(name) in.name += beside->in[name##_NUMBER];
             EACH_INPUT(TO_ROW)
         }
+        for (u32 r = 0; r < rows && c.count > NARROW; r++) {
+            const LANE_ARRAYS *from = &wide[r / (LANES / WIDE)];
+            const u32 at = r % (LANES / WIDE) * WIDE;
+            IN_NARROW
+            for (u32 l = 0; l < NARROW; l++)
+                lanes_set(&narrow, r * NARROW + l, lane_combine(lanes_get(from, at + l), lanes_get(from, at + NARROW + l)));
+        }
         IN_VECTORS
-        for (u32 r = 0; r < TOGETHER_ROWS; r++) {
+        for (u32 r = 0; r < ROWS_TOGETHER; r++) {
 #define NARROW_AT(l) lanes_get(&narrow, r * NARROW + (l))
             const LANE a = lane_combine(lane_combine(NARROW_AT(0), NARROW_AT(4)), lane_combine(NARROW_AT(2), NARROW_AT(6)));
             const LANE b = lane_combine(lane_combine(NARROW_AT(1), NARROW_AT(5)), lane_combine(NARROW_AT(3), NARROW_AT(7)));
