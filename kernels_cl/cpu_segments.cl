@@ -155,56 +155,34 @@ INLINE PART masked_part(SOURCE in, GLOBAL const u8 *mask, CHUNK c) {
 #define PREFETCH_LINE(pointer, ahead)
 #endif
 
-/* Takes rows r to r + rows - 1 of a chunk. */
-#define PREFETCH_ROWS(name)                                                                                                    \
-    for (u32 l = 0; l < rows * LANES; l += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[r * LANES + l], AHEAD);
-INLINE void take_rows(SOURCE in, CHUNK c, u32 r, u32 rows, LANE_ARRAYS *lanes) {
-    EACH_INPUT(PREFETCH_ROWS)
-    IN_VECTORS
-    for (u32 l = 0; l < LANES; l++) {
-        LANE a = lanes_get(lanes, l);
-        STEP_ROW(0)
-        if (rows > 1) STEP_ROW(1)
-        if (rows > 2) STEP_PAIR(2)
-        lanes_set(lanes, l, a);
-    }
-}
-
-/* Takes up to WIDE items of row r into the lanes from `first` on; if it `opens` them, these have
- * none yet. */
-#define WIDE 16
-#define TAKE_WIDE(CONDITION)                                                                                                   \
-    IN_VECTORS_ROLLED                                                                                                          \
-    for (u32 i = 0; i < WIDE; i++) {                                                                                           \
-        LANE a = opens ? lane_identity() : lanes_get(lanes, first + i);                                                        \
-        CONDITION a = lane_step(a, items_at(in, i), c, r, first + i, in.p);                                                    \
-        lanes_set(lanes, first + i, a);                                                                                        \
-    }
-INLINE void take_wide(SOURCE in, CHUNK c, u32 r, u32 first, u32 opens, LANE_ARRAYS *lanes) {
-    const u32 before = r * LANES + first, left = c.count > before ? c.count - before : 0;
-#define TO_WIDE(name)                                                                                                          \
-    in.name += before;                                                                                                         \
-    PREFETCH_LINE(in.name, AHEAD);
-    EACH_INPUT(TO_WIDE)
-    if (left >= WIDE)
-        TAKE_WIDE()
-    else
-        TAKE_WIDE(if (i < left))
+/* Takes row r of a chunk, in order: the processor's own prefetch takes it from there. */
+#define PREFETCH_ROW(name)                                                                                                     \
+    for (u32 l = 0; l < LANES; l += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[r * LANES + l], AHEAD);
+INLINE void take_row(SOURCE in, CHUNK c, u32 r, LANE_ARRAYS *lanes) {
+    EACH_INPUT(PREFETCH_ROW)
+    IN_VECTORS_ROLLED
+    for (u32 l = 0; l < LANES; l++)
+        lanes_set(lanes, l, lane_step(lanes_get(lanes, l), items_at(in, r * LANES + l), c, r, l, in.p));
 }
 
 /* As chunk_lane, for chunks of any length and memory's speed. */
+#define TO_REST(name)                                                                                                          \
+    in.name += whole * LANES;                                                                                                  \
+    for (u32 l = 0; l < LANES; l += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[l], AHEAD);
 INLINE void row_lanes(SOURCE in, CHUNK c, LANE_ARRAYS *lanes) {
     const u32 whole = c.count / LANES, rest = c.count % LANES;
-    u32 r = 0;
-    IN_VECTORS
+    IN_VECTORS_ROLLED
     for (u32 l = 0; l < LANES; l++) lanes_set(lanes, l, lane_identity());
-    for (; r + 4 <= whole; r += 4) take_rows(in, c, r, 4, lanes);
-    if (r + 2 <= whole) {
-        take_rows(in, c, r, 2, lanes);
-        r += 2;
+    for (u32 r = 0; r < whole; r++) take_row(in, c, r, lanes);
+    if (rest) {
+        EACH_INPUT(TO_REST)
+        IN_VECTORS_ROLLED
+        for (u32 l = 0; l < LANES; l++) {
+            LANE a = lanes_get(lanes, l);
+            if (l < rest) a = lane_step(a, items_at(in, l), c, whole, l, in.p);
+            lanes_set(lanes, l, a);
+        }
     }
-    if (r < whole) take_rows(in, c, r, 1, lanes);
-    for (u32 l = 0; l < rest; l += WIDE) take_wide(in, c, whole, l, 0, lanes);
 }
 
 INLINE LANE row_lane(SOURCE in, CHUNK c) {
@@ -279,6 +257,7 @@ INLINE PART fold_part(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 
 /* ---- a chunk of neighbouring segments -------------------------------------------------------- */
 
 #define LANE_LEVELS 7 /* of LANES lanes */
+#define WIDE 16       /* places of a vector of 4-byte fields */
 /* Pieces of LANES segments that a block has at most: those whose levels take 32 KiB. So a row of
  * f32 is a page. */
 #define PIECES (sizeof(LANE_ARRAYS) > 1024 ? 1 : ITEM_BYTES > 2 ? 2 : 4)
@@ -383,6 +362,8 @@ INLINE u32 turn(u32 k, u32 bits) {
 
 /* Takes the items of chunk rows r to r + rows - 1 into lane l of the segments of a piece, which
  * begins with segment `first`. */
+#define NEXT_OF_SIDE(m)                                                                                                        \
+    if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, items_at(row[m].in, first + j), c, r + (m), l, p);
 #define NEXT_OF(m)                                                                                                             \
     if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, item_of(b, row[m], first + j, side), c, r + (m), l, p);
 INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, i64 ahead, u32 rows, u32 r, u32 l, u32 first, u32 width, u32 side,
@@ -403,12 +384,35 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, i64 ahead, u32 rows,
     }
 }
 
+/* The same of WIDE segments of a piece, from its segment `part` on, of which some may be beyond the block. */
+INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, u32 part, LANE_ARRAYS *to) {
+    const PARAMS p = b->in.p;
+    const u32 left = b->width - first - part;
+    first += part;
+    IN_VECTORS_ROLLED
+    for (u32 i = 0; i < WIDE; i++) {
+        LANE a = r ? lanes_get(to, part + i) : lane_identity();
+        if (i < left) {
+            const u32 j = i;
+            const CHUNK c = chunk_beside(b, first + i);
+            NEXT_OF_SIDE(0)
+            NEXT_OF_SIDE(1)
+            NEXT_OF_SIDE(2)
+            NEXT_OF_SIDE(3)
+        }
+        lanes_set(to, part + i, a);
+    }
+}
+
 /* The loops of pieces that are whole and side by side have constant lengths and steps. */
 INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, i64 ahead, u32 rows, u32 r, u32 l, LANE_ARRAYS *to, u32 side) {
     for (u32 q = 0; q * LANES < b->width; q++) {
         const u32 width = min(b->width - q * LANES, (u32)LANES);
         if (side && width == LANES)
             piece_rows(b, row, ahead, rows, r, l, q * LANES, LANES, 1, &to[q]);
+        else if (side)
+            for (u32 first = 0; first < width; first += WIDE)
+                part_rows(b, row, rows, r, l, q * LANES, first, &to[q]);
         else
             piece_rows(b, row, ahead, rows, r, l, q * LANES, width, 0, &to[q]);
     }
@@ -588,11 +592,31 @@ INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LA
 #define NARROW 8
 #define ROWS_TOGETHER (LANES / NARROW)
 
+/* Opens the lanes from `first` on, with the first row's items. */
+#define OPEN_WIDE(CONDITION)                                                                                                   \
+    IN_VECTORS_ROLLED                                                                                                          \
+    for (u32 i = 0; i < WIDE; i++) {                                                                                           \
+        LANE a = lane_identity();                                                                                              \
+        CONDITION a = lane_step(a, items_at(in, i), c, 0, first + i, in.p);                                                    \
+        lanes_set(lanes, first + i, a);                                                                                        \
+    }
+INLINE void open_wide(SOURCE in, CHUNK c, u32 first, LANE_ARRAYS *lanes) {
+    const u32 left = c.count > first ? c.count - first : 0;
+#define TO_WIDE(name)                                                                                                          \
+    in.name += first;                                                                                                          \
+    PREFETCH_LINE(in.name, AHEAD);
+    EACH_INPUT(TO_WIDE)
+    if (left >= WIDE)
+        OPEN_WIDE()
+    else
+        OPEN_WIDE(if (i < left))
+}
+
 /* A row of more than NARROW items and up to WIDE * `vectors`: puts WIDE lanes into `to` from place
  * `at` on. */
 INLINE void short_row(SOURCE in, CHUNK c, u32 vectors, LANE_ARRAYS *to, u32 at) {
     LANE_ARRAYS lanes ALIGN(64);
-    for (u32 v = 0; v < vectors; v++) take_wide(in, c, 0, v * WIDE, 1, &lanes);
+    for (u32 v = 0; v < vectors; v++) open_wide(in, c, v * WIDE, &lanes);
     IN_VECTORS_ROLLED
     for (u32 l = 0; l < WIDE; l++) {
         LANE a = lanes_get(&lanes, l), b;
@@ -630,8 +654,8 @@ INLINE void wide_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
 
 /* A row of up to NARROW items. */
 INLINE void narrow_row(SOURCE in, CHUNK c, LANE_ARRAYS *to, u32 at) {
-#define PREFETCH_ROW(name) PREFETCH_LINE(in.name, AHEAD);
-    EACH_INPUT(PREFETCH_ROW)
+#define PREFETCH_NARROW(name) PREFETCH_LINE(in.name, AHEAD);
+    EACH_INPUT(PREFETCH_NARROW)
     IN_NARROW
     for (u32 l = 0; l < NARROW; l++) {
         LANE a = lane_identity();
@@ -668,12 +692,13 @@ OUT_OF_LINE void fold_rows(SOURCE in, const STEPS *beside, CHUNK c, u32 width, L
     for (u32 first = 0; first < width; first += ROWS_TOGETHER) {
         const u32 rows = min(width - first, (u32)ROWS_TOGETHER);
         for (u32 r = 0; r < rows; r++) {
-            if (c.count > NARROW)
-                wide_row(in, c, &wide[r / (LANES / WIDE)], r % (LANES / WIDE) * WIDE);
-            else
-                narrow_row(in, c, &narrow, r * NARROW);
-#define TO_ROW(name) in.name += beside->in[name##_NUMBER];
+            SOURCE row = in;
+#define TO_ROW(name) row.name += (i64)(first + r) * beside->in[name##_NUMBER];
             EACH_INPUT(TO_ROW)
+            if (c.count > NARROW)
+                wide_row(row, c, &wide[r / (LANES / WIDE)], r % (LANES / WIDE) * WIDE);
+            else
+                narrow_row(row, c, &narrow, r * NARROW);
         }
         for (u32 r = 0; r < rows && c.count > NARROW; r++) {
             const LANE_ARRAYS *from = &wide[r / (LANES / WIDE)];
