@@ -155,34 +155,34 @@ INLINE PART masked_part(SOURCE in, GLOBAL const u8 *mask, CHUNK c) {
 #define PREFETCH_LINE(pointer, ahead)
 #endif
 
-/* Takes row r of a chunk, in order: the processor's own prefetch takes it from there. */
-#define PREFETCH_ROW(name)                                                                                                     \
-    for (u32 l = 0; l < LANES; l += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[r * LANES + l], AHEAD);
-INLINE void take_row(SOURCE in, CHUNK c, u32 r, LANE_ARRAYS *lanes) {
-    EACH_INPUT(PREFETCH_ROW)
-    IN_VECTORS_ROLLED
-    for (u32 l = 0; l < LANES; l++)
-        lanes_set(lanes, l, lane_step(lanes_get(lanes, l), items_at(in, r * LANES + l), c, r, l, in.p));
-}
-
-/* As chunk_lane, for chunks of any length and memory's speed. */
-#define TO_REST(name)                                                                                                          \
-    in.name += whole * LANES;                                                                                                  \
-    for (u32 l = 0; l < LANES; l += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[l], AHEAD);
-INLINE void row_lanes(SOURCE in, CHUNK c, LANE_ARRAYS *lanes) {
-    const u32 whole = c.count / LANES, rest = c.count % LANES;
-    IN_VECTORS_ROLLED
-    for (u32 l = 0; l < LANES; l++) lanes_set(lanes, l, lane_identity());
-    for (u32 r = 0; r < whole; r++) take_row(in, c, r, lanes);
-    if (rest) {
-        EACH_INPUT(TO_REST)
+/* Takes row r of a chunk, of which the last may have fewer than LANES items. Each line is prefetched
+ * beside the items that are taken, because a burst of them would fill the queue of loads. */
+#define WIDE 16 /* places of a vector of 4-byte fields */
+#define PREFETCH_WIDE(name)                                                                                                    \
+    for (u32 i = 0; i < WIDE; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[first + i], AHEAD);
+INLINE void take_row(SOURCE in, CHUNK c, u32 r, u32 is_whole, LANE_ARRAYS *lanes) {
+    const u32 left = c.count - r * LANES;
+#define TO_ROW(name) in.name += r * LANES;
+    EACH_INPUT(TO_ROW)
+    _Pragma("unroll") for (u32 first = 0; first < LANES; first += WIDE) {
+        EACH_INPUT(PREFETCH_WIDE)
         IN_VECTORS_ROLLED
-        for (u32 l = 0; l < LANES; l++) {
+        for (u32 l = first; l < first + WIDE; l++) {
             LANE a = lanes_get(lanes, l);
-            if (l < rest) a = lane_step(a, items_at(in, l), c, whole, l, in.p);
+            if (is_whole || l < left) a = lane_step(a, items_at(in, l), c, r, l, in.p);
             lanes_set(lanes, l, a);
         }
     }
+}
+#undef TO_ROW
+
+/* As chunk_lane, for chunks of any length and memory's speed. */
+INLINE void row_lanes(SOURCE in, CHUNK c, LANE_ARRAYS *lanes) {
+    const u32 whole = c.count / LANES;
+    IN_VECTORS_ROLLED
+    for (u32 l = 0; l < LANES; l++) lanes_set(lanes, l, lane_identity());
+    for (u32 r = 0; r < whole; r++) take_row(in, c, r, 1, lanes);
+    if (whole * LANES < c.count) take_row(in, c, whole, 0, lanes);
 }
 
 INLINE LANE row_lane(SOURCE in, CHUNK c) {
@@ -257,7 +257,6 @@ INLINE PART fold_part(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 
 /* ---- a chunk of neighbouring segments -------------------------------------------------------- */
 
 #define LANE_LEVELS 7 /* of LANES lanes */
-#define WIDE 16       /* places of a vector of 4-byte fields */
 /* Pieces of LANES segments that a block has at most: those whose levels take 32 KiB. So a row of
  * f32 is a page. */
 #define PIECES (sizeof(LANE_ARRAYS) > 1024 ? 1 : ITEM_BYTES > 2 ? 2 : 4)
