@@ -239,9 +239,9 @@ static tally_status reduce_host_axes(tally_context *context, const tally_segment
     tally_segments_desc desc = {0};
     tally_plan *plan = NULL;
     job j = {.plan = NULL};
-    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
-    tally_status status = measure(array, &desc);
-    desc.size = given->size > sizeof(desc) ? given->size : sizeof(desc);
+    tally_status status = tally_segments_copy_desc(given, &desc);
+    if (!status) status = measure(array, &desc);
+    desc.size = sizeof(desc);
     if (!status) status = tally_segments_plan_create(context, &desc, &plan);
     if (status) return status;
     j.plan = (tally_segments_plan *)plan;
