@@ -73,7 +73,7 @@ static int check_output(const bench_input *input, bench_engine *engine, int is_c
 }
 
 /* Checks an engine's result. Only engines with a right result are timed. */
-static int check(const bench_input *input, bench_engine *engine, int is_ours) {
+int case_check(const bench_input *input, bench_engine *engine, int is_ours) {
     return engine->value ? check_value(input, engine, is_ours) : check_output(input, engine, 0);
 }
 
@@ -89,7 +89,7 @@ static int is_wanted(const bench_options *options, const bench_input *input, con
 static int open_engines(const bench_options *options, const bench_input *input, bench_engine *engines) {
     int count = 0;
     if (ours_open(input, &engines[0])) return 0;
-    if (check(input, &engines[0], 1)) return engines[0].close(engines[0].state), 0;
+    if (case_check(input, &engines[0], 1)) return engines[0].close(engines[0].state), 0;
     count = 1;
     for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
         bench_engine *engine = &engines[count];
@@ -97,7 +97,7 @@ static int open_engines(const bench_options *options, const bench_input *input, 
         *engine = (bench_engine){0};
         if (peer->open[input->task->primitive](input, engine)) continue;
         engine->name = peer->name;
-        if (check(input, engine, 0))
+        if (case_check(input, engine, 0))
             engine->close(engine->state);
         else
             count++;
@@ -175,7 +175,7 @@ int case_times(const bench_options *options, const bench_input *input, bench_res
     const int count = report.count = open_engines(options, input, engines);
     if (!count || measure(options->grid ? NULL : what, engines, count, options, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
-        if (check(input, &engines[e], e == 0)) goto done;
+        if (case_check(input, &engines[e], e == 0)) goto done;
     if (wants_ceiling(options, input) && measure_ceiling(options, input, &report.ceiling)) goto done;
     report.variant = ours_variant(&engines[0]);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;

@@ -60,7 +60,7 @@ static tally_status group(work *w) {
     return status ? status : tally_queue_wait(w->queue);
 }
 
-/* Station 1000 + s has the s-th of the places where (i * i) / N grows, and readings of s and s + 2. */
+/* Later stations have fewer readings. Those of station 1000 + s are s and s + 2 in turn. */
 static void make_readings(void) {
     for (uint64_t i = 0; i < N; i++) {
         const uint64_t s = i * i / N * 10 / N;
