@@ -44,7 +44,7 @@ static void sum_rows(const float *restrict x, uint64_t rows, uint64_t n, float *
 }
 
 /* Each thread takes slabs of columns, row by row; the slab's sums stay in its first cache. */
-#define SLAB 1024
+#define SLAB 256
 static void sum_columns(const float *restrict x, uint64_t n, uint64_t columns, float *restrict out) {
 #pragma omp parallel for schedule(dynamic)
     for (uint64_t first = 0; first < columns; first += SLAB) {
