@@ -389,7 +389,7 @@ int main(int argc, char **argv) {
     if (!options.json && !options.grid) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,
                openmp_threads());
-        report_heading(run.infos, run.device_count);
+        if (strcmp(options.primitives ? options.primitives : "", "segments")) report_heading(run.infos, run.device_count);
     }
     const int failed = run_all(&run) || conclude(&run);
     for (int d = 0; d < run.device_count; d++) tally_context_destroy(run.devices[d].context);

@@ -8,8 +8,6 @@
 
 #include "bench.h"
 
-#define LEAST_CEILING (UINT64_C(64) << 20)
-
 /* A peer that was not built in cannot be opened. */
 #ifndef TALLY_BENCH_CBLAS
 #define cblas_open NULL
@@ -129,8 +127,7 @@ static int keep_result(bench_results *all, const bench_result *result) {
     return 0;
 }
 
-/* Returns true if the case is large enough for a ceiling. Fewer bytes stay in a cache, or the time
- * is that of the launch. */
+/* Returns true if the case is large enough for a ceiling. */
 static int wants_ceiling(const bench_options *options, const bench_input *input) {
     if (options->grid) return 1;
     if (report_bytes(input) < LEAST_CEILING) return 0;

@@ -36,6 +36,8 @@ static int complain(void) {
     return 1;
 }
 
+#define SLAB 256 /* columns of a thread, in segments_openmp.c */
+
 /* ---- OpenMP ---------------------------------------------------------------------------------- */
 
 static int run_openmp(void *state, int count) {
@@ -43,7 +45,7 @@ static int run_openmp(void *state, int count) {
     const bench_segments *s = in->segments;
     const float *x = (const float *)in->host[ARRAY_X] + s->first;
     for (int call = 0; call < count; call++)
-        if (s->inner == 1 && s->outer > 1)
+        if (s->inner == 1)
             openmp_sum_rows(x, s->outer, s->length, in->host[ARRAY_OUT]);
         else
             openmp_sum_columns(x, s->length, s->inner, in->host[ARRAY_OUT]);
@@ -54,11 +56,13 @@ static double openmp_value(void *state) {
     return (double)(*(bench_input *const *)state)->segments->count;
 }
 
-/* Opens the peer of sums of rows and columns of f32. */
+/* Opens the peer of sums of rows and columns of f32, where each thread has rows, or a slab of columns. */
 static int openmp_segments_open(const bench_input *input, bench_engine *out) {
     const bench_segments *s = input->segments;
     if (!is_host(input->device) || s->by != TALLY_BY_AXES || s->op != TALLY_SUM || s->in != TALLY_F32) return BENCH_ABSENT;
-    if (s->cut == CUT_CHANNELS || (s->inner > 1 && s->outer > 1)) return BENCH_ABSENT;
+    const uint64_t threads = (uint64_t)openmp_threads();
+    const int of_rows = s->inner == 1 && s->outer >= threads, of_columns = s->outer == 1 && s->inner >= SLAB * threads;
+    if (s->cut == CUT_CHANNELS || (!of_rows && !of_columns)) return BENCH_ABSENT;
     const bench_input **state = malloc(sizeof(*state));
     if (!state) return 1;
     *state = input;
@@ -141,7 +145,7 @@ static int time_engines(segments_bench *b) {
     if (measure(b->segments.name, b->engines, b->count, b->options, 1, timings)) return 1;
     for (int e = 0; e < b->count; e++)
         if (check(b, &b->engines[e])) return 1;
-    if (tally_measure_read(b->input.context, report.bytes, &report.ceiling)) return complain();
+    if (report.bytes >= LEAST_CEILING && tally_measure_read(b->input.context, report.bytes, &report.ceiling)) return complain();
     (b->options->json ? segments_report_json : segments_report_row)(&report);
     fflush(stdout);
     return 0;

@@ -83,7 +83,7 @@ typedef struct segments_report {
     const tally_device_info *device;
     const char *variant;
     uint64_t bytes; /* items, offsets or keys, results */
-    double ceiling; /* bytes per second of a kernel that only reads as many */
+    double ceiling; /* bytes per second of a kernel that only reads as many; 0: too few for one */
     int count, blocks;
     const bench_engine *engines; /* tally first */
     const bench_timing *timings;
