@@ -31,11 +31,12 @@ typedef struct cli_options {
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
     const char *primitive, *op, *n, *group, *factor, *runs, *plot; /* of study */
-    const char *output;                                            /* of scan, gather and scatter */
-    const char *initial;                                           /* of scan */
+    const char *output;                                            /* of reduce, scan, gather and scatter */
+    const char *initial;                                           /* of reduce and scan */
+    const char *axis, *offsets, *by, *keys_out, *where;            /* of reduce: segments */
     const char *index, *stencil, *into, *count;                    /* of gather and scatter */
     bool exclusive, reverse;                                       /* of scan */
-    bool quiet;                                                    /* of reduce */
+    bool quiet, keepdims, each_run;                                /* of reduce */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
