@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a .npy file, with misaligned items if `odd`. */
-static void write_array(const char *name, const char *descr, bool is_fortran, const char *shape, bool odd, const void *items,
-                        size_t bytes) {
-    char dictionary[256];
-    snprintf(dictionary, sizeof(dictionary), "{'descr': '%s', 'fortran_order': %s, 'shape': %s}", descr,
-             is_fortran ? "True" : "False", shape);
-    while ((10 + strlen(dictionary)) % 64 != (odd ? 63 : 0)) strcat(dictionary, " ");
-    write_npy_dictionary(name, 1, dictionary, items, bytes);
-}
-
 static char *read_all(const char *name, size_t *bytes) {
     enum { MOST = 64 << 20 };
     char path[512], *all = malloc(MOST);
@@ -34,11 +24,6 @@ static void must_be_same(const char *name, const char *other) {
     if (bytes[0] != bytes[1] || memcmp(a, b, bytes[0]) != 0) fail_msg("%s and %s differ", name, other);
     free(a);
     free(b);
-}
-
-static void must_run(const setup *how, const char *words) {
-    const result r = run(how, words);
-    if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
 }
 
 /* ---- large arrays ---------------------------------------------------------------------------- */

@@ -22,14 +22,14 @@ uint64_t array_bytes(const array *a);
 /* Reads a whole file; "-" is standard input. Items come in C order and in this machine's byte
  * order. `raw` is as in input_open. Reports an error. */
 bool array_load(array *a, const char *path, tally_dtype raw);
-/* Opens a file to read its items, and copies only what must be copied: items of a stream, and those
- * with the other byte order or not aligned. With `any_order` an array in Fortran order stays so, and
+/* Opens a file to read its items. Copies only items of a stream, and those that have the other byte
+ * order or are not aligned. With `any_order` an array in Fortran order stays so, and
  * shape.is_fortran is set. */
 bool array_open(array *a, const char *path, tally_dtype raw, bool any_order);
 /* Makes an array of zeros. Reports a lack of memory under the name `path`. */
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path);
-/* Writes the items as a .npy file of this shape. The file is written under a temporary name and then
- * renamed to `path`, so a partial file never exists. Reports an error and then leaves no file
+/* Writes the items as a .npy file of this shape. The file is written under a temporary name and
+ * then renamed to `path`, so a partial file never exists. Reports an error and then leaves no file
  * behind. */
 bool array_save(const array *a, const npy_shape *shape, const char *path);
 void array_free(array *a);
