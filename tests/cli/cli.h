@@ -161,6 +161,18 @@ void test_pairs(void **unused);
 void test_slices_of_pairs(void **unused);
 void test_own_operators(void **unused);
 
+void test_axes(void **unused);
+void test_axes_of_ops(void **unused);
+void test_axes_of_pairs(void **unused);
+void test_where(void **unused);
+void test_initial(void **unused);
+void test_offsets(void **unused);
+void test_keys(void **unused);
+void test_tables(void **unused);
+void test_segments_json(void **unused);
+void test_segments_usage(void **unused);
+void test_segments_refused(void **unused);
+
 void test_scan(void **unused);
 void test_scan_options(void **unused);
 void test_scan_pieces(void **unused);

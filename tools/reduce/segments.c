@@ -236,6 +236,7 @@ static bool reduce(segments *s) {
     if (!status) status = run(s);
     s->o.seconds = units_seconds() - begun;
     s->o.bytes += s->count * (s->result_bytes + (s->keys ? s->desc.key_bytes : 0));
+    if (status == TALLY_E_ARGUMENT && s->r->by) return cli_report("%s: %s", s->r->by, cli_last_error().text), false;
     return status == TALLY_OK || failed(s);
 }
 
