@@ -18,7 +18,7 @@ const command_row command_table[] = {
     {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
      "write what OP gives of the items up to each item, a value for each"},
     {"check", cli_check, "", "bj", NULL, NULL,
-     "test every device against the host, bit by bit: reductions, scans, gathers, scatters; with --backend, that device alone"},
+     "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend, that device alone"},
     {"gather", cli_gather, " FILE --index MAP --output OUT.npy", "bjtsN", "iO", NULL,
      "write OUT[i] = FILE[MAP[i]] for each i of MAP, which must be in bounds"},
     {"scatter", cli_scatter, " FILE --index MAP --output OUT.npy", "bjtsNSl", "iO", NULL,

@@ -26,7 +26,7 @@
 static cli_exit read_primitive(const char *name, cli_primitive *out) {
     cli_names names = {""};
     *out = CLI_REDUCE;
-    for (int p = 0; p < CLI_PRIMITIVES; p++) {
+    for (int p = 0; p < CLI_SEGMENTS; p++) {
         cli_add_name(&names, cli_primitive_names[p]);
         if (name && strcmp(name, cli_primitive_names[p]) == 0) *out = (cli_primitive)p, name = NULL;
     }
