@@ -346,6 +346,21 @@ void test_segments_usage(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 2);
 }
 
+static void write_bad(void) {
+    static const int32_t keys[6] = {2, 2, 3, 3, 2, 2}, beyond[3] = {0, 3, 7};
+    static const double two[2] = {1, 2};
+    write_small();
+    write_npy("short.npy", 1, own_descr('f', 8), "(2, 2)", two, sizeof(two));
+    write_npy("deep.npy", 1, own_descr('f', 8), "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)", two, sizeof(two));
+    write_npy("keys.npy", 1, own_descr('i', 4), "(6,)", (const int32_t[6]){1, 1, 1, 2, 2, 2}, 24);
+    write_npy("again.npy", 1, own_descr('i', 4), "(6,)", keys, sizeof(keys));
+    write_npy("square.npy", 1, own_descr('i', 4), "(2, 2)", keys, 16);
+    write_npy("empty.npy", 1, own_descr('i', 4), "(0,)", keys, 0);
+    write_npy("offsets.npy", 1, own_descr('i', 4), "(2,)", beyond, 8);
+    write_npy("beyond.npy", 1, own_descr('i', 4), "(3,)", beyond, sizeof(beyond));
+    write_file("raw.bin", two, sizeof(two));
+}
+
 void test_segments_refused(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
@@ -389,20 +404,10 @@ void test_segments_refused(void **unused) {
         {"reduce sum --axis 0 x.npy -o nowhere/y.npy", {"nowhere/y.npy", "No such file"}, NULL, NULL},
         {"reduce max --axis 0 --dtype bf16 raw.bin -o old.npy", {"old.npy", "bf16"}, NULL, NULL},
     };
-    static const int32_t keys[6] = {2, 2, 3, 3, 2, 2}, beyond[3] = {0, 3, 7};
     const double old[2] = {1, 2};
     need_device();
-    write_small();
+    write_bad();
     write_npy("old.npy", 1, own_descr('f', 8), "(2,)", old, sizeof(old));
-    write_npy("short.npy", 1, own_descr('f', 8), "(2, 2)", old, sizeof(old));
-    write_npy("deep.npy", 1, own_descr('f', 8), "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)", old, sizeof(old));
-    write_npy("keys.npy", 1, own_descr('i', 4), "(6,)", (const int32_t[6]){1, 1, 1, 2, 2, 2}, 24);
-    write_npy("again.npy", 1, own_descr('i', 4), "(6,)", keys, sizeof(keys));
-    write_npy("square.npy", 1, own_descr('i', 4), "(2, 2)", keys, 16);
-    write_npy("empty.npy", 1, own_descr('i', 4), "(0,)", keys, 0);
-    write_npy("offsets.npy", 1, own_descr('i', 4), "(2,)", beyond, 8);
-    write_npy("beyond.npy", 1, own_descr('i', 4), "(3,)", beyond, sizeof(beyond));
-    write_file("raw.bin", old, sizeof(old));
     must_refuse_rows(rows, COUNT(rows), 1);
     expect_no_rest("a failure");
     must_hold("old.npy", own_descr('f', 8), "False", "(2,)", old, sizeof(old));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments.c: the segments of `tally check`: rows and columns of arrays whose shapes and strides are
- * drawn at random, segments of random lengths by offsets, and runs of keys. The oracle reduces a
- * copy of each segment's items alone. The draws are the same in every run.
+ * segments.c: the segments of `tally check`: rows and columns of arrays whose shapes and strides
+ * are drawn at random, segments of random lengths by offsets, and runs of keys. The oracle reduces
+ * a copy of each segment's items alone. The draws are the same in every run.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,8 +84,8 @@ static uint64_t draw_length(trial *t, uint64_t most) {
     return length < most ? length : most;
 }
 
-/* Draws extents, which axes are reduced, and strides: axes lie in any order, forwards, backwards, or
- * on one place. */
+/* Draws extents, which axes are reduced, and strides: axes lie in any order, forwards, backwards,
+ * or on one place. */
 static void draw_axes(trial *t) {
     uint32_t order[AXES];
     uint64_t room = draw_length(t, MOST), step = 1, first = t->offset;
@@ -114,11 +114,11 @@ static void draw_axes(trial *t) {
 
 /* Draws segments that follow one another. A run of keys is never empty. */
 static void draw_ends(trial *t) {
-    const uint64_t most = draw_length(t, MOST);
+    const uint64_t most = draw_length(t, MOST), longest = draw_length(t, MOST);
     const bool keys = t->c->by == TALLY_BY_KEYS;
     t->ends[0] = t->n = t->count = 0;
     while (t->n < most && t->count < MOST) {
-        const uint64_t length = keys || draw(t, 6) ? draw_length(t, most - t->n) : 0;
+        const uint64_t rest = most - t->n, length = keys || draw(t, 6) ? draw_length(t, longest < rest ? longest : rest) : 0;
         for (uint64_t i = 0; i < length; i++) t->keys[t->n + i] = (uint32_t)t->count * 0x9e3779b9u;
         t->ends[++t->count] = t->n += length;
     }

@@ -15,8 +15,8 @@ static bool differ(const char *path, const npy_shape *shape, const char *other, 
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Makes `all` the shape that both have when extents of 1 are repeated. Axes are paired from the last
- * one on, as in NumPy; those that a shape lacks are repeated. */
+/* Makes `all` the shape that both have when extents of 1 are repeated. Axes are paired from the
+ * last one on, as in NumPy; those that a shape lacks are repeated. */
 static bool join(npy_shape *all, const npy_shape *one) {
     const npy_shape wide = all->dimensions >= one->dimensions ? *all : *one;
     const npy_shape narrow = all->dimensions >= one->dimensions ? *one : *all;
@@ -147,9 +147,9 @@ static uint64_t hash_of(const unsigned char *key, size_t bytes) {
     return mixed ^ mixed >> 32;
 }
 
-/* Returns the first run whose key an earlier run has, or `runs` if there is none. `slots` is a power
- * of two above `runs`. `table` has that many zeros: a run's number plus 1 is stored at its key's
- * hash. */
+/* Returns the first run whose key an earlier run has, or `runs` if there is none. `slots` is a
+ * power of two above `runs`. `table` has that many zeros: a run's number plus 1 is stored at its
+ * key's hash. */
 static uint64_t find_again(const unsigned char *keys, size_t bytes, uint64_t runs, uint64_t *table, uint64_t slots) {
     for (uint64_t run = 0; run < runs; run++) {
         const unsigned char *key = keys + run * bytes;
