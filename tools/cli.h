@@ -68,7 +68,7 @@ cli_names cli_acc_names(void); /* types of accumulators */
 cli_names cli_accuracy_names(void);
 
 /* The library's primitives. The first two have variants. */
-typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_GATHER, CLI_SCATTER, CLI_SEGMENTS, CLI_PRIMITIVES } cli_primitive;
+typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_SEGMENTS, CLI_GATHER, CLI_SCATTER, CLI_PRIMITIVES } cli_primitive;
 extern const char *const cli_primitive_names[CLI_PRIMITIVES];
 /* Gets a variant by its index. Returns false beyond the last one. */
 bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out);

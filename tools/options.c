@@ -18,7 +18,8 @@ const command_row command_table[] = {
     {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
      "write what OP gives of the items up to each item, a value for each"},
     {"check", cli_check, "", "bj", NULL, NULL,
-     "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend, that device alone"},
+     "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend, that "
+     "device alone"},
     {"gather", cli_gather, " FILE --index MAP --output OUT.npy", "bjtsN", "iO", NULL,
      "write OUT[i] = FILE[MAP[i]] for each i of MAP, which must be in bounds"},
     {"scatter", cli_scatter, " FILE --index MAP --output OUT.npy", "bjtsNSl", "iO", NULL,
@@ -80,7 +81,8 @@ const option_row option_table[OPTION_COUNT] = {
     {'F', "finish", "EXPR", AT(finish), "the result, of the value a of n items; a if it is not given"},
     {'k', "inputs", "N", AT(inputs), "N files for each result, 1 to 4"},
     {'P', "primitive", "NAME", AT(primitive),
-     "what is studied: reduce (the default), scan, or, by maps of several kinds, gather or scatter"},
+     "what is studied: reduce (the default), scan, segments (rows and columns by their length), or, by maps of several kinds, "
+     "gather or scatter"},
     {'o', "op", "OP", AT(op),
      "the operator that is studied; sum is the default; tune: sum, argmax or dot alone, else all three"},
     {'n', "n", "N", AT(n), "so many items; 3*2^22 is the default; with --sweep, and of tune, the largest size"},

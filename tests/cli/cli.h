@@ -196,6 +196,7 @@ void test_study_usage(void **unused);
 void test_study_scan(void **unused);
 void test_study_scan_cells(void **unused);
 void test_study_moves(void **unused);
+void test_study_segments(void **unused);
 void test_study_primitive_tables(void **unused);
 
 #endif

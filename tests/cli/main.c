@@ -98,6 +98,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_study_scan),
     cmocka_unit_test(test_study_scan_cells),
     cmocka_unit_test(test_study_moves),
+    cmocka_unit_test(test_study_segments),
     cmocka_unit_test(test_study_primitive_tables),
     cmocka_unit_test(test_bench),
     cmocka_unit_test(test_bench_bits),
