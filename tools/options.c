@@ -48,7 +48,7 @@ const option_row option_table[OPTION_COUNT] = {
      "alone, else all"},
     {'v', "variant", "NAME", AT(variant),
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
-     "takes a list, and else all; scan has ways of its own; study of gather and scatter: the maps"},
+     "takes a list, and else all; scan has ways of its own; study of gather and scatter: the maps, of segments: the shapes"},
     {'a', "acc", "TYPE", AT(acc),
      "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
      "i64, u64"},
@@ -59,7 +59,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'e', "param", "NAME=X", AT(params),
      "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
      "or, as NAME:TYPE=X, of another type of accumulators"},
-    {'q', "quiet", NULL, AT(quiet), "print the values alone, one a line, and no progress"},
+    {'q', "quiet", NULL, AT(quiet), "print the values alone, one a line (those of a segment on one), and no progress"},
     {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
     {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
     {'A', "axis", "LIST", AT(axis), "reduce along these axes: 0, -1 (the last), or several: 0,2"},
@@ -94,7 +94,8 @@ const option_row option_table[OPTION_COUNT] = {
     {'d', "dry-run", NULL, AT(dry), "print the rows, and keep none"},
     {'p', "plot", "FILE", AT(plot), "draw it: an SVG file"},
     {'i', "index", "MAP", AT(index), "a .npy file of i32, u32, i64 or u64: the places, from 0 on"},
-    {'O', "output", "OUT.npy", AT(output), "or -o: the .npy file to write, whole or not at all"},
+    {'O', "output", "OUT.npy", AT(output),
+     "or -o: the .npy file to write, whole or not at all; reduce prints a table without it"},
     {'s', "stencil", "FILE", AT(stencil), "a .npy file of bool, u8 or i8: move only where it is not zero"},
     {'N', "into", "FILE", AT(into), "what OUT holds where nothing is written (zeros, if this is not given): a .npy file"},
     {'S', "size", "N", AT(count), "items of OUT; else as many as FILE has, or those of --into"},
