@@ -110,10 +110,11 @@ bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-bool array_save(const array *a, const npy_shape *shape, const char *path) {
+bool array_save(const array *a, const char *path) {
+    const npy_shape shape = {.dimensions = 1, .lengths = {a->n}};
     npy_writer to;
-    if (!npy_write_open(&to, path, a->dtype, shape->dimensions)) return false;
-    if (npy_write_items(&to, a->items, array_bytes(a))) return npy_write_close(&to, shape);
+    if (!npy_write_open(&to, path, a->dtype, 1)) return false;
+    if (npy_write_items(&to, a->items, array_bytes(a))) return npy_write_close(&to, &shape);
     npy_write_abandon(&to);
     return false;
 }

@@ -28,10 +28,9 @@ bool array_load(array *a, const char *path, tally_dtype raw);
 bool array_open(array *a, const char *path, tally_dtype raw, bool any_order);
 /* Makes an array of zeros. Reports a lack of memory under the name `path`. */
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path);
-/* Writes the items as a .npy file of this shape. The file is written under a temporary name and
- * then renamed to `path`, so a partial file never exists. Reports an error and then leaves no file
- * behind. */
-bool array_save(const array *a, const npy_shape *shape, const char *path);
+/* Writes a .npy file of one dimension. The file is written under a temporary name and then renamed
+ * to `path`, so a partial file never exists. Reports an error and then leaves no file behind. */
+bool array_save(const array *a, const char *path);
 void array_free(array *a);
 
 #endif

@@ -204,9 +204,8 @@ static cli_exit run(const cli_options *options, bool scatter, int count, char **
     if (code == CLI_DONE) code = cli_open(options, &m.context);
     if (code != CLI_DONE) return code;
     bool done = tally_context_get_info(m.context, &m.info) == TALLY_OK || failed(&m);
-    done = done && array_load(&m.in, m.file, m.raw) && load_map(&m) && load_stencil(&m) && make_out(&m) && move_all(&m);
-    const npy_shape flat = {.dimensions = 1, .lengths = {m.out.n}};
-    done = done && array_save(&m.out, &flat, options->output);
+    done = done && array_load(&m.in, m.file, m.raw) && load_map(&m) && load_stencil(&m) && make_out(&m) && move_all(&m) &&
+           array_save(&m.out, options->output);
     if (done) (options->json ? print_json : print_text)(&m);
     array *const arrays[] = {&m.in, &m.map, &m.stencil, &m.out};
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) array_free(arrays[i]);

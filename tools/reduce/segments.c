@@ -248,14 +248,19 @@ npy_shape segments_file_shape(const segments *s) {
     return shape;
 }
 
+/* Opens the file of the values before they are computed: its path may be wrong. */
+static bool open_output(segments *s) {
+    const char *path = s->r->output;
+    return !path || npy_write_open(&s->to, path, s->o.values[0].dtype, segments_file_shape(s).dimensions);
+}
+
 /* Writes the values, and the keys that they belong to. */
-static bool save(const segments *s) {
-    const reduce_request *r = s->r;
-    const array values = {.dtype = s->o.values[0].dtype, .n = s->count * s->o.value_count, .items = s->o.result};
+static bool save(segments *s) {
     const array keys = {.dtype = s->by.dtype, .n = s->count, .items = s->keys};
     const npy_shape shape = segments_file_shape(s);
-    if (r->output && !array_save(&values, &shape, r->output)) return false;
-    return !r->keys_out || array_save(&keys, &s->out, r->keys_out);
+    if (!s->r->output) return true;
+    if (!npy_write_items(&s->to, s->o.result, s->count * s->result_bytes) || !npy_write_close(&s->to, &shape)) return false;
+    return !s->r->keys_out || array_save(&keys, s->r->keys_out);
 }
 
 static bool reduce_all(segments *s) {
@@ -267,7 +272,7 @@ static bool reduce_all(segments *s) {
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         if (arrays[i]->items) s->o.bytes += array_bytes(arrays[i]);
     if (!r->json && !r->quiet) progress_wait(PROGRESS_COMPILING);
-    const bool done = make_plan(s) && allocate(s) && reduce(s);
+    const bool done = make_plan(s) && open_output(s) && allocate(s) && reduce(s);
     progress_end();
     return done && (r->form != REDUCE_KEYS || r->each_run || segments_check_keys(s)) && save(s);
 }
@@ -277,6 +282,7 @@ static void release(segments *s) {
     tally_buffer *const rest[] = {s->buffers.where, s->buffers.by, s->buffers.out, s->buffers.keys, s->buffers.runs};
     for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) tally_buffer_destroy(rest[i]);
     for (uint32_t k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(s->buffers.in[k]);
+    npy_write_abandon(&s->to);
     tally_plan_destroy(s->plan);
     tally_queue_destroy(s->queue);
     for (uint32_t k = 0; k < TALLY_MAX_INPUTS; k++) array_free(&s->in[k]);
@@ -290,6 +296,7 @@ bool reduce_segments(const reduce_request *r, char *const *files, reduce_total *
     segments *s = calloc(1, sizeof(*s));
     if (!s) return cli_report("out of memory"), false;
     s->r = r;
+    s->to.fd = -1;
     s->files = files;
     const bool done = reduce_all(s);
     if (done) {

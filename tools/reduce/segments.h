@@ -5,6 +5,7 @@
 
 #include "reduce.h"
 #include "tools/files/array.h"
+#include "tools/files/npy_write.h"
 
 /* Room for a result of any plan. */
 #define SEGMENTS_RESULT_BYTES (2 * TALLY_MAX_TERMS * 16)
@@ -30,6 +31,7 @@ typedef struct segments {
     struct {
         tally_buffer *in[TALLY_MAX_INPUTS], *where, *by, *out, *keys, *runs;
     } buffers;
+    npy_writer to;    /* of --output */
     reduce_outcome o; /* o.result has `count` results */
 } segments;
 
