@@ -108,6 +108,35 @@ static void test_large_scans(void) {
     }
 }
 
+/* Along every kind of axis; and one segment's items alone give the bits that they give among
+ * others. */
+static void test_large_segments(void) {
+    static const char *const files[] = {"f.npy", "odd.npy", "swapped.npy", "-"};
+    static const char *const ways[] = {"sum --axis 0", "sum --axis 1,2", "var --axis 0,2", "argmax --axis -1"};
+    char words[128];
+    for (size_t w = 0; w < COUNT(ways); w++) {
+        snprintf(words, sizeof(words), "reduce %s c.npy -o c_out.npy", ways[w]);
+        must_run(NULL, words);
+        for (size_t k = 0; k < COUNT(files); k++) {
+            if (is_quick() && k != w) continue;
+            snprintf(words, sizeof(words), "reduce %s %s -o f_out.npy", ways[w], files[k]);
+            must_run(&(setup){.in_file = "f.npy"}, words);
+            must_be_same("f_out.npy", "c_out.npy");
+        }
+    }
+    must_run(NULL, "reduce sum --axis 1,2 f.npy -o sums.npy");
+    float *sums = must_read_npy("sums.npy", own_descr('f', 4), "False", "(2003,)", A * sizeof(*sums));
+    size_t bytes;
+    char *const c = read_all("c.npy", &bytes);
+    for (size_t a = 1; a < A; a += 500) {
+        write_npy("alone.npy", 1, own_descr('f', 4), "(40, 31)", c + bytes - (A - a) * B * C * 4, (size_t)B * C * 4);
+        const result r = must_run(NULL, "reduce sum --quiet alone.npy");
+        if (strtof(r.out, NULL) != sums[a]) fail_msg("row %zu: %s alone, %.9g among others", a, r.out, (double)sums[a]);
+    }
+    free(c);
+    free(sums);
+}
+
 void test_orders(void **unused) {
     (void)unused;
     need_device();
@@ -115,6 +144,7 @@ void test_orders(void **unused) {
     test_large_reductions();
     test_large_pairs();
     test_large_scans();
+    test_large_segments();
 }
 
 /* ---- small arrays ---------------------------------------------------------------------------- */

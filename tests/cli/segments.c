@@ -89,6 +89,7 @@ static void write_small(void) {
     write_npy("mask.npy", 1, "|u1", "(2, 3)", mask, sizeof(mask));
     write_npy("flat_mask.npy", 1, "|b1", "(6,)", (const uint8_t[6]){1, 0, 1, 1, 1, 0}, 6);
     write_npy("first.npy", 1, "|i1", "(3,)", first, sizeof(first));
+    write_array("x_f.npy", own_descr('f', 8), true, "(2, 3)", false, (const double[6]){1, -7, 5, 3, 2, 3}, sizeof(x));
     write_npy("none_mask.npy", 1, "|u1", "(2, 0)", mask, 0);
     write_array("mask_f.npy", "|u1", true, "(2, 3)", false, turned, sizeof(turned));
 }
@@ -191,6 +192,7 @@ void test_offsets(void **unused) {
     DOUBLES("sum --offsets wide.npy flat.npy", "(2,)", 0, 3);
     DOUBLES("sum --offsets narrow.npy --where flat_mask.npy flat.npy", "(3,)", 1, 0, -2);
     DOUBLES("max --offsets narrow.npy --initial 2 x.npy", "(3,)", 5, 2, 3);
+    DOUBLES("sum --offsets narrow.npy --where mask_f.npy x_f.npy", "(3,)", 1, 0, -2);
     DOUBLES("dot --offsets narrow.npy flat.npy flat.npy", "(3,)", 26, 0, 71);
     INDICES("argmin --offsets narrow.npy flat.npy", "(3,)", 0, UINT64_MAX, 1);
     must_run(NULL, "reduce sum --offsets one.npy flat.npy -o out.npy");
@@ -206,6 +208,7 @@ void test_keys(void **unused) {
     write_small();
     write_npy("narrow.npy", 1, "|u1", "(6,)", narrow, sizeof(narrow));
     write_npy("again.npy", 1, "|i1", "(6,)", again, sizeof(again));
+    write_array("square.npy", "|b1", true, "(2, 3)", false, (const uint8_t[6]){1, 0, 1, 0, 0, 0}, 6);
     write_npy("wide.npy", 1, own_descr('c', 16), "(6,)", wide, sizeof(wide));
     write_npy("no_keys.npy", 1, own_descr('i', 4), "(2, 0)", wide, 0);
     DOUBLES("sum --by narrow.npy --keys-out keys.npy flat.npy", "(3,)", 6, -2, 3);
@@ -215,6 +218,7 @@ void test_keys(void **unused) {
     DOUBLES("sum --by again.npy --each-run --keys-out keys.npy flat.npy", "(3,)", 6, 2, -1);
     must_hold("keys.npy", "|i1", "False", "(3,)", (const uint8_t[3]){1, 2, 1}, 3);
     DOUBLES("sum --by narrow.npy --where flat_mask.npy flat.npy", "(3,)", 1, -2, 0);
+    DOUBLES("sum --by square.npy x_f.npy", "(2,)", 6, 1);
     DOUBLES("minmax --by narrow.npy flat.npy", "(3, 2)", 1, 5, -7, 3, 3, 3);
     must_run(NULL, "reduce sum --by no_keys.npy none.npy -o out.npy");
     must_hold("out.npy", own_descr('f', 8), "False", "(0,)", "", 0);
