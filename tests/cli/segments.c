@@ -342,6 +342,7 @@ void test_segments_usage(void **unused) {
         {"reduce sum --axis 0 x.npy x.npy -o y.npy", {"--output y.npy", "one result", "2 are asked for"}, NULL, NULL},
         {"reduce sum --axis 0 --variant auto x.npy", {"--variant belongs to whole files"}, NULL, NULL},
         {"reduce sum --initial 1 --variant auto x.npy", {"--variant belongs to whole files"}, NULL, NULL},
+        {"reduce argmax --axis 0 --out i32 x.npy", {"--out i32", "argmax gives an index"}, NULL, NULL},
         {"reduce sum --by - -", {"standard input"}, NULL, NULL},
         {"reduce sum --where - --axis 0 -", {"standard input"}, NULL, NULL},
         {"reduce sum --axs 0 x.npy", {"--axs", "did you mean --axis? there are"}, NULL, NULL},

@@ -97,7 +97,7 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
     if (code == CLI_DONE) code = check_params(r, list);
     if (code == CLI_DONE && r->types.out && r->want_count > 1)
         code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->types.out));
-    if (code == CLI_DONE && r->types.out && r->term_count > 1)
+    if (code == CLI_DONE && r->types.out && value_op(r->terms[0].op))
         code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->types.out), list);
     return code;
 }
