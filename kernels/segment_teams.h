@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment_teams: reductions of segments on GPUs, in CUDA C and OpenCL C.
+ *
+ * Computes: by axes, tally_segments_teams and tally_segments_threads a result of each segment
+ * (`last`), or a partial of each of its chunks, of which tally_segments_fold makes the results. By
+ * offsets, tally_segments_teams the results of segments of up to a chunk, and a work list of the
+ * others' chunks; tally_segments_chunks their partials, tally_segments_fold their results.
+ * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the lanes t, t + team, t
+ * + 2 team and t + 3 team, so a team of fewer than 32 is for at most 4 team items. It combines its
+ * own four; those of the team's threads meet by shuffles or in local memory. Where neighbouring
+ * segments are neighbours in memory, a thread takes a chunk alone, and its turns are those of the
+ * team's threads: t in bit-reversed order, so that a counter of 5 levels combines them as the
+ * halving does.
+ * Needs: kernels/segments.h and the stem "finish" before it; GROUP a power of two from 32 on.
+ * Why: each layout loads neighbours by neighbouring threads, and the order is that of the items
+ * alone.
+ */
+#define WIDTH 32
+#define OWN 4         /* lanes of a thread */
+#define TURN_LEVELS 5 /* of WIDTH turns */
+#define LEAF_LEVELS 12
+
+/* Chunk rows whose items are loaded at once. */
+#define FLIGHT_ROWS (ITEM_BYTES * INPUTS <= 4 ? 4 : ITEM_BYTES * INPUTS <= 8 ? 2 : 1)
+
+/* ---- exchange -------------------------------------------------------------------------------- */
+
+typedef union {
+    LANE lane[GROUP];
+#ifdef TAKES_PIVOT
+    PIVOT pivot[GROUP];
+#endif
+    u32 word[GROUP];
+} EXCHANGE;
+
+/*
+ * NAME(a, s, x) returns what the thread t + s (DOWN) or t ^ s (XOR) of the warp has in a. All
+ * threads of the group take part.
+ */
+#if defined(__CUDA_ARCH__) || defined(PTX)
+#define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *x) {                                                                       \
+        union {                                                                                                                \
+            TYPE value;                                                                                                        \
+            u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
+        } from, to;                                                                                                            \
+        from.value = a;                                                                                                        \
+        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++)                                              \
+            asm volatile("shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
+                         : "=r"(to.word[w])                                                                                    \
+                         : "r"(from.word[w]), "r"(s));                                                                         \
+        return to.value;                                                                                                       \
+    }
+#else
+#define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *x) {                                                                       \
+        x->MEMBER[THREAD_ID] = a;                                                                                              \
+        BARRIER                                                                                                                \
+        a = x->MEMBER[(OTHER) % GROUP];                                                                                        \
+        BARRIER                                                                                                                \
+        return a;                                                                                                              \
+    }
+#endif
+EXCHANGE_BY(lane_down, LANE, lane, "down", THREAD_ID + s)
+EXCHANGE_BY(word_xor, u32, word, "bfly", THREAD_ID ^ s)
+#ifdef TAKES_PIVOT
+EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
+#endif
+
+/* The steps of a team, written out: POCL has miscompiled barriers in loops. Steps that the team is
+ * too small for are left out, or where a step has barriers they change nothing. */
+#if defined(__CUDA_ARCH__) || defined(PTX)
+#define IF_ACROSS(s) if (team > (s))
+#else
+#define IF_ACROSS(s)
+#endif
+#define ACROSS_TEAM(TYPE, a, exchange, combine)                                                                                \
+    STEP_ACROSS(TYPE, a, 16, exchange, combine)                                                                                \
+    STEP_ACROSS(TYPE, a, 8, exchange, combine)                                                                                 \
+    STEP_ACROSS(TYPE, a, 4, exchange, combine)                                                                                 \
+    STEP_ACROSS(TYPE, a, 2, exchange, combine)                                                                                 \
+    STEP_ACROSS(TYPE, a, 1, exchange, combine)
+#define STEP_ACROSS(TYPE, a, s, exchange, combine)                                                                             \
+    IF_ACROSS(s) {                                                                                                             \
+        const TYPE other = exchange(a, s, x);                                                                                  \
+        if (team > (s)) a = combine(a, other);                                                                                 \
+    }
+
+INLINE u32 word_add(u32 a, u32 b) {
+    return a + b;
+}
+
+/* Returns the sum of a team's words. */
+INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *x) {
+    ACROSS_TEAM(u32, a, word_xor, word_add)
+    return a;
+}
+
+/* ---- a thread's lanes ------------------------------------------------------------------------ */
+
+/* Combines the four lanes of thread t, and adds the number of their items to *has. `first` is the
+ * chunk's first item. */
+INLINE LANE own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *has) {
+    LANE own[OWN];
+    u32 row = 0;
+#pragma unroll
+    for (int j = 0; j < OWN; j++) own[j] = lane_identity();
+#ifndef WHERE
+    KEEP_ROLLED
+    for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) {
+        ITEMS v[FLIGHT_ROWS * OWN];
+#pragma unroll
+        for (int f = 0; f < FLIGHT_ROWS * OWN; f++)
+            v[f] = segment_items(s, shape, c.index + (row + f / OWN) * LANES + t + f % OWN * WIDTH);
+#pragma unroll
+        for (int f = 0; f < FLIGHT_ROWS * OWN; f++)
+            own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * WIDTH, s->in.p);
+        *has += FLIGHT_ROWS * OWN;
+    }
+#endif
+    KEEP_ROLLED
+    for (; row * LANES < c.count; row++) {
+        ITEMS v[OWN];
+        u32 is[OWN];
+#pragma unroll
+        for (int j = 0; j < OWN; j++) {
+            const u32 i = row * LANES + t + j * team;
+            is[j] = i < c.count;
+            if (is[j]) is[j] = segment_has(s, shape, c.index + i);
+            if (is[j]) v[j] = segment_items(s, shape, c.index + i);
+        }
+#pragma unroll
+        for (int j = 0; j < OWN; j++)
+            if (is[j]) {
+                own[j] = lane_step(own[j], v[j], c, row, t + j * team, s->in.p);
+                ++*has;
+            }
+    }
+    own[0] = lane_combine(own[0], own[2]);
+    own[1] = lane_combine(own[1], own[3]);
+    return lane_combine(own[0], own[1]);
+}
+
+#ifdef TAKES_PIVOT
+/* Combines thread t's items of the chunk's pivot. Sets *masked if one of them is masked. */
+INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *masked) {
+    const u32 items = LANES >> pivot_halvings(c.count);
+    PIVOT own[OWN];
+#pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        const u32 l = t + j * team;
+        own[j] = pivot_identity();
+        if (l < items && l < c.count) {
+            if (segment_has(s, shape, c.index + l))
+                own[j] = pivot_load(segment_items(s, shape, c.index + l));
+            else
+                *masked = 1;
+        }
+    }
+    own[0] = pivot_combine(own[0], own[2]);
+    own[1] = pivot_combine(own[1], own[3]);
+    return pivot_combine(own[0], own[1]);
+}
+
+/* The pivot where some of the items that it is made of are masked: that of the chunk's first item
+ * that is not. */
+INLINE PIVOT lone_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, PIVOT none) {
+    for (u32 i = 0; i < c.count; i++)
+        if (segment_has(s, shape, c.index + i)) return pivot_value(pivot_load(segment_items(s, shape, c.index + i)), 7);
+    return none;
+}
+#endif
+
+INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
+    CHUNK c;
+    c.index = chunk * CHUNK_ITEMS;
+    c.count = s->n <= c.index ? 0 : (u32)min((u64)CHUNK_ITEMS, s->n - c.index);
+    return c;
+}
+
+/* ---- a chunk by a team ----------------------------------------------------------------------- */
+
+#ifdef TAKES_PIVOT
+INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *x) {
+    u32 masked = 0;
+    PIVOT pivot = own_pivot(s, shape, c, t, team, &masked);
+    ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
+    pivot = pivot_value(pivot, pivot_halvings(c.count));
+#ifdef WHERE
+    if (team_sum(masked, team, x)) pivot = lone_pivot(s, shape, c, pivot);
+#endif
+    return pivot;
+}
+#endif
+
+/* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
+INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, LOCAL EXCHANGE *x) {
+    CHUNK c = chunk_of(s, chunk);
+    u32 has = 0;
+#ifdef TAKES_PIVOT
+    c.pivot = team_pivot(s, shape, c, t, team, x);
+#endif
+    LANE lane = own_lane(s, shape, c, t, team, &has);
+#ifdef PIVOT_MAY_MISS
+    /* After the second time no pivot misses. Threads whose pivot holds do the same again. */
+    PIVOT pivot = pivot_of_lane(lane);
+    ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
+    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) {
+        has = 0;
+        lane = own_lane(s, shape, c, t, team, &has);
+    }
+#endif
+    ACROSS_TEAM(LANE, lane, lane_down, lane_combine)
+#ifdef WHERE
+    has = team_sum(has, team, x);
+#else
+    has = c.count;
+#endif
+    return part_of_lane(lane, c, has);
+}
+
+/* ---- a chunk by a thread --------------------------------------------------------------------- */
+
+/* The thread whose turn is the k-th: k's bits in reverse. */
+INLINE u32 turn_of(u32 k, u32 team) {
+    const u32 reversed = (k & 1) << 4 | (k & 2) << 2 | (k & 4) | (k & 8) >> 2 | (k & 16) >> 4;
+    return reversed * team / WIDTH;
+}
+
+INLINE LANE thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team, u32 *has) {
+    LANE level[TURN_LEVELS + 1], lane;
+    KEEP_ROLLED
+    for (u32 k = 0; k < team; k++) {
+        lane = own_lane(s, shape, c, turn_of(k, team), team, has);
+        COUNTER_PUSH(TURN_LEVELS, level, k, lane, lane_combine)
+    }
+    return lane;
+}
+
+INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team) {
+    CHUNK c = chunk_of(s, chunk);
+    u32 has = 0;
+#ifdef TAKES_PIVOT
+    u32 masked = 0;
+    PIVOT level[TURN_LEVELS + 1], pivot;
+    KEEP_ROLLED
+    for (u32 k = 0; k < team; k++) {
+        pivot = own_pivot(s, shape, c, turn_of(k, team), team, &masked);
+        COUNTER_PUSH(TURN_LEVELS, level, k, pivot, pivot_combine)
+    }
+    c.pivot = pivot_value(pivot, pivot_halvings(c.count));
+    if (masked) c.pivot = lone_pivot(s, shape, c, c.pivot);
+#endif
+    LANE lane = thread_lane(s, shape, c, team, &has);
+#ifdef PIVOT_MAY_MISS
+    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0))) {
+        has = 0;
+        lane = thread_lane(s, shape, c, team, &has);
+    }
+#endif
+    return part_of_lane(lane, c, has);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+#define OPEN                                                                                                                   \
+    SOURCE in = SOURCE_OF_ARGS;                                                                                                \
+    const OUTS out = OUTS_OF_ARGS;                                                                                             \
+    const u32 thread = THREAD_ID, t = thread % team;
+/* Without shuffles the group's threads exchange in local memory. */
+#if defined(__CUDA_ARCH__) || defined(PTX)
+#define OPEN_EXCHANGE LOCAL EXCHANGE *x = 0;
+#else
+#define OPEN_EXCHANGE                                                                                                          \
+    SHARED EXCHANGE exchange;                                                                                                  \
+    LOCAL EXCHANGE *x = &exchange;
+#endif
+
+/* Makes the tree over `leaves` partials by the whole group, and with a mask adds up their items, into
+ * `p` of thread 0. */
+#ifdef __CUDA_ARCH__
+#define OPEN_FOLD
+#define TREE_OF(from, leaves) tree_value(from, leaves)
+#else
+#define OPEN_FOLD SHARED ACC tree[GROUP];
+#define TREE_OF(from, leaves) (tree_value(from, leaves, tree), tree[0])
+#endif
+#ifdef WHERE
+#define FOLD(p, from, from_counts, leaves)                                                                                     \
+    PART p;                                                                                                                    \
+    SHARED u64 items[GROUP];                                                                                                   \
+    items[thread] = 0;                                                                                                         \
+    for (u64 i = thread; i < (leaves); i += GROUP) items[thread] += (from_counts)[i];                                          \
+    BARRIER                                                                                                                    \
+    p.n = 0;                                                                                                                   \
+    for (u32 i = 0; i < GROUP; i++) p.n += items[i];                                                                           \
+    p.acc = TREE_OF(from, leaves);                                                                                             \
+    BARRIER
+#else
+#define FOLD(p, from, from_counts, leaves)                                                                                     \
+    PART p;                                                                                                                    \
+    p.acc = TREE_OF(from, leaves);                                                                                             \
+    BARRIER
+#endif
+
+#ifndef OFFSET
+/* ---- by axes --------------------------------------------------------------------------------- */
+
+/* Stores the part of chunk k of segment i: the result, or a partial. */
+#define STORE_PART(p, i, k)                                                                                                    \
+    if (last)                                                                                                                  \
+        put_part(p, segment.n, out, segment.out, initial, params);                                                             \
+    else                                                                                                                       \
+        part_store(p, partials, counts, (i)*leaves + (k));
+
+/* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
+KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
+    OPEN
+    OPEN_EXCHANGE
+    const u64 units = count * leaves;
+    for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {
+        const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;
+        const SEGMENT segment = SEGMENT_OF(first + i);
+        const PART p = team_part(&segment, &shape, leaf + k, t, team, x);
+        if (u < units && t == 0) STORE_PART(p, i, k)
+    }
+}
+
+KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
+    OPEN
+    const u64 units = count * leaves;
+    KEEP_ROLLED
+    for (u64 u = GROUP_ID * GROUP + thread; u < units; u += GROUP_COUNT * GROUP) {
+        const u64 k = quotient(u, count), i = u - k * count;
+        const SEGMENT segment = SEGMENT_OF(first + i);
+        const PART p = thread_part(&segment, &shape, leaf + k, team);
+        STORE_PART(p, i, k)
+    }
+}
+
+/* A group for each segment. */
+KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
+    OPEN
+    OPEN_FOLD
+    for (u64 i = GROUP_ID; i < count; i += GROUP_COUNT) {
+        const SEGMENT segment = SEGMENT_OF(first + i);
+        FOLD(p, partials + i * leaves, counts + i * leaves, leaves)
+        if (thread) continue;
+        if (last)
+            put_part(p, segment.n, out, segment.out, initial, params);
+        else
+            part_store(p, slices, slice_counts, slice + i);
+    }
+}
+
+/* A thread for each segment, of at most 2^LEAF_LEVELS partials. */
+KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
+    OPEN
+    for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
+        const SEGMENT segment = SEGMENT_OF(first + i);
+        PART level[LEAF_LEVELS + 1];
+        for (u32 k = 0; k < leaves; k++) {
+            PART p = part_at(partials, counts, i * leaves + k);
+            COUNTER_PUSH(LEAF_LEVELS, level, k, p, part_combine)
+        }
+        PART all = part_identity();
+        for (int b = 0; b <= LEAF_LEVELS; b++)
+            if (leaves >> b & 1) all = part_combine(level[b], all);
+        put_part(all, segment.n, out, segment.out, initial, params);
+    }
+}
+#else
+/* ---- by offsets ------------------------------------------------------------------------------ */
+
+/* Add to a word of global and of local memory, and return what it was. */
+#ifdef __CUDA_ARCH__
+#define ADD_GLOBAL(at, by) atomicAdd(at, by)
+#define ADD_LOCAL(at, by) atomicAdd(at, by)
+#else
+#define ADD_GLOBAL(at, by) atomic_add((ATOMIC u32 *)(at), by)
+#define ADD_LOCAL(at, by) atomic_add((volatile LOCAL u32 *)(at), by)
+#endif
+
+/*
+ * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
+ * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
+ * first chunk's place in the list, and how many chunks it has.
+ */
+#define CHUNKS 2
+#define LONGS(capacity) (CHUNKS + 2 * (capacity))
+#define NO_SEGMENT (~(u64)0)
+
+/* By keys the number of segments is in the device's memory. */
+#ifdef NUMBER
+#define SEGMENTS min(count, number[number_offset])
+#else
+#define SEGMENTS count
+#endif
+
+KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
+    if (THREAD_ID == 0) work[0] = 0;
+}
+
+/* Puts segment s on the work list. Returns 0 if the list has no room. */
+INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
+    GLOBAL u32 *numbers = (GLOBAL u32 *)work;
+    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+    if (chunks > capacity) return 0;
+    const u64 place = ADD_GLOBAL(&numbers[0], (u32)chunks), end = place + chunks;
+    const u32 fits = end <= capacity;
+    for (u64 k = place; k < end && k < capacity; k++) {
+        work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
+        work[CHUNKS + 2 * k + 1] = k - place;
+    }
+    if (!fits) return 0;
+    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_GLOBAL(&numbers[1], 1U);
+    own[0] = s;
+    own[1] = place;
+    own[2] = chunks;
+    return 1;
+}
+
+/* A long segment by one thread, where segments overlap so much that the list is full. */
+INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
+    PART level[49], all = part_identity();
+    const u64 chunks = (s->n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+    for (u64 k = 0; k < chunks; k++) {
+        PART p = thread_part(s, shape, k, WIDTH);
+        int b = 0;
+        for (; k >> b & 1; b++) p = part_combine(level[b], p);
+        level[b] = p;
+    }
+    for (int b = 0; chunks >> b; b++)
+        if (chunks >> b & 1) all = part_combine(level[b], all);
+    return all;
+}
+
+/* A group takes GROUP neighbouring segments. First each team takes one, in turns; those that are
+ * too long for it wait, and get a team of 32, or a place on the work list. */
+KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
+    OPEN
+    OPEN_EXCHANGE
+    SHARED u32 waiting;
+    SHARED u32 waits[GROUP];
+    const u64 segments = SEGMENTS;
+    const u32 short_items = team < WIDTH ? team * OWN : CHUNK_ITEMS;
+    for (u64 begin = GROUP_ID * GROUP; begin < segments; begin += GROUP_COUNT * GROUP) {
+        if (thread == 0) waiting = 0;
+        BARRIER
+        for (u32 turn = 0; turn < team; turn++) {
+            const u32 i = turn * (GROUP / team) + thread / team;
+            const u32 is = begin + i < segments;
+            SEGMENT segment = SEGMENT_OF(is ? begin + i : begin);
+            const u32 is_short = segment.n <= short_items;
+            if (!is_short) segment.n = 0;
+            const PART p = team_part(&segment, &shape, 0, t, team, x);
+            if (!is || t) continue;
+            if (is_short)
+                put_part(p, segment.n, out, segment.out, initial, params);
+            else
+                waits[ADD_LOCAL(&waiting, 1U)] = i;
+        }
+        BARRIER
+        for (u32 turn = 0; turn < waiting; turn += GROUP / WIDTH) {
+            const u32 i = turn + thread / WIDTH, is = i < waiting;
+            const u64 s = begin + (is ? waits[i] : 0);
+            SEGMENT segment = SEGMENT_OF(s);
+            const u64 n = segment.n;
+            if (n > CHUNK_ITEMS) segment.n = 0;
+            PART p = team_part(&segment, &shape, 0, thread % WIDTH, WIDTH, x);
+            if (!is || thread % WIDTH) continue;
+            if (n > CHUNK_ITEMS) {
+                if (enlist(s, n, work, capacity)) continue;
+                segment.n = n;
+                p = lone_part(&segment, &shape);
+            }
+            put_part(p, n, out, segment.out, initial, params);
+        }
+        BARRIER
+    }
+}
+
+KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
+    OPEN
+    OPEN_EXCHANGE
+    const u64 chunks = min(capacity, (u64)((GLOBAL u32 *)work)[0]);
+    for (u64 begin = GROUP_ID * (GROUP / WIDTH); begin < chunks; begin += GROUP_COUNT * (GROUP / WIDTH)) {
+        const u64 k = begin + thread / WIDTH, is = k < chunks;
+        const u64 s = is ? work[CHUNKS + 2 * k] : NO_SEGMENT;
+        SEGMENT segment = SEGMENT_OF(s == NO_SEGMENT ? 0 : s);
+        if (s == NO_SEGMENT) segment.n = 0;
+        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, x);
+        if (is && t == 0) part_store(p, partials, counts, k);
+    }
+}
+
+/* A group for each long segment. */
+KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
+    OPEN
+    OPEN_FOLD
+    const u64 longs = ((GLOBAL u32 *)work)[1];
+    for (u64 i = GROUP_ID; i < longs; i += GROUP_COUNT) {
+        GLOBAL const u64 *own = work + LONGS(capacity) + 3 * i;
+        const SEGMENT segment = SEGMENT_OF(own[0]);
+        FOLD(p, partials + own[1], counts + own[1], own[2])
+        if (thread == 0) put_part(p, segment.n, out, segment.out, initial, params);
+    }
+}
+#endif

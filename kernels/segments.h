@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segments: where the items of segments lie, in CUDA C and OpenCL C.
+ *
+ * Computes: nothing by itself. The stems that reduce segments call what stands here.
+ * How: by axes, segment s is s taken apart by the extents of the kept axes, the last one fastest.
+ * Its item j is j taken apart by the reduced ones. By offsets (OFFSET is their type) segment s is
+ * the items from begins[s] to ends[s] - 1. With a mask (WHERE) items whose byte is 0 are left out
+ * and the others counted.
+ * Needs: the specialised text of a plan of segments (src/program/source.c).
+ * Why: the planner makes every layout one of these two, so that a kernel is written once.
+ */
+
+/* The order of the inputs. */
+enum { x_NUMBER, y_NUMBER, z_NUMBER, w_NUMBER };
+
+/* src/segments/segments.h describes both. */
+typedef struct {
+    u64 extent;
+    i64 in[INPUTS], where, out;
+} AXIS;
+typedef struct {
+    u64 n;
+    u32 reduced, kept;
+    AXIS axis[AXES];
+} SHAPE;
+
+/* A call: the kernels' arguments, in their order, but the outputs. */
+#ifdef OFFSET
+typedef OFFSET OFFSET_TYPE;
+#else
+typedef u64 OFFSET_TYPE;
+#endif
+#define CALL_ARGS                                                                                                              \
+    SOURCE_ARGS, GLOBAL const u8 *where, u64 where_offset, GLOBAL const OFFSET_TYPE *begins, u64 begins_offset,                \
+        GLOBAL const OFFSET_TYPE *ends, u64 ends_offset, GLOBAL const u64 *number, u64 number_offset, const SHAPE shape,       \
+        u64 first, u64 count, u64 leaf, u64 leaves, u32 team, u32 last, GLOBAL ACC *partials, GLOBAL u64 *counts,              \
+        GLOBAL ACC *slices, GLOBAL u64 *slice_counts, u64 slice, GLOBAL u64 *work, u64 capacity, const RESULT initial,         \
+        OUT_ARGS
+
+/* A segment: its items from item 0 on, the place of its result, and how many items it has. */
+typedef struct {
+    SOURCE in;
+    GLOBAL const u8 *where;
+    i64 out;
+    u64 n;
+} SEGMENT;
+
+/* Divides by an extent; 64 bits take a GPU ten times as long as 32. */
+INLINE u64 quotient(u64 a, u64 b) {
+    return (a | b) >> 32 ? a / b : (u64)((u32)a / (u32)b);
+}
+
+/* The steps to index `i` of axis `a`. */
+#define ALONG(name) place.in[name##_NUMBER] += (i64)i * a->in[name##_NUMBER];
+typedef struct {
+    i64 in[INPUTS], where, out;
+} STEPS;
+
+/* Takes `index` apart by `count` axes, the last one fastest. */
+INLINE STEPS steps_to(const AXIS *axes, u32 count, u64 index) {
+    STEPS place;
+    for (int k = 0; k < INPUTS; k++) place.in[k] = 0;
+    place.where = place.out = 0;
+    for (u32 k = count; k > 0; k--) {
+        const AXIS *a = &axes[k - 1];
+        u64 i = index;
+        if (k > 1) {
+            const u64 rest = quotient(index, a->extent);
+            i = index - rest * a->extent;
+            index = rest;
+        }
+        EACH_INPUT(ALONG)
+        place.where += (i64)i * a->where;
+        place.out += (i64)i * a->out;
+    }
+    return place;
+}
+
+#ifdef OFFSET
+/* Segment s by offsets. */
+#define SEGMENT_OF(s) segment_at(in, where + where_offset, (u64)begins[begins_offset + (s)], (u64)ends[ends_offset + (s)], s)
+INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, u64 begin, u64 end, u64 s) {
+    SEGMENT segment;
+    segment.in = in;
+    segment.n = end - begin;
+    segment.where = where;
+    segment.out = (i64)s;
+#define TO_BEGIN(name) segment.in.name += begin;
+    EACH_INPUT(TO_BEGIN)
+#ifdef WHERE
+    segment.where += begin;
+#endif
+    return segment;
+}
+
+INLINE ITEMS segment_items(const SEGMENT *s, const SHAPE *shape, u64 j) {
+    return items_at(s->in, j);
+}
+
+INLINE u32 segment_has(const SEGMENT *s, const SHAPE *shape, u64 j) {
+#ifdef WHERE
+    return s->where[j] != 0;
+#else
+    return 1;
+#endif
+}
+#else
+/* Segment s by axes. */
+#define SEGMENT_OF(s) segment_at(in, where + where_offset, &shape, s)
+INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, const SHAPE *shape, u64 s) {
+    const STEPS place = steps_to(&shape->axis[shape->reduced], shape->kept, s);
+    SEGMENT segment;
+    segment.in = in;
+    segment.n = shape->n;
+    segment.where = where;
+    segment.out = place.out;
+#define TO_PLACE(name) segment.in.name += place.in[name##_NUMBER];
+    EACH_INPUT(TO_PLACE)
+#ifdef WHERE
+    segment.where += place.where;
+#endif
+    return segment;
+}
+
+/* Loads item j. */
+INLINE ITEMS segment_items(const SEGMENT *s, const SHAPE *shape, u64 j) {
+    ITEMS v;
+    if (shape->reduced == 1) {
+#define ITEM_ALONG(name) v.name = s->in.name[(i64)j * shape->axis[0].in[name##_NUMBER]];
+        EACH_INPUT(ITEM_ALONG)
+    } else {
+        const STEPS place = steps_to(shape->axis, shape->reduced, j);
+#define ITEM_AT(name) v.name = s->in.name[place.in[name##_NUMBER]];
+        EACH_INPUT(ITEM_AT)
+    }
+    return v;
+}
+
+/* Returns 0 if item j is masked. */
+INLINE u32 segment_has(const SEGMENT *s, const SHAPE *shape, u64 j) {
+#ifdef WHERE
+    if (shape->reduced == 1) return s->where[(i64)j * shape->axis[0].where] != 0;
+    return s->where[steps_to(shape->axis, shape->reduced, j).where] != 0;
+#else
+    return 1;
+#endif
+}
+#endif
+
+/* The accumulator of some of a segment's items, and with a mask how many they are. */
+typedef struct {
+    ACC acc;
+#ifdef WHERE
+    u64 n;
+#endif
+} PART;
+
+INLINE PART part_identity(void) {
+    PART p;
+    p.acc = IDENTITY;
+#ifdef WHERE
+    p.n = 0;
+#endif
+    return p;
+}
+
+INLINE PART part_combine(PART a, PART b) {
+    a.acc = op_combine(a.acc, b.acc);
+#ifdef WHERE
+    a.n += b.n;
+#endif
+    return a;
+}
+
+INLINE PART part_at(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 at) {
+    PART p;
+    p.acc = partials[at];
+#ifdef WHERE
+    p.n = counts[at];
+#endif
+    return p;
+}
+
+INLINE void part_store(PART p, GLOBAL ACC *partials, GLOBAL u64 *counts, u64 at) {
+    partials[at] = p.acc;
+#ifdef WHERE
+    counts[at] = p.n;
+#endif
+}
+
+/* The part of a chunk whose lanes are combined in `lane`; c.count becomes that of the items which
+ * are not masked. */
+INLINE PART part_of_lane(LANE lane, CHUNK c, u32 has) {
+    PART p;
+    c.count = has;
+#ifdef WHERE
+    p.n = has;
+#endif
+    if (has)
+        p.acc = lane_value(lane, c);
+    else
+        p.acc = IDENTITY;
+    return p;
+}
+
+/* Stores the result of a segment of n items; with a mask the part has their number. */
+INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS params) {
+#ifdef WHERE
+    n = p.n;
+#endif
+#ifdef INITIAL
+    put_result(out, at, op_result(op_combine(op_initial(initial), n ? p.acc : IDENTITY), n, params));
+#else
+    put_result(out, at, n ? op_result(p.acc, n, params) : op_empty(params));
+#endif
+}
+
+/* A place of a binary counter whose level b holds a tree of 2^b leaves. Takes leaf k, the trees of
+ * whose left neighbours are there, and leaves in `leaf` the tree that ends with it. */
+#define COUNTER_PUSH(LEVELS, levels, k, leaf, COMBINE)                                                                         \
+    {                                                                                                                          \
+        int place = 0;                                                                                                         \
+        _Pragma("unroll") for (; place < (LEVELS); place++) {                                                                  \
+            if (!((k) >> place & 1)) break;                                                                                    \
+            leaf = COMBINE(levels[place], leaf);                                                                               \
+        }                                                                                                                      \
+        _Pragma("unroll") for (int b = 0; b < (LEVELS); b++) if (b == place) levels[b] = leaf;                                 \
+    }
