@@ -35,12 +35,12 @@ typedef union {
 } EXCHANGE;
 
 /*
- * NAME(a, s, x) returns what the thread t + s (DOWN) or t ^ s (XOR) of the warp has in a. All
+ * NAME(a, s, meet) returns what the thread t + s (DOWN) or t ^ s (XOR) of the warp has in a. All
  * threads of the group take part.
  */
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *x) {                                                                       \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
         union {                                                                                                                \
             TYPE value;                                                                                                        \
             u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
@@ -54,10 +54,10 @@ typedef union {
     }
 #else
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *x) {                                                                       \
-        x->MEMBER[THREAD_ID] = a;                                                                                              \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
+        meet->MEMBER[THREAD_ID] = a;                                                                                              \
         BARRIER                                                                                                                \
-        a = x->MEMBER[(OTHER) % GROUP];                                                                                        \
+        a = meet->MEMBER[(OTHER) % GROUP];                                                                                        \
         BARRIER                                                                                                                \
         return a;                                                                                                              \
     }
@@ -83,7 +83,7 @@ EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
     STEP_ACROSS(TYPE, a, 1, exchange, combine)
 #define STEP_ACROSS(TYPE, a, s, exchange, combine)                                                                             \
     IF_ACROSS(s) {                                                                                                             \
-        const TYPE other = exchange(a, s, x);                                                                                  \
+        const TYPE other = exchange(a, s, meet);                                                                                  \
         if (team > (s)) a = combine(a, other);                                                                                 \
     }
 
@@ -92,18 +92,24 @@ INLINE u32 word_add(u32 a, u32 b) {
 }
 
 /* Returns the sum of a team's words. */
-INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *x) {
+INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *meet) {
     ACROSS_TEAM(u32, a, word_xor, word_add)
     return a;
 }
 
 /* ---- a thread's lanes ------------------------------------------------------------------------ */
 
-/* Combines the four lanes of thread t, and adds the number of their items to *has. `first` is the
- * chunk's first item. */
-INLINE LANE own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *has) {
+/* Lanes combined, and how many items they have. */
+typedef struct {
+    LANE lane;
+    u32 has;
+} LANES_PART;
+
+/* Combines the four lanes of thread t. */
+INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
+    LANES_PART part;
     LANE own[OWN];
-    u32 row = 0;
+    u32 row = 0, has = 0;
 #pragma unroll
     for (int j = 0; j < OWN; j++) own[j] = lane_identity();
 #ifndef WHERE
@@ -116,7 +122,7 @@ INLINE LANE own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 t
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS * OWN; f++)
             own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * WIDTH, s->in.p);
-        *has += FLIGHT_ROWS * OWN;
+        has += FLIGHT_ROWS * OWN;
     }
 #endif
     KEEP_ROLLED
@@ -134,12 +140,14 @@ INLINE LANE own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 t
         for (int j = 0; j < OWN; j++)
             if (is[j]) {
                 own[j] = lane_step(own[j], v[j], c, row, t + j * team, s->in.p);
-                ++*has;
+                has++;
             }
     }
     own[0] = lane_combine(own[0], own[2]);
     own[1] = lane_combine(own[1], own[3]);
-    return lane_combine(own[0], own[1]);
+    part.lane = lane_combine(own[0], own[1]);
+    part.has = has;
+    return part;
 }
 
 #ifdef TAKES_PIVOT
@@ -182,42 +190,37 @@ INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
 /* ---- a chunk by a team ----------------------------------------------------------------------- */
 
 #ifdef TAKES_PIVOT
-INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *x) {
+INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     u32 masked = 0;
     PIVOT pivot = own_pivot(s, shape, c, t, team, &masked);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
     pivot = pivot_value(pivot, pivot_halvings(c.count));
 #ifdef WHERE
-    if (team_sum(masked, team, x)) pivot = lone_pivot(s, shape, c, pivot);
+    if (team_sum(masked, team, meet)) pivot = lone_pivot(s, shape, c, pivot);
 #endif
     return pivot;
 }
 #endif
 
 /* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
-INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, LOCAL EXCHANGE *x) {
+INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     CHUNK c = chunk_of(s, chunk);
-    u32 has = 0;
 #ifdef TAKES_PIVOT
-    c.pivot = team_pivot(s, shape, c, t, team, x);
+    c.pivot = team_pivot(s, shape, c, t, team, meet);
 #endif
-    LANE lane = own_lane(s, shape, c, t, team, &has);
+    LANES_PART own = own_lane(s, shape, c, t, team);
 #ifdef PIVOT_MAY_MISS
     /* After the second time no pivot misses. Threads whose pivot holds do the same again. */
-    PIVOT pivot = pivot_of_lane(lane);
+    PIVOT pivot = pivot_of_lane(own.lane);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
-    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) {
-        has = 0;
-        lane = own_lane(s, shape, c, t, team, &has);
-    }
+    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team);
 #endif
-    ACROSS_TEAM(LANE, lane, lane_down, lane_combine)
+    ACROSS_TEAM(LANE, own.lane, lane_down, lane_combine)
 #ifdef WHERE
-    has = team_sum(has, team, x);
+    return part_of_lane(own.lane, c, team_sum(own.has, team, meet));
 #else
-    has = c.count;
+    return part_of_lane(own.lane, c, c.count);
 #endif
-    return part_of_lane(lane, c, has);
 }
 
 /* ---- a chunk by a thread --------------------------------------------------------------------- */
@@ -228,19 +231,22 @@ INLINE u32 turn_of(u32 k, u32 team) {
     return reversed * team / WIDTH;
 }
 
-INLINE LANE thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team, u32 *has) {
-    LANE level[TURN_LEVELS + 1], lane;
+INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team) {
+    LANE level[TURN_LEVELS + 1];
+    LANES_PART all;
+    u32 has = 0;
     KEEP_ROLLED
     for (u32 k = 0; k < team; k++) {
-        lane = own_lane(s, shape, c, turn_of(k, team), team, has);
-        COUNTER_PUSH(TURN_LEVELS, level, k, lane, lane_combine)
+        all = own_lane(s, shape, c, turn_of(k, team), team);
+        has += all.has;
+        COUNTER_PUSH(TURN_LEVELS, level, k, all.lane, lane_combine)
     }
-    return lane;
+    all.has = has;
+    return all;
 }
 
 INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team) {
     CHUNK c = chunk_of(s, chunk);
-    u32 has = 0;
 #ifdef TAKES_PIVOT
     u32 masked = 0;
     PIVOT level[TURN_LEVELS + 1], pivot;
@@ -252,14 +258,11 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     c.pivot = pivot_value(pivot, pivot_halvings(c.count));
     if (masked) c.pivot = lone_pivot(s, shape, c, c.pivot);
 #endif
-    LANE lane = thread_lane(s, shape, c, team, &has);
+    LANES_PART all = thread_lane(s, shape, c, team);
 #ifdef PIVOT_MAY_MISS
-    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0))) {
-        has = 0;
-        lane = thread_lane(s, shape, c, team, &has);
-    }
+    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0))) all = thread_lane(s, shape, c, team);
 #endif
-    return part_of_lane(lane, c, has);
+    return part_of_lane(all.lane, c, all.has);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -270,39 +273,41 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     const u32 thread = THREAD_ID, t = thread % team;
 /* Without shuffles the group's threads exchange in local memory. */
 #if defined(__CUDA_ARCH__) || defined(PTX)
-#define OPEN_EXCHANGE LOCAL EXCHANGE *x = 0;
+#define OPEN_EXCHANGE LOCAL EXCHANGE *meet = 0;
 #else
 #define OPEN_EXCHANGE                                                                                                          \
     SHARED EXCHANGE exchange;                                                                                                  \
-    LOCAL EXCHANGE *x = &exchange;
+    LOCAL EXCHANGE *meet = &exchange;
 #endif
 
 /* Makes the tree over `leaves` partials by the whole group, and with a mask adds up their items, into
  * `p` of thread 0. */
 #ifdef __CUDA_ARCH__
-#define OPEN_FOLD
+#define OPEN_TREE
 #define TREE_OF(from, leaves) tree_value(from, leaves)
 #else
-#define OPEN_FOLD SHARED ACC tree[GROUP];
+#define OPEN_TREE SHARED ACC tree[GROUP];
 #define TREE_OF(from, leaves) (tree_value(from, leaves, tree), tree[0])
 #endif
 #ifdef WHERE
-#define FOLD(p, from, from_counts, leaves)                                                                                     \
-    PART p;                                                                                                                    \
-    SHARED u64 items[GROUP];                                                                                                   \
+#define OPEN_FOLD                                                                                                              \
+    OPEN_TREE                                                                                                                  \
+    SHARED u64 items[GROUP];
+#define ADD_ITEMS(p, from, leaves)                                                                                             \
     items[thread] = 0;                                                                                                         \
-    for (u64 i = thread; i < (leaves); i += GROUP) items[thread] += (from_counts)[i];                                          \
+    for (u64 k = thread; k < (leaves); k += GROUP) items[thread] += (from)[k];                                                 \
     BARRIER                                                                                                                    \
     p.n = 0;                                                                                                                   \
-    for (u32 i = 0; i < GROUP; i++) p.n += items[i];                                                                           \
-    p.acc = TREE_OF(from, leaves);                                                                                             \
-    BARRIER
+    for (u32 k = 0; k < GROUP; k++) p.n += items[k];
 #else
+#define OPEN_FOLD OPEN_TREE
+#define ADD_ITEMS(p, from, leaves)
+#endif
 #define FOLD(p, from, from_counts, leaves)                                                                                     \
     PART p;                                                                                                                    \
+    ADD_ITEMS(p, from_counts, leaves)                                                                                          \
     p.acc = TREE_OF(from, leaves);                                                                                             \
     BARRIER
-#endif
 
 #ifndef OFFSET
 /* ---- by axes --------------------------------------------------------------------------------- */
@@ -322,7 +327,7 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
     for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {
         const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;
         const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = team_part(&segment, &shape, leaf + k, t, team, x);
+        const PART p = team_part(&segment, &shape, leaf + k, t, team, meet);
         if (u < units && t == 0) STORE_PART(p, i, k)
     }
 }
@@ -454,7 +459,7 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
             SEGMENT segment = SEGMENT_OF(is ? begin + i : begin);
             const u32 is_short = segment.n <= short_items;
             if (!is_short) segment.n = 0;
-            const PART p = team_part(&segment, &shape, 0, t, team, x);
+            const PART p = team_part(&segment, &shape, 0, t, team, meet);
             if (!is || t) continue;
             if (is_short)
                 put_part(p, segment.n, out, segment.out, initial, params);
@@ -468,7 +473,7 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
             SEGMENT segment = SEGMENT_OF(s);
             const u64 n = segment.n;
             if (n > CHUNK_ITEMS) segment.n = 0;
-            PART p = team_part(&segment, &shape, 0, thread % WIDTH, WIDTH, x);
+            PART p = team_part(&segment, &shape, 0, thread % WIDTH, WIDTH, meet);
             if (!is || thread % WIDTH) continue;
             if (n > CHUNK_ITEMS) {
                 if (enlist(s, n, work, capacity)) continue;
@@ -490,7 +495,7 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
         const u64 s = is ? work[CHUNKS + 2 * k] : NO_SEGMENT;
         SEGMENT segment = SEGMENT_OF(s == NO_SEGMENT ? 0 : s);
         if (s == NO_SEGMENT) segment.n = 0;
-        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, x);
+        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, meet);
         if (is && t == 0) part_store(p, partials, counts, k);
     }
 }

@@ -26,7 +26,7 @@ typedef struct {
 } SHAPE;
 
 /* A call: the kernels' arguments, in their order, but the outputs. */
-#ifdef OFFSET
+#ifdef OFFSET /* offsets are compared and added as unsigned numbers */
 typedef OFFSET OFFSET_TYPE;
 #else
 typedef u64 OFFSET_TYPE;

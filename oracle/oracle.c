@@ -281,19 +281,6 @@ static void finish_none(const oracle_case *what, double result[2]) {
     result[1] = what->op == TALLY_PROD ? 0.0 : none;
 }
 
-static void finish_ordered(const oracle *state, double result[2]) {
-    const uint64_t chunks = state->n / TALLY_CHUNK_ITEMS + (state->n % TALLY_CHUNK_ITEMS != 0);
-    if (real_of(&state->what) == TALLY_F32) {
-        float acc[ORACLE_FIELDS];
-        f32_fold(state, chunks, acc);
-        f32_finish(&state->what, acc, state->n, result);
-    } else {
-        double acc[ORACLE_FIELDS];
-        f64_fold(state, chunks, acc);
-        f64_finish(&state->what, acc, state->n, result);
-    }
-}
-
 void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t count,
                  double fields[ORACLE_FIELDS][TALLY_CHUNK_ITEMS]) {
     if (real_of(what) == TALLY_F64) {
@@ -308,18 +295,9 @@ void oracle_load(const oracle_case *what, const void *const inputs[], uint32_t c
 
 #include "survey.h"
 #include "sums.h"
+#include "accumulators.h"
 
 /* ---- the interface --------------------------------------------------------------------------- */
-
-/* Parameters that the case does not give. */
-static const double *default_params(tally_op op) {
-    static const double closeness[2] = {1e-5, 1e-8}, none[2] = {0, 0};
-    return op == TALLY_ALLCLOSE ? closeness : none;
-}
-
-static oracle_survey survey_of_none(const oracle_case *what) {
-    return (oracle_survey){.first_nan = UINT64_MAX, .bits = bits_of_none(what)};
-}
 
 void oracle_begin_case(oracle *state, const oracle_case *what) {
     const int count = what->op == TALLY_ALLCLOSE ? 2 : what->op == TALLY_VAR || what->op == TALLY_STD;
@@ -327,18 +305,15 @@ void oracle_begin_case(oracle *state, const oracle_case *what) {
     memcpy(state->params, default_params(what->op), sizeof state->params);
     if (what->params) memcpy(state->params, what->params, (size_t)count * sizeof state->params[0]);
     state->n = 0;
+    state->counted = 0;
+    state->has_where = 0;
     state->survey = survey_of_none(what);
 }
 
-/* Takes up a whole chunk, or the last one. `at` is the index of its first item. */
-static void take(oracle *state, const void *const inputs[], uint32_t count, uint64_t at) {
-    state->what.params = state->params; /* set here, because a state may be copied */
+/* Takes up items whose order is free, at most a chunk. `at` is the index of the first. */
+static void take_freely(oracle *state, const void *const inputs[], uint32_t count, uint64_t at) {
     switch (way_of(&state->what)) {
     case IN_ORDER:
-        if (real_of(&state->what) == TALLY_F32)
-            f32_take(state, inputs, count, at / TALLY_CHUNK_ITEMS);
-        else
-            f64_take(state, inputs, count, at / TALLY_CHUNK_ITEMS);
         break;
     case OF_KEYS:
         take_keys(&state->what, &state->survey, inputs[0], count, at);
@@ -359,7 +334,25 @@ static void take(oracle *state, const void *const inputs[], uint32_t count, uint
     }
 }
 
-void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
+/* Takes up a whole chunk, or the last one. `at` is the index of its first item. */
+static void take(oracle *state, const void *const inputs[], uint32_t count, uint64_t at) {
+    const uint8_t *valid = state->has_where ? state->valid : NULL;
+    const size_t bytes = item_bytes_of(state->what.in);
+    state->what.params = state->params; /* set here, because a state may be copied */
+    if (way_of(&state->what) == IN_ORDER && real_of(&state->what) == TALLY_F32)
+        f32_take(state, inputs, valid, count, at / TALLY_CHUNK_ITEMS);
+    else if (way_of(&state->what) == IN_ORDER)
+        f64_take(state, inputs, valid, count, at / TALLY_CHUNK_ITEMS);
+    else if (!valid)
+        take_freely(state, inputs, count, at);
+    for (uint32_t i = 0; valid && way_of(&state->what) != IN_ORDER && i < count; i++) {
+        const void *const one[2] = {(const unsigned char *)inputs[0] + i * bytes,
+                                    inputs[1] ? (const unsigned char *)inputs[1] + i * bytes : NULL};
+        if (valid[i]) take_freely(state, one, 1, at + i);
+    }
+}
+
+void oracle_push_where(oracle *state, const void *const inputs[], const uint8_t *where, uint64_t n) {
     const uint32_t count = oracle_inputs(state->what.op);
     const size_t bytes = item_bytes_of(state->what.in);
     for (uint64_t done = 0; done < n;) {
@@ -372,56 +365,45 @@ void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
             memcpy(state->chunk[i] + held * bytes, from[i], some * bytes);
             from[i] = state->chunk[i];
         }
+        state->has_where = where != NULL;
+        for (uint32_t i = 0; where && i < some; i++) state->counted += state->valid[held + i] = where[done + i] != 0;
+        if (!where) state->counted += some;
         if (some == room) take(state, from, TALLY_CHUNK_ITEMS, state->n - held);
         state->n += some;
         done += some;
     }
 }
 
-/* Stores float parts as the type that the case asks for. With n = 0 `parts` is not read. */
-static void store_ordered(const oracle_case *what, uint64_t n, double parts[2], tally_dtype out, unsigned char *result) {
-    if (n == 0) finish_none(what, parts);
-    store_float(out, parts[0], result);
-    if (is_complex_result(what)) store_float(out, parts[1], result + item_bytes_of(out) / 2);
-}
-
-static void finish_survey(const oracle_case *what, const oracle_survey *s, uint64_t n, tally_dtype out, void *result) {
-    uint64_t value = s->bits;
-    if (way_of(what) == OF_KEYS) {
-        finish_keys(what, s, n, out, result);
-        return;
-    }
-    if (way_of(what) == OF_SUMS) {
-        store_float(out, sums_value(what, s, n), result);
-        return;
-    }
-    if (what->op == TALLY_ANY) value = s->nonzero > 0;
-    if (what->op == TALLY_ALL) value = s->nonzero == n;
-    if (what->op == TALLY_COUNT_NONZERO) value = s->nonzero;
-    if (what->op == TALLY_ALLCLOSE) value = s->far == 0;
-    store_whole(default_result(what), value, out, result);
-}
-
 void oracle_end(oracle *state, void *result) {
-    const tally_dtype out = oracle_result_dtype(&state->what);
     const uint32_t held = (uint32_t)(state->n % TALLY_CHUNK_ITEMS);
+    const uint64_t chunks = state->n / TALLY_CHUNK_ITEMS + (held > 0);
     const void *const from[2] = {state->chunk[0], state->chunk[1]};
-    double parts[2];
+    oracle_acc acc = {.survey = state->survey};
     state->what.params = state->params;
     if (held > 0) take(state, from, held, state->n - held);
-    if (way_of(&state->what) == IN_ORDER) {
-        if (state->n) finish_ordered(state, parts);
-        store_ordered(&state->what, state->n, parts, out, result);
-    } else {
-        finish_survey(&state->what, &state->survey, state->n, out, result);
-    }
+    if (way_of(&state->what) != IN_ORDER)
+        acc.survey = state->survey;
+    else if (chunks && real_of(&state->what) == TALLY_F32)
+        f32_fold(state, chunks, acc.f32);
+    else if (chunks)
+        f64_fold(state, chunks, acc.f64);
+    if (state->what.initial) put_initial(&state->what, state->counted, &acc);
+    oracle_acc_finish(&state->what, &acc, state->counted + (state->what.initial != NULL), result);
+}
+
+void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n) {
+    oracle_push_where(state, inputs, NULL, n);
+}
+
+void oracle_reduce_where(const oracle_case *what, const void *const inputs[], const uint8_t *where, uint64_t n, void *result) {
+    oracle state;
+    oracle_begin_case(&state, what);
+    oracle_push_where(&state, inputs, where, n);
+    oracle_end(&state, result);
 }
 
 void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result) {
-    oracle state;
-    oracle_begin_case(&state, what);
-    oracle_push_inputs(&state, inputs, n);
-    oracle_end(&state, result);
+    oracle_reduce_where(what, inputs, NULL, n, result);
 }
 
 void oracle_begin(oracle *state, tally_op op, tally_dtype in) {
@@ -436,63 +418,4 @@ void oracle_push(oracle *state, const void *items, uint64_t n) {
 void oracle_reduce(tally_op op, tally_dtype in, const void *items, uint64_t n, void *result) {
     const oracle_case what = {.op = op, .in = in};
     oracle_reduce_inputs(&what, &items, n, result);
-}
-
-/* ---- accumulators ---------------------------------------------------------------------------- */
-
-void oracle_acc_load(const oracle_case *what, const void *item, uint64_t index, oracle_acc *acc) {
-    const void *const inputs[2] = {item, item};
-    float f32[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
-    double f64[ORACLE_FIELDS][TALLY_CHUNK_ITEMS];
-    *acc = (oracle_acc){.survey = survey_of_none(what)};
-    switch (way_of(what)) {
-    case IN_ORDER:
-        for (int f = 0; f < ORACLE_FIELDS; f++) f32[f][0] = 0, f64[f][0] = 0;
-        if (real_of(what) == TALLY_F32)
-            f32_load(what, inputs, 1, f32);
-        else
-            f64_load(what, inputs, 1, f64);
-        for (int f = 0; f < ORACLE_FIELDS; f++) acc->f32[f] = f32[f][0], acc->f64[f] = f64[f][0];
-        break;
-    case OF_KEYS:
-        take_keys(what, &acc->survey, item, 1, index);
-        break;
-    case OF_TRUTHS:
-        take_truths(what, &acc->survey, item, 1);
-        break;
-    case OF_BITS:
-        take_bits(what, &acc->survey, inputs, 1);
-        break;
-    case OF_SUMS:
-        take_sums(what->in, &acc->survey, item, 1);
-        break;
-    case OF_PAIRS: /* ops of two inputs */
-        break;
-    }
-}
-
-void oracle_acc_combine(const oracle_case *what, oracle_acc *left, const oracle_acc *right) {
-    if (way_of(what) != IN_ORDER)
-        join_surveys(what->op, &left->survey, &right->survey);
-    else if (real_of(what) == TALLY_F32)
-        f32_combine(what, left->f32, 1, right->f32, 1, 1);
-    else
-        f64_combine(what, left->f64, 1, right->f64, 1, 1);
-}
-
-void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t n, void *result) {
-    const tally_dtype out = oracle_result_dtype(what);
-    const oracle_survey none = survey_of_none(what);
-    oracle_case with_params = *what;
-    double parts[2];
-    if (!what->params) with_params.params = default_params(what->op);
-    if (way_of(what) != IN_ORDER) {
-        finish_survey(&with_params, n ? &acc->survey : &none, n, out, result);
-        return;
-    }
-    if (n && real_of(what) == TALLY_F32)
-        f32_finish(&with_params, acc->f32, n, parts);
-    else if (n)
-        f64_finish(&with_params, acc->f64, n, parts);
-    store_ordered(what, n, parts, out, result);
 }

@@ -38,6 +38,7 @@ typedef struct oracle_case {
     tally_accuracy accuracy;
     tally_dtype out;      /* the result's type */
     const double *params; /* the op's, in their order; NULL: the defaults */
+    const void *initial;  /* a result, combined last, on the left; NULL: none */
 } oracle_case;
 
 /* Returns whether there is such a reduction. */
@@ -105,8 +106,10 @@ void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t 
 typedef struct oracle {
     oracle_case what;
     double params[2];
-    uint64_t n;
+    uint64_t n, counted; /* the items, and those of them that `where` does not mask */
     oracle_survey survey;
+    int has_where;
+    uint8_t valid[TALLY_CHUNK_ITEMS]; /* with has_where: 0 for each masked item of the chunk */
     _Alignas(16) unsigned char chunk[2][TALLY_CHUNK_ITEMS *
                                         16]; /* the last n % TALLY_CHUNK_ITEMS items of each input, which fill no chunk yet */
     union {
@@ -118,9 +121,17 @@ typedef struct oracle {
 void oracle_begin_case(oracle *state, const oracle_case *what);
 /* n items of each input, aligned to their own size. */
 void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n);
+/*
+ * The same with a mask of n bytes, or NULL. An item whose byte is 0 is the identity at its place.
+ * It does not count in n; an index counts it. Where a chunk's number (pivots.h) is made of several
+ * items and one of them is masked, it is made of the chunk's first item that is not masked. All
+ * pushes of a reduction have a mask, or none has.
+ */
+void oracle_push_where(oracle *state, const void *const inputs[], const uint8_t *where, uint64_t n);
 void oracle_end(oracle *state, void *result);
 /* oracle_begin_case, oracle_push_inputs and oracle_end in one call. */
 void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result);
+void oracle_reduce_where(const oracle_case *what, const void *const inputs[], const uint8_t *where, uint64_t n, void *result);
 
 /* The same for ops of one input with all other members at their default. */
 void oracle_begin(oracle *state, tally_op op, tally_dtype in);

@@ -342,22 +342,32 @@ static void OWN(identity)(const oracle_case *what, REAL identity[ORACLE_FIELDS])
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-static void OWN(chunk)(const oracle_case *what, const void *const inputs[], uint32_t count, REAL result[ORACLE_FIELDS]) {
+/* Combines the items of one row of a chunk with their lanes. valid: NULL, or 0 for each item that
+ * does not count. */
+static void OWN(step)(const oracle_case *what, REAL lane[ORACLE_FIELDS][TALLY_LANES],
+                      REAL field[ORACLE_FIELDS][TALLY_CHUNK_ITEMS], const uint8_t *valid, uint32_t at, uint32_t width) {
+    if (!valid) OWN(combine)(what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, width);
+    for (uint32_t l = 0; valid && l < width; l++)
+        if (valid[at + l]) OWN(combine)(what, lane[0] + l, TALLY_LANES, field[0] + at + l, TALLY_CHUNK_ITEMS, 1);
+}
+
+static void OWN(chunk)(const oracle_case *what, const void *const inputs[], const uint8_t *valid, uint32_t count,
+                       REAL result[ORACLE_FIELDS]) {
     REAL field[ORACLE_FIELDS][TALLY_CHUNK_ITEMS], lane[ORACLE_FIELDS][TALLY_LANES], identity[ORACLE_FIELDS];
     OWN(load)(what, inputs, count, field);
     if (oracle_shape_of(what) == ORACLE_MOMENTS) {
-        OWN(chunk_moments)(field[1], count, result);
+        OWN(chunk_moments)(field[1], valid, count, result);
         return;
     }
     if (oracle_shape_of(what) == ORACLE_EXPONENTIALS) {
-        OWN(chunk_exponentials)(field[0], count, result);
+        OWN(chunk_exponentials)(field[0], valid, count, result);
         return;
     }
     OWN(identity)(what, identity);
     for (int f = 0; f < ORACLE_FIELDS; f++) OWN(fill)(lane[f], TALLY_LANES, identity[f]);
     for (uint32_t at = 0; at < count; at += TALLY_LANES) {
         const uint32_t width = count - at < TALLY_LANES ? count - at : TALLY_LANES;
-        OWN(combine)(what, lane[0], TALLY_LANES, field[0] + at, TALLY_CHUNK_ITEMS, width);
+        OWN(step)(what, lane, field, valid, at, width);
     }
     for (uint32_t half = TALLY_LANES / 2; half > 0; half /= 2)
         OWN(combine)(what, lane[0], TALLY_LANES, lane[0] + half, TALLY_LANES, half);
@@ -374,10 +384,10 @@ static void OWN(join)(const oracle_case *what, const REAL left[ORACLE_FIELDS], R
 
 /* Takes up a chunk after `chunks` others. Each trailing one bit of `chunks` is a left subtree that
  * the chunk completes. */
-static void OWN(take)(oracle *state, const void *const inputs[], uint32_t count, uint64_t chunks) {
+static void OWN(take)(oracle *state, const void *const inputs[], const uint8_t *valid, uint32_t count, uint64_t chunks) {
     REAL node[ORACLE_FIELDS];
     unsigned k = 0;
-    OWN(chunk)(&state->what, inputs, count, node);
+    OWN(chunk)(&state->what, inputs, valid, count, node);
     for (; chunks >> k & 1; k++) OWN(join)(&state->what, state->level.PREFIX[k], node);
     memcpy(state->level.PREFIX[k], node, sizeof node);
 }

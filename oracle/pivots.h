@@ -21,33 +21,56 @@ static void OWN(halve)(REAL part[TALLY_LANES], uint32_t present) {
     }
 }
 
-/* The moments of a chunk. Its place is the mean of its front items. The distances of all items from
+/*
+ * Finds the items that the chunk's number is made of, and returns how many they are: its front
+ * items, if all of them count, else the first item that counts, else none. valid: NULL, or 0 for
+ * each item that does not count.
+ */
+static uint32_t OWN(pivots)(const REAL *x, const uint8_t *valid, uint32_t count, const REAL **from) {
+    const uint32_t front = OWN(front)(count);
+    uint32_t first = 0, counting = 0;
+    *from = x;
+    for (uint32_t i = 0; i < front; i++) counting += !valid || valid[i];
+    if (counting == front) return front;
+    while (first < count && !valid[first]) first++;
+    *from = x + first;
+    return first < count;
+}
+
+/* The moments of a chunk. Its place is the mean of the items above. The distances of all items from
  * it, and their squares, are plain sums. */
-static void OWN(chunk_moments)(const REAL *x, uint32_t count, REAL result[ORACLE_FIELDS]) {
+static void OWN(chunk_moments)(const REAL *x, const uint8_t *valid, uint32_t count, REAL result[ORACLE_FIELDS]) {
     REAL part[TALLY_LANES], rest[TALLY_LANES], squares[TALLY_LANES];
-    const uint32_t lanes = count < TALLY_LANES ? count : TALLY_LANES, front = OWN(front)(count);
-    for (uint32_t l = 0; l < front; l++) part[l] = x[l] / TALLY_LANES;
+    const REAL *from;
+    const uint32_t front = OWN(pivots)(x, valid, count, &from);
+    uint32_t counting = 0;
+    OWN(fill)(result, ORACLE_FIELDS, 0);
+    if (front == 0) return;
+    for (uint32_t l = 0; l < front; l++) part[l] = from[l] / TALLY_LANES;
     OWN(halve)(part, front);
     const REAL place = part[0] * (REAL)(TALLY_LANES / front);
+    OWN(fill)(rest, TALLY_LANES, (REAL)-0.0);
+    OWN(fill)(squares, TALLY_LANES, (REAL)-0.0);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t l = i % TALLY_LANES;
         const REAL d = x[i] - place, square = d * d;
-        rest[l] = i == l ? d : rest[l] + d;
-        squares[l] = i == l ? square : squares[l] + square;
+        if (valid && !valid[i]) continue;
+        rest[i % TALLY_LANES] += d;
+        squares[i % TALLY_LANES] += square;
+        counting++;
     }
-    OWN(halve)(rest, lanes);
-    OWN(halve)(squares, lanes);
-    result[0] = (REAL)count;
+    OWN(halve)(rest, TALLY_LANES);
+    OWN(halve)(squares, TALLY_LANES);
+    result[0] = (REAL)counting;
     result[1] = place;
     result[2] = rest[0];
     result[3] = squares[0];
 }
 
-/* The largest of the items, or a NaN. */
-static REAL OWN(largest)(const REAL *x, uint32_t count) {
-    REAL top = x[0];
-    for (uint32_t i = 1; i < count && top == top; i++)
-        if (x[i] > top || x[i] != x[i]) top = x[i];
+/* The largest of the items that count, or a NaN. At least one counts. */
+static REAL OWN(largest)(const REAL *x, const uint8_t *valid, uint32_t count) {
+    REAL top = (REAL)-INFINITY;
+    for (uint32_t i = 0; i < count && top == top; i++)
+        if ((!valid || valid[i]) && !(x[i] <= top)) top = x[i];
     return top;
 }
 
@@ -59,18 +82,24 @@ static REAL OWN(doubled)(REAL doublings) {
 }
 
 /* The exponentials of a chunk, added up as multiples of a power of two: that of the largest of the
- * front items, unless another item is too far above it. */
-static void OWN(chunk_exponentials)(const REAL *x, uint32_t count, REAL result[ORACLE_FIELDS]) {
+ * items above, unless another item is too far above it. */
+static void OWN(chunk_exponentials)(const REAL *x, const uint8_t *valid, uint32_t count, REAL result[ORACLE_FIELDS]) {
     REAL sum[TALLY_LANES];
-    const REAL top = OWN(largest)(x, count), most = OWN(doublings)(top);
-    REAL base = OWN(doublings)(OWN(largest)(x, OWN(front)(count)));
+    const REAL *from;
+    const uint32_t front = OWN(pivots)(x, valid, count, &from);
+    result[0] = (REAL)-INFINITY;
+    result[1] = 0;
+    if (front == 0) return;
+    const REAL top = OWN(largest)(x, valid, count), most = OWN(doublings)(top);
+    REAL base = OWN(doublings)(OWN(largest)(from, NULL, front));
     if (most - base > ROOM_ABOVE) base = most;
     OWN(fill)(sum, TALLY_LANES, 0);
     for (uint32_t i = 0; i < count; i++) {
         REAL *lane = &sum[i % TALLY_LANES];
+        if (valid && !valid[i]) continue;
         *lane = MATH(fma)(OWN(undoubled)(x[i]), OWN(doubled)(OWN(doublings)(x[i]) - base), *lane);
     }
-    OWN(halve)(sum, count < TALLY_LANES ? count : TALLY_LANES);
+    OWN(halve)(sum, TALLY_LANES);
     result[0] = top;
     result[1] = sum[0] * OWN(doubled)(base - most);
 }

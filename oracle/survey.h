@@ -267,6 +267,7 @@ static uint64_t join_bits(tally_op op, uint64_t a, uint64_t b) {
 
 static void join_surveys(tally_op op, oracle_survey *a, const oracle_survey *b) {
     a->nonzero += b->nonzero;
+    a->far += b->far;
     a->bits = join_bits(op, a->bits, b->bits);
     a->sum += b->sum;
     a->squares += b->squares;

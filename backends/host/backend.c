@@ -147,7 +147,7 @@ static host_program *open_program(const tally_host_key *key, uint32_t parts) {
     return program;
 }
 
-/* Makes a reduction by several ops of the programs that each has alone. */
+/* Makes a reduction by several ops, or one of segments, of the programs that each op has alone. */
 static tally_status open_parts(const tally_program_desc *desc, host_program **out) {
     host_program *program = NULL;
     for (uint32_t p = 0; p < desc->part_count; p++) {
@@ -156,7 +156,9 @@ static tally_status open_parts(const tally_program_desc *desc, host_program **ou
         if (!key || TALLY_HOST_IS_SCAN(key->form)) return free(program), TALLY_E_UNSUPPORTED;
         if (!program) program = open_program(key, desc->part_count);
         if (!program) return TALLY_E_MEMORY;
-        program->parts[p] = (host_part){.program = tally_host_code_here()->programs[key->program],
+        const tally_host_program *own = tally_host_code_here()->programs[key->program];
+        if (desc->segments && desc->segments->has_initial && !own->initial) return free(program), TALLY_E_UNSUPPORTED;
+        program->parts[p] = (host_part){.program = own,
                                         .acc_offset = given->acc_offset,
                                         .result_offset = given->result_offset,
                                         .param_offset = given->param_offset};
@@ -164,6 +166,8 @@ static tally_status open_parts(const tally_program_desc *desc, host_program **ou
     program->part_count = desc->part_count;
     program->acc_bytes = desc->acc_bytes;
     program->result_bytes = desc->result_bytes;
+    program->has_segments = desc->segments != NULL;
+    if (desc->segments) program->segments = *desc->segments;
     *out = program;
     return TALLY_OK;
 }
@@ -215,6 +219,8 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
     bool found = true;
     if (program == TALLY_HOST_MOVE || program == TALLY_HOST_STEM) {
         found = host_move_entry(kernel, entry);
+    } else if (program == TALLY_HOST_OFFSETS || program == TALLY_HOST_KEYS) {
+        found = host_keys_entry(kernel, entry);
     } else if (program == TALLY_HOST_PROBE || program == TALLY_HOST_TRIAL) {
         kernel->run = program == TALLY_HOST_PROBE ? run_probe : run_trial;
         kernel->args = program == TALLY_HOST_PROBE ? 3 : 1;
@@ -222,6 +228,7 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
         kernel->program = kernel->of->parts[0].program;
         for (uint32_t p = 0; p < kernel->of->part_count; p++)
             if (kernel->of->parts[p].program->inputs > kernel->inputs) kernel->inputs = kernel->of->parts[p].program->inputs;
+        if (kernel->of->has_segments) return host_segments_entry(kernel, entry);
         if (TALLY_HOST_IS_SCAN(kernel->form)) return host_scan_entry(kernel, entry);
         found = host_reduce_entry(kernel, entry);
     }

@@ -23,7 +23,9 @@ typedef struct host_part {
 typedef struct host_program {
     const tally_host_key *key;        /* of the text, or of the first part's */
     uint32_t acc_bytes, result_bytes; /* of all parts */
-    uint32_t part_count;              /* 0 for moves and the like */
+    bool has_segments;                /* it is of segments */
+    tally_segment_form segments;
+    uint32_t part_count; /* 0 for moves and the like */
     host_part parts[];
 } host_program;
 
@@ -38,7 +40,7 @@ struct host_kernel {
     const tally_host_program *program; /* of the first part */
     unsigned form;
     uint32_t threads; /* that may run its groups at once */
-    void *scratch;    /* of scans: a part for each thread */
+    void *scratch;    /* of scans and segments: a part for each thread */
 };
 
 /* The value of an argument of type T. */
@@ -50,7 +52,9 @@ static inline unsigned char *host_bytes(const tally_arg *arg) {
 /* Each finds the kernel's entry; false if there is none of that name. */
 bool host_reduce_entry(host_kernel *kernel, const char *entry);
 bool host_move_entry(host_kernel *kernel, const char *entry);
-/* Scans also make the kernel's scratch. */
+bool host_keys_entry(host_kernel *kernel, const char *entry);
+/* Scans and segments also make the kernel's scratch. */
 tally_status host_scan_entry(host_kernel *kernel, const char *entry);
+tally_status host_segments_entry(host_kernel *kernel, const char *entry);
 
 #endif

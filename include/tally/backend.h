@@ -63,6 +63,17 @@ typedef struct tally_program_part {
     uint32_t acc_offset, result_offset, param_offset;
 } tally_program_part;
 
+/* The form of a program of segments, for a backend that puts it together from parts. */
+typedef struct tally_segment_form {
+    uint32_t offset_bytes; /* by offsets: 4 or 8; 0: by axes */
+    uint32_t has_number;   /* the number of segments is in the device's memory */
+    uint32_t has_where;
+    uint32_t has_initial;
+    uint32_t apart; /* each op has an output of its own */
+    uint32_t axes;  /* of a SHAPE */
+    uint32_t inputs;
+} tally_segment_form;
+
 /* A program to make, and its needs beyond the language. */
 typedef struct tally_program_desc {
     tally_program_form form;
@@ -72,9 +83,12 @@ typedef struct tally_program_desc {
     /* 1: its kernels wait by themselves for the work before them, so a launch may begin before that
      * has ended. */
     int overlaps;
-    uint32_t part_count; /* the ops, where there are several; else 0 */
+    /* The ops, where there are several, or of a program of segments; else 0. Those of segments have
+     * the texts of plain reductions. */
+    uint32_t part_count;
     const tally_program_part *parts;
-    uint32_t acc_bytes, result_bytes; /* of all parts */
+    const tally_segment_form *segments; /* NULL: no program of segments */
+    uint32_t acc_bytes, result_bytes;   /* of all parts */
 } tally_program_desc;
 
 /* An argument of a kernel: memory, or a value of `bytes` bytes. */

@@ -35,6 +35,8 @@ static void finish(const void *acc, u64 n, const void *params, void *result) {
     memcpy(result, &r, sizeof(r));
 }
 
+#include "host/segment_steps.h"
+
 #ifdef SCANS
 #define SCAN_AS(name) plain_##name
 typedef ACC plain_SCAN;
@@ -69,6 +71,9 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .fold = fold,
                                              .combine = combine,
                                              .finish = finish,
+                                             .fold_some = fold_some,
+                                             BLOCK_STEPS,
+                                             .initial = INITIAL_STEP,
                                              .scan = STEPS(plain),
                                              .segmented = STEPS(segmented)};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");

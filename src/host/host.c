@@ -32,27 +32,38 @@ static bool is_readable(const void *const *items, uint32_t inputs, size_t item_b
     return readable;
 }
 
-void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
-                             unsigned char *to) {
-    _Alignas(64) unsigned char level[64][TALLY_HOST_ACC_BYTES], own[TALLY_HOST_ACC_BYTES];
-    const uint32_t bytes = program->acc_bytes;
-    for (uint64_t i = 0; i < count; i++) {
-        unsigned k = 0;
-        memcpy(own, accs + i * step, bytes);
-        for (; i >> k & 1; k++) {
-            program->combine(level[k], own);
-            memcpy(own, level[k], bytes);
-        }
-        memcpy(level[k], own, bytes);
+void tally_host_push(const tally_host_program *program, tally_host_counter *counter, unsigned char *acc) {
+    unsigned k = 0;
+    for (; counter->count >> k & 1; k++) {
+        program->combine(counter->level[k], acc);
+        memcpy(acc, counter->level[k], program->acc_bytes);
     }
+    memcpy(counter->level[k], acc, program->acc_bytes);
+    counter->count++;
+}
+
+void tally_host_total(const tally_host_program *program, tally_host_counter *counter, unsigned char *to) {
+    _Alignas(64) unsigned char own[TALLY_HOST_ACC_BYTES];
     bool has = false;
-    for (unsigned k = 0; count >> k; k++) {
-        if (!(count >> k & 1)) continue;
-        if (has) program->combine(level[k], own);
-        memcpy(own, level[k], bytes);
+    for (unsigned k = 0; counter->count >> k; k++) {
+        if (!(counter->count >> k & 1)) continue;
+        if (has) program->combine(counter->level[k], own);
+        memcpy(own, counter->level[k], program->acc_bytes);
         has = true;
     }
-    memcpy(to, own, bytes);
+    memcpy(to, own, program->acc_bytes);
+}
+
+void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
+                             unsigned char *to) {
+    _Alignas(64) unsigned char own[TALLY_HOST_ACC_BYTES];
+    tally_host_counter counter;
+    counter.count = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(own, accs + i * step, program->acc_bytes);
+        tally_host_push(program, &counter, own);
+    }
+    tally_host_total(program, &counter, to);
 }
 
 /* The runs of an array, each an aligned subtree. A run takes some microseconds, which is what it

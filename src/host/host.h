@@ -6,6 +6,17 @@
 #include "host/programs.h"
 #include "reduce/reduce.h"
 
+/* A binary counter of accumulators: where bit k of `count` is set, level[k] is that of 2^k leaves. */
+typedef struct tally_host_counter {
+    _Alignas(64) unsigned char level[64][TALLY_HOST_ACC_BYTES];
+    uint64_t count; /* of leaves */
+} tally_host_counter;
+
+/* Takes the next leaf. Its memory, which is aligned, is overwritten. */
+void tally_host_push(const tally_host_program *program, tally_host_counter *counter, unsigned char *acc);
+/* Writes the combination of all leaves, of which there is at least one. */
+void tally_host_total(const tally_host_program *program, tally_host_counter *counter, unsigned char *to);
+
 /* Combines accumulators, of which there is at least one, as the aligned tree over their order. One
  * follows another after `step` bytes. */
 void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,

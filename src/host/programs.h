@@ -48,6 +48,18 @@ typedef struct tally_host_program {
     /* Writes the result of n items, whose accumulator is acc; it may be unaligned. n = 0: the op's
      * result of no items. */
     void (*finish)(const void *acc, uint64_t n, const void *params, void *result);
+    /* As fold, for one chunk. With a mask it leaves out the items whose byte is 0, but for their
+     * places. Returns how many items it took. */
+    uint64_t (*fold_some)(const void *const *items, const uint8_t *mask, const void *params, uint64_t base, uint64_t n,
+                          void *acc);
+    /* As fold, for a chunk, not empty, of each of TALLY_LANES segments: item j of segment s is
+     * items[k][j * steps[k] + s] of input k. `scratch` has block_bytes, aligned to 64. NULL: an op
+     * with a pivot, which is each segment's own. */
+    void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
+                       void *scratch, void *accs);
+    uint64_t block_bytes;
+    /* Turns a result into an accumulator. NULL: the op takes no initial result. */
+    void (*initial)(const void *result, void *acc);
     tally_host_scan scan, segmented;
 } tally_host_program;
 
@@ -80,7 +92,7 @@ typedef struct tally_host_key {
     uint64_t hash; /* of the text */
     uint16_t program, form;
 } tally_host_key;
-enum { TALLY_HOST_MOVE = 0xfff0, TALLY_HOST_PROBE, TALLY_HOST_TRIAL, TALLY_HOST_STEM };
+enum { TALLY_HOST_MOVE = 0xfff0, TALLY_HOST_PROBE, TALLY_HOST_TRIAL, TALLY_HOST_STEM, TALLY_HOST_OFFSETS, TALLY_HOST_KEYS };
 
 /* The form of a scan: its TALLY_SCAN_ flags, and the tiles of a group. */
 #define TALLY_HOST_SCAN_FORM(flags, tiles) ((flags) | 0x100u | (tiles) << 9)
@@ -97,6 +109,8 @@ enum {
     TALLY_HOST_LAST_WINS = 256,
     TALLY_HOST_POSITION_IS_WIDE = 512
 };
+
+/* The form of OFFSETS: the bytes of an offset; of KEYS: the bytes of a key. */
 
 extern const tally_host_key tally_host_keys[]; /* made by the build, sorted by hash */
 extern const size_t tally_host_key_count;

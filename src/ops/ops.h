@@ -101,8 +101,11 @@ typedef struct tally_op_row {
     const char *combine;              /* of a and b; IN_LANE(next, any): cheaper within a lane */
     const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */
-    const char *usual, *usually;      /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
-    bool exact;                       /* the result does not depend on the order of combination */
+    /* The accumulator of an initial result: x, and its second value y. NULL: (V)(x) if the result is
+     * the accumulator, else there is none. */
+    const char *initial;
+    const char *usual, *usually; /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
+    bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
     const char *bytes; /* a lane after four items of a byte, those of the word w; NULL: item by item */
@@ -234,6 +237,7 @@ typedef struct tally_term {
     const char *text; /* the stem of kernels/ that they need; NULL: arithmetic alone */
     uint32_t result_count;
     tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
+    const char *initial;                          /* the accumulator of the result x (and y); NULL: there is none */
     const char *usual, *usually;                  /* as the row's; NULL: none */
     bool is_index;                                /* the result is an index */
     uint32_t param_count;

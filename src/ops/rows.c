@@ -16,6 +16,7 @@
  *   fields      none: the accumulator is a V. MAKE(...) makes a struct from its fields' values.
  *   first       "a": the result is the accumulator.
  *   second      the result is one value.
+ *   initial     "(V)(x)" where the result is the accumulator; else no initial result is taken.
  *   usual       no condition on `a` is known under which `usually`, an expression that costs less,
  *               has the bits of `first`. A scan on a CPU has a result to compute for each item.
  *   exact       the result depends on the order of combination, unless the accumulator is one
@@ -135,6 +136,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .second = "a.high",
                       .empty = "HIGHEST",
                       .second_empty = "LOWEST",
+                      .initial = "MAKE((V)(x), (V)(y))",
                       .exact = true},
     [TALLY_ANY] = {.name = "any",
                    .summary = "whether any item is nonzero; NaN is",
@@ -145,6 +147,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .load = "x != 0",
                    .combine = "a | b",
                    .empty = "ZERO",
+                   .initial = "x != 0",
                    .exact = true},
     [TALLY_ALL] = {.name = "all",
                    .summary = "whether all items are nonzero; NaN is",
@@ -155,6 +158,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .load = "x != 0",
                    .combine = "a & b",
                    .empty = "ONE",
+                   .initial = "x != 0",
                    .exact = true},
     [TALLY_COUNT_NONZERO] = {.name = "count_nonzero",
                              .summary = "how many items are nonzero; NaN is",
@@ -223,6 +227,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .combine = "MAKE(a.small + b.small, a.medium + b.medium, a.big + b.big)",
                     .first = "SCALED_ROOT(a)",
                     .empty = "ZERO",
+                    .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
                     .usual = "(a.small == 0) & (a.big == 0)",
                     .usually = "sqrt(a.medium)"},
     [TALLY_AMAX] = {.name = "amax",
@@ -273,6 +278,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          .combine = "MERGE_EXPONENTIALS(a, b)",
                          .first = "LOG_OF_SUM(a.top, a.sum)",
                          .empty = "LOWEST",
+                         .initial = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
                          .lane = {.fields = {{TALLY_ADDITIVE_NO, "top"}, {TALLY_ADDITIVE_NO, "sum"}},
                                   .identity = "MAKE(LOWEST, ZERO)",
                                   .load = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
@@ -328,6 +334,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                         .load = "CLOSE((R)(x), (R)(y), p)",
                         .combine = "a & b",
                         .empty = "ONE",
+                        .initial = "x != 0",
                         .exact = true,
                         .params = {{"rtol", 1e-5}, {"atol", 1e-8}}},
 };

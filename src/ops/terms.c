@@ -2,6 +2,7 @@
 /* Terms: ops resolved for items of one type, with every type decided, laid out and checked. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/ops.h"
 
@@ -285,6 +286,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
         term->params[term->param_count] = (tally_op_param){
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};
     term->results[0] = (tally_term_result){.natural = natural, .finish = row->first ? row->first : "a", .empty = row->empty};
+    term->initial = row->initial ? row->initial : row->fields[0].name || row->first ? NULL : "(V)(x)";
     term->usual = row->usual;
     term->usually = row->usually;
     if (row->second) {
@@ -331,6 +333,7 @@ static tally_status resolve_custom(const asked *ask, tally_term *term) {
                          .result_count = own->result_count,
                          .param_count = own->param_count,
                          .exact = own->exact != 0};
+    if (!own->field_count && own->result_count == 1 && !strcmp(own->results[0].finish, "a")) term->initial = "(V)(x)";
     for (uint32_t i = 0; i < own->field_count; i++) {
         term->fields[i] = own->fields[i];
         if (!term->fields[i].type) term->fields[i].type = value;

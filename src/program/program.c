@@ -156,7 +156,8 @@ static tally_status make_part(const tally_context *context, const tally_terms *t
                              .acc = term->acc,
                              .result = term->result,
                              .param = term->param};
-    const tally_status status = tally_source_create(context->backend, context->features, &one, recipe, &text, &part->bytes);
+    const tally_recipe *own = recipe->parts ? recipe->parts : recipe;
+    const tally_status status = tally_source_create(context->backend, context->features, &one, own, &text, &part->bytes);
     part->text = text;
     return status;
 }
@@ -192,8 +193,9 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
                                .data = source,
                                .bytes = bytes,
                                .sub_groups = (used >> TALLY_FEATURE_SUBGROUPS) & 1,
-                               .overlaps = recipe->overlaps};
-    if (!status && terms->count > 1) status = make_parts(context, terms, recipe, parts, &desc);
+                               .overlaps = recipe->overlaps,
+                               .segments = recipe->segments};
+    if (!status && (terms->count > 1 || recipe->parts)) status = make_parts(context, terms, recipe, parts, &desc);
     if (!status) status = find(context, &desc, out);
     pthread_mutex_unlock(&context->lock);
     for (uint32_t t = 0; t < TALLY_MAX_TERMS; t++) free((char *)(uintptr_t)parts[t].text);

@@ -307,6 +307,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");
     if (recipe->has_arrays) write_acc_arrays(file, terms);
+    if (recipe->segments) tally_source_segments(file, terms, recipe->segments);
 }
 
 /* ---- whole texts ----------------------------------------------------------------------------- */

@@ -325,6 +325,20 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
     undefine_words(file);
 }
 
+void tally_source_initial(FILE *file, const tally_terms *terms, uint32_t t) {
+    static const char *const names[] = {"x", "y"};
+    const tally_term *term = &terms->list[t];
+    define_words(file, terms, term, term->value, "ACC", t);
+    fprintf(file, "INLINE ACC_%u t%u_initial(RESULT_%u GIVEN) {", t, t, t);
+    for (uint32_t i = 0; i < term->result_count; i++) {
+        const tally_term_result *result = &term->results[i];
+        fprintf(file, " const %s %s = %s_VALUE(GIVEN%s%s);", tally_dtype_name(tally_dtype_find(result->out)->compute), names[i],
+                tally_dtype_name(result->out), result->name ? "." : "", result->name ? result->name : "");
+    }
+    fprintf(file, " return %s; }\n", term->initial);
+    undefine_words(file);
+}
+
 void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t) {
     const tally_term *term = &terms->list[t];
     fprintf(file, "\n/* op %u: %s */\n", t, term->name);

@@ -13,17 +13,24 @@ typedef struct tally_shape_axis {
     int64_t in[TALLY_MAX_INPUTS], where, out;
 } tally_shape_axis;
 
+/* The axes of a SHAPE: one more than an array's, as each of its two lists has at least one. */
+#define TALLY_SHAPE_AXES (TALLY_MAX_AXES + 1)
+
 /* A regular array of segments: the reduced axes, then the kept ones, each list with its fastest
  * axis last. Axes of extent 1 are left out, and neighbours are one where their strides allow. With
  * no axis left in a list it has one of extent 1. */
 typedef struct tally_array_shape {
     uint64_t n, count; /* items of a segment, segments */
     uint32_t reduced, kept;
-    tally_shape_axis axis[TALLY_MAX_AXES + 2];
+    tally_shape_axis axis[TALLY_SHAPE_AXES];
 } tally_array_shape;
 
+static inline uint64_t tally_magnitude(int64_t stride) {
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
 /* The bytes of the kernels' SHAPE, and the SHAPE. */
-#define TALLY_SHAPE_MOST_BYTES (24 + (TALLY_MAX_AXES + 2) * sizeof(tally_shape_axis))
+#define TALLY_SHAPE_MOST_BYTES (16 + TALLY_SHAPE_AXES * sizeof(tally_shape_axis))
 uint32_t tally_shape_bytes(uint32_t inputs);
 void tally_shape_pack(const tally_array_shape *shape, uint32_t inputs, void *to);
 
@@ -71,5 +78,84 @@ enum {
     TALLY_SEGMENT_ARG_INITIAL,       /* a RESULT */
     TALLY_SEGMENT_ARGS               /* then each output and its offset (u64, in results) */
 };
+
+/* ---- plan.c ---------------------------------------------------------------------------------- */
+
+extern const tally_plan_kind tally_segments_kind;
+
+/* A variant: the kernels of a device class. */
+typedef struct tally_segments_variant {
+    const char *name, *stem;
+    bool has_teams; /* threads of a group share a chunk; false: one thread is a group */
+} tally_segments_variant;
+
+typedef struct tally_segments_plan {
+    tally_plan base; /* max_n: items. Without terms the plan is of runs alone */
+    tally_segments_by by;
+    const tally_segments_variant *variant;
+    uint32_t group_threads, flags, offset_bytes, key_bytes;
+    tally_segment_form form;
+    uint64_t max_segments;
+    uint64_t capacity; /* chunks whose partials there is room for */
+    uint32_t outs;     /* buffers of results */
+    tally_layout out[TALLY_MAX_TERMS];
+    void *initial;                                             /* a RESULT; NULL: none */
+    void *teams, *threads, *fold, *fold_each, *clear, *chunks; /* kernels; NULL: not for this plan */
+    void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
+    tally_buffer *partials, *counts, *slices, *slice_counts, *work;
+    tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
+                                * keys `found` is for the number of runs */
+    tally_buffer *begins, *tiles; /* by keys */
+} tally_segments_plan;
+
+/* Groups that check offsets. */
+#define TALLY_CHECK_GROUPS 256
+/* Keys that a thread takes of a tile. */
+uint64_t tally_keys_run(const tally_segments_plan *plan);
+
+/* ---- launch.c -------------------------------------------------------------------------------- */
+
+/* A call, checked: the memory of the inputs, masks, offsets and outputs. */
+typedef struct tally_segments_call {
+    void *in[TALLY_MAX_INPUTS], *where, *begins, *ends, *number, *out[TALLY_MAX_TERMS];
+    uint64_t in_offset[TALLY_MAX_INPUTS], where_offset, begins_offset, ends_offset, number_offset;
+    uint64_t out_offset[TALLY_MAX_TERMS];
+    uint64_t n;     /* by offsets and keys: items of the input */
+    uint64_t count; /* segments; by keys the most */
+} tally_segments_call;
+
+/* Enqueue the reduction of all segments. */
+tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
+                                        const tally_array_shape *shape);
+tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call);
+
+/* ---- check.c --------------------------------------------------------------------------------- */
+
+/* The arguments that calls of all kinds have. */
+typedef struct tally_segments_given {
+    const tally_buffer *const *in, *where;
+    const uint64_t *in_offset;
+    uint64_t where_offset;
+    tally_buffer *const *out;
+    const uint64_t *out_offset;
+} tally_segments_given;
+
+/* Checks a call's plan, queue and size. */
+tally_status tally_segments_check(const tally_plan *base, const tally_queue *queue, tally_segments_by by, size_t size,
+                                  size_t wanted, const char *type);
+/* Checks buffers, and fills the call. The items of all inputs and of the mask lie in [low, high] of
+ * each, in items; the results in [out_low, out_high]; `items` and `results` tell whether there are
+ * any. */
+typedef struct tally_segments_spans {
+    bool items, results;
+    uint64_t low[TALLY_MAX_INPUTS], high[TALLY_MAX_INPUTS], where_low, where_high;
+    uint64_t out_low[TALLY_MAX_TERMS], out_high[TALLY_MAX_TERMS];
+} tally_segments_spans;
+tally_status tally_segments_open_call(const tally_segments_plan *plan, const tally_segments_given *given,
+                                      const tally_segments_spans *spans, tally_segments_call *call);
+/* Checks that a range of bytes of `buffer` and the outputs of a call are apart. */
+tally_status tally_segments_check_apart(const tally_segments_plan *plan, const tally_buffer *buffer, uint64_t begin,
+                                        uint64_t bytes, const tally_segments_given *given, const tally_segments_spans *spans,
+                                        const char *argument);
 
 #endif

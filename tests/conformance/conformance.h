@@ -32,6 +32,11 @@ extern const device_test enqueue_tests[]; /* enqueue.c: work captured in a graph
 extern const device_test tuning_tests[];  /* tuning.c: shapes of launches */
 extern const device_test move_tests[];    /* move.c: gather and scatter */
 
+extern const device_test segments_tests[];      /* segments.c: segments by axes: ops, types, shapes */
+extern const device_test segments_form_tests[]; /* segments_forms.c: masks, initial results, several terms, own ops */
+extern const device_test segments_list_tests[]; /* segments_by.c: segments by offsets and by keys, and of host arrays */
+extern const device_test segments_same_tests[]; /* segments_same.c: the same items, the same bits */
+
 extern const device_test scan_tests[];     /* scan.c: scans: ops, types, variants, forms */
 extern const device_test scan_use_tests[]; /* scan_use.c: scans in pieces, by operators of one's own; refusals */
 

@@ -114,7 +114,7 @@ static const device_test *const compiler_lists[] = {cache_tests, arithmetic_test
 static const device_test *const lists[] = {api_tests,    host_tests,     feed_tests,     thread_tests, semantics_tests,
                                            fused_tests,  accuracy_tests, moment_tests,   pivot_tests,  enqueue_tests,
                                            tuning_tests, scan_tests,     scan_use_tests, move_tests,   memory_tests,
-                                           empty_tests,  golden_tests};
+                                           empty_tests,  golden_tests, segments_tests, segments_form_tests, segments_list_tests, segments_same_tests};
 
 static void add_list(suite *s, place *at, const device_test *list, char (*names)[96], size_t *used) {
     for (const device_test *t = list; t->name; t++) {
@@ -156,7 +156,7 @@ int main(int argc, char **argv) {
     const int status = records ? -1 : test_choose(argc - only_compile, argv + only_compile, about, &choice);
     if (status >= 0) return status;
     static place places[MAX_PLACES];
-    static char names[MAX_PLACES * 128][96];
+    static char names[MAX_PLACES * 256][96];
     size_t used = 0, count;
     const int place_count = places_open(places);
     if (place_count < 0) return 1;

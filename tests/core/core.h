@@ -19,36 +19,38 @@ typedef struct core_test {
 } core_test;
 
 /* Each list ends with a NULL name. */
-extern const core_test table_tests[];          /* tables.c: names, texts, sizes */
-extern const core_test whole_tests[];          /* wholes.c: the arithmetic of exact sums */
-extern const core_test type_tests[];           /* types.c: the types of every op and dtype */
-extern const core_test spec_tests[];           /* spec.c: layouts, parameters and descriptors of ops; limits of a device */
-extern const core_test selection_tests[];      /* selection.c: which device a context opens */
-extern const core_test handle_tests[];         /* handles.c: NULL, garbage and foreign handles */
-extern const core_test argument_tests[];       /* arguments.c: ranges and descriptors */
-extern const core_test custom_tests[];         /* custom.c: operators of one's own */
-extern const core_test custom_text_tests[];    /* custom_text.c: expressions that are refused */
-extern const core_test custom_refused_tests[]; /* custom_refused.c: descriptors that are refused */
-extern const core_test term_tests[];           /* terms.c: several ops over one pass */
-extern const core_test input_tests[];          /* inputs.c: results of every op, with several inputs and several ops */
-extern const core_test input_refused_tests[];  /* inputs_refused.c: calls with several inputs that are refused */
-extern const core_test host_tests[];           /* host.c: combinations on the host */
-extern const core_test host_device_tests[];    /* host_device.c: the backend host */
-extern const core_test few_tests[];            /* few.c: host arrays on a CPU device, by the library's own programs */
-extern const core_test failure_tests[];        /* failures.c: every slot fails once, at every call */
-extern const core_test recovery_tests[];       /* recovery.c: calls after a failure; binaries and prebuilt programs */
-extern const core_test ladder_tests[];         /* ladder.c: the steps of the ladder, their depth; events */
-extern const core_test tuning_tests[];         /* tuning.c: the shapes of launches */
-extern const core_test scan_tests[];           /* scan.c: scans */
-extern const core_test move_tests[];           /* move.c: gather and scatter */
-extern const core_test move_argument_tests[];  /* move_arguments.c: gathers and scatters that are refused */
-extern const core_test empty_tests[];          /* empties.c: none, one and two items of every op and type */
-extern const core_test memory_tests[];         /* memory.c: sizes of memory, plans without max_n */
-extern const core_test host_plan_tests[];      /* host_plan.c: host arrays by the steps of the ladder */
-extern const core_test golden_tests[];         /* golden.c: the bits of golden/bits.txt */
-extern const core_test kept_tests[];           /* kept.c: plans and memory that a context keeps for host arrays */
-extern const core_test program_tests[];        /* program.c: programs that threads want at once */
-extern const core_test cache_tests[];          /* cache.c: odd files in the cache's folder, and files that may not be written */
+extern const core_test table_tests[];             /* tables.c: names, texts, sizes */
+extern const core_test whole_tests[];             /* wholes.c: the arithmetic of exact sums */
+extern const core_test type_tests[];              /* types.c: the types of every op and dtype */
+extern const core_test spec_tests[];              /* spec.c: layouts, parameters and descriptors of ops; limits of a device */
+extern const core_test selection_tests[];         /* selection.c: which device a context opens */
+extern const core_test handle_tests[];            /* handles.c: NULL, garbage and foreign handles */
+extern const core_test argument_tests[];          /* arguments.c: ranges and descriptors */
+extern const core_test custom_tests[];            /* custom.c: operators of one's own */
+extern const core_test custom_text_tests[];       /* custom_text.c: expressions that are refused */
+extern const core_test custom_refused_tests[];    /* custom_refused.c: descriptors that are refused */
+extern const core_test term_tests[];              /* terms.c: several ops over one pass */
+extern const core_test input_tests[];             /* inputs.c: results of every op, with several inputs and several ops */
+extern const core_test input_refused_tests[];     /* inputs_refused.c: calls with several inputs that are refused */
+extern const core_test host_tests[];              /* host.c: combinations on the host */
+extern const core_test host_device_tests[];       /* host_device.c: the backend host */
+extern const core_test few_tests[];               /* few.c: host arrays on a CPU device, by the library's own programs */
+extern const core_test failure_tests[];           /* failures.c: every slot fails once, at every call */
+extern const core_test recovery_tests[];          /* recovery.c: calls after a failure; binaries and prebuilt programs */
+extern const core_test ladder_tests[];            /* ladder.c: the steps of the ladder, their depth; events */
+extern const core_test tuning_tests[];            /* tuning.c: the shapes of launches */
+extern const core_test scan_tests[];              /* scan.c: scans */
+extern const core_test move_tests[];              /* move.c: gather and scatter */
+extern const core_test move_argument_tests[];     /* move_arguments.c: gathers and scatters that are refused */
+extern const core_test segments_tests[];          /* segments.c: plans of segments that are refused */
+extern const core_test segments_argument_tests[]; /* segments_arguments.c: calls of segments that are refused */
+extern const core_test empty_tests[];             /* empties.c: none, one and two items of every op and type */
+extern const core_test memory_tests[];            /* memory.c: sizes of memory, plans without max_n */
+extern const core_test host_plan_tests[];         /* host_plan.c: host arrays by the steps of the ladder */
+extern const core_test golden_tests[];            /* golden.c: the bits of golden/bits.txt */
+extern const core_test kept_tests[];              /* kept.c: plans and memory that a context keeps for host arrays */
+extern const core_test program_tests[];           /* program.c: programs that threads want at once */
+extern const core_test cache_tests[]; /* cache.c: odd files in the cache's folder, and files that may not be written */
 
 /* Fails unless the bytes between the values of a result, and behind the last value, are zeros. */
 void expect_zero_gaps(const tally_plan *plan, const unsigned char *all, const char *where);

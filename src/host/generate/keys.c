@@ -119,6 +119,23 @@ static tally_status add_moves(key_list *list) {
     return status;
 }
 
+/* The stems of segments: for each size of an offset, and of a key. */
+static tally_status add_segment_stems(key_list *list) {
+    tally_status status = TALLY_OK;
+    char defines[96];
+    for (unsigned bytes = 4; bytes <= 8 && !status; bytes += 4) {
+        snprintf(defines, sizeof(defines), "#define OFFSET_BITS %u\n", 8 * bytes);
+        status = add_stem(list, "offsets", 1, defines, TALLY_HOST_OFFSETS, bytes);
+    }
+    for (unsigned bytes = 1; bytes <= TALLY_MAX_KEY_BYTES && !status; bytes++) {
+        unsigned word = 8;
+        while (bytes % word) word /= 2;
+        snprintf(defines, sizeof(defines), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", bytes, word);
+        status = add_stem(list, "keys", 1, defines, TALLY_HOST_KEYS, bytes);
+    }
+    return status;
+}
+
 static tally_status add_stems(key_list *list) {
     tally_status status = add_stem(list, "probe", TALLY_PROBE_THREADS, "", TALLY_HOST_PROBE, 0);
     const char *order = tally_features[TALLY_FEATURE_ORDER].stem;
@@ -126,7 +143,7 @@ static tally_status add_stems(key_list *list) {
     static const char *const stems[] = {"heads", "read", "copy"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(stems) && !status; i++)
         status = add_stem(list, stems[i], 1, "", TALLY_HOST_STEM, 0);
-    return status;
+    return status ? status : add_segment_stems(list);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* gather.h: items that lie anywhere, copied so that programs can read them. */
+#ifndef TALLY_BACKENDS_HOST_GATHER_H
+#define TALLY_BACKENDS_HOST_GATHER_H
+
+#include "host.h"
+#include "segments/segments.h"
+
+/* Where the items of segments lie in one input, or the mask. Steps are in bytes. */
+typedef struct host_walk {
+    uint32_t bytes; /* of an item */
+    uint32_t reduced;
+    uint64_t extent[TALLY_MAX_AXES + 1];
+    int64_t step[TALLY_MAX_AXES + 1];
+    int64_t across; /* from a segment to its neighbour */
+} host_walk;
+
+/* Returns where `count` items from item `first` on lie, if they are neighbours in memory; else
+ * NULL; no items lie anywhere. `from` is the segment's item 0. */
+const unsigned char *host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count);
+
+/* Copies `count` items of each of `segments` neighbouring segments, from item `first` on. Item
+ * first + j of segment s becomes item s * to_segment + j * to_item of `to`. */
+void host_gather(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count, uint64_t segments,
+                 unsigned char *to, uint64_t to_segment, uint64_t to_item);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments by axes: the kernels tally_segments_teams, _threads, _fold and _fold_each. TEAM is for
+ * devices that are told how to share a chunk; here the shape decides. A unit of work is a chunk of
+ * a block of neighbouring segments:
+ *
+ * - alone: of one segment. It is copied if its items are no neighbours in memory.
+ * - columns: of as many as their scratch has room for. Rows of memory are read in order and
+ *   transposed, and each segment is folded as if it were alone.
+ * - lanes: of 128 (fold_block). If neighbouring segments are neighbours in memory, nothing is
+ *   copied; else these are short segments, whose items are transposed.
+ */
+#include <string.h>
+
+#include "host/pool.h"
+#include "segments.h"
+
+typedef enum axes_way { ALONE, COLUMNS, LANES } axes_way;
+
+typedef struct axes_job {
+    const segments_job *job;
+    axes_way way;
+    bool direct;          /* LANES: from the inputs themselves */
+    uint64_t extent;      /* of the axis that a block lies in; ALONE: 1 */
+    uint64_t block;       /* segments of a block */
+    uint64_t pitch;       /* COLUMNS: items from a segment to the next in the scratch */
+    uint64_t row, blocks; /* the launch's first row of `extent` segments, and the blocks of a row */
+    uint64_t units;       /* blocks of the launch */
+    uint64_t span, run;   /* units and chunks of a group */
+} axes_job;
+
+host_segment host_segment_by_axes(const segments_job *job, uint64_t s) {
+    const tally_array_shape *shape = &job->shape;
+    host_segment segment = {.where = job->where, .out = 0};
+    int64_t steps[TALLY_MAX_INPUTS] = {0}, where = 0;
+    for (uint32_t a = shape->reduced + shape->kept; a-- > shape->reduced;) {
+        const tally_shape_axis *axis = &shape->axis[a];
+        const uint64_t rest = a > shape->reduced ? s / axis->extent : 0;
+        const int64_t i = (int64_t)(s - rest * axis->extent);
+        for (uint32_t k = 0; k < job->inputs; k++) steps[k] += i * axis->in[k];
+        where += i * axis->where;
+        segment.out += i * axis->out;
+        s = rest;
+    }
+    for (uint32_t k = 0; k < job->inputs; k++) segment.in[k] = job->in[k] + steps[k] * (int64_t)job->item_bytes;
+    if (job->where) segment.where = job->where + where;
+    return segment;
+}
+
+/* ---- a chunk of a block ---------------------------------------------------------------------- */
+
+/* A unit: `count` segments from segment s on, and their items [index, index + n). */
+typedef struct axes_unit {
+    uint64_t s, count, index, n, leaf; /* leaf: the chunk's number in the launch */
+    host_segment first;
+    host_scratch scratch;
+} axes_unit;
+
+/* Stores op p's part of the unit's segment i. */
+static void store(const segments_job *job, const axes_unit *unit, uint32_t p, uint64_t i, uint64_t n, unsigned char *acc) {
+    const tally_array_shape *shape = &job->shape;
+    const int64_t out = shape->axis[shape->reduced + shape->kept - 1].out;
+    if (job->last)
+        host_put_result(job, p, acc, n, unit->first.out + (int64_t)i * out);
+    else
+        host_put_partial(job, p, acc, n, (unit->s + i - job->first) * job->leaves + unit->leaf);
+}
+
+static void fold_segment(const segments_job *job, const axes_unit *unit, uint64_t i, const unsigned char *const *items,
+                         const uint8_t *mask) {
+    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    for (uint32_t p = 0; p < job->of->part_count; p++) {
+        const uint64_t n = host_fold_chunk(job, p, items, mask, unit->index, unit->n, acc);
+        store(job, unit, p, i, n, acc);
+    }
+}
+
+/* Returns a segment's chunk in one input, copied if it must be. */
+static const unsigned char *chunk_of(const host_walk *walk, const unsigned char *from, const axes_unit *unit,
+                                     unsigned char *scratch) {
+    const unsigned char *at = host_neighbours(walk, from, unit->index, unit->n);
+    if (at) return at;
+    host_gather(walk, from, unit->index, unit->n, 1, scratch, 0, 1);
+    return scratch;
+}
+
+static void fold_alone(const segments_job *job, const axes_unit *unit) {
+    const unsigned char *items[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < job->inputs; k++)
+        items[k] = chunk_of(&job->walk[k], unit->first.in[k], unit, unit->scratch.items[k]);
+    const uint8_t *mask = job->where ? chunk_of(&job->where_walk, unit->first.where, unit, unit->scratch.where) : NULL;
+    fold_segment(job, unit, 0, items, mask);
+}
+
+static void fold_columns(const segments_job *job, const axes_unit *unit, uint64_t pitch) {
+    for (uint32_t k = 0; k < job->inputs; k++)
+        host_gather(&job->walk[k], unit->first.in[k], unit->index, unit->n, unit->count, unit->scratch.items[k], pitch, 1);
+    if (job->where)
+        host_gather(&job->where_walk, unit->first.where, unit->index, unit->n, unit->count, unit->scratch.where, pitch, 1);
+    for (uint64_t i = 0; i < unit->count; i++) {
+        const unsigned char *items[TALLY_MAX_INPUTS];
+        for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit->scratch.items[k] + i * pitch * job->item_bytes;
+        fold_segment(job, unit, i, items, job->where ? unit->scratch.where + i * pitch : NULL);
+    }
+}
+
+/* Folds 128 segments, of which the unit's are those from `skipped` on. */
+static void fold_lanes(const segments_job *job, const axes_unit *unit, bool direct, uint64_t skipped) {
+    const void *items[TALLY_MAX_INPUTS];
+    int64_t steps[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < job->inputs; k++) {
+        const host_walk *walk = &job->walk[k];
+        unsigned char *scratch = unit->scratch.items[k];
+        const uint64_t count = unit->count * walk->bytes, row = TALLY_LANES * (uint64_t)walk->bytes;
+        items[k] = direct ? unit->first.in[k] + (int64_t)unit->index * walk->step[0] - skipped * walk->bytes : scratch;
+        steps[k] = direct ? walk->step[0] / (int64_t)walk->bytes : TALLY_LANES;
+        if (direct) continue;
+        host_gather(walk, unit->first.in[k], unit->index, unit->n, unit->count, scratch, 1, TALLY_LANES);
+        for (uint64_t j = 0; j < unit->n && count < row; j++) memset(scratch + j * row + count, 0, row - count);
+    }
+    for (uint32_t p = 0; p < job->of->part_count; p++) {
+        const host_part *part = &job->of->parts[p];
+        part->program->fold_block(items, steps, job->params + part->param_offset, unit->index, unit->n, unit->scratch.lanes,
+                                  unit->scratch.accs);
+        for (uint64_t i = 0; i < unit->count; i++)
+            store(job, unit, p, i, unit->n, unit->scratch.accs + (skipped + i) * part->program->acc_bytes);
+    }
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const host_scratch *scratch) {
+    const segments_job *job = axes->job;
+    const uint64_t row = (axes->row + u / axes->blocks) * axes->extent, begin = u % axes->blocks * axes->block;
+    const uint64_t end = axes->extent - begin < axes->block ? axes->extent : begin + axes->block;
+    const uint64_t from = row + begin > job->first ? row + begin : job->first;
+    const uint64_t to = row + end < job->first + job->count ? row + end : job->first + job->count;
+    if (from >= to) return;
+    axes_unit unit = {.s = from,
+                      .count = to - from,
+                      .index = (job->leaf + leaf) * CHUNK,
+                      .leaf = leaf,
+                      .first = host_segment_by_axes(job, from),
+                      .scratch = *scratch};
+    unit.n = job->shape.n - unit.index < CHUNK ? job->shape.n - unit.index : CHUNK;
+    /* A whole block that ends with the row, if there are not so many segments behind. */
+    const uint64_t left = row + axes->extent - from, skipped = left < TALLY_LANES ? TALLY_LANES - left : 0;
+    if (axes->way == ALONE)
+        fold_alone(job, &unit);
+    else if (axes->way == COLUMNS)
+        fold_columns(job, &unit, axes->pitch);
+    else
+        fold_lanes(job, &unit, axes->direct, axes->direct ? skipped : 0);
+}
+
+static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
+    const axes_job *axes = opaque;
+    const uint64_t runs = tally_ceil_div(axes->job->leaves, axes->run), leaf = group % runs * axes->run;
+    const host_scratch scratch = host_scratch_of(axes->job, worker);
+    for (uint64_t k = leaf; k < axes->job->leaves && k < leaf + axes->run; k++)
+        for (uint64_t u = group / runs * axes->span; u < axes->units && u < (group / runs + 1) * axes->span; u++)
+            fold_unit(axes, u, k, &scratch);
+}
+
+/* ---- the way --------------------------------------------------------------------------------- */
+
+/* Items of a group: it takes some microseconds, which is what it costs to hand it to a thread. */
+#define GROUP_ITEMS 32768
+/* The most items of segments that are transposed for fold_block, and the least of their number. */
+#define SHORT_ITEMS 64
+#define LEAST_BLOCK 32
+
+static bool have_blocks(const segments_job *job) {
+    bool have = !job->where && job->shape.n;
+    for (uint32_t p = 0; p < job->of->part_count; p++) have = have && job->of->parts[p].program->fold_block;
+    return have;
+}
+
+/* Chooses how the columns of a row are cut into blocks, which are as large as each other. */
+static void choose_columns(axes_job *axes, uint64_t n) {
+    const uint64_t item = axes->job->item_bytes, line = 64 / item;
+    axes->pitch = tally_ceil_div(n, line) * line + line; /* lines of one item of each column lie apart */
+    uint64_t most = GATHER_BYTES / item / axes->pitch;
+    if (most > TALLY_LANES) most = TALLY_LANES;
+    if (most > line) most -= most % line;
+    axes->block = tally_ceil_div(axes->extent, tally_ceil_div(axes->extent, most));
+}
+
+static void choose_way(axes_job *axes) {
+    const segments_job *job = axes->job;
+    const tally_array_shape *shape = &job->shape;
+    const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
+    const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]), blocks = have_blocks(job);
+    bool neighbours = shape->reduced == 1;
+    for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
+    axes->way = ALONE;
+    axes->extent = across->extent;
+    if (blocks && neighbours && axes->extent >= TALLY_LANES) {
+        axes->way = LANES;
+        axes->direct = true;
+    } else if (blocks && shape->n <= SHORT_ITEMS && axes->extent >= LEAST_BLOCK) {
+        axes->way = LANES;
+    } else if (is_across && axes->extent > 1 && shape->n > 1) {
+        axes->way = COLUMNS;
+    }
+    axes->block = TALLY_LANES;
+    if (axes->way == COLUMNS) choose_columns(axes, shape->n < CHUNK ? shape->n : CHUNK);
+    if (axes->way == ALONE) axes->extent = axes->block = 1;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+void host_segments_axes(segments_job *job) {
+    axes_job axes = {.job = job};
+    choose_way(&axes);
+    axes.row = job->first / axes.extent;
+    axes.blocks = tally_ceil_div(axes.extent, axes.block);
+    axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;
+    const uint64_t n = least(job->shape.n, CHUNK), each = GROUP_ITEMS / (axes.block * n + 16) + 1;
+    axes.run = job->leaves > 1 ? each : 1;
+    /* No fewer groups than would keep all threads busy. */
+    axes.span = job->leaves > 1 ? 1 : least(each, tally_ceil_div(axes.units, 4 * (uint64_t)job->threads));
+    tally_pool_run(job->threads, tally_ceil_div(axes.units, axes.span) * tally_ceil_div(job->leaves, axes.run), fold_group,
+                   &axes);
+}
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+static void combine_group(void *opaque, uint64_t group, uint32_t worker) {
+    (void)worker;
+    const segments_job *job = opaque;
+    for (uint64_t i = group * job->span; i < job->count && i < (group + 1) * job->span; i++) {
+        const uint64_t n = host_items_of(job, i * job->leaves, job->leaves, job->shape.n);
+        const host_segment segment = host_segment_by_axes(job, job->first + i);
+        for (uint32_t p = 0; p < job->of->part_count; p++) {
+            _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+            host_combine_partials(job, p, i * job->leaves, job->leaves, acc);
+            if (job->last) {
+                host_put_result(job, p, acc, n, segment.out);
+                continue;
+            }
+            memcpy(job->slices + i * job->of->acc_bytes + job->of->parts[p].acc_offset, acc,
+                   job->of->parts[p].program->acc_bytes);
+            if (job->counts) job->slice_counts[i] = n;
+        }
+    }
+}
+
+void host_segments_axes_fold(segments_job *job) {
+    job->span = least(256 / job->leaves + 1, tally_ceil_div(job->count, 4 * (uint64_t)job->threads));
+    tally_pool_run(job->threads, tally_ceil_div(job->count, job->span), combine_group, job);
+}

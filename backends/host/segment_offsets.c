@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments by offsets: the kernels tally_segments_clear, _teams, _chunks and _fold. Segments of up
+ * to a chunk are folded at once; the chunks of others go to the work list, whose places
+ * kernels/segment_teams.h describes.
+ */
+#include <stdatomic.h>
+
+#include "host/host.h"
+#include "host/pool.h"
+#include "segments.h"
+
+#define CHUNKS 2 /* the list's first word */
+#define LONGS(capacity) (CHUNKS + 2 * (capacity))
+#define NO_SEGMENT UINT64_MAX
+
+/* A segment's items from `begin` on. */
+typedef struct item_list {
+    uint64_t begin, n;
+} item_list;
+
+static item_list list_at(const segments_job *job, uint64_t s) {
+    if (job->wide) {
+        const uint64_t begin = ((const uint64_t *)(const void *)job->begins)[s];
+        return (item_list){begin, ((const uint64_t *)(const void *)job->ends)[s] - begin};
+    }
+    const uint64_t begin = ((const uint32_t *)(const void *)job->begins)[s];
+    return (item_list){begin, ((const uint32_t *)(const void *)job->ends)[s] - begin};
+}
+
+/* Folds the chunk of a list from item `index` on by op p. Returns its items. */
+static uint64_t fold_chunk(const segments_job *job, uint32_t p, item_list list, uint64_t index, unsigned char *acc) {
+    const unsigned char *items[TALLY_MAX_INPUTS];
+    const uint64_t at = list.begin + index, left = list.n - index;
+    for (uint32_t k = 0; k < job->inputs; k++) items[k] = job->in[k] + at * job->item_bytes;
+    return host_fold_chunk(job, p, items, job->where ? job->where + at : NULL, index, left < CHUNK ? left : CHUNK, acc);
+}
+
+/* ---- the work list --------------------------------------------------------------------------- */
+
+static _Atomic uint32_t *numbers_of(const segments_job *job) {
+    return (_Atomic uint32_t *)(void *)job->work;
+}
+
+void host_segments_clear(segments_job *job) {
+    job->work[0] = 0;
+}
+
+/* Puts a segment on the list. Returns false if the list has no room. */
+static bool enlist(const segments_job *job, uint64_t s, uint64_t n) {
+    const uint64_t chunks = tally_ceil_div(n, CHUNK);
+    if (chunks > job->capacity) return false;
+    const uint64_t place = atomic_fetch_add(&numbers_of(job)[0], (uint32_t)chunks), end = place + chunks;
+    const bool fits = end <= job->capacity;
+    for (uint64_t k = place; k < end && k < job->capacity; k++) {
+        job->work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
+        job->work[CHUNKS + 2 * k + 1] = k - place;
+    }
+    if (!fits) return false;
+    uint64_t *own = job->work + LONGS(job->capacity) + 3 * (uint64_t)atomic_fetch_add(&numbers_of(job)[1], 1);
+    own[0] = s;
+    own[1] = place;
+    own[2] = chunks;
+    return true;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Folds a segment by one thread. */
+static uint64_t fold_list(const segments_job *job, uint32_t p, item_list list, unsigned char *acc) {
+    if (list.n <= CHUNK) return fold_chunk(job, p, list, 0, acc);
+    tally_host_counter counter;
+    uint64_t has = 0;
+    counter.count = 0;
+    for (uint64_t index = 0; index < list.n; index += CHUNK) {
+        has += fold_chunk(job, p, list, index, acc);
+        tally_host_push(job->of->parts[p].program, &counter, acc);
+    }
+    tally_host_total(job->of->parts[p].program, &counter, acc);
+    return has;
+}
+
+static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
+    (void)worker;
+    const segments_job *job = opaque;
+    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    for (uint64_t s = group * job->span; s < job->count && s < (group + 1) * job->span; s++) {
+        const item_list list = list_at(job, s);
+        if (list.n > CHUNK && enlist(job, s, list.n)) continue;
+        for (uint32_t p = 0; p < job->of->part_count; p++) {
+            const uint64_t n = fold_list(job, p, list, acc);
+            host_put_result(job, p, acc, n, (int64_t)s);
+        }
+    }
+}
+
+#define GROUP_SEGMENTS 256
+
+void host_segments_offsets(segments_job *job) {
+    if (!job->count) return;
+    job->span = tally_ceil_div(job->count, 16 * (uint64_t)job->threads);
+    if (job->span > GROUP_SEGMENTS) job->span = GROUP_SEGMENTS;
+    tally_pool_run(job->threads, tally_ceil_div(job->count, job->span), fold_group, job);
+}
+
+/* ---- long segments --------------------------------------------------------------------------- */
+
+#define GROUP_CHUNKS 8
+
+static uint64_t listed_chunks(const segments_job *job) {
+    const uint64_t chunks = atomic_load(&numbers_of(job)[0]);
+    return chunks < job->capacity ? chunks : job->capacity;
+}
+
+static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
+    (void)worker;
+    const segments_job *job = opaque;
+    const uint64_t chunks = listed_chunks(job);
+    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    for (uint64_t k = group * GROUP_CHUNKS; k < chunks && k < (group + 1) * GROUP_CHUNKS; k++) {
+        const uint64_t s = job->work[CHUNKS + 2 * k], index = job->work[CHUNKS + 2 * k + 1] * CHUNK;
+        for (uint32_t p = 0; s != NO_SEGMENT && p < job->of->part_count; p++) {
+            const uint64_t n = fold_chunk(job, p, list_at(job, s), index, acc);
+            host_put_partial(job, p, acc, n, k);
+        }
+    }
+}
+
+void host_segments_chunks(segments_job *job) {
+    const uint64_t groups = tally_ceil_div(listed_chunks(job), GROUP_CHUNKS);
+    if (groups) tally_pool_run(job->threads, groups, chunk_group, job);
+}
+
+static void long_group(void *opaque, uint64_t group, uint32_t worker) {
+    (void)worker;
+    const segments_job *job = opaque;
+    const uint64_t *own = job->work + LONGS(job->capacity) + 3 * group;
+    const uint64_t n = host_items_of(job, own[1], own[2], list_at(job, own[0]).n);
+    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    for (uint32_t p = 0; p < job->of->part_count; p++) {
+        host_combine_partials(job, p, own[1], own[2], acc);
+        host_put_result(job, p, acc, n, (int64_t)own[0]);
+    }
+}
+
+void host_segments_offsets_fold(segments_job *job) {
+    const uint64_t longs = atomic_load(&numbers_of(job)[1]);
+    if (longs) tally_pool_run(job->threads, longs, long_group, job);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* segments.h: shared by the files of the kernels of segments (kernels/segments.h). */
+#ifndef TALLY_BACKENDS_HOST_SEGMENTS_H
+#define TALLY_BACKENDS_HOST_SEGMENTS_H
+
+#include "gather.h"
+
+#define CHUNK TALLY_CHUNK_ITEMS
+
+/* Bytes of an input's scratch in a thread: 16 columns of f32 fit, and stay in the cache of the
+ * second level. */
+#define GATHER_BYTES (16 * (CHUNK * 4 + 64))
+
+/* A launch. */
+typedef struct segments_job {
+    const host_program *of;
+    uint32_t inputs, item_bytes, threads;
+    const unsigned char *in[TALLY_MAX_INPUTS];
+    const uint8_t *where;                  /* NULL: no mask */
+    const unsigned char *params, *initial; /* initial NULL: none */
+    uint64_t first, count;                 /* segments */
+    bool last;                             /* results, no partials */
+    unsigned char *partials;
+    uint64_t *counts; /* of the partials' items; NULL: no mask */
+    unsigned char *out[TALLY_MAX_TERMS];
+    unsigned char *scratch;
+    uint64_t scratch_bytes; /* of a thread */
+    /* By axes. */
+    tally_array_shape shape;
+    host_walk walk[TALLY_MAX_INPUTS], where_walk;
+    uint64_t leaf, leaves;
+    unsigned char *slices; /* from SLICE on */
+    uint64_t *slice_counts;
+    /* By offsets. */
+    const unsigned char *begins, *ends;
+    bool wide; /* offsets of 8 bytes */
+    uint64_t *work, capacity;
+    uint64_t span; /* segments of a group */
+} segments_job;
+
+/* A thread's scratch. */
+typedef struct host_scratch {
+    unsigned char *items[TALLY_MAX_INPUTS], *where; /* GATHER_BYTES each */
+    unsigned char *accs, *lanes;                    /* of fold_block */
+} host_scratch;
+
+host_scratch host_scratch_of(const segments_job *job, uint32_t worker);
+
+/* Folds a chunk of a segment by op p, whose items begin at `items`, into an aligned accumulator.
+ * `mask` is NULL if there is none. Returns the number of items that are not masked. */
+uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
+                         uint64_t base, uint64_t n, unsigned char *acc);
+
+/* Stores op p's value of n items in the result at place `at`. */
+void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at);
+/* Stores op p's partial at place `at`. */
+void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at);
+
+/* Combines `leaves` partials from place `at` on, of op p. */
+void host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc);
+/* Returns the items of these partials, `n` without a mask. */
+uint64_t host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n);
+
+/* The kernels. */
+void host_segments_axes(segments_job *job);
+void host_segments_axes_fold(segments_job *job);
+void host_segments_clear(segments_job *job);
+void host_segments_offsets(segments_job *job);
+void host_segments_chunks(segments_job *job);
+void host_segments_offsets_fold(segments_job *job);
+
+/* Where the results of segment s lie, and (from each) its items: by axes. */
+typedef struct host_segment {
+    const unsigned char *in[TALLY_MAX_INPUTS];
+    const uint8_t *where;
+    int64_t out;
+} host_segment;
+host_segment host_segment_by_axes(const segments_job *job, uint64_t s);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* The launches of segments. */
+#include <string.h>
+
+#include "segments/segments.h"
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+#define MOST_ARGS (2 * TALLY_MAX_INPUTS + TALLY_SEGMENT_ARGS + 2 * TALLY_MAX_TERMS)
+
+/* The numbers of a launch, which its arguments point to. */
+typedef struct launch {
+    tally_segments_plan *plan;
+    void *queue;
+    tally_arg args[MOST_ARGS], *own; /* own: those behind the inputs */
+    uint32_t count;
+    uint64_t first, segments, leaf, leaves, slice, capacity;
+    uint32_t team, last;
+    unsigned char shape[TALLY_SHAPE_MOST_BYTES];
+} launch;
+
+static tally_arg memory(void *mem) {
+    return (tally_arg){.mem = mem};
+}
+
+static tally_arg buffer(const tally_buffer *buffer, void *other) {
+    return (tally_arg){.mem = buffer ? buffer->mem : other};
+}
+
+#define VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
+
+/* Fills the arguments of all kernels of a call. */
+static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const tally_segments_call *call,
+                        const tally_array_shape *shape) {
+    const tally_terms *terms = &plan->base.terms;
+    void *any = plan->partials->mem;
+    *l = (launch){.plan = plan, .queue = queue, .capacity = plan->capacity, .team = 1};
+    l->own = l->args + 2 * terms->inputs;
+    if (shape) tally_shape_pack(shape, terms->inputs, l->shape);
+    for (uint32_t k = 0; k < terms->inputs; k++) {
+        l->args[2 * k] = memory(call->in[k]);
+        l->args[2 * k + 1] = VALUE(call->in_offset[k]);
+    }
+    l->own[TALLY_SEGMENT_ARG_PARAMS] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};
+    l->own[TALLY_SEGMENT_ARG_WHERE] = memory(call->where ? call->where : any);
+    l->own[TALLY_SEGMENT_ARG_WHERE_OFFSET] = VALUE(call->where_offset);
+    l->own[TALLY_SEGMENT_ARG_BEGINS] = memory(call->begins ? call->begins : any);
+    l->own[TALLY_SEGMENT_ARG_BEGINS_OFFSET] = VALUE(call->begins_offset);
+    l->own[TALLY_SEGMENT_ARG_ENDS] = memory(call->ends ? call->ends : any);
+    l->own[TALLY_SEGMENT_ARG_ENDS_OFFSET] = VALUE(call->ends_offset);
+    l->own[TALLY_SEGMENT_ARG_NUMBER] = memory(call->number ? call->number : any);
+    l->own[TALLY_SEGMENT_ARG_NUMBER_OFFSET] = VALUE(call->number_offset);
+    l->own[TALLY_SEGMENT_ARG_SHAPE] = (tally_arg){.value = l->shape, .bytes = tally_shape_bytes(terms->inputs)};
+    l->own[TALLY_SEGMENT_ARG_FIRST] = VALUE(l->first);
+    l->own[TALLY_SEGMENT_ARG_COUNT] = VALUE(l->segments);
+    l->own[TALLY_SEGMENT_ARG_LEAF] = VALUE(l->leaf);
+    l->own[TALLY_SEGMENT_ARG_LEAVES] = VALUE(l->leaves);
+    l->own[TALLY_SEGMENT_ARG_TEAM] = VALUE(l->team);
+    l->own[TALLY_SEGMENT_ARG_LAST] = VALUE(l->last);
+    l->own[TALLY_SEGMENT_ARG_PARTIALS] = memory(any);
+    l->own[TALLY_SEGMENT_ARG_COUNTS] = buffer(plan->counts, any);
+    l->own[TALLY_SEGMENT_ARG_SLICES] = buffer(plan->slices, any);
+    l->own[TALLY_SEGMENT_ARG_SLICE_COUNTS] = buffer(plan->slice_counts, any);
+    l->own[TALLY_SEGMENT_ARG_SLICE] = VALUE(l->slice);
+    l->own[TALLY_SEGMENT_ARG_WORK] = buffer(plan->work, any);
+    l->own[TALLY_SEGMENT_ARG_CAPACITY] = VALUE(l->capacity);
+    l->own[TALLY_SEGMENT_ARG_INITIAL] = (tally_arg){.value = plan->initial, .bytes = terms->result.bytes};
+    for (uint32_t t = 0; t < plan->outs; t++) {
+        l->own[TALLY_SEGMENT_ARGS + 2 * t] = memory(call->out[t]);
+        l->own[TALLY_SEGMENT_ARGS + 2 * t + 1] = VALUE(call->out_offset[t]);
+    }
+    l->count = 2 * terms->inputs + TALLY_SEGMENT_ARGS + 2 * plan->outs;
+}
+
+/* Launches `kernel` with at most as many groups as `wanted`, which fill the device several times. */
+#define UNIT_GROUPS 64
+#define CPU_UNIT_GROUPS 16
+static tally_status run(launch *l, void *kernel, uint64_t wanted) {
+    const tally_context *context = l->plan->base.context;
+    const uint64_t each = l->plan->variant->has_teams ? UNIT_GROUPS : CPU_UNIT_GROUPS;
+    const uint64_t most = each * context->info.compute_units;
+    const uint64_t groups = !wanted ? 1 : wanted < most ? wanted : most;
+    return context->backend->launch(l->queue, kernel, groups, l->plan->group_threads, l->count, l->args);
+}
+
+/* ---- by axes --------------------------------------------------------------------------------- */
+
+#define WARP 32
+#define THREAD_LANES 4 /* lanes of a chunk that a thread takes (kernels/segment_teams.h) */
+
+/* Returns the threads that share a chunk of n items. */
+static uint32_t team_of(uint64_t n) {
+    uint32_t team = 1;
+    while (team < WARP && team * THREAD_LANES < n) team *= 2;
+    return team;
+}
+
+/* Tells whether neighbours in memory are of neighbouring segments. */
+static bool is_across(const tally_array_shape *shape) {
+    const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
+    return across->extent > 1 && tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]);
+}
+
+/* A way to launch: the kernel, its TEAM, and the units that a group takes at once. */
+typedef struct way {
+    void *kernel;
+    uint32_t team;
+    uint64_t units;
+} way;
+
+/* Segments of a block, on CPUs, and the most items of short ones that are taken so. */
+#define BLOCK_SEGMENTS 128
+#define SHORT_ITEMS 64
+/* The least units of a compute unit with which each thread has a chunk of its own. */
+#define LEAST_UNIT_THREADS 256
+
+static way choose_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+    const uint64_t fastest = shape->axis[shape->reduced + shape->kept - 1].extent;
+    if (!plan->variant->has_teams) {
+        const bool blocks = fastest > 1 && (is_across(shape) || shape->n <= SHORT_ITEMS);
+        return blocks ? (way){plan->threads, BLOCK_SEGMENTS, BLOCK_SEGMENTS} : (way){plan->teams, 1, 1};
+    }
+    const uint32_t team = team_of(shape->n);
+    const uint64_t units = shape->count * leaves;
+    const bool threads = is_across(shape) && fastest >= WARP / 4 &&
+                         (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
+    return threads ? (way){plan->threads, team, plan->group_threads} : (way){plan->teams, team, plan->group_threads / team};
+}
+
+/* Folds the partials of the launch's segments into results, or (not `last`) into a slice. */
+static tally_status fold(launch *l, uint32_t last) {
+    const bool each = last && l->plan->variant->has_teams && l->leaves <= 64 && l->segments >= l->plan->group_threads;
+    l->last = last;
+    return each ? run(l, l->plan->fold_each, tally_ceil_div(l->segments, l->plan->group_threads))
+                : run(l, l->plan->fold, l->segments);
+}
+
+static tally_status run_leaves(launch *l, const way *by, uint32_t last) {
+    l->team = by->team;
+    l->last = last;
+    /* A CPU's blocks do not cross the extent of the fastest axis, so there may be more of them. */
+    return run(l, by->kernel, tally_ceil_div(l->segments * l->leaves, by->units));
+}
+
+/* One segment of more chunks than there is room for, in slices of as many, which are trees of their
+ * own. */
+static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
+    tally_status status = TALLY_OK;
+    l->segments = 1;
+    for (l->leaf = l->slice = 0; l->leaf < leaves && !status; l->leaf += l->leaves, l->slice++) {
+        l->leaves = leaves - l->leaf < l->capacity ? leaves - l->leaf : l->capacity;
+        status = run_leaves(l, by, 0);
+        if (!status) status = fold(l, 0);
+    }
+    if (status) return status;
+    tally_arg *partials = &l->own[TALLY_SEGMENT_ARG_PARTIALS], *counts = &l->own[TALLY_SEGMENT_ARG_COUNTS];
+    const tally_arg kept[] = {*partials, *counts};
+    *partials = l->own[TALLY_SEGMENT_ARG_SLICES];
+    *counts = l->own[TALLY_SEGMENT_ARG_SLICE_COUNTS];
+    l->leaves = l->slice;
+    status = fold(l, 1);
+    *partials = kept[0];
+    *counts = kept[1];
+    return status;
+}
+
+tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
+                                        const tally_array_shape *shape) {
+    const uint64_t leaves = shape->n ? tally_ceil_div(shape->n, TALLY_CHUNK_ITEMS) : 1;
+    const way by = choose_way(plan, shape, leaves);
+    tally_status status = TALLY_OK;
+    launch l;
+    open_launch(&l, plan, queue, call, shape);
+    l.leaves = leaves;
+    l.segments = shape->count;
+    if (leaves == 1) return shape->count ? run_leaves(&l, &by, 1) : TALLY_OK;
+    if (leaves > plan->capacity) {
+        for (; l.first < shape->count && !status; l.first++) status = run_slices(&l, &by, leaves);
+        return status;
+    }
+    const uint64_t most = plan->capacity / leaves;
+    for (; l.first < shape->count && !status; l.first += l.segments) {
+        l.segments = shape->count - l.first < most ? shape->count - l.first : most;
+        status = run_leaves(&l, &by, 0);
+        if (!status) status = fold(&l, 1);
+    }
+    return status;
+}
+
+/* ---- by offsets ------------------------------------------------------------------------------ */
+
+tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
+    const uint64_t mean = call->count ? tally_ceil_div(call->n, call->count) : 0;
+    launch l;
+    open_launch(&l, plan, queue, call, NULL);
+    l.segments = call->count;
+    l.leaves = 1;
+    l.last = 1;
+    /* Four times the mean: of random lengths few are longer. */
+    l.team = plan->variant->has_teams ? team_of(mean * THREAD_LANES) : 1;
+    if (!call->count) return TALLY_OK;
+    tally_status status = run(&l, plan->clear, 1);
+    if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, plan->group_threads));
+    if (call->n <= TALLY_CHUNK_ITEMS || status) return status;
+    l.team = WARP;
+    status = run(&l, plan->chunks, tally_ceil_div(plan->capacity, plan->variant->has_teams ? plan->group_threads / WARP : 1));
+    return status ? status : run(&l, plan->fold, plan->capacity);
+}

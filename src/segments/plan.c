@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans of segments: the descriptor, the programs and the workspace. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduce/reduce.h"
+#include "segments/segments.h"
+
+/* ---- the descriptor -------------------------------------------------------------------------- */
+
+static tally_status copy_desc(const tally_segments_desc *given, tally_segments_desc *desc) {
+    tally_status status = tally_check_pointer(given, "desc");
+    if (status) return status;
+    if (given->size < offsetof(tally_segments_desc, out) || given->size > sizeof(*given))
+        return tally_fail(TALLY_E_ARGUMENT, "desc.size is %zu: sizeof(tally_segments_desc) is %zu", given->size,
+                          sizeof(*given));
+    *desc = (tally_segments_desc){0};
+    memcpy(desc, given, given->size);
+    return TALLY_OK;
+}
+
+static bool has_values(const tally_segments_desc *desc) {
+    return desc->op || desc->custom || desc->term_count || desc->by != TALLY_BY_KEYS;
+}
+
+static tally_status check_desc(tally_segments_desc *desc) {
+    const bool by_axes = desc->by == TALLY_BY_AXES, by_keys = desc->by == TALLY_BY_KEYS;
+    const uint32_t known = TALLY_WHERE | TALLY_APART | (by_axes ? 0u : (uint32_t)TALLY_UNCHECKED);
+    if (!by_axes && !by_keys && desc->by != TALLY_BY_OFFSETS)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.by is %d: no such way", (int)desc->by);
+    if (desc->flags & ~known)
+        return tally_fail(TALLY_E_ARGUMENT,
+                          "desc.flags is %#x: there are TALLY_WHERE, TALLY_APART and, by offsets or keys, "
+                          "TALLY_UNCHECKED",
+                          desc->flags);
+    if (desc->offsets && desc->by != TALLY_BY_OFFSETS)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.offsets is for segments by offsets");
+    if (desc->key_bytes && !by_keys) return tally_fail(TALLY_E_ARGUMENT, "desc.key_bytes is for segments by keys");
+    if (by_keys && (desc->key_bytes < 1 || desc->key_bytes > TALLY_MAX_KEY_BYTES))
+        return tally_fail(TALLY_E_ARGUMENT, "desc.key_bytes is %u: 1 to %d", desc->key_bytes, TALLY_MAX_KEY_BYTES);
+    if (!desc->offsets) desc->offsets = TALLY_U64;
+    if (desc->offsets != TALLY_I32 && desc->offsets != TALLY_U32 && desc->offsets != TALLY_I64 && desc->offsets != TALLY_U64)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.offsets is %d: i32, u32, i64 or u64", (int)desc->offsets);
+    if (!has_values(desc) && (desc->flags & (TALLY_WHERE | TALLY_APART) || desc->initial))
+        return tally_fail(TALLY_E_ARGUMENT, "desc.op is 0: runs without values have no mask, no outputs and no initial value");
+    return TALLY_OK;
+}
+
+static tally_status check_initial(const tally_terms *terms) {
+    for (uint32_t t = 0; t < terms->count; t++)
+        if (!terms->list[t].initial)
+            return tally_fail(TALLY_E_UNSUPPORTED, "%s of %s takes no initial value: its accumulator is not made of its result",
+                              terms->list[t].name, tally_dtype_name(terms->in));
+    return TALLY_OK;
+}
+
+static const tally_segments_variant variants[] = {
+    {"teams", "segment_teams", true},
+    {"blocks", "cpu_segments", false},
+};
+
+static tally_status find_variant(const tally_context *context, const char *name, const tally_segments_variant **out) {
+    *out = NULL;
+    if (!name || !strcmp(name, "auto")) name = context->info.device_class == TALLY_CLASS_CPU ? "blocks" : "teams";
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(variants); i++)
+        if (!strcmp(name, variants[i].name)) *out = &variants[i];
+    if (!*out) return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s' of segments: there are teams, blocks", name);
+    if (tally_kernel_text(context->backend, (*out)->stem)) return TALLY_OK;
+    return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", name, context->backend->name,
+                      (*out)->stem);
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static const char *variant_name(const tally_plan *base) {
+    return ((const tally_segments_plan *)base)->variant->name;
+}
+
+static uint64_t depth(const tally_plan *base, uint64_t n) {
+    (void)base;
+    uint64_t levels = 0;
+    while (tally_ceil_div(n, TALLY_CHUNK_ITEMS) > UINT64_C(1) << levels) levels++;
+    return TALLY_ROWS + 7 + levels;
+}
+
+static uint64_t workspace_bytes(const tally_plan *base) {
+    const tally_segments_plan *p = (const tally_segments_plan *)base;
+    const tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts,
+                                           p->work,     p->bad,    p->begins, p->tiles};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) bytes += tally_buffer_bytes(buffers[i]);
+    return bytes;
+}
+
+static void close_plan(tally_plan *base) {
+    tally_segments_plan *p = (tally_segments_plan *)base;
+    tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
+                                     p->bad,      p->found,  p->begins, p->tiles};
+    void *const kernels[] = {p->teams,         p->threads,    p->fold,       p->fold_each,  p->clear,        p->chunks,
+                             p->check_offsets, p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
+    free(p->initial);
+}
+
+const tally_plan_kind tally_segments_kind = {"segments", variant_name, depth, workspace_bytes, close_plan};
+
+/* ---- the programs ---------------------------------------------------------------------------- */
+
+#define MOST_GROUP_THREADS 256
+#define MOST_LOCAL_BYTES 16384
+#define LEAST_GROUP_THREADS 32
+
+/* Chooses the threads of a group: as many as there is local memory for, an accumulator and a lane
+ * of each. Errors: E_UNSUPPORTED where there is not enough for any group. */
+static tally_status choose_group(tally_segments_plan *plan) {
+    const tally_device_info *info = &plan->base.context->info;
+    const uint64_t bytes = 2 * (uint64_t)plan->base.terms.acc.bytes + 16;
+    const uint64_t local = info->local_bytes < MOST_LOCAL_BYTES ? info->local_bytes : MOST_LOCAL_BYTES;
+    plan->group_threads = 1;
+    if (!plan->variant->has_teams) return TALLY_OK;
+    plan->group_threads = MOST_GROUP_THREADS;
+    while (plan->group_threads > LEAST_GROUP_THREADS &&
+           (plan->group_threads > info->max_group_threads || plan->group_threads * bytes > local))
+        plan->group_threads /= 2;
+    if (plan->group_threads <= info->max_group_threads && plan->group_threads * bytes <= info->local_bytes) return TALLY_OK;
+    return tally_fail(TALLY_E_UNSUPPORTED,
+                      "variant %s: groups of %u threads with %llu bytes of local memory are too large for %s",
+                      plan->variant->name, plan->group_threads, (unsigned long long)(plan->group_threads * bytes), info->name);
+}
+
+typedef struct entry {
+    const char *name;
+    void **kernel;
+} entry;
+
+static tally_status open_kernels(tally_segments_plan *plan, void *program, const entry *entries, size_t count) {
+    tally_status status = TALLY_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = tally_kernel_open(&plan->base, program, entries[i].name, entries[i].kernel);
+    return status;
+}
+
+/* The recipe of the ops' plain reductions, which a backend may put the program together from. */
+static tally_status parts_recipe(const tally_segments_plan *plan, const tally_segments_desc *given, tally_recipe *recipe) {
+    tally_reduce_desc desc = {.size = sizeof(desc),
+                              .op = given->op,
+                              .in = given->in,
+                              .out = given->out,
+                              .acc = given->acc,
+                              .accuracy = given->accuracy,
+                              .custom = given->custom,
+                              .terms = given->terms,
+                              .term_count = given->term_count,
+                              .max_n = 1};
+    tally_terms terms;
+    tally_launch launch;
+    const tally_status status = tally_reduce_resolve(&plan->base.context->info, NULL, &desc, &terms, &launch);
+    if (status) return status;
+    tally_terms_close(&terms);
+    *recipe = tally_launch_recipe(&launch);
+    return TALLY_OK;
+}
+
+static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
+    const entry by_axes[] = {{"tally_segments_teams", &plan->teams},
+                             {"tally_segments_threads", &plan->threads},
+                             {"tally_segments_fold", &plan->fold},
+                             {"tally_segments_fold_each", &plan->fold_each}};
+    const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
+                                {"tally_segments_teams", &plan->teams},
+                                {"tally_segments_chunks", &plan->chunks},
+                                {"tally_segments_fold", &plan->fold}};
+    void *program = NULL;
+    tally_recipe parts, recipe = {.variant = plan->variant->name,
+                                  .group_threads = plan->group_threads,
+                                  .features = 1u << TALLY_FEATURE_PTX,
+                                  .segments = &plan->form};
+    tally_status status = TALLY_OK;
+    if (!plan->variant->has_teams) {
+        status = parts_recipe(plan, desc, &parts);
+        recipe.parts = &parts;
+        tally_recipe_add(&recipe, "finish");
+        tally_recipe_add(&recipe, "cpu_chunks");
+    } else {
+        tally_recipe_add(&recipe, "finish");
+    }
+    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
+    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
+    tally_recipe_add(&recipe, "segments");
+    tally_recipe_add(&recipe, plan->variant->stem);
+    if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
+    if (status) return status;
+    return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes))
+                                     : open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
+}
+
+static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, const entry *entries,
+                              size_t count) {
+    void *program = NULL;
+    const tally_status status = tally_program_of_stem(plan->base.context, stem, plan->group_threads, defines, &program);
+    return status ? status : open_kernels(plan, program, entries, count);
+}
+
+/* The programs that know no op: the check of offsets, and the runs of keys. */
+static tally_status open_stems(tally_segments_plan *plan) {
+    char defines[96];
+    if (plan->by == TALLY_BY_KEYS) {
+        const entry entries[] = {{"tally_keys_count", &plan->count_runs},
+                                 {"tally_keys_place", &plan->place_runs},
+                                 {"tally_keys_write", &plan->write_runs},
+                                 {"tally_keys_lengths", &plan->write_lengths}};
+        uint32_t word = 8;
+        while (plan->key_bytes % word) word /= 2;
+        snprintf(defines, sizeof(defines), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", plan->key_bytes, word);
+        return open_stem(plan, "keys", defines, entries, TALLY_ARRAY_LENGTH(entries));
+    }
+    if (plan->by != TALLY_BY_OFFSETS || plan->flags & TALLY_UNCHECKED) return TALLY_OK;
+    const entry check = {"tally_offsets_check", &plan->check_offsets};
+    snprintf(defines, sizeof(defines), "#define OFFSET_BITS %u\n", 8 * plan->offset_bytes);
+    return open_stem(plan, "offsets", defines, &check, 1);
+}
+
+/* ---- the workspace --------------------------------------------------------------------------- */
+
+/* A launch's most partials, a power of two, so that as many chunks are a tree of their own. */
+#define MOST_PARTIALS (UINT64_C(1) << 18)
+/* The most places of a work list. Segments that overlap could need any number. */
+#define MOST_LISTED (UINT64_C(1) << 22)
+
+/* Segments longer than a chunk have fewer than two chunks for each chunk's worth of items. */
+static uint64_t capacity_of(const tally_segments_plan *plan) {
+    const uint64_t wanted = 2 * tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS);
+    uint64_t capacity = 1;
+    if (plan->by != TALLY_BY_AXES) return wanted < MOST_LISTED ? wanted : MOST_LISTED;
+    while (capacity < wanted && capacity < MOST_PARTIALS) capacity *= 2;
+    return capacity;
+}
+
+uint64_t tally_keys_run(const tally_segments_plan *plan) {
+    return plan->group_threads > 1 ? 16 : 65536;
+}
+
+static tally_status open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out) {
+    return tally_buffer_open(plan->base.context, TALLY_MEM_DEVICE, NULL, bytes ? bytes : 8, out);
+}
+
+static tally_status open_partials(tally_segments_plan *plan) {
+    const uint64_t acc = plan->base.terms.acc.bytes;
+    const uint64_t slices = tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS), plan->capacity) + 1;
+    const bool by_axes = plan->by == TALLY_BY_AXES, counts = plan->flags & TALLY_WHERE;
+    tally_status status = open_buffer(plan, plan->capacity * acc, &plan->partials);
+    if (!status && counts) status = open_buffer(plan, plan->capacity * 8, &plan->counts);
+    if (!status && by_axes) status = open_buffer(plan, slices * acc, &plan->slices);
+    if (!status && by_axes && counts) status = open_buffer(plan, slices * 8, &plan->slice_counts);
+    /* Two counts; two words for each chunk; three for each long segment, which has two chunks. */
+    if (!status && !by_axes)
+        status = open_buffer(plan, 8 * (2 + 2 * plan->capacity + 3 * (plan->capacity / 2 + 1)), &plan->work);
+    return status;
+}
+
+static tally_status open_memory(tally_segments_plan *plan) {
+    tally_status status = plan->base.terms.count ? open_partials(plan) : TALLY_OK;
+    const bool is_checked = !(plan->flags & TALLY_UNCHECKED);
+    if (plan->by == TALLY_BY_KEYS) {
+        const uint64_t tile = tally_keys_run(plan) * plan->group_threads;
+        if (!status) status = open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
+        if (!status) status = open_buffer(plan, 8 * tally_ceil_div(plan->base.max_n, tile), &plan->tiles);
+    }
+    if (plan->by == TALLY_BY_OFFSETS && is_checked && !status) status = open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);
+    if (plan->by != TALLY_BY_AXES && is_checked && !status)
+        status = tally_buffer_open(plan->base.context, TALLY_MEM_STAGING, NULL, 8 * TALLY_CHECK_GROUPS, &plan->found);
+    return status;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static tally_status resolve(const tally_context *context, tally_segments_desc *desc, tally_terms *terms) {
+    const tally_terms_desc what = {
+        .in = desc->in,
+        .single = {.op = desc->op, .out = desc->out, .acc = desc->acc, .accuracy = desc->accuracy, .custom = desc->custom},
+        .list = desc->terms,
+        .count = desc->term_count};
+    if (!has_values(desc)) return TALLY_OK;
+    tally_status status = tally_terms_resolve(&what, terms);
+    if (status) return status;
+    status = tally_terms_check(terms, &context->info);
+    if (!status && desc->initial) status = check_initial(terms);
+    if (status) tally_terms_close(terms);
+    return status;
+}
+
+/* Chooses the largest sizes where the descriptor has none. */
+static tally_status choose_sizes(const tally_context *context, tally_segments_desc *desc) {
+    const uint64_t bytes = has_values(desc) ? tally_dtype_bytes(desc->in) : desc->key_bytes;
+    const bool is_sized = desc->max_n;
+    if (!is_sized) desc->max_n = context->info.memory_bytes / bytes;
+    if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
+    if (!desc->max_segments) desc->max_segments = desc->max_n;
+    /* A plan for any number of runs leaves room for the keys and the values. */
+    if (!is_sized && desc->by == TALLY_BY_KEYS && desc->max_segments > desc->max_n / 16) desc->max_segments = desc->max_n / 16;
+    return TALLY_OK;
+}
+
+/* Copies what the plan keeps of a descriptor. */
+static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *desc) {
+    const tally_terms *terms = &plan->base.terms;
+    const bool apart = desc->flags & TALLY_APART;
+    plan->by = desc->by;
+    plan->flags = desc->flags;
+    plan->offset_bytes = (uint32_t)tally_dtype_bytes(desc->offsets);
+    plan->key_bytes = desc->key_bytes;
+    plan->max_segments = desc->max_segments;
+    plan->outs = terms->count && !apart ? 1 : terms->count;
+    for (uint32_t t = 0; t < plan->outs; t++) plan->out[t] = apart ? terms->list[t].result : terms->result;
+    plan->form = (tally_segment_form){.offset_bytes = desc->by == TALLY_BY_AXES   ? 0
+                                                      : desc->by == TALLY_BY_KEYS ? 8
+                                                                                  : plan->offset_bytes,
+                                      .has_number = desc->by == TALLY_BY_KEYS,
+                                      .has_where = (desc->flags & TALLY_WHERE) != 0,
+                                      .has_initial = desc->initial != NULL,
+                                      .apart = apart,
+                                      .axes = TALLY_SHAPE_AXES,
+                                      .inputs = terms->inputs};
+    plan->capacity = capacity_of(plan);
+    if (!terms->count) return TALLY_OK;
+    plan->initial = calloc(1, terms->result.bytes);
+    if (!plan->initial) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    if (desc->initial) memcpy(plan->initial, desc->initial, terms->result.bytes);
+    return TALLY_OK;
+}
+
+static tally_status create(tally_context *context, const tally_segments_desc *given, tally_plan **out) {
+    tally_segments_desc desc;
+    tally_terms terms = {.count = 0};
+    tally_plan *base = NULL;
+    const tally_segments_variant *variant;
+    tally_status status = copy_desc(given, &desc);
+    if (!status) status = check_desc(&desc);
+    if (!status) status = tally_context_probe(context);
+    if (!status) status = find_variant(context, desc.variant, &variant);
+    if (!status) status = resolve(context, &desc, &terms);
+    if (status) return status;
+    status = choose_sizes(context, &desc);
+    if (status) return tally_terms_close(&terms), status;
+    status = tally_plan_open(context, &tally_segments_kind, sizeof(tally_segments_plan), terms.count ? &terms : NULL,
+                             desc.max_n, &base);
+    if (status) return status;
+    tally_segments_plan *plan = (tally_segments_plan *)base;
+    plan->variant = variant;
+    status = keep(plan, &desc);
+    if (!status) status = choose_group(plan);
+    if (!status && base->terms.count) status = open_program(plan, &desc);
+    if (!status) status = open_stems(plan);
+    if (!status) status = open_memory(plan);
+    return tally_plan_give(base, status, out);
+}
+
+tally_status tally_segments_plan_create(tally_context *context, const tally_segments_desc *desc, tally_plan **out) {
+    if (out) *out = NULL;
+    tally_status status = tally_check_context(context);
+    if (!status) status = tally_check_pointer(out, "out");
+    return TALLY_NAMED(status ? status : create(context, desc, out));
+}

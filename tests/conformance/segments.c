@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments by axes on a real device: every op and item type over fixed shapes and shapes drawn at
+ * random. A device that compiles has every op of f32, i32 and c64 here and every type of sum and
+ * max; TALLY_TEST_FULL has all on every device.
+ */
+#include <string.h>
+
+#include "direct.h"
+#include "oracle/patterns.h"
+#include "segments_walk.h"
+#include "tests/support/sample.h"
+
+static int wants_pair(void **state, tally_op op, tally_dtype in) {
+    const oracle_case of = {.op = op, .in = in};
+    const int is_first = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64 || op == TALLY_SUM || op == TALLY_MAX;
+    return segments_is_here(state, &of) && cells_want_pair(op, in) && (is_first || full() || !segments_compiles(state));
+}
+
+/* ---- ops and types --------------------------------------------------------------------------- */
+
+static void expect_ops(void **state, tally_dtype in) {
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        if (sample_has_turn(op) && wants_pair(state, op, in))
+            segments_expect_desc(state, &(tally_segments_desc){.op = op, .in = in}, NULL, MASK_ONES);
+}
+
+#define OPS_OF(dtype)                                                                                                          \
+    static void test_##dtype(void **state) {                                                                                   \
+        expect_ops(state, TALLY_##dtype);                                                                                      \
+    }
+OPS_OF(F32)
+OPS_OF(F64)
+OPS_OF(I32)
+OPS_OF(U32)
+OPS_OF(I64)
+OPS_OF(U64)
+OPS_OF(F16)
+OPS_OF(BF16)
+OPS_OF(I8)
+OPS_OF(I16)
+OPS_OF(U8)
+OPS_OF(U16)
+OPS_OF(BOOL)
+OPS_OF(C64)
+OPS_OF(C128)
+
+/* NaN, infinities, zeros and limits, at places that differ from segment to segment. */
+static void test_patterns(void **state) {
+    static const segments_shape shapes[] = {{2, {70, 33}, 2}, {2, {129, 40}, 1}, {3, {5, 4097, 2}, 2}};
+    for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
+        const oracle_case *of = segments_sample(state, s);
+        segments_run r;
+        if (!of) continue;
+        segments_open(&r, direct_context(state), &(tally_segments_desc){.by = TALLY_BY_AXES, .op = of->op, .in = of->in}, NULL);
+        for (int pattern = 0; pattern < PATTERNS; pattern++)
+            for (size_t k = 0; k < TALLY_ARRAY_LENGTH(shapes); k++) {
+                segments_axes c = segments_array(&shapes[k], LAYOUT_C, 0);
+                c.items = (segments_items){pattern, MASK_ONES, (uint32_t)pattern % 4};
+                segments_run_axes(&r, &c);
+            }
+        segments_close(&r);
+    }
+}
+
+static void test_random(void **state) {
+    for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
+        const oracle_case *of = segments_sample(state, s);
+        segments_run r;
+        if (!of) continue;
+        segments_open(&r, direct_context(state), &(tally_segments_desc){.by = TALLY_BY_AXES, .op = of->op, .in = of->in}, NULL);
+        segments_expect_random(&r, MASK_ONES, quick() ? 30 : 150);
+        segments_close(&r);
+    }
+}
+
+/* Extents, strides and lengths are no part of the text. A plan's largest size may be. */
+static void test_no_compilation(void **state) {
+    tally_context *context = direct_context(state);
+    tally_context_info before, after;
+    segments_run r;
+    segments_open(&r, context, &(tally_segments_desc){.by = TALLY_BY_AXES, .op = TALLY_SUM, .in = TALLY_F32}, NULL);
+    MUST(tally_context_get_info(context, &before));
+    segments_expect_fixed(&r, MASK_ONES, 0, 1);
+    MUST(tally_context_get_info(context, &after));
+    assert_int_equal(after.programs_built + after.programs_from_disk, before.programs_built + before.programs_from_disk);
+    segments_close(&r);
+}
+
+/* Plans for few and for many items may have programs of their own. */
+static void test_sizes_of_plans(void **state) {
+    static const uint64_t most[][2] = {{1, 1}, {4096, 4096}, {4096, 1}, {70000, 300}, {UINT64_C(1) << 33, 70000}};
+    for (size_t m = 0; m < TALLY_ARRAY_LENGTH(most); m++) {
+        segments_run r;
+        segments_shape shape;
+        const tally_segments_desc desc = {
+            .by = TALLY_BY_AXES, .op = TALLY_SUM, .in = TALLY_F32, .max_n = most[m][0], .max_segments = most[m][1]};
+        segments_open(&r, direct_context(state), &desc, NULL);
+        for (size_t s = 0; segments_fixed_shape(s, &shape); s++) {
+            const segments_axes c = segments_array(&shape, LAYOUT_C, 0);
+            const uint64_t segments = oracle_axes_segments(c.axes, c.count), length = oracle_axes_length(c.axes, c.count);
+            if (segments <= most[m][1] && segments * length <= most[m][0]) segments_run_axes(&r, &c);
+        }
+        segments_close(&r);
+    }
+}
+
+#define ROW(dtype, name)                                                                                                       \
+    { "segments: axes, ops of " name, test_##dtype }
+const device_test segments_tests[] = {
+    ROW(F32, "f32"),
+    ROW(F64, "f64"),
+    ROW(I32, "i32"),
+    ROW(U32, "u32"),
+    ROW(I64, "i64"),
+    ROW(U64, "u64"),
+    ROW(F16, "f16"),
+    ROW(BF16, "bf16"),
+    ROW(I8, "i8"),
+    ROW(I16, "i16"),
+    ROW(U8, "u8"),
+    ROW(U16, "u16"),
+    ROW(BOOL, "bool"),
+    ROW(C64, "c64"),
+    ROW(C128, "c128"),
+    {"segments: patterns", test_patterns},
+    {"segments: random arrays", test_random},
+    {"segments: another shape compiles nothing", test_no_compilation},
+    {"segments: sizes of plans", test_sizes_of_plans},
+    {NULL, NULL},
+};
