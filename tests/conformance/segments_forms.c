@@ -209,7 +209,7 @@ static void test_terms_initial(void **state) {
  * with the values of built-in ops. */
 static void test_own(void **state) {
     need_compiler(*state);
-    static const tally_op_desc plain = {.name = "plain", .identity = "-0.0f", .load = "x", .combine = "a + b"};
+    static const tally_op_desc plain = {.name = "plain", .identity = "-0.0f", .load = "x", .combine = "a + b", .empty = "0"};
     static const oracle_case sum = {.op = TALLY_SUM, .in = TALLY_F32};
     static const oracle_case twofold = {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED};
     static const struct {
