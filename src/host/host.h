@@ -6,7 +6,8 @@
 #include "host/programs.h"
 #include "reduce/reduce.h"
 
-/* A binary counter of accumulators: where bit k of `count` is set, level[k] is that of 2^k leaves. */
+/* A binary counter of accumulators. Where bit k of `count` is set, level[k] is that of 2^k
+ * leaves. */
 typedef struct tally_host_counter {
     _Alignas(64) unsigned char level[64][TALLY_HOST_ACC_BYTES];
     uint64_t count; /* of leaves */

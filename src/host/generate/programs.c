@@ -6,9 +6,17 @@
 
 #include "host/cpu.h"
 #include "host/generate/generate.h"
+#include "program/source.h"
 
 bool generate_is_program(tally_op op, tally_dtype in) {
     return tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) != NULL;
+}
+
+/* Writes the accumulator of an initial result, where the op takes one. */
+static void write_initial(FILE *file, const tally_terms *terms) {
+    if (!terms->list[0].initial) return;
+    tally_source_initial(file, terms, 0);
+    fprintf(file, "#define HAS_INITIAL 1\n#define op_initial t0_initial\n");
 }
 
 static void write_entry(FILE *file, tally_op op, tally_dtype in, const tally_term *term) {
@@ -33,6 +41,7 @@ tally_status generate_program(FILE *file, tally_op op, tally_dtype in) {
         if (terms.list[0].text && !strcmp(terms.list[0].text, "exponentials")) fprintf(file, "#define FUSES 1\n");
         if (tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX) fprintf(file, "#define COMPLEX_ITEMS 1\n");
         fprintf(file, "#include \"host/prelude.h\"\n%s", text);
+        write_initial(file, &terms);
         write_entry(file, op, in, &terms.list[0]);
         free(text);
     }
