@@ -183,6 +183,8 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     if (!plan->variant->has_teams) {
         status = parts_recipe(plan, desc, &parts);
         recipe.parts = &parts;
+        recipe.has_arrays = true; /* for functions that are inlined in loops */
+        tally_recipe_define(&recipe, "ACCS", 1);
         tally_recipe_add(&recipe, "finish");
         tally_recipe_add(&recipe, "cpu_chunks");
     } else {
