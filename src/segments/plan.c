@@ -193,6 +193,10 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
     tally_recipe_add(&recipe, "segments");
+    if (!plan->variant->has_teams) {
+        tally_recipe_add(&recipe, "cpu_segment_rows");
+        tally_recipe_add(&recipe, "cpu_segment_blocks");
+    }
     tally_recipe_add(&recipe, plan->variant->stem);
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (status) return status;
