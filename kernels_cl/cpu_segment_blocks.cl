@@ -146,10 +146,16 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, 
 
 /* The same of WIDE segments of a piece that are side by side, from its segment `part` on. Some may
  * be beyond the block. */
-INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, u32 part, LANE_ARRAYS *to) {
+#define PREFETCH_PART(name)                                                                                                    \
+    for (u32 j = 0; j < WIDE; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], ahead->in[name##_NUMBER]);
+INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u32 rows, u32 r, u32 l, u32 first, u32 part,
+                      LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
     const u32 left = b->width - first - part;
     first += part;
+    for (u32 m = 0; m < rows; m++) {
+        EACH_INPUT(PREFETCH_PART)
+    }
     IN_VECTORS_ROLLED
     for (u32 i = 0; i < WIDE; i++) {
         LANE a = r ? lanes_get(to, part + i) : lane_identity();
@@ -174,7 +180,7 @@ INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, 
             piece_rows(b, row, ahead, rows, r, l, q * LANES, LANES, 1, &to[q]);
         else if (side)
             for (u32 first = 0; first < width; first += WIDE)
-                part_rows(b, row, rows, r, l, q * LANES, first, &to[q]);
+                part_rows(b, row, ahead, rows, r, l, q * LANES, first, &to[q]);
         else
             piece_rows(b, row, ahead, rows, r, l, q * LANES, width, 0, &to[q]);
     }
