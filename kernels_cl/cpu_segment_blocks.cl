@@ -239,6 +239,22 @@ INLINE STEPS bytes_ahead(const NEIGHBOURS *b, u32 l, u32 k, u32 bits) {
     return ahead;
 }
 
+#ifndef WHERE
+/* Puts the lane of each of LANES segments of four items into `to`. */
+#define PREFETCH_FOUR(name)                                                                                                    \
+    for (u32 m = 0; m < 4; m++)                                                                                                \
+        for (u32 j = 0; j < LANES; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], AHEAD / 4);
+INLINE void four_rows(const NEIGHBOURS *b, const ROW *row, u32 first, LANE_ARRAYS *to) {
+    EACH_INPUT(PREFETCH_FOUR)
+    IN_VECTORS
+    for (u32 j = 0; j < LANES; j++) {
+        const CHUNK c = chunk_beside(b, first + j);
+#define ROW_LANE(m) lane_step(lane_identity(), items_at(row[m].in, first + j), c, 0, m, b->in.p)
+        lanes_set(to, j, lane_combine(lane_combine(ROW_LANE(0), ROW_LANE(2)), lane_combine(ROW_LANE(1), ROW_LANE(3))));
+    }
+}
+#endif
+
 /* Puts the lane of each segment into level 0. */
 OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS (*restrict level)[PIECES]) {
     const u32 lanes = min(b->chunk.count, (u32)LANES);
@@ -247,6 +263,14 @@ OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape,
     EACH_INPUT(IS_SIDE)
 #ifdef WHERE
     for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
+#endif
+#ifndef WHERE
+    if (b->chunk.count == 4 && side && b->width % LANES == 0) {
+        ROW row[4];
+        for (u32 m = 0; m < 4; m++) row[m] = row_at(b, shape, m);
+        for (u32 q = 0; q * LANES < b->width; q++) four_rows(b, row, q * LANES, &level[0][q]);
+        return;
+    }
 #endif
 #define MAKE_LANES(top, l)                                                                                                     \
     const STEPS ahead = bytes_ahead(b, l, k, bits);                                                                            \
@@ -355,16 +379,16 @@ INLINE u32 are_beside(const SHAPE *shape) {
     return beside;
 }
 
-/* Puts the lanes of a chunk of neighbouring segments into level 0. */
+/* Puts the lanes of a chunk of neighbouring segments into level 0, if there are any. */
 INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS (*level)[PIECES]) {
     STAGED staged;
     if (is_staged) stage(b, &staged);
 #ifdef TAKES_PIVOT
-    find_pivots(b, shape);
+    if (b->chunk.count) find_pivots(b, shape);
 #endif
     fold_block(b, shape, level);
 #ifdef PIVOT_MAY_MISS
-    while (pivots_change(b, level[0])) fold_block(b, shape, level);
+    while (b->chunk.count && pivots_change(b, level[0])) fold_block(b, shape, level);
 #endif
 }
 
