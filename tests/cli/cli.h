@@ -104,6 +104,7 @@ void test_bad_usage(void **unused);
 void test_bench(void **unused);
 void test_bench_bits(void **unused);
 void test_bench_primitives(void **unused);
+void test_bench_segments(void **unused);
 void test_bench_scan_bits(void **unused);
 void test_bench_bar(void **unused);
 void test_bench_grid(void **unused);

@@ -103,6 +103,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bench),
     cmocka_unit_test(test_bench_bits),
     cmocka_unit_test(test_bench_primitives),
+    cmocka_unit_test(test_bench_segments),
     cmocka_unit_test(test_bench_scan_bits),
     cmocka_unit_test(test_bench_bar),
     cmocka_unit_test(test_bench_grid),
