@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "segments.h"
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
 
@@ -121,9 +122,7 @@ static uint64_t bytes_of(const bench_run *run, const tally_device_info *device, 
     return most;
 }
 
-/* Opens an array on the device. The host's array is used in place if the device reads host
- * memory. */
-static tally_status open_buffer(bench_input *input, int which, uint64_t bytes) {
+tally_status bench_open_buffer(bench_input *input, int which, uint64_t bytes) {
     if (input->device->host_memory)
         return tally_buffer_wrap_host(input->context, input->host[which], bytes, &input->buffer[which]);
     return tally_buffer_create(input->context, bytes, &input->buffer[which]);
@@ -137,7 +136,7 @@ typedef struct sent_items {
     uint64_t map_n;
 } sent_items;
 
-static tally_status send(bench_input *input, int which, uint64_t from, uint64_t to) {
+tally_status bench_send(bench_input *input, int which, uint64_t from, uint64_t to) {
     tally_queue *queue = NULL;
     if (input->device->host_memory || from >= to) return TALLY_OK;
     tally_status status = tally_queue_create(input->context, &queue);
@@ -153,7 +152,7 @@ static tally_status send_items(const bench_run *run, bench_input *input, int inp
     tally_status status = TALLY_OK;
     if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
     for (int k = 0; !status && k < inputs; k++) {
-        status = send(input, k, sent->bytes[k], bytes);
+        status = bench_send(input, k, sent->bytes[k], bytes);
         if (bytes > sent->bytes[k]) sent->bytes[k] = bytes;
     }
     return status;
@@ -165,7 +164,7 @@ static tally_status send_map(bench_run *run, bench_input *input, sent_items *sen
     input_fill_map(&run->items, map, input->n);
     sent->map = map;
     sent->map_n = input->n;
-    return send(input, ARRAY_MAP, 0, array_bytes(ARRAY_MAP, input->in, input->n));
+    return bench_send(input, ARRAY_MAP, 0, array_bytes(ARRAY_MAP, input->in, input->n));
 }
 
 static void fail_case(bench_run *run) {
@@ -238,7 +237,7 @@ static void run_device(bench_run *run, bench_device *device, const bench_pass *p
     const uint64_t bytes = bytes_of(run, &device->info, pass, &arrays);
     for (int a = 0; a < ARRAYS && !failed; a++) {
         input.host[a] = run->items.host[a];
-        if (arrays & 1u << a) failed = open_buffer(&input, a, bytes) != TALLY_OK;
+        if (arrays & 1u << a) failed = bench_open_buffer(&input, a, bytes) != TALLY_OK;
     }
     if (failed)
         fail_case(run);
@@ -345,6 +344,8 @@ static int run_all(bench_run *run) {
         progress_begin("cells timed", PROGRESS_STEPS, run->results.compile_count);
     }
     walk_passes(run, run_device);
+    for (int d = 0; d < run->device_count && is_listed(run->options->primitives, "segments"); d++)
+        run->failed_cases += segments_run(run->options, run->devices[d].context, &run->devices[d].info, &run->cases);
     progress_end();
     input_close(&run->items);
     return 0;
@@ -388,7 +389,7 @@ int main(int argc, char **argv) {
     if (!options.json && !options.grid) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,
                openmp_threads());
-        report_heading(run.infos, run.device_count);
+        if (strcmp(options.primitives ? options.primitives : "", "segments")) report_heading(run.infos, run.device_count);
     }
     const int failed = run_all(&run) || conclude(&run);
     for (int d = 0; d < run.device_count; d++) tally_context_destroy(run.devices[d].context);

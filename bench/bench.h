@@ -18,7 +18,15 @@ extern "C" {
 
 /* ---- tasks, engines and cases ---------------------------------------------------------------- */
 
-typedef enum bench_primitive { BENCH_NONE, BENCH_REDUCE, BENCH_SCAN, BENCH_GATHER, BENCH_SCATTER, BENCH_END } bench_primitive;
+typedef enum bench_primitive {
+    BENCH_NONE,
+    BENCH_REDUCE,
+    BENCH_SCAN,
+    BENCH_GATHER,
+    BENCH_SCATTER,
+    BENCH_SEGMENTS,
+    BENCH_END
+} bench_primitive;
 /* Maps of a gather or scatter: permutations. */
 typedef enum bench_map { MAP_NONE, MAP_IDENTITY, MAP_RANDOM, MAP_END } bench_map;
 
@@ -59,6 +67,7 @@ typedef struct bench_input {
     /* 1: warm, the caches keep as much as they hold. More: cold, each call takes the next copy,
      * which is in no cache. */
     uint64_t copies;
+    const struct bench_segments *segments; /* of BENCH_SEGMENTS (segments.h) */
 } bench_input;
 
 /* Returns the first item of an engine's next call, by the engine's count of calls. */
@@ -187,6 +196,8 @@ double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state
 
 /* ---- lists.c --------------------------------------------------------------------------------- */
 
+/* Fewer bytes have no ceiling: they stay in a cache, or the time is that of the launch. */
+#define LEAST_CEILING (UINT64_C(64) << 20)
 #define PEER_READ "a kernel that only reads"
 #define PEER_COPY "a copy"
 
@@ -241,8 +252,9 @@ int sizes_have(const bench_sizes *sizes, uint64_t n);
 #define MOST_BLOCKS 101
 typedef struct bench_options {
     /* Lists. NULL: every device, primitive, ... */
-    const char *select, *primitives, *ops, *maps, *types, *peers, *caches;
+    const char *select, *primitives, *ops, *maps, *types, *peers, *caches, *cases;
     bench_sizes sizes;
+    int has_sizes; /* sizes were given */
     int blocks;
     int json, bar, bits;
     int grid, compile; /* compile: print the seconds of compiling too */
@@ -311,7 +323,14 @@ typedef struct bench_results {
     int compile_threads;
 } bench_results;
 
-/* case.c: runs a case, and reports and keeps its outcome. Returns 0 when done; otherwise it has
+/* bench.c: memory of a case. The host's array is used in place if the device reads host memory. */
+tally_status bench_open_buffer(bench_input *input, int which, uint64_t bytes);
+/* Copies bytes `from` to `to` - 1 of an array to the device. */
+tally_status bench_send(bench_input *input, int which, uint64_t from, uint64_t to);
+
+/* case.c: returns 0 if the result of one call is right. */
+int case_check(const bench_input *input, bench_engine *engine, int is_ours);
+/* Runs a case, and reports and keeps its outcome. Returns 0 when done; otherwise it has
  * reported the error on stderr. */
 int case_times(const bench_options *options, const bench_input *input, bench_results *results);
 int case_bits(const bench_options *options, const bench_input *input, bench_results *results);

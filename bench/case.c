@@ -8,8 +8,6 @@
 
 #include "bench.h"
 
-#define LEAST_CEILING (UINT64_C(64) << 20)
-
 /* A peer that was not built in cannot be opened. */
 #ifndef TALLY_BENCH_CBLAS
 #define cblas_open NULL
@@ -73,7 +71,7 @@ static int check_output(const bench_input *input, bench_engine *engine, int is_c
 }
 
 /* Checks an engine's result. Only engines with a right result are timed. */
-static int check(const bench_input *input, bench_engine *engine, int is_ours) {
+int case_check(const bench_input *input, bench_engine *engine, int is_ours) {
     return engine->value ? check_value(input, engine, is_ours) : check_output(input, engine, 0);
 }
 
@@ -89,7 +87,7 @@ static int is_wanted(const bench_options *options, const bench_input *input, con
 static int open_engines(const bench_options *options, const bench_input *input, bench_engine *engines) {
     int count = 0;
     if (ours_open(input, &engines[0])) return 0;
-    if (check(input, &engines[0], 1)) return engines[0].close(engines[0].state), 0;
+    if (case_check(input, &engines[0], 1)) return engines[0].close(engines[0].state), 0;
     count = 1;
     for (const bench_peer *peer = bench_peers; peer->name && count < MAX_ENGINES; peer++) {
         bench_engine *engine = &engines[count];
@@ -97,7 +95,7 @@ static int open_engines(const bench_options *options, const bench_input *input, 
         *engine = (bench_engine){0};
         if (peer->open[input->task->primitive](input, engine)) continue;
         engine->name = peer->name;
-        if (check(input, engine, 0))
+        if (case_check(input, engine, 0))
             engine->close(engine->state);
         else
             count++;
@@ -129,8 +127,7 @@ static int keep_result(bench_results *all, const bench_result *result) {
     return 0;
 }
 
-/* Returns true if the case is large enough for a ceiling. Fewer bytes stay in a cache, or the time
- * is that of the launch. */
+/* Returns true if the case is large enough for a ceiling. */
 static int wants_ceiling(const bench_options *options, const bench_input *input) {
     if (options->grid) return 1;
     if (report_bytes(input) < LEAST_CEILING) return 0;
@@ -175,7 +172,7 @@ int case_times(const bench_options *options, const bench_input *input, bench_res
     const int count = report.count = open_engines(options, input, engines);
     if (!count || measure(options->grid ? NULL : what, engines, count, options, input->copies, report.timings)) goto done;
     for (int e = 0; e < count; e++)
-        if (check(input, &engines[e], e == 0)) goto done;
+        if (case_check(input, &engines[e], e == 0)) goto done;
     if (wants_ceiling(options, input) && measure_ceiling(options, input, &report.ceiling)) goto done;
     report.variant = ours_variant(&engines[0]);
     for (int e = 0; e < count; e++) report.names[e] = engines[e].name;

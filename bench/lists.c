@@ -14,7 +14,8 @@ const primitive_row bench_primitives[BENCH_END] = {
     [BENCH_REDUCE] = {"reduce", NULL, X, INPUT_WHOLE, PEER_READ},
     [BENCH_SCAN] = {"scan", "f32,f64,i32,i64,f16,bf16,i8", X | OUT, INPUT_WALK, PEER_COPY},
     [BENCH_GATHER] = {"gather", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY},
-    [BENCH_SCATTER] = {"scatter", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY}};
+    [BENCH_SCATTER] = {"scatter", "f32", X | MAP | OUT, INPUT_ROUNDED, PEER_COPY},
+    [BENCH_SEGMENTS] = {"segments", NULL, X | MAP | OUT, INPUT_WHOLE, PEER_READ}};
 const char *const bench_maps[MAP_END] = {[MAP_IDENTITY] = "identity", [MAP_RANDOM] = "random"};
 
 /* The tasks that are not reductions. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "segments.h"
 #include "base/did_you_mean.h"
 #include "tools/print/units.h"
 #include "tools/print/wrap.h"
@@ -108,6 +109,8 @@ static void print_usage(void) {
     print_option("sizes LIST",
                  "numbers of items, 4 to 2^32: " UNITS_NOTATION ", where 12M is 12*2^20; so K, G (default: " DEFAULT_SIZES ")",
                  NULL, "");
+    print_option("cases LIST", "of segments, of ", segments_group,
+                 " (default: all). Their sizes have one number, the f32 items of a case (default: 2^28 on GPUs, 2^26 on CPUs)");
     print_option("cache LIST",
                  "warm: the same items for each call; cold, for reductions alone: others, that no cache has (default: warm)",
                  NULL, "");
@@ -148,6 +151,7 @@ static void set_defaults(bench_options *options) {
     if (options->grid) return;
     if (!options->ops) options->ops = "sum";
     if (!options->types) options->types = "f32";
+    options->has_sizes = options->sizes.count > 0;
     if (!options->sizes.count) sizes_add(&options->sizes, DEFAULT_SIZES);
 }
 
@@ -177,16 +181,25 @@ static int is_there(const bench_peer *peer) {
 /* Value of a long option. It lies beyond all characters, so no short option has it. */
 #define LONG(letter) (256 + (letter))
 
-static const struct option names[] = {
-    {"backend", required_argument, NULL, LONG('d')}, {"primitive", required_argument, NULL, LONG('m')},
-    {"ops", required_argument, NULL, LONG('o')},     {"maps", required_argument, NULL, LONG('a')},
-    {"dtypes", required_argument, NULL, LONG('t')},  {"peers", required_argument, NULL, LONG('p')},
-    {"sizes", required_argument, NULL, LONG('s')},   {"blocks", required_argument, NULL, LONG('b')},
-    {"cache", required_argument, NULL, LONG('c')},   {"json", no_argument, NULL, LONG('j')},
-    {"plot", required_argument, NULL, LONG('g')},    {"bar", no_argument, NULL, LONG('r')},
-    {"bits", no_argument, NULL, LONG('i')},          {"grid", no_argument, NULL, LONG('x')},
-    {"bytes", required_argument, NULL, LONG('n')},   {"compile", no_argument, NULL, LONG('e')},
-    {"help", no_argument, NULL, LONG('h')},          {NULL, 0, NULL, 0}};
+static const struct option names[] = {{"backend", required_argument, NULL, LONG('d')},
+                                      {"primitive", required_argument, NULL, LONG('m')},
+                                      {"ops", required_argument, NULL, LONG('o')},
+                                      {"maps", required_argument, NULL, LONG('a')},
+                                      {"dtypes", required_argument, NULL, LONG('t')},
+                                      {"peers", required_argument, NULL, LONG('p')},
+                                      {"sizes", required_argument, NULL, LONG('s')},
+                                      {"blocks", required_argument, NULL, LONG('b')},
+                                      {"cache", required_argument, NULL, LONG('c')},
+                                      {"json", no_argument, NULL, LONG('j')},
+                                      {"plot", required_argument, NULL, LONG('g')},
+                                      {"bar", no_argument, NULL, LONG('r')},
+                                      {"bits", no_argument, NULL, LONG('i')},
+                                      {"grid", no_argument, NULL, LONG('x')},
+                                      {"bytes", required_argument, NULL, LONG('n')},
+                                      {"compile", no_argument, NULL, LONG('e')},
+                                      {"cases", required_argument, NULL, LONG('k')},
+                                      {"help", no_argument, NULL, LONG('h')},
+                                      {NULL, 0, NULL, 0}};
 
 /* Returns an option's name, which is valid until the next call. */
 static const char *option_at(size_t i) {
@@ -227,6 +240,7 @@ static int set_option(int name, bench_options *options) {
     if (name == 'p') options->peers = optarg;
     if (name == 'c') options->caches = optarg;
     if (name == 'g') options->plot = optarg;
+    if (name == 'k') options->cases = optarg;
     if (name == 'i') options->bits = 1;
     if (name == 'j') options->json = 1;
     if (name == 'r') options->bar = 1;
@@ -253,7 +267,8 @@ int options_parse(int argc, char **argv, bench_options *options) {
     set_defaults(options);
     if (check_list("primitive", options->primitives, primitive_at) || check_list("maps", options->maps, map_at) ||
         check_list("ops", options->ops, op_at) || check_list("dtypes", options->types, type_at) ||
-        check_list("cache", options->caches, cache_at) || check_list("peers", options->peers, peer_at))
+        check_list("cache", options->caches, cache_at) || check_list("cases", options->cases, segments_group) ||
+        check_list("peers", options->peers, peer_at))
         return 3;
     for (const bench_peer *peer = bench_peers; options->peers && peer->name; peer++)
         if (!is_there(peer) && is_listed(options->peers, peer->name))

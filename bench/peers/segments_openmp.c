@@ -10,8 +10,8 @@
 #define TEXT(...) #__VA_ARGS__
 #define PRAGMA(...) _Pragma(TEXT(__VA_ARGS__))
 
-/* SHORT(n) makes the two loops for segments of n items. */
-#define SHORT(n)                                                                                                               \
+/* SHORT_ROWS(n) and SHORT_COLUMNS(n) make the loops for segments of n items. */
+#define SHORT_ROWS(n)                                                                                                          \
     static void sum_rows_##n(const float *restrict x, uint64_t rows, float *restrict out) {                                    \
         PRAGMA(omp parallel for simd schedule(static))                                                                         \
         for (uint64_t i = 0; i < rows; i++) {                                                                                  \
@@ -19,7 +19,8 @@
             for (int j = 0; j < (n); j++) sum += x[i * (n) + j];                                                               \
             out[i] = sum;                                                                                                      \
         }                                                                                                                      \
-    }                                                                                                                          \
+    }
+#define SHORT_COLUMNS(n)                                                                                                       \
     static void sum_columns_##n(const float *restrict x, uint64_t columns, float *restrict out) {                              \
         PRAGMA(omp parallel for simd schedule(static))                                                                         \
         for (uint64_t j = 0; j < columns; j++) {                                                                               \
@@ -28,8 +29,9 @@
             out[j] = sum;                                                                                                      \
         }                                                                                                                      \
     }
-SHORT(4)
-SHORT(32)
+SHORT_ROWS(4)
+SHORT_ROWS(32)
+SHORT_COLUMNS(4)
 
 /* Each row in vectors. */
 static void sum_rows(const float *restrict x, uint64_t rows, uint64_t n, float *restrict out) {

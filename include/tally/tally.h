@@ -10,7 +10,12 @@
  *
  * Words. A *context* is an opened device. A *buffer* is device memory. A *queue* is a CUDA stream
  * or an OpenCL command queue. A *plan* is a reduction, scan or move made ready to run: compiled,
- * its memory allocated. A *feed* is a reduction of host items that come in pieces.
+ * its memory allocated. A *feed* is a reduction of host items that come in pieces. A *segment* is a
+ * list of items that gives one value: a row, a column, a run between offsets or of a key.
+ *
+ * Headers. core.h has contexts, buffers and queues; ops.h operators; reduce.h reductions of whole
+ * inputs; segments.h those of rows, columns, segments and keys; scan.h scans; move.h gather and
+ * scatter.
  *
  * Threads. Threads may share a context and may create plans at the same time. A plan or a feed
  * serves one queue and one thread at a time.

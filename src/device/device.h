@@ -171,10 +171,14 @@ tally_status tally_check_buffer(const tally_buffer *buffer, const tally_context 
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context);
 /* Checks that the buffer holds n items of `bytes` bytes each from the item `offset` on. */
 tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint64_t n, uint64_t bytes, const char *argument);
-/* Checks that a range to read and a range to write do not overlap. Offsets and lengths are in
- * bytes. */
-tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
-                               uint64_t out_begin, uint64_t out_bytes, const char *argument);
+/* A range of a buffer, in bytes, and the name of the argument that it is. */
+typedef struct tally_range {
+    const tally_buffer *buffer;
+    uint64_t begin, bytes;
+    const char *name;
+} tally_range;
+/* Checks that two ranges, one of which is to be written, do not overlap. */
+tally_status tally_check_apart(tally_range a, tally_range b);
 /* Tells whether two ranges begin at the same byte. */
 bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_buffer *out, uint64_t out_begin);
 

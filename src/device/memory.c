@@ -35,11 +35,10 @@ bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_
     return is_one_memory(in, &in_begin, out, &out_begin) && in_begin == out_begin;
 }
 
-tally_status tally_check_apart(const tally_buffer *in, uint64_t in_begin, uint64_t in_bytes, const tally_buffer *out,
-                               uint64_t out_begin, uint64_t out_bytes, const char *argument) {
-    if (!in_bytes || !out_bytes || !is_one_memory(in, &in_begin, out, &out_begin)) return TALLY_OK;
-    if (in_begin + in_bytes <= out_begin || out_begin + out_bytes <= in_begin) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "%s and out overlap", argument);
+tally_status tally_check_apart(tally_range a, tally_range b) {
+    if (!a.bytes || !b.bytes || !is_one_memory(a.buffer, &a.begin, b.buffer, &b.begin)) return TALLY_OK;
+    if (a.begin + a.bytes <= b.begin || b.begin + b.bytes <= a.begin) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%s and %s overlap", a.name, b.name);
 }
 
 tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void *handle, uint64_t bytes, tally_buffer **out) {

@@ -129,16 +129,15 @@ static tally_status check_buffers(const move_plan *plan, const tally_move_args *
 static tally_status check_ranges(const move_plan *plan, const tally_move_args *a) {
     const uint64_t map_bytes = tally_dtype_bytes(plan->spec.map), bytes = plan->spec.item_bytes;
     const uint64_t in_items = plan->spec.scatter ? a->n : a->items, out_items = plan->spec.scatter ? a->items : a->n;
-    const uint64_t out_begin = a->out_offset * bytes, out_bytes = out_items * bytes;
+    const tally_range out = {a->out, a->out_offset * bytes, out_items * bytes, "out"};
     tally_status status = tally_check_items(a->map, a->map_offset, a->n, map_bytes, "map");
     if (!status) status = tally_check_items(a->in, a->in_offset, in_items, bytes, "in");
     if (!status) status = tally_check_items(a->out, a->out_offset, out_items, bytes, "out");
-    if (!status)
-        status = tally_check_apart(a->map, a->map_offset * map_bytes, a->n * map_bytes, a->out, out_begin, out_bytes, "map");
-    if (!status) status = tally_check_apart(a->in, a->in_offset * bytes, in_items * bytes, a->out, out_begin, out_bytes, "in");
+    if (!status) status = tally_check_apart((tally_range){a->map, a->map_offset * map_bytes, a->n * map_bytes, "map"}, out);
+    if (!status) status = tally_check_apart((tally_range){a->in, a->in_offset * bytes, in_items * bytes, "in"}, out);
     if (status || !a->stencil) return status;
     status = tally_check_items(a->stencil, a->stencil_offset, a->n, 1, "stencil");
-    return status ? status : tally_check_apart(a->stencil, a->stencil_offset, a->n, a->out, out_begin, out_bytes, "stencil");
+    return status ? status : tally_check_apart((tally_range){a->stencil, a->stencil_offset, a->n, "stencil"}, out);
 }
 
 static tally_status check_args(const move_plan *plan, const tally_queue *queue, const tally_move_args *a) {

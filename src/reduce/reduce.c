@@ -127,7 +127,9 @@ static tally_status check_input(const tally_plan *plan, const tally_buffer *in, 
     const uint64_t bytes = tally_dtype_bytes(plan->terms.in), result_bytes = plan->terms.result.bytes;
     tally_status status = tally_check_buffer(in, plan->context, name);
     if (!status) status = tally_check_items(in, offset, n, bytes, name);
-    if (!status) status = tally_check_apart(in, offset * bytes, n * bytes, out, out_offset * result_bytes, result_bytes, name);
+    if (!status)
+        status = tally_check_apart((tally_range){in, offset * bytes, n * bytes, name},
+                                   (tally_range){out, out_offset * result_bytes, result_bytes, "out"});
     return status;
 }
 

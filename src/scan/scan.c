@@ -66,15 +66,14 @@ static tally_status check_buffer(const tally_scan_plan *plan, const tally_buffer
 
 static tally_status check_out(const tally_scan_plan *plan, const tally_scan_args *r) {
     const uint64_t in_bytes = tally_dtype_bytes(plan->base.terms.in), out_bytes = plan->base.terms.result.bytes;
-    const uint64_t in_begin = r->in_offset * in_bytes, out_begin = r->out_offset * out_bytes;
-    const bool in_place = in_bytes == out_bytes && tally_is_same_place(r->in, in_begin, r->out, out_begin);
-    tally_status status =
-        in_place ? TALLY_OK : tally_check_apart(r->in, in_begin, r->n * in_bytes, r->out, out_begin, r->n * out_bytes, "in");
+    const tally_range in = {r->in, r->in_offset * in_bytes, r->n * in_bytes, "in"};
+    const tally_range out = {r->out, r->out_offset * out_bytes, r->n * out_bytes, "out"};
+    const bool in_place = in_bytes == out_bytes && tally_is_same_place(in.buffer, in.begin, out.buffer, out.begin);
+    tally_status status = in_place ? TALLY_OK : tally_check_apart(in, out);
     if (status || !r->segments) return status;
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     const uint64_t bytes = by_offsets ? 8 : 1, count = by_offsets ? r->count : r->n;
-    return tally_check_apart(r->segments, r->segments_offset * bytes, count * bytes, r->out, out_begin, r->n * out_bytes,
-                             "segments");
+    return tally_check_apart((tally_range){r->segments, r->segments_offset * bytes, count * bytes, "segments"}, out);
 }
 
 static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const tally_scan_args *r) {

@@ -2,6 +2,18 @@
 /* The checks that calls of all kinds of segments share. */
 #include "segments/segments.h"
 
+const char *tally_segments_in_name(const tally_segments_plan *plan, uint32_t input) {
+    static const char *const names[TALLY_MAX_INPUTS] = {"in[0]", "in[1]", "in[2]", "in[3]"};
+    return plan->base.terms.inputs > 1 ? names[input] : "in";
+}
+
+const char *tally_segments_out_name(const tally_segments_plan *plan, uint32_t output) {
+    static const char *const names[TALLY_MAX_TERMS] = {"out[0]",  "out[1]",  "out[2]",  "out[3]", "out[4]",  "out[5]",
+                                                       "out[6]",  "out[7]",  "out[8]",  "out[9]", "out[10]", "out[11]",
+                                                       "out[12]", "out[13]", "out[14]", "out[15]"};
+    return plan->outs > 1 ? names[output] : "out";
+}
+
 tally_status tally_segments_check(const tally_plan *base, const tally_queue *queue, tally_segments_by by, size_t size,
                                   size_t wanted, const char *type) {
     static const char *const ways[] = {
@@ -14,62 +26,80 @@ tally_status tally_segments_check(const tally_plan *base, const tally_queue *que
     return tally_check_queue(queue, base->context);
 }
 
-/* Checks that places low to high are in the buffer. */
-static tally_status check_places(const tally_buffer *buffer, uint64_t low, uint64_t high, uint64_t bytes,
-                                 const char *argument) {
-    const uint64_t places = tally_buffer_bytes(buffer) / bytes;
-    if (high < places) return TALLY_OK;
-    return tally_fail(TALLY_E_ARGUMENT, "places %llu to %llu of %s are needed: it holds %llu", (unsigned long long)low,
-                      (unsigned long long)high, argument, (unsigned long long)places);
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static tally_status line_up(uint64_t offset, uint64_t count, tally_places *places, const char *name) {
+    *places = (tally_places){.any = count > 0, .low = offset, .high = offset + count - 1};
+    if (offset <= UINT64_MAX / 32 && count <= UINT64_MAX / 32) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "%llu places of %s from place %llu on are beyond any memory", (unsigned long long)count,
+                      name, (unsigned long long)offset);
 }
 
-tally_status tally_segments_check_apart(const tally_segments_plan *plan, const tally_buffer *buffer, uint64_t begin,
-                                        uint64_t bytes, const tally_segments_given *given, const tally_segments_spans *spans,
-                                        const char *argument) {
-    tally_status status = TALLY_OK;
-    for (uint32_t t = 0; t < plan->outs && spans->results && !status; t++) {
-        const uint64_t each = plan->out[t].bytes;
-        status = tally_check_apart(buffer, begin, bytes, given->out[t], spans->out_low[t] * each,
-                                   (spans->out_high[t] - spans->out_low[t] + 1) * each, argument);
-    }
+tally_status tally_segments_line_up(const tally_segments_plan *plan, const tally_segments_given *given, uint64_t n,
+                                    uint64_t count, tally_segments_places *places) {
+    tally_status status = line_up(given->where_offset, n, &places->where, "where");
+    for (uint32_t k = 0; k < plan->base.terms.inputs && !status; k++)
+        status = line_up(given->in_offset[k], n, &places->in[k], tally_segments_in_name(plan, k));
+    for (uint32_t t = 0; t < plan->outs && !status; t++)
+        status = line_up(given->out_offset[t], count, &places->out[t], tally_segments_out_name(plan, t));
     return status;
 }
+
+/* Makes the range of places of `bytes` bytes. */
+static tally_range range_of(const tally_buffer *buffer, tally_places places, uint64_t bytes, const char *name) {
+    return (tally_range){buffer, places.low * bytes, places.any ? (places.high - places.low + 1) * bytes : 0, name};
+}
+
+static tally_range range_of_output(const tally_segments_plan *plan, const tally_segments_given *given,
+                                   const tally_segments_places *places, uint32_t t) {
+    return range_of(given->out[t], places->out[t], plan->out[t].bytes, tally_segments_out_name(plan, t));
+}
+
+/* Checks a buffer, and that it holds the places. */
+static tally_status check_places(const tally_segments_plan *plan, const tally_buffer *buffer, tally_places places,
+                                 uint64_t bytes, const char *name) {
+    tally_status status = tally_check_buffer(buffer, plan->base.context, name);
+    if (status || !places.any || places.high < buffer->bytes / bytes) return status;
+    return tally_fail(TALLY_E_ARGUMENT, "places %llu to %llu of %s are needed: it holds %llu", (unsigned long long)places.low,
+                      (unsigned long long)places.high, name, (unsigned long long)(buffer->bytes / bytes));
+}
+
+tally_status tally_segments_check_apart(const tally_segments_plan *plan, tally_range range, const tally_segments_given *given,
+                                        const tally_segments_places *places) {
+    tally_status status = TALLY_OK;
+    for (uint32_t t = 0; t < plan->outs && !status; t++)
+        status = tally_check_apart(range, range_of_output(plan, given, places, t));
+    return status;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static tally_status check_output(const tally_segments_plan *plan, const tally_segments_given *given,
-                                 const tally_segments_spans *spans, uint32_t t) {
-    const uint64_t each = plan->out[t].bytes;
-    tally_status status = tally_check_buffer(given->out[t], plan->base.context, plan->outs > 1 ? "out[]" : "out");
-    if (!status && spans->results) status = check_places(given->out[t], spans->out_low[t], spans->out_high[t], each, "out");
-    for (uint32_t u = 0; u < t && spans->results && !status; u++)
-        status = tally_check_apart(given->out[u], spans->out_low[u] * plan->out[u].bytes,
-                                   (spans->out_high[u] - spans->out_low[u] + 1) * plan->out[u].bytes, given->out[t],
-                                   spans->out_low[t] * each, (spans->out_high[t] - spans->out_low[t] + 1) * each, "out[]");
+                                 const tally_segments_places *places, uint32_t t) {
+    tally_status status =
+        check_places(plan, given->out[t], places->out[t], plan->out[t].bytes, tally_segments_out_name(plan, t));
+    for (uint32_t u = 0; u < t && !status; u++)
+        status = tally_check_apart(range_of_output(plan, given, places, u), range_of_output(plan, given, places, t));
     return status;
 }
 
-/* Checks an input, or the mask, whose items have `each` bytes. */
-static tally_status check_input(const tally_segments_plan *plan, const tally_buffer *buffer, uint64_t low, uint64_t high,
-                                uint64_t each, const tally_segments_given *given, const tally_segments_spans *spans,
-                                const char *argument) {
-    tally_status status = tally_check_buffer(buffer, plan->base.context, argument);
-    if (status || !spans->items) return status;
-    status = check_places(buffer, low, high, each, argument);
-    return status ? status
-                  : tally_segments_check_apart(plan, buffer, low * each, (high - low + 1) * each, given, spans, argument);
+/* Checks an input, or the mask, whose items have `bytes` bytes. */
+static tally_status check_input(const tally_segments_plan *plan, const tally_buffer *buffer, tally_places own, uint64_t bytes,
+                                const char *name, const tally_segments_given *given, const tally_segments_places *places) {
+    const tally_status status = check_places(plan, buffer, own, bytes, name);
+    return status ? status : tally_segments_check_apart(plan, range_of(buffer, own, bytes, name), given, places);
 }
 
 tally_status tally_segments_open_call(const tally_segments_plan *plan, const tally_segments_given *given,
-                                      const tally_segments_spans *spans, tally_segments_call *call) {
-    static const char *const names[TALLY_MAX_INPUTS] = {"in[0]", "in[1]", "in[2]", "in[3]"};
+                                      const tally_segments_places *places, tally_segments_call *call) {
     const tally_terms *terms = &plan->base.terms;
     const bool where = plan->flags & TALLY_WHERE;
     tally_status status = TALLY_OK;
-    for (uint32_t t = 0; t < plan->outs && !status; t++) status = check_output(plan, given, spans, t);
+    for (uint32_t t = 0; t < plan->outs && !status; t++) status = check_output(plan, given, places, t);
     for (uint32_t k = 0; k < terms->inputs && !status; k++)
-        status = check_input(plan, given->in[k], spans->low[k], spans->high[k], tally_dtype_bytes(terms->in), given, spans,
-                             terms->inputs > 1 ? names[k] : "in");
-    if (!status && where)
-        status = check_input(plan, given->where, spans->where_low, spans->where_high, 1, given, spans, "where");
+        status = check_input(plan, given->in[k], places->in[k], tally_dtype_bytes(terms->in), tally_segments_in_name(plan, k),
+                             given, places);
+    if (!status && where) status = check_input(plan, given->where, places->where, 1, "where", given, places);
     if (!status && !where && given->where) status = tally_fail(TALLY_E_ARGUMENT, "where is for a plan with TALLY_WHERE");
     if (status) return status;
     for (uint32_t k = 0; k < terms->inputs; k++) {

@@ -4,51 +4,30 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static void find_spans(const tally_segments_plan *plan, const tally_keys_args *a, tally_segments_spans *spans) {
-    spans->results = a->capacity > 0;
-    spans->items = a->n > 0;
-    for (uint32_t k = 0; k < plan->base.terms.inputs; k++) {
-        spans->low[k] = a->in_offset[k];
-        spans->high[k] = a->in_offset[k] + a->n - 1;
-    }
-    spans->where_low = a->where_offset;
-    spans->where_high = a->where_offset + a->n - 1;
-    for (uint32_t t = 0; t < plan->outs; t++) {
-        spans->out_low[t] = a->out_offset[t];
-        spans->out_high[t] = a->out_offset[t] + a->capacity - 1;
-    }
-}
-
-/* An array of a call: what each entry has, and where they are. */
-typedef struct array {
-    const char *name;
-    const tally_buffer *buffer;
-    uint64_t offset, entries, bytes;
-} array;
-
-/* Checks the arrays beside the inputs and the results: each lies in its buffer, the outputs apart
- * from all others. The first is read, the others are written. */
+/* Checks the arrays beside the inputs and the results: each lies in its buffer, and apart from all
+ * others. The first is read, the others are written; the two in the middle may be missing. */
 static tally_status check_arrays(const tally_segments_plan *plan, const tally_keys_args *a, const tally_segments_given *given,
-                                 const tally_segments_spans *spans) {
+                                 const tally_segments_places *places) {
     const uint64_t item = plan->base.terms.count ? tally_dtype_bytes(plan->base.terms.in) : 0;
-    const array arrays[] = {{"keys", a->keys, a->keys_offset, a->n, plan->key_bytes},
-                            {"out_keys", a->out_keys, a->out_keys_offset, a->capacity, plan->key_bytes},
-                            {"lengths", a->lengths, a->lengths_offset, a->capacity, 8},
-                            {"runs", a->runs, a->runs_offset, 1, 8}};
+    enum { KEYS, OUT_KEYS, LENGTHS, RUNS, ARRAYS };
+    const tally_range arrays[ARRAYS] = {[KEYS] = {a->keys, a->keys_offset, a->n, "keys"},
+                                        [OUT_KEYS] = {a->out_keys, a->out_keys_offset, a->capacity, "out_keys"},
+                                        [LENGTHS] = {a->lengths, a->lengths_offset, a->capacity, "lengths"},
+                                        [RUNS] = {a->runs, a->runs_offset, 1, "runs"}};
+    tally_range ranges[ARRAYS];
     tally_status status = TALLY_OK;
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(arrays) && !status; i++) {
-        const array *own = &arrays[i];
-        const uint64_t begin = own->offset * own->bytes, bytes = own->entries * own->bytes;
-        if (!own->buffer && (i == 1 || i == 2)) continue;
+    for (size_t i = 0; i < ARRAYS && !status; i++) {
+        const tally_range *own = &arrays[i];
+        const uint64_t bytes = i == KEYS || i == OUT_KEYS ? plan->key_bytes : 8;
+        ranges[i] = (tally_range){own->buffer, own->begin * bytes, own->buffer ? own->bytes * bytes : 0, own->name};
+        if (!own->buffer && (i == OUT_KEYS || i == LENGTHS)) continue;
         status = tally_check_buffer(own->buffer, plan->base.context, own->name);
-        if (!status) status = tally_check_items(own->buffer, own->offset, own->entries, own->bytes, own->name);
-        if (!status) status = tally_segments_check_apart(plan, own->buffer, begin, bytes, given, spans, own->name);
-        for (size_t j = 0; j < i && !status; j++)
-            if (arrays[j].buffer)
-                status = tally_check_apart(arrays[j].buffer, arrays[j].offset * arrays[j].bytes,
-                                           arrays[j].entries * arrays[j].bytes, own->buffer, begin, bytes, arrays[j].name);
-        for (uint32_t k = 0; i && k < plan->base.terms.inputs && !status; k++)
-            status = tally_check_apart(a->in[k], a->in_offset[k] * item, a->n * item, own->buffer, begin, bytes, "in");
+        if (!status) status = tally_check_items(own->buffer, own->begin, own->bytes, bytes, own->name);
+        if (!status) status = tally_segments_check_apart(plan, ranges[i], given, places);
+        for (size_t j = 0; j < i && !status; j++) status = tally_check_apart(ranges[j], ranges[i]);
+        for (uint32_t k = 0; i != KEYS && k < plan->base.terms.inputs && !status; k++)
+            status = tally_check_apart(
+                (tally_range){a->in[k], a->in_offset[k] * item, a->n * item, tally_segments_in_name(plan, k)}, ranges[i]);
     }
     return status;
 }
@@ -116,7 +95,7 @@ static tally_status check_runs(tally_segments_plan *plan, void *queue, const tal
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static tally_status reduce_keys(tally_plan *base, tally_queue *queue, const tally_keys_args *a) {
-    tally_segments_spans spans = {false, false, {0}, {0}, 0, 0, {0}, {0}};
+    tally_segments_places places = {.where = {.any = false}};
     tally_segments_call call = {.n = 0};
     tally_status status = tally_check_pointer(a, "args");
     if (!status) status = tally_segments_check(base, queue, TALLY_BY_KEYS, a->size, sizeof(*a), "tally_keys_args");
@@ -129,9 +108,9 @@ static tally_status reduce_keys(tally_plan *base, tally_queue *queue, const tall
                                         .out = a->out,
                                         .out_offset = a->out_offset};
     status = check_sizes(plan, a);
-    find_spans(plan, a, &spans);
-    if (!status) status = tally_segments_open_call(plan, &given, &spans, &call);
-    if (!status) status = check_arrays(plan, a, &given, &spans);
+    if (!status) status = tally_segments_line_up(plan, &given, a->n, a->capacity, &places);
+    if (!status) status = tally_segments_open_call(plan, &given, &places, &call);
+    if (!status) status = check_arrays(plan, a, &given, &places);
     if (status) return status;
     status = find_runs(plan, queue->handle, a);
     call.n = a->n;

@@ -28,29 +28,15 @@ static tally_status check_offsets(tally_segments_plan *plan, void *queue, const 
                       (unsigned long long)first, (unsigned long long)call->n);
 }
 
-/* Fills the spans of segments that lie one after the other. */
-static void find_spans(const tally_segments_plan *plan, const tally_offsets_args *a, tally_segments_spans *spans) {
-    spans->results = a->count > 0;
-    spans->items = spans->results && a->n > 0;
-    for (uint32_t k = 0; k < plan->base.terms.inputs; k++) {
-        spans->low[k] = a->in_offset[k];
-        spans->high[k] = a->in_offset[k] + a->n - 1;
-    }
-    spans->where_low = a->where_offset;
-    spans->where_high = a->where_offset + a->n - 1;
-    for (uint32_t t = 0; t < plan->outs; t++) {
-        spans->out_low[t] = a->out_offset[t];
-        spans->out_high[t] = a->out_offset[t] + a->count - 1;
-    }
-}
-
 /* Checks an array of offsets. */
 static tally_status check_array(const tally_segments_plan *plan, const tally_buffer *buffer, uint64_t offset, uint64_t entries,
-                                const tally_segments_given *given, const tally_segments_spans *spans, const char *argument) {
+                                const tally_segments_given *given, const tally_segments_places *places, const char *name) {
     const uint64_t bytes = plan->offset_bytes;
-    tally_status status = tally_check_buffer(buffer, plan->base.context, argument);
-    if (!status) status = tally_check_items(buffer, offset, entries, bytes, argument);
-    return status ? status : tally_segments_check_apart(plan, buffer, offset * bytes, entries * bytes, given, spans, argument);
+    tally_status status = tally_check_buffer(buffer, plan->base.context, name);
+    if (!status) status = tally_check_items(buffer, offset, entries, bytes, name);
+    return status
+               ? status
+               : tally_segments_check_apart(plan, (tally_range){buffer, offset * bytes, entries * bytes, name}, given, places);
 }
 
 static tally_status check_sizes(const tally_segments_plan *plan, const tally_offsets_args *a) {
@@ -63,7 +49,7 @@ static tally_status check_sizes(const tally_segments_plan *plan, const tally_off
 }
 
 static tally_status reduce_offsets(tally_plan *base, tally_queue *queue, const tally_offsets_args *a) {
-    tally_segments_spans spans = {false, false, {0}, {0}, 0, 0, {0}, {0}};
+    tally_segments_places places = {.where = {.any = false}};
     tally_segments_call call = {.n = 0};
     tally_status status = tally_check_pointer(a, "args");
     if (!status) status = tally_segments_check(base, queue, TALLY_BY_OFFSETS, a->size, sizeof(*a), "tally_offsets_args");
@@ -76,10 +62,10 @@ static tally_status reduce_offsets(tally_plan *base, tally_queue *queue, const t
                                         .out = a->out,
                                         .out_offset = a->out_offset};
     status = check_sizes(plan, a);
-    find_spans(plan, a, &spans);
-    if (!status) status = tally_segments_open_call(plan, &given, &spans, &call);
-    if (!status) status = check_array(plan, a->begins, a->begins_offset, a->count + !a->ends, &given, &spans, "begins");
-    if (!status && a->ends) status = check_array(plan, a->ends, a->ends_offset, a->count, &given, &spans, "ends");
+    if (!status) status = tally_segments_line_up(plan, &given, a->n, a->count, &places);
+    if (!status) status = tally_segments_open_call(plan, &given, &places, &call);
+    if (!status) status = check_array(plan, a->begins, a->begins_offset, a->count + !a->ends, &given, &places, "begins");
+    if (!status && a->ends) status = check_array(plan, a->ends, a->ends_offset, a->count, &given, &places, "ends");
     if (status || !a->count) return status;
     call.n = a->n;
     call.count = a->count;

@@ -9,7 +9,7 @@
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
-static tally_status copy_desc(const tally_segments_desc *given, tally_segments_desc *desc) {
+tally_status tally_segments_copy_desc(const tally_segments_desc *given, tally_segments_desc *desc) {
     tally_status status = tally_check_pointer(given, "desc");
     if (status) return status;
     if (given->size < offsetof(tally_segments_desc, out) || given->size > sizeof(*given))
@@ -41,7 +41,8 @@ static tally_status check_desc(tally_segments_desc *desc) {
         return tally_fail(TALLY_E_ARGUMENT, "desc.key_bytes is %u: 1 to %d", desc->key_bytes, TALLY_MAX_KEY_BYTES);
     if (!desc->offsets) desc->offsets = TALLY_U64;
     if (desc->offsets != TALLY_I32 && desc->offsets != TALLY_U32 && desc->offsets != TALLY_I64 && desc->offsets != TALLY_U64)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.offsets is %d: i32, u32, i64 or u64", (int)desc->offsets);
+        return tally_fail(TALLY_E_ARGUMENT, "desc.offsets is %s: it must be i32, u32, i64 or u64",
+                          tally_dtype_find(desc->offsets) ? tally_dtype_name(desc->offsets) : "no dtype");
     if (!has_values(desc) && (desc->flags & (TALLY_WHERE | TALLY_APART) || desc->initial))
         return tally_fail(TALLY_E_ARGUMENT, "desc.op is 0: runs without values have no mask, no outputs and no initial value");
     return TALLY_OK;
@@ -50,7 +51,8 @@ static tally_status check_desc(tally_segments_desc *desc) {
 static tally_status check_initial(const tally_terms *terms) {
     for (uint32_t t = 0; t < terms->count; t++)
         if (!terms->list[t].initial)
-            return tally_fail(TALLY_E_UNSUPPORTED, "%s of %s takes no initial value: its accumulator is not made of its result",
+            return tally_fail(TALLY_E_UNSUPPORTED,
+                              "desc.initial: %s of %s takes none, as its accumulator is not made of its result",
                               terms->list[t].name, tally_dtype_name(terms->in));
     return TALLY_OK;
 }
@@ -336,7 +338,7 @@ static tally_status create(tally_context *context, const tally_segments_desc *gi
     tally_terms terms = {.count = 0};
     tally_plan *base = NULL;
     const tally_segments_variant *variant;
-    tally_status status = copy_desc(given, &desc);
+    tally_status status = tally_segments_copy_desc(given, &desc);
     if (!status) status = check_desc(&desc);
     if (!status) status = tally_context_probe(context);
     if (!status) status = find_variant(context, desc.variant, &variant);

@@ -83,6 +83,9 @@ enum {
 
 extern const tally_plan_kind tally_segments_kind;
 
+/* Copies a descriptor, and fills missing members with defaults. Errors: E_ARGUMENT for its size. */
+tally_status tally_segments_copy_desc(const tally_segments_desc *given, tally_segments_desc *desc);
+
 /* A variant: the kernels of a device class. */
 typedef struct tally_segments_variant {
     const char *name, *stem;
@@ -131,7 +134,7 @@ tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queu
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 
-/* The arguments that calls of all kinds have. */
+/* The buffers and offsets that calls of all kinds have. */
 typedef struct tally_segments_given {
     const tally_buffer *const *in, *where;
     const uint64_t *in_offset;
@@ -140,22 +143,30 @@ typedef struct tally_segments_given {
     const uint64_t *out_offset;
 } tally_segments_given;
 
+/* The places that a call reads or writes of a buffer: from `low` to `high`, if there are `any`. */
+typedef struct tally_places {
+    bool any;
+    uint64_t low, high;
+} tally_places;
+typedef struct tally_segments_places {
+    tally_places in[TALLY_MAX_INPUTS], where, out[TALLY_MAX_TERMS];
+} tally_segments_places;
+
+/* The name of an input or an output in error texts; of a lone one without its number. */
+const char *tally_segments_in_name(const tally_segments_plan *plan, uint32_t input);
+const char *tally_segments_out_name(const tally_segments_plan *plan, uint32_t output);
 /* Checks a call's plan, queue and size. */
 tally_status tally_segments_check(const tally_plan *base, const tally_queue *queue, tally_segments_by by, size_t size,
                                   size_t wanted, const char *type);
-/* Checks buffers, and fills the call. The items of all inputs and of the mask lie in [low, high] of
- * each, in items; the results in [out_low, out_high]; `items` and `results` tell whether there are
- * any. */
-typedef struct tally_segments_spans {
-    bool items, results;
-    uint64_t low[TALLY_MAX_INPUTS], high[TALLY_MAX_INPUTS], where_low, where_high;
-    uint64_t out_low[TALLY_MAX_TERMS], out_high[TALLY_MAX_TERMS];
-} tally_segments_spans;
+/* The places of n items, and of `count` results, one after the other. Errors: E_ARGUMENT for an
+ * offset beyond any memory. */
+tally_status tally_segments_line_up(const tally_segments_plan *plan, const tally_segments_given *given, uint64_t n,
+                                    uint64_t count, tally_segments_places *places);
+/* Checks a call's inputs, mask and outputs, and fills the call. */
 tally_status tally_segments_open_call(const tally_segments_plan *plan, const tally_segments_given *given,
-                                      const tally_segments_spans *spans, tally_segments_call *call);
-/* Checks that a range of bytes of `buffer` and the outputs of a call are apart. */
-tally_status tally_segments_check_apart(const tally_segments_plan *plan, const tally_buffer *buffer, uint64_t begin,
-                                        uint64_t bytes, const tally_segments_given *given, const tally_segments_spans *spans,
-                                        const char *argument);
+                                      const tally_segments_places *places, tally_segments_call *call);
+/* Checks that a range and the outputs of a call are apart. */
+tally_status tally_segments_check_apart(const tally_segments_plan *plan, tally_range range, const tally_segments_given *given,
+                                        const tally_segments_places *places);
 
 #endif

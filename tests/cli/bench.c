@@ -86,6 +86,33 @@ void test_bench_bits(void **unused) {
     }
 }
 
+/* Cases of segments, a line each. The program itself checks their results. */
+void test_bench_segments(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    if (!sample_has_turn(1)) test_skip("it has no turn in this sampled run");
+    static const char *const groups[] = {"middle", "offsets", "keys"};
+    unsigned of_group[COUNT(groups)] = {0};
+    char words[256];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --primitive segments --cases middle,offsets,keys --sizes 2^16 --blocks 7 --json", device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    for (unsigned line = 0; line < count_lines(r.out); line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
+        assert_string_equal(text_member(o, "primitive"), "segments");
+        assert_true(json_object_get_double(member(o, "bytes")) > 4 * json_object_get_double(member(o, "n")));
+        assert_true(json_object_get_double(member(o, "count")) >= 1);
+        assert_string_equal(text_member(json_object_array_get_idx(engines, 0), "name"), "tally");
+        for (size_t g = 0; g < COUNT(groups); g++) of_group[g] += !strcmp(text_member(o, "group"), groups[g]);
+        json_object_put(o);
+    }
+    /* Lengths of mean 2^24 need more items, and so do most middle axes. */
+    assert_true(of_group[0] >= 1 && of_group[1] >= 9 && of_group[2] >= 7);
+}
+
 /* The other primitives. The program itself checks their results. */
 void test_bench_primitives(void **unused) {
     (void)unused;

@@ -74,6 +74,20 @@ static void test_random(void **state) {
     }
 }
 
+/* Every variant by its name, without and with a mask. */
+static void test_variants(void **state) {
+    unsigned ran = 0;
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
+        for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
+            const oracle_case *of = segments_sample(state, s);
+            if (!of) continue;
+            const tally_segments_desc desc = {
+                .op = of->op, .in = of->in, .flags = s % 3 == 1 ? TALLY_WHERE : 0, .variant = segments_variants[v]};
+            ran += (unsigned)segments_expect_desc(state, &desc, NULL, MASK_RANDOM);
+        }
+    assert_true(ran >= 1);
+}
+
 /* Extents, strides and lengths are no part of the text. A plan's largest size may be. */
 static void test_no_compilation(void **state) {
     tally_context *context = direct_context(state);
@@ -125,6 +139,7 @@ const device_test segments_tests[] = {
     ROW(C128, "c128"),
     {"segments: patterns", test_patterns},
     {"segments: random arrays", test_random},
+    {"segments: variants", test_variants},
     {"segments: another shape compiles nothing", test_no_compilation},
     {"segments: sizes of plans", test_sizes_of_plans},
     {NULL, NULL},

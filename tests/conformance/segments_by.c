@@ -95,8 +95,8 @@ static segments_offsets offsets_of(const list *l, uint32_t skew, segments_mask m
 
 /* ---- by offsets ------------------------------------------------------------------------------ */
 
-/* Runs 1 of `parts` of the lists. */
-static void expect_lists(void **state, const tally_segments_desc *given, segments_mask mask, size_t parts) {
+/* Runs 1 of `parts` of the lists. Returns 0 if the variant is not for this device. */
+static int expect_lists(void **state, const tally_segments_desc *given, segments_mask mask, size_t parts) {
     static const uint64_t sizes[] = {0, 1, 100, 5000, MOST_N};
     tally_segments_desc desc = *given;
     segments_run r;
@@ -105,8 +105,8 @@ static void expect_lists(void **state, const tally_segments_desc *given, segment
     desc.by = TALLY_BY_OFFSETS;
     if (!desc.max_n) desc.max_n = MOST_N;
     if (!desc.max_segments) desc.max_segments = MOST_COUNT;
-    segments_open(&r, direct_context(state), &desc, NULL);
-    for (list_kind kind = 0; kind < LIST_KINDS; kind++)
+    const int opened = segments_open(&r, direct_context(state), &desc, NULL);
+    for (list_kind kind = 0; kind < LIST_KINDS && opened; kind++)
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
             if ((5 * kind + s + desc.op + desc.in) % (quick() ? 2 * parts : parts)) continue;
             fill_list(l, kind, sizes[s]);
@@ -114,7 +114,8 @@ static void expect_lists(void **state, const tally_segments_desc *given, segment
             segments_run_offsets(&r, &c);
         }
     free(l);
-    segments_close(&r);
+    if (opened) segments_close(&r);
+    return opened;
 }
 
 static void test_offsets(void **state) {
@@ -238,7 +239,8 @@ static void fill_keys(const list *l, uint32_t key_bytes, unsigned char *keys) {
     for (; i < l->n; i++) memset(keys + i * key_bytes, 0, key_bytes);
 }
 
-static void expect_keys(void **state, const tally_segments_desc *given, segments_mask mask) {
+/* Returns 0 if the variant is not for this device. */
+static int expect_keys(void **state, const tally_segments_desc *given, segments_mask mask) {
     static const uint64_t sizes[] = {0, 1, 2, 4097, 8193, MOST_N};
     tally_segments_desc desc = *given;
     segments_run r;
@@ -248,9 +250,9 @@ static void expect_keys(void **state, const tally_segments_desc *given, segments
     assert_true(l && keys && begins);
     desc.by = TALLY_BY_KEYS;
     if (!desc.max_n) desc.max_n = MOST_N;
-    segments_open(&r, direct_context(state), &desc, NULL);
+    const int opened = segments_open(&r, direct_context(state), &desc, NULL);
     const int pattern = r.value_count ? segments_usual_pattern(r.values[0].of.op) : 0;
-    for (list_kind kind = 0; kind <= LIST_EMPTY; kind++)
+    for (list_kind kind = 0; kind <= LIST_EMPTY && opened; kind++)
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
             if (quick() && (kind + s) % 2) continue;
             fill_list(l, kind, sizes[s]);
@@ -270,7 +272,8 @@ static void expect_keys(void **state, const tally_segments_desc *given, segments
     free(l);
     free(keys);
     free(begins);
-    segments_close(&r);
+    if (opened) segments_close(&r);
+    return opened;
 }
 
 /* Runs alone, and sums of each, for every width. */
@@ -305,6 +308,23 @@ static void test_keys_forms(void **state) {
     /* max_segments below the runs that there are. */
     desc = (tally_segments_desc){.op = TALLY_MAX, .in = TALLY_I32, .key_bytes = 4, .max_segments = 100};
     expect_keys(state, &desc, MASK_ONES);
+}
+
+/* Every variant by its name, by offsets and by keys. */
+static void test_variants(void **state) {
+    unsigned ran = 0;
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
+        for (size_t s = 0; s < SEGMENTS_SAMPLES; s += 2) {
+            const oracle_case *of = segments_sample(state, s);
+            if (!of) continue;
+            tally_segments_desc desc = {.op = of->op, .in = of->in, .variant = segments_variants[v]};
+            desc.flags = s % 4 ? TALLY_WHERE : 0;
+            ran += (unsigned)expect_lists(state, &desc, MASK_RANDOM, 1);
+            desc.flags = s % 4 ? 0 : TALLY_WHERE | TALLY_UNCHECKED;
+            desc.key_bytes = s % 4 ? 4 : 12;
+            ran += (unsigned)expect_keys(state, &desc, MASK_RANDOM);
+        }
+    assert_true(ran >= 1);
 }
 
 /* ---- host arrays ----------------------------------------------------------------------------- */
@@ -357,6 +377,7 @@ const device_test segments_list_tests[] = {
     {"segments: keys", test_keys},
     {"segments: keys, ops", test_keys_ops},
     {"segments: keys, forms", test_keys_forms},
+    {"segments: offsets and keys, variants", test_variants},
     {"segments: host arrays", test_host_arrays},
     {"segments: host arrays, several terms", test_host_terms},
     {NULL, NULL},

@@ -90,7 +90,8 @@ static void resolve(segments_run *r, const segments_also *also) {
 static void name_run(segments_run *r) {
     static const char *const kinds[] = {"", "axes", "offsets", "keys"};
     const tally_segments_desc *d = &r->desc;
-    size_t used = (size_t)snprintf(r->name, sizeof r->name, "by %s:", kinds[d->by]);
+    size_t used = (size_t)snprintf(r->name, sizeof r->name, "%s%sby %s:", d->variant ? d->variant : "", d->variant ? " " : "",
+                                   kinds[d->by]);
     for (uint32_t t = 0; t < r->term_count && used < sizeof r->name; t++) {
         const tally_term_desc *term = d->terms ? &d->terms[t] : NULL;
         const tally_op op = term ? term->op : d->op;
@@ -112,7 +113,7 @@ static void set_params(segments_run *r, const double *params) {
     }
 }
 
-void segments_open(segments_run *r, tally_context *context, const tally_segments_desc *desc, const segments_also *given) {
+int segments_open(segments_run *r, tally_context *context, const tally_segments_desc *desc, const segments_also *given) {
     static const segments_also none;
     const segments_also *also = given ? given : &none;
     *r = (segments_run){.context = context, .desc = *desc, .inputs = 0, .item_bytes = item_bytes_of(desc->in)};
@@ -122,10 +123,14 @@ void segments_open(segments_run *r, tally_context *context, const tally_segments
     if (also->params) memcpy(r->params, also->params, sizeof r->params);
     resolve(r, also);
     name_run(r);
-    must(tally_segments_plan_create(context, &r->desc, &r->plan), r->name, __FILE__, __LINE__);
+    const tally_status status = tally_segments_plan_create(context, &r->desc, &r->plan);
+    if (status == TALLY_E_UNSUPPORTED && desc->variant) return 0;
+    must(status, r->name, __FILE__, __LINE__);
+    if (desc->variant) assert_string_equal(tally_plan_variant(r->plan), desc->variant);
     expect_layout(r);
     if (also->params) set_params(r, also->params);
     MUST(tally_queue_create(context, &r->queue));
+    return 1;
 }
 
 void segments_close(segments_run *r) {

@@ -40,8 +40,9 @@ typedef struct segments_also {
 } segments_also;
 
 /* Creates the plan. desc->size is filled in, and max_n and max_segments where they are 0. `also`
- * may be NULL. desc.terms must outlive the run. */
-void segments_open(segments_run *r, tally_context *context, const tally_segments_desc *desc, const segments_also *also);
+ * may be NULL. desc.terms must outlive the run. Returns 0 if the variant, which must then be named,
+ * is not for this device. */
+int segments_open(segments_run *r, tally_context *context, const tally_segments_desc *desc, const segments_also *also);
 void segments_close(segments_run *r);
 #define SEGMENTS_MAX_N (UINT64_C(1) << 17)
 #define SEGMENTS_MAX_SEGMENTS (UINT64_C(1) << 15)

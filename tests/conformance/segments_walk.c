@@ -42,14 +42,17 @@ void segments_expect_random(segments_run *r, segments_mask mask, uint64_t count)
     }
 }
 
-void segments_expect_desc(void **state, const tally_segments_desc *given, const segments_also *also, segments_mask mask) {
+const char *const segments_variants[SEGMENTS_VARIANTS] = {"teams", "blocks"};
+
+int segments_expect_desc(void **state, const tally_segments_desc *given, const segments_also *also, segments_mask mask) {
     tally_segments_desc desc = *given;
     segments_run r;
     desc.by = TALLY_BY_AXES;
-    segments_open(&r, direct_context(state), &desc, also);
+    if (!segments_open(&r, direct_context(state), &desc, also)) return 0;
     segments_expect_fixed(&r, mask, (uint64_t)desc.op + desc.in + sample_seed(), 1);
     segments_expect_random(&r, mask, quick() ? 5 : 20);
     segments_close(&r);
+    return 1;
 }
 
 /* Samples of accumulators, inputs and item sizes. */

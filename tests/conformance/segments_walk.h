@@ -20,7 +20,12 @@ const oracle_case *segments_sample(void **state, size_t s);
 void segments_expect_fixed(segments_run *r, segments_mask mask, uint64_t number, uint64_t parts);
 /* Runs `count` arrays drawn at random. sample_seed prints their seed. */
 void segments_expect_random(segments_run *r, segments_mask mask, uint64_t count);
-/* Opens a plan by axes, runs both walks, and closes it. */
-void segments_expect_desc(void **state, const tally_segments_desc *desc, const segments_also *also, segments_mask mask);
+/* The names of variants, as segments.h has them. */
+#define SEGMENTS_VARIANTS 2
+extern const char *const segments_variants[SEGMENTS_VARIANTS];
+
+/* Opens a plan by axes, runs both walks, and closes it. Returns 0 if its variant is not for this
+ * device. */
+int segments_expect_desc(void **state, const tally_segments_desc *desc, const segments_also *also, segments_mask mask);
 
 #endif

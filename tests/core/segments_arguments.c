@@ -154,7 +154,7 @@ static void test_axes_taken(void **unused) {
     GOOD_AXES(p.axes, (c.axes[0].in_stride[0] = -12, c.args.in_offset[0] = 188));
     GOOD_AXES(p.axes, c.axes[0].in_stride[0] = 20);
     GOOD_AXES(p.axes, c.axes[0].in_stride[0] = c.axes[1].in_stride[0] = 0);
-    GOOD_AXES(p.axes, (c.axes[0].extent = 50, c.axes[1].extent = 3));
+    GOOD_AXES(p.axes, (c.axes[0].extent = 50, c.axes[1].extent = 3, c.axes[0].in_stride[0] = 3));
     GOOD_AXES(p.axes, (c.args.out[0] = p.in, c.args.out_offset[0] = 120));
     GOOD_AXES(p.axes, (c.args.out_strided = 1, c.axes[0].out_stride = 6));
     GOOD_AXES(p.axes, (c.args.out_strided = 1, c.axes[0].out_stride = -1, c.args.out_offset[0] = 9));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # ci/performance --merge renews the measured part of the pages in docs/results/ and keeps the rest.
 # A page without a measured part is kept as a whole. It also writes the
-# grid's section of a page; a made-up program answers it here. Variables: PYTHON, SOURCE, WORK.
+# grid's and the segments' sections of a page; a made-up program answers it here. Variables: PYTHON, SOURCE, WORK.
 if(NOT PYTHON)
   message(STATUS "skipped: there is no python3")
   return()
@@ -49,6 +49,10 @@ devices*) cat <<'.'
 {\"backends\": [{\"backend\": \"cuda\", \"devices\": [{\"index\": 0, \"name\": \"NVIDIA X1\", \"platform\": \"CUDA\", \"driver\": \"1\", \"class\": \"gpu\", \"compute_units\": 2}]}]}
 .
 ;;
+*--primitive\\ segments*) cat <<'.'
+{\"primitive\": \"segments\", \"group\": \"rows\", \"segments\": \"rows of 4\", \"op\": \"sum\", \"dtype\": \"f32\", \"bytes\": 4, \"of_read\": 0.844, \"bar\": 0.85, \"engines\": [${engine}, ${peer}]}
+.
+;;
 *--ops\\ all*) cat <<'.'
 {\"op\": \"sum\", \"dtype\": \"f32\", \"of_read\": 0.98, ${times}, \"engines\": [${engine}, ${peer}]}
 {\"op\": \"var\", \"dtype\": \"f32\", \"of_read\": 0.43, ${times}, \"engines\": [${engine}]}
@@ -64,7 +68,7 @@ execute_process(COMMAND ${PYTHON} ${WORK}/ci/performance --build ${WORK}/build $
 file(READ ${WORK}/grid/x1.md text)
 foreach(part IN ITEMS "    tally bench --backend cuda:0 --ops all --dtypes all\n" "1024 MiB each input" "1 of 3 cells"
                       "(grid-x1-cuda-0.svg)" "|  | f16 | f32 |\n| --- | --- | --- |\n| sum | 0.90 | 0.98 |\n| var |  | **0.43** |\n"
-                      "|  | f32 |\n| --- | --- |\n| sum | CUB 1.25 |\n" "| sum | 0.75 | 0.75 |")
+                      "|  | f32 |\n| --- | --- |\n| sum | CUB 1.25 |\n" "| rows | rows of 4 | sum | f32 | 1000000.00 | 0.0 | **0.84** | 0.85 | CUB 1.25 |" "| sum | 0.75 | 0.75 |")
   string(FIND "${text}" "${part}" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "x1.md has no\n${part}\nIt is:\n${text}")
