@@ -9,8 +9,8 @@
 
 #define ODD "1,3,5,7,31,33,63,100,127,129,500,1000,4095,4097"
 
-/* A row is a case for each size. `n` items instead of all; `outer` and `inner` are those of
- * CUT_MIDDLE, where the extent that is 0 follows from the others, and `outer` the rows of CUT_LONG. */
+/* A row is a case for each size. `n`: items, instead of all. `outer` and `inner` are extents of
+ * CUT_MIDDLE, where the one that is 0 follows from the others; `outer` is the rows of CUT_LONG. */
 typedef struct case_row {
     const char *group;
     segments_cut cut;

@@ -100,8 +100,8 @@ void test_bench_segments(void **unused) {
     const result r = run(NULL, words);
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, 0);
-    for (int line = 0; line < count_lines(r.out); line++) {
-        json_object *o = parse_line(&r, (unsigned)line), *engines = member(o, "engines");
+    for (unsigned line = 0; line < count_lines(r.out); line++) {
+        json_object *o = parse_line(&r, line), *engines = member(o, "engines");
         assert_string_equal(text_member(o, "primitive"), "segments");
         assert_true(json_object_get_double(member(o, "bytes")) > 4 * json_object_get_double(member(o, "n")));
         assert_true(json_object_get_double(member(o, "count")) >= 1);
