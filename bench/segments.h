@@ -39,8 +39,8 @@ typedef struct bench_segments {
     double bar;        /* least share of a kernel that only reads, on an H200; 0: none */
     uint64_t n, count; /* items, segments */
     uint64_t first;    /* the place of item 0 */
-    /* By axes: the array is (outer, length, inner) in C order. Axis 1 is reduced, but the axes 0 and
-     * 2 by CUT_CHANNELS. */
+    /* By axes: the array is (outer, length, inner) in C order. Axis 1 is reduced; by CUT_CHANNELS
+     * axes 0 and 2 are. */
     uint64_t outer, length, inner;
     /* By offsets: count + 1 u64s. By keys ARRAY_MAP has n u32s, and these are their runs. */
     const uint64_t *offsets;

@@ -117,7 +117,8 @@ static void set_shape(bench_segments *s, const case_row *row, uint64_t items) {
     if (s->cut == CUT_WIDTHS) name(s, "columns, %llu wide", s->size), set_axes(s, 1, items / s->size, s->size);
     if (s->cut == CUT_LONG) {
         set_axes(s, row->outer, s->size, 1);
-        snprintf(s->name, sizeof(s->name), "%llu rows of %llu", (unsigned long long)row->outer, (unsigned long long)s->size);
+        snprintf(s->name, sizeof(s->name), "%llu row%s of %llu", (unsigned long long)row->outer, row->outer > 1 ? "s" : "",
+                 (unsigned long long)s->size);
     }
     if (s->cut == CUT_MIDDLE) set_middle(s, row, items);
     if (s->cut == CUT_CHANNELS) {
