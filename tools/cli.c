@@ -80,7 +80,7 @@ cli_listing cli_there_are(const char *name, cli_names names) {
     return out;
 }
 
-const char *const cli_primitive_names[CLI_PRIMITIVES] = {"reduce", "scan", "gather", "scatter"};
+const char *const cli_primitive_names[CLI_PRIMITIVES] = {"reduce", "scan", "segments", "gather", "scatter"};
 
 bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out) {
     if (of == CLI_REDUCE) return tally_variant_get(index, out) == TALLY_OK;

@@ -31,11 +31,12 @@ typedef struct cli_options {
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
     const char *primitive, *op, *n, *group, *factor, *runs, *plot; /* of study */
-    const char *output;                                            /* of scan, gather and scatter */
-    const char *initial;                                           /* of scan */
+    const char *output;                                            /* of reduce, scan, gather and scatter */
+    const char *initial;                                           /* of reduce and scan */
+    const char *axis, *offsets, *by, *keys_out, *where;            /* of reduce: segments */
     const char *index, *stencil, *into, *count;                    /* of gather and scatter */
     bool exclusive, reverse;                                       /* of scan */
-    bool quiet;                                                    /* of reduce */
+    bool quiet, keepdims, each_run;                                /* of reduce */
     bool json, csv, sweep, dry, last, help, version;
 } cli_options;
 
@@ -67,7 +68,7 @@ cli_names cli_acc_names(void); /* types of accumulators */
 cli_names cli_accuracy_names(void);
 
 /* The library's primitives. The first two have variants. */
-typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_GATHER, CLI_SCATTER, CLI_PRIMITIVES } cli_primitive;
+typedef enum cli_primitive { CLI_REDUCE, CLI_SCAN, CLI_SEGMENTS, CLI_GATHER, CLI_SCATTER, CLI_PRIMITIVES } cli_primitive;
 extern const char *const cli_primitive_names[CLI_PRIMITIVES];
 /* Gets a variant by its index. Returns false beyond the last one. */
 bool cli_variant_get(cli_primitive of, size_t index, tally_variant_info *out);
@@ -125,6 +126,8 @@ typedef struct cli_value {
 } cli_value;
 cli_value cli_value_text(tally_dtype dtype, const void *value);
 json_object *cli_value_json(tally_dtype dtype, const void *value);
+/* Reads a value of the type; X+Yj too for complex ones. Returns false for any other text. */
+bool cli_value_read(tally_dtype dtype, const char *text, void *value);
 
 /* Parts of a value. A complex type has two parts, whose type cli_part_dtype returns. A real type is
  * its own only part. cli_part_number returns a part as a number. cli_part_store stores the part

@@ -16,7 +16,7 @@ static struct {
     const unsigned char *start, *end; /* NULL: no map */
     char message[512];
     size_t bytes;
-} maps[TALLY_MAX_INPUTS];
+} maps[GUARD_MAPS];
 
 static struct sigaction before;
 

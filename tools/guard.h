@@ -9,8 +9,10 @@
 
 #include <stddef.h>
 
+#define GUARD_MAPS 6 /* the most inputs of an op, a mask, and offsets or keys */
+
 /* Guards a map. From now on a fault in the map ends the program with a message that names the file.
- * At most TALLY_MAX_INPUTS maps are guarded at a time. */
+ * At most GUARD_MAPS maps are guarded at a time. */
 void guard_begin(const void *map, size_t bytes, const char *name);
 void guard_end(const void *map);
 

@@ -111,6 +111,8 @@ void help_print(const command_row *only) {
          "  tally reduce sum data.npy\n"
          "  tally reduce min,max,mean,std data.npy\n"
          "  tally reduce max --dtype f32 --json a.bin b.bin\n"
+         "  tally reduce mean,max --axis 0 table.npy\n"
+         "  tally reduce sum --by keys.npy data.npy -o sums.npy --keys-out each.npy\n"
          "  tally reduce allclose --param rtol=1e-3 a.npy b.npy\n"
          "  tally reduce --load 'x > p.t ? x*x : 0' --combine 'a+b' --identity 0 \\\n"
          "               --param t=0.5 data.npy\n"

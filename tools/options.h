@@ -26,7 +26,7 @@ typedef struct option_row {
     const char *summary;
 } option_row;
 
-#define OPTION_COUNT 35
+#define OPTION_COUNT 42
 extern const option_row option_table[OPTION_COUNT];
 
 const command_row *command_find(const char *name);

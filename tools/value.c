@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: items and results of all types as text and as JSON. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -210,4 +211,47 @@ json_object *cli_value_json(tally_dtype dtype, const void *value) {
     json_object_array_add(pair, part_json(cli_part_dtype(dtype), value));
     json_object_array_add(pair, part_json(cli_part_dtype(dtype), (const char *)value + bytes / 2));
     return pair;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads a whole number of the type. A double cannot hold all of them. */
+static bool read_integer(tally_dtype dtype, const char *text, void *item) {
+    const size_t bytes = tally_dtype_bytes(dtype);
+    const bool is_signed = tally_dtype_kind(dtype) == TALLY_KIND_SIGNED;
+    char *end;
+    errno = 0;
+    const int64_t s = is_signed ? strtoll(text, &end, 10) : 0;
+    const uint64_t u = is_signed ? (uint64_t)s : strtoull(text, &end, 10);
+    if (errno || end == text || *end || (!is_signed && strchr(text, '-'))) return false;
+    const unsigned unused = 64 - 8 * (unsigned)bytes;
+    if (dtype == TALLY_BOOL ? u > 1 : is_signed ? (int64_t)(u << unused) >> unused != s : u << unused >> unused != u)
+        return false;
+    /* Lower bytes come first. Like the library, this is only for little-endian machines. */
+    memcpy(item, &u, bytes);
+    return true;
+}
+
+/* Reads X, and for complex types also X+Yj. */
+static bool read_number(tally_dtype dtype, const char *text, void *item) {
+    const tally_dtype part = cli_part_dtype(dtype);
+    char *end;
+    const double re = strtod(text, &end);
+    double im = 0;
+    if (end == text) return false;
+    if (dtype != part && *end) {
+        const char *imaginary = end;
+        im = strtod(imaginary, &end);
+        if (end == imaginary || *end++ != 'j') return false;
+    }
+    if (*end) return false;
+    cli_part_store(part, re, item);
+    if (dtype != part) cli_part_store(part, im, (char *)item + tally_dtype_bytes(part));
+    return true;
+}
+
+bool cli_value_read(tally_dtype dtype, const char *text, void *value) {
+    const tally_kind kind = tally_dtype_kind(dtype);
+    const bool is_number = kind == TALLY_KIND_FLOAT || kind == TALLY_KIND_COMPLEX;
+    return is_number ? read_number(dtype, text, value) : read_integer(dtype, text, value);
 }

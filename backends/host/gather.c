@@ -57,6 +57,7 @@ static void copy_rectangle(const rectangle *r, uint32_t bytes) {
 /* Returns where item `index` lies. *left becomes the number of items from it to the end of the
  * fastest axis. */
 static const unsigned char *place_of(const host_walk *walk, const unsigned char *from, uint64_t index, uint64_t *left) {
+    *left = 0;
     for (uint32_t k = walk->reduced; k-- > 0;) {
         const uint64_t rest = k ? index / walk->extent[k] : 0, i = index - rest * walk->extent[k];
         if (k + 1 == walk->reduced) *left = walk->extent[k] - i;

@@ -56,7 +56,7 @@ typedef struct tally_segments_desc {
     const char *variant;   /* "teams" (GPUs) or "blocks" (CPUs); NULL, "auto": the device class's default */
     /* A result (tally_plan_result) that is combined last, on the left of each segment's items. It
      * does not count in n. NULL: none. Copied. E_UNSUPPORTED with mean, var, std, the index ops,
-     * nrm2 of integers, and own ops that have fields or a finish. */
+     * nrm2 of integers of up to 32 bits, and own ops that have fields or a finish. */
     const void *initial;
 } tally_segments_desc;
 

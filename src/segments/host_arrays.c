@@ -87,10 +87,22 @@ static void place_results(const job *j, const unsigned char *from, unsigned char
     }
 }
 
+/* Tells whether the results lie in C order of the kept axes. */
+static bool is_in_order(const job *j) {
+    uint64_t stride = 1;
+    for (uint32_t a = j->axis_count; a-- > 0;) {
+        const tally_axis *axis = &j->axes[a];
+        if (axis->reduced || axis->extent == 1) continue;
+        if ((uint64_t)axis->out_stride != stride) return false;
+        stride *= axis->extent;
+    }
+    return true;
+}
+
 /* Waits, and brings the results to their places. */
 static tally_status receive(const job *j, tally_buffer *const *out, const tally_array_shape *shape) {
     const tally_backend *backend = j->plan->base.context->backend;
-    const bool in_order = shape->kept == 1 && (shape->count == 1 || shape->axis[shape->reduced].out == 1);
+    const bool in_order = is_in_order(j);
     tally_status status = TALLY_OK;
     for (uint32_t t = 0; t < j->plan->outs && !status; t++) {
         const uint64_t bytes = j->plan->out[t].bytes;
@@ -215,6 +227,48 @@ static tally_status open_job(const tally_host_axes *a, job *j) {
     return status;
 }
 
+/* A range of host memory, and the name of the argument that it is. */
+typedef struct extent {
+    uintptr_t begin, end;
+    const char *name;
+} extent;
+
+static extent extent_of(const void *origin, span of, uint64_t bytes, const char *name) {
+    const uintptr_t at = (uintptr_t)origin;
+    return (extent){of.any ? at - of.below * bytes : 0, of.any ? at + (of.above + 1) * bytes : 0, name};
+}
+
+/* Checks that the outputs are apart from the inputs, the mask and each other. */
+static tally_status check_apart(const job *j) {
+    const tally_segments_plan *plan = j->plan;
+    const uint32_t inputs = plan->base.terms.inputs;
+    extent extents[TALLY_MAX_INPUTS + 1 + TALLY_MAX_TERMS];
+    uint32_t read = 0, all;
+    tally_array_shape shape;
+    span of;
+    tally_status status = tally_shape_make(j->axes, j->axis_count, inputs, j->where != NULL, true, &shape);
+    if (status) return status;
+    for (uint32_t k = 0; k < inputs; k++) {
+        if (!find_input(&shape, k, &of)) return tally_fail(TALLY_E_ARGUMENT, "axes: strides lead beyond any memory");
+        extents[read++] = extent_of(j->in[k], of, item_bytes(j), tally_segments_in_name(plan, k));
+    }
+    find_span(&shape, offsetof(tally_shape_axis, where), &of);
+    if (j->where) extents[read++] = extent_of(j->where, of, 1, "where");
+    all = read;
+    for (uint32_t t = 0; t < plan->outs; t++) {
+        uint64_t low, high;
+        of = (span){false, 0, 0};
+        if (shape.count && tally_shape_span(&shape, offsetof(tally_shape_axis, out), false, ORIGIN, &low, &high))
+            of = (span){true, ORIGIN - low, high - ORIGIN};
+        extents[all] = extent_of(j->out[t], of, plan->out[t].bytes, tally_segments_out_name(plan, t));
+        for (uint32_t e = 0; e < all; e++)
+            if (extents[e].begin < extents[all].end && extents[all].begin < extents[e].end)
+                return tally_fail(TALLY_E_ARGUMENT, "%s and %s overlap", extents[e].name, extents[all].name);
+        all++;
+    }
+    return TALLY_OK;
+}
+
 /* Finds the sizes of the plan, and checks the axes. */
 static tally_status measure(const tally_host_axes *a, tally_segments_desc *desc) {
     tally_array_shape shape;
@@ -239,13 +293,14 @@ static tally_status reduce_host_axes(tally_context *context, const tally_segment
     tally_segments_desc desc = {0};
     tally_plan *plan = NULL;
     job j = {.plan = NULL};
-    memcpy(&desc, given, given->size < sizeof(desc) ? given->size : sizeof(desc));
-    tally_status status = measure(array, &desc);
-    desc.size = given->size > sizeof(desc) ? given->size : sizeof(desc);
+    tally_status status = tally_segments_copy_desc(given, &desc);
+    if (!status) status = measure(array, &desc);
+    desc.size = sizeof(desc);
     if (!status) status = tally_segments_plan_create(context, &desc, &plan);
     if (status) return status;
     j.plan = (tally_segments_plan *)plan;
     status = open_job(array, &j);
+    if (!status) status = check_apart(&j);
     if (!status) status = tally_queue_open(context, 0, NULL, &j.queue);
     if (!status) status = run_array(&j);
     tally_queue_destroy(j.queue);

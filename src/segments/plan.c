@@ -9,7 +9,7 @@
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
-static tally_status copy_desc(const tally_segments_desc *given, tally_segments_desc *desc) {
+tally_status tally_segments_copy_desc(const tally_segments_desc *given, tally_segments_desc *desc) {
     tally_status status = tally_check_pointer(given, "desc");
     if (status) return status;
     if (given->size < offsetof(tally_segments_desc, out) || given->size > sizeof(*given))
@@ -338,7 +338,7 @@ static tally_status create(tally_context *context, const tally_segments_desc *gi
     tally_terms terms = {.count = 0};
     tally_plan *base = NULL;
     const tally_segments_variant *variant;
-    tally_status status = copy_desc(given, &desc);
+    tally_status status = tally_segments_copy_desc(given, &desc);
     if (!status) status = check_desc(&desc);
     if (!status) status = tally_context_probe(context);
     if (!status) status = find_variant(context, desc.variant, &variant);

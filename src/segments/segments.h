@@ -83,6 +83,9 @@ enum {
 
 extern const tally_plan_kind tally_segments_kind;
 
+/* Copies a descriptor, and fills missing members with defaults. Errors: E_ARGUMENT for its size. */
+tally_status tally_segments_copy_desc(const tally_segments_desc *given, tally_segments_desc *desc);
+
 /* A variant: the kernels of a device class. */
 typedef struct tally_segments_variant {
     const char *name, *stem;

@@ -51,6 +51,21 @@ pid_t start(const setup *how, const char *words);
 void finish(pid_t pid, result *r);
 result run(const setup *how, const char *words);
 
+/* ---- arrays.c ------------------------------------------------------------------------------- */
+
+/* Writes a .npy file, with misaligned items if `odd`. */
+void write_array(const char *name, const char *descr, bool is_fortran, const char *shape, bool odd, const void *items,
+                 size_t bytes);
+/* Returns the items of a .npy file. Fails unless the file has `bytes` bytes of items with this type
+ * and shape, and a header as NumPy writes it. The caller frees them. */
+void *must_read_npy(const char *name, const char *descr, const char *order, const char *shape, size_t bytes);
+/* Expects these items. */
+void must_hold(const char *name, const char *descr, const char *order, const char *shape, const void *items, size_t bytes);
+/* Expects no temporary file; `words` are for the message. */
+void expect_no_rest(const char *words);
+/* Runs the program. Expects success, an empty stderr and no temporary file. */
+result must_run(const setup *how, const char *words);
+
 /* ---- checking -------------------------------------------------------------------------------- */
 
 unsigned count_lines(const char *text);
@@ -147,6 +162,18 @@ void test_pairs(void **unused);
 void test_slices_of_pairs(void **unused);
 void test_own_operators(void **unused);
 
+void test_axes(void **unused);
+void test_axes_of_ops(void **unused);
+void test_axes_of_pairs(void **unused);
+void test_where(void **unused);
+void test_initial(void **unused);
+void test_offsets(void **unused);
+void test_keys(void **unused);
+void test_tables(void **unused);
+void test_segments_json(void **unused);
+void test_segments_usage(void **unused);
+void test_segments_refused(void **unused);
+
 void test_scan(void **unused);
 void test_scan_options(void **unused);
 void test_scan_pieces(void **unused);
@@ -170,6 +197,7 @@ void test_study_usage(void **unused);
 void test_study_scan(void **unused);
 void test_study_scan_cells(void **unused);
 void test_study_moves(void **unused);
+void test_study_segments(void **unused);
 void test_study_primitive_tables(void **unused);
 
 #endif

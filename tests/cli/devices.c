@@ -157,10 +157,10 @@ void test_check(void **unused) {
     if (r.code) fail_msg("check: exit code %d: %s%s", r.code, r.out, r.err);
     json_object *o = parse_line(&r, 0);
     assert_int_equal(json_object_get_int(member(o, "failed")), 0);
-    static const char *const primitives[] = {"reduce", "scan", "gather", "scatter"};
+    static const char *const primitives[] = {"reduce", "scan", "gather", "scatter", "segments"};
     /* One variant of each kind: every dtype and the ops of f32 and f64; four ways to scan, and
-     * another type; moves with a stencil, unchecked, and so on. */
-    static const int least[] = {18, 5, 4, 4};
+     * another type; moves with a stencil, unchecked, and so on; segments by axes, offsets, keys. */
+    static const int least[] = {18, 5, 4, 4, 9};
     json_object *variants = member(o, "variants");
     int all = 0;
     for (size_t p = 0; p < COUNT(primitives); p++) {
@@ -177,7 +177,8 @@ void test_check(void **unused) {
     snprintf(words, sizeof(words), "check --backend %s", device);
     const result table = run(NULL, words);
     assert_int_equal(table.code, 0);
-    static const char *const says[] = {"primitive", "warp_carry", "cpu_chunks", "\n  gather ", "\n  scatter "};
+    static const char *const says[] = {"primitive",   "warp_carry",   "cpu_chunks",
+                                       "\n  gather ", "\n  scatter ", "\n  segments  axes "};
     for (size_t i = 0; i < COUNT(says); i++)
         if (!strstr(table.out, says[i])) fail_msg("no '%s' in: %s", says[i], table.out);
 }

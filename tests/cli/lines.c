@@ -86,6 +86,8 @@ void test_lines(void **unused) {
         "reduce --load x*x --combine a+b --identity 0 wide.npy",
         "reduce prod,sum --dtype c128 wide.raw",
         "reduce dotc --dtype c128 wide.raw wide.raw",
+        "reduce sum,argmax,minmax,var,mean,std --axis 0 --keepdims square.npy square.npy",
+        "reduce sum --axis 0 wide.npy -o sums.npy",
         "scan sum --exclusive --reverse wide.npy -o sums.npy",
         "gather wide.npy --index map.npy -o moved.npy",
         "scatter wide.npy --index map.npy -o moved.npy --size 1K",
@@ -107,6 +109,7 @@ void test_lines(void **unused) {
     expect_lines(&none, "variants", 0);
     need_device();
     write_npy("wide.npy", 1, own_descr('f', 8), "(4,)", x, sizeof(x));
+    write_npy("square.npy", 1, own_descr('f', 8), "(2, 2)", x, sizeof(x));
     write_npy("map.npy", 1, own_descr('u', 4), "(4,)", map, sizeof(map));
     write_file("wide.raw", x, sizeof(x));
     for (size_t i = 0; i < COUNT(rows); i++)

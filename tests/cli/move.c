@@ -141,7 +141,7 @@ void test_bad_moves(void **unused) {
         {"scatter a --index m -o", {"-o needs an argument"}, NULL, NULL},
         {"scatter a --index m -o -", {"-o -"}, NULL, NULL},
         {"gather a --index m -o o --last", {"gather takes no option --last", "--index"}, NULL, NULL},
-        {"reduce sum a -o o", {"reduce takes no option --output"}, NULL, NULL},
+        {"reduce sum a -o o", {"reduce: --output belongs to --axis"}, NULL, NULL},
         {"scatter a --index m -o o --size 5x", {"--size 5x"}, NULL, NULL},
         {"scatter a --index m -o o --size 5 --into b", {"--size 5", "--into"}, NULL, NULL},
         {"gather - --index - -o o", {"standard input"}, NULL, NULL},

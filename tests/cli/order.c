@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a .npy file, with misaligned items if `odd`. */
-static void write_array(const char *name, const char *descr, bool is_fortran, const char *shape, bool odd, const void *items,
-                        size_t bytes) {
-    char dictionary[256];
-    snprintf(dictionary, sizeof(dictionary), "{'descr': '%s', 'fortran_order': %s, 'shape': %s}", descr,
-             is_fortran ? "True" : "False", shape);
-    while ((10 + strlen(dictionary)) % 64 != (odd ? 63 : 0)) strcat(dictionary, " ");
-    write_npy_dictionary(name, 1, dictionary, items, bytes);
-}
-
 static char *read_all(const char *name, size_t *bytes) {
     enum { MOST = 64 << 20 };
     char path[512], *all = malloc(MOST);
@@ -34,11 +24,6 @@ static void must_be_same(const char *name, const char *other) {
     if (bytes[0] != bytes[1] || memcmp(a, b, bytes[0]) != 0) fail_msg("%s and %s differ", name, other);
     free(a);
     free(b);
-}
-
-static void must_run(const setup *how, const char *words) {
-    const result r = run(how, words);
-    if (r.code || *r.err) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
 }
 
 /* ---- large arrays ---------------------------------------------------------------------------- */
@@ -123,6 +108,35 @@ static void test_large_scans(void) {
     }
 }
 
+/* Along every kind of axis; and one segment's items alone give the bits that they give among
+ * others. */
+static void test_large_segments(void) {
+    static const char *const files[] = {"f.npy", "odd.npy", "swapped.npy", "-"};
+    static const char *const ways[] = {"sum --axis 0", "sum --axis 1,2", "var --axis 0,2", "argmax --axis -1"};
+    char words[128];
+    for (size_t w = 0; w < COUNT(ways); w++) {
+        snprintf(words, sizeof(words), "reduce %s c.npy -o c_out.npy", ways[w]);
+        must_run(NULL, words);
+        for (size_t k = 0; k < COUNT(files); k++) {
+            if (is_quick() && k != w) continue;
+            snprintf(words, sizeof(words), "reduce %s %s -o f_out.npy", ways[w], files[k]);
+            must_run(&(setup){.in_file = "f.npy"}, words);
+            must_be_same("f_out.npy", "c_out.npy");
+        }
+    }
+    must_run(NULL, "reduce sum --axis 1,2 f.npy -o sums.npy");
+    float *sums = must_read_npy("sums.npy", own_descr('f', 4), "False", "(2003,)", A * sizeof(*sums));
+    size_t bytes;
+    char *const c = read_all("c.npy", &bytes);
+    for (size_t a = 1; a < A; a += 500) {
+        write_npy("alone.npy", 1, own_descr('f', 4), "(40, 31)", c + bytes - (A - a) * B * C * 4, (size_t)B * C * 4);
+        const result r = must_run(NULL, "reduce sum --quiet alone.npy");
+        if (strtof(r.out, NULL) != sums[a]) fail_msg("row %zu: %s alone, %.9g among others", a, r.out, (double)sums[a]);
+    }
+    free(c);
+    free(sums);
+}
+
 void test_orders(void **unused) {
     (void)unused;
     need_device();
@@ -130,6 +144,7 @@ void test_orders(void **unused) {
     test_large_reductions();
     test_large_pairs();
     test_large_scans();
+    test_large_segments();
 }
 
 /* ---- small arrays ---------------------------------------------------------------------------- */

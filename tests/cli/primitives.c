@@ -80,9 +80,52 @@ void test_study_moves(void **unused) {
     }
 }
 
+/* Rows and columns of every length up to n, of operators whose values are wide, round or are
+ * indices. */
+void test_study_segments(void **unused) {
+    (void)unused;
+    static const char *const ops[] = {"sum --dtype f32", "minmax --dtype i16", "var --dtype f64", "argmax --dtype f16"};
+    static const size_t item_bytes[] = {4, 2, 8, 2}, value_bytes[] = {4, 4, 8, 8};
+    need_device();
+    for (size_t i = 0; i < (is_quick() ? 2 : COUNT(ops)); i++) {
+        char words[256];
+        snprintf(words, sizeof(words), "study --primitive segments --n 5000 --runs 7 --json --op %s", ops[i]);
+        json_object *o = study_json(words), *rows = member(o, "rows");
+        assert_int_equal(json_object_array_length(member(o, "failed")), 0);
+        assert_int_equal(json_object_array_length(member(o, "skipped")), 0);
+        assert_int_equal(json_object_array_length(rows), 2 * 7); /* 1, 4, ..., 4096 */
+        for (size_t k = 0; k < json_object_array_length(rows); k++) {
+            json_object *row = json_object_array_get_idx(rows, k);
+            const size_t length = (size_t)1 << k / 2 * 2, bytes = 5000 / length * (length * item_bytes[i] + value_bytes[i]);
+            char name[32];
+            snprintf(name, sizeof(name), "%s_%zu", k % 2 ? "columns" : "rows", length);
+            assert_string_equal(text_member(row, "shape"), name);
+            assert_true(json_object_get_boolean(member(row, "checked")));
+            const double speed = study_number(row, "bytes_per_second"), seconds = study_number(row, "seconds");
+            if (speed * seconds < 0.99 * (double)bytes || speed * seconds > 1.01 * (double)bytes)
+                fail_msg("%s: %s: %g bytes, not %zu", words, name, speed * seconds, bytes);
+        }
+        json_object_put(o);
+    }
+}
+
+static void expect_plot(const char *name, const char *const *says, size_t count) {
+    char path[512], *text = NULL;
+    size_t bytes = 0;
+    snprintf(path, sizeof(path), "%s/%s", folder_path(), name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_true(getdelim(&text, &bytes, 0, f) > 0);
+    fclose(f);
+    study_expect_elements(text);
+    for (size_t i = 0; i < count; i++)
+        if (!strstr(text, says[i])) fail_msg("%s does not say '%s'", name, says[i]);
+    free(text);
+}
+
 void test_study_primitive_tables(void **unused) {
     (void)unused;
-    char words[256], path[512];
+    char words[256];
     result r;
     need_device();
     snprintf(words, sizeof(words), "study --primitive scan --n 4096 --runs 7 --variant auto --backend %s,%s", device, device);
@@ -100,17 +143,17 @@ void test_study_primitive_tables(void **unused) {
     assert_int_equal(count_lines(text), 1 + 1 + 2); /* the row, and 2^10 and 2^11 */
     free(text);
 
-    snprintf(path, sizeof(path), "%s/moves.svg", folder_path());
-    FILE *f = fopen(path, "rb");
-    size_t bytes = 0;
-    text = NULL;
-    assert_non_null(f);
-    assert_true(getdelim(&text, &bytes, 0, f) > 0);
-    fclose(f);
-    study_expect_elements(text);
     static const char *const says[] = {"Gather of 2048 f32 by i32 maps", ">random</text>", " copies ",
                                        "Bandwidth by the number of items"};
-    for (size_t i = 0; i < COUNT(says); i++)
-        if (!strstr(text, says[i])) fail_msg("the plot does not say '%s'", says[i]);
+    expect_plot("moves.svg", says, COUNT(says));
+
+    text =
+        study_text("study --primitive segments --n 2048 --runs 7 --csv --variant rows_64,columns_64 --plot lengths.svg", 0, &r);
+    assert_non_null(strstr(text, ",primitive,shape,op,"));
+    assert_non_null(strstr(text, ",segments,columns_64,sum,f32,2048,,,no,yes,7,"));
+    assert_int_equal(count_lines(text), 1 + 2);
     free(text);
+    static const char *const lengths[] = {"Segments by sum of 2048 f32", ">columns_64</text>", " reads the items in ",
+                                          "Time by the length of a row", ">columns</text>"};
+    expect_plot("lengths.svg", lengths, COUNT(lengths));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments by axes with all that a plan may have besides its op: masks, initial results,
  * accumulators, parameters, several terms, ops of one's own. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "direct.h"
@@ -226,6 +227,34 @@ static void test_own(void **state) {
         }
 }
 
+/* The initial result is on the left: of an op that keeps its right side unless that is 0, it is
+ * the value of rows of zeros alone. Every third row is one, others have one item that is not 0. */
+static void expect_left(tally_context *context, tally_custom_op *op, uint64_t n) {
+    enum { ROWS = 64 };
+    static const int64_t initial = -5;
+    const tally_axis axes[] = {{.extent = ROWS, .in_stride = {(int64_t)n}}, {.extent = n, .reduced = 1, .in_stride = {1}}};
+    const tally_segments_desc desc = {.size = sizeof desc, .custom = op, .in = TALLY_I32, .initial = &initial};
+    int32_t *items = calloc(ROWS * n, sizeof *items);
+    int64_t values[ROWS];
+    assert_non_null(items);
+    for (uint64_t r = 0; r < ROWS; r++) items[r * n + r * 37 % n] = r % 3 ? (int32_t)r : 0;
+    const tally_host_axes array = {.size = sizeof array, .axes = axes, .axis_count = 2, .in = {items}, .out = {values}};
+    MUST(tally_reduce_host_axes(context, &desc, &array));
+    for (int r = 0; r < ROWS; r++)
+        if (values[r] != (r % 3 ? r : initial))
+            fail_msg("row %d of %llu items gives %lld", r, (unsigned long long)n, (long long)values[r]);
+    free(items);
+}
+
+static void test_initial_left(void **state) {
+    need_compiler(*state);
+    static const uint64_t lengths[] = {1, 3, 33, 200, 4096, 9000};
+    static const tally_op_desc last = {.name = "last", .identity = "0", .load = "x", .combine = "b != 0 ? b : a"};
+    tally_custom_op *op = direct_op(&last);
+    for (size_t l = 0; l < TALLY_ARRAY_LENGTH(lengths); l++) expect_left(direct_context(state), op, lengths[l]);
+    tally_op_destroy(op);
+}
+
 /* The smallest item and its place: argmin and min agree with it where items are not empty. Beside a
  * built-in op. */
 static void test_own_fields(void **state) {
@@ -256,6 +285,7 @@ const device_test segments_form_tests[] = {
     {"segments: where of every op", test_where_ops},
     {"segments: initial", test_initial},
     {"segments: initial at other levels", test_initial_levels},
+    {"segments: initial on the left", test_initial_left},
     {"segments: accumulators", test_accumulators},
     {"segments: parameters", test_params},
     {"segments: several terms", test_terms},

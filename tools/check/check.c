@@ -8,7 +8,7 @@
  *
  * Each cell compiles a program, so the cells are a selection. It covers every dtype, every shape of
  * accumulator, and everything that the bits of f32 and f64 depend on. scan.c has the cells of
- * scans; move.c has those of gathers and scatters.
+ * scans; move.c has those of gathers and scatters, segments.c those of segments.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -167,6 +167,8 @@ static void try_all(check_subject *s) {
             try_dtype(s, c, count, i);
         else if (c->primitive == CLI_SCAN)
             check_run_scan(s, c);
+        else if (c->primitive == CLI_SEGMENTS)
+            check_run_segments(s, c);
         else
             check_run_move(s, c);
     }
@@ -181,7 +183,7 @@ static bool make_cells(check_subject *s) {
                 c.dtype = chosen[d].dtype;
                 if (c.variant.canonical && !check_add(s, &c)) return false;
             }
-    return check_add_scans(s) && check_add_indices(s);
+    return check_add_scans(s) && check_add_indices(s) && check_add_segments(s);
 }
 
 static bool open_subject(check_subject *s, const char *selection) {

@@ -15,11 +15,12 @@ typedef struct check_cell {
     tally_variant_info variant; /* gathers and scatters have no variant: only the name is set */
     tally_op op;
     tally_dtype dtype; /* of the map, for gathers and scatters */
-    /* `flags` are those of tally_scan_desc and tally_move_desc. Only gathers and scatters have
+    /* `flags` are those of the primitive's descriptor. Only gathers and scatters have
      * `item_bytes`. */
     uint32_t flags, item_bytes;
-    char text[512];   /* reason of a skip, or the first failure */
-    tally_plan *plan; /* set while the cell runs */
+    tally_segments_by by; /* of segments, whose variant is named after it */
+    char text[512];       /* reason of a skip, or the first failure */
+    tally_plan *plan;     /* set while the cell runs */
 } check_cell;
 
 typedef struct check_counts {
@@ -50,12 +51,14 @@ void check_no_plan(check_cell *c, tally_status status);
 /* Writes a value of the cell's op as numbers, followed by its bytes. */
 void check_describe(const check_cell *c, const unsigned char *value, char *text, size_t bytes);
 
-/* scan.c and move.c: add the cells of scans, and of gathers and scatters, and run
- * one. */
+/* scan.c, move.c and segments.c: add the cells of scans, of gathers and scatters, and of segments,
+ * and run one. */
 bool check_add_scans(check_subject *s);
 void check_run_scan(const check_subject *s, check_cell *c);
 bool check_add_indices(check_subject *s);
 void check_run_move(const check_subject *s, check_cell *c);
+bool check_add_segments(check_subject *s);
+void check_run_segments(const check_subject *s, check_cell *c);
 
 /* print.c: counts the cells with the same variant as `like`; all cells if it is NULL. */
 check_counts check_count(const check_subject *s, const check_cell *like);

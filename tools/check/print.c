@@ -37,8 +37,9 @@ static cli_text form_text(const check_cell *c) {
                  c->flags & TALLY_STENCIL ? ", stencil" : "", c->flags & TALLY_SCATTER_LAST ? ", last" : "",
                  c->flags & TALLY_UNCHECKED ? ", unchecked" : "");
     else
-        snprintf(out.text, sizeof(out.text), "%s %s%s%s", tally_op_name(c->op), tally_dtype_name(c->dtype),
-                 c->flags & TALLY_EXCLUSIVE ? ", exclusive" : "", c->flags & TALLY_REVERSE ? ", reverse" : "");
+        snprintf(out.text, sizeof(out.text), "%s %s%s%s%s", tally_op_name(c->op), tally_dtype_name(c->dtype),
+                 c->flags & TALLY_EXCLUSIVE ? ", exclusive" : "", c->flags & TALLY_REVERSE ? ", reverse" : "",
+                 c->flags & TALLY_WHERE ? ", masked" : "");
     return out;
 }
 

@@ -18,7 +18,11 @@ uint64_t array_bytes(const array *a) {
 }
 
 void array_free(array *a) {
-    free(a->items);
+    if (a->file)
+        input_close(a->file);
+    else
+        free(a->items);
+    free(a->file);
     *a = (array){.n = 0};
 }
 
@@ -41,6 +45,10 @@ static bool grow(array *a, uint64_t n, uint64_t *room, const char *path) {
     return true;
 }
 
+static npy_shape shape_of(const input *in, uint64_t n) {
+    return in->is_npy ? in->shape : (npy_shape){.dimensions = 1, .lengths = {n}};
+}
+
 static bool read_items(array *a, input *in) {
     uint64_t room = 0, n;
     const void *items;
@@ -53,20 +61,42 @@ static bool read_items(array *a, input *in) {
         a->n += n;
         progress_update(array_bytes(a));
     }
-    a->shape = in->is_npy ? in->shape : (npy_shape){.dimensions = 1, .lengths = {a->n}};
+    a->shape = shape_of(in, a->n);
     return true;
+}
+
+static bool load(array *a, input *in) {
+    progress_begin(in->name, PROGRESS_BYTES, in->n == INPUT_UNKNOWN ? 0 : in->n * in->item_bytes);
+    const bool done = read_items(a, in);
+    progress_end();
+    input_close(in);
+    if (!done) array_free(a);
+    return done;
 }
 
 bool array_load(array *a, const char *path, tally_dtype raw) {
     input in;
     *a = (array){.n = 0};
+    return input_open(&in, path, raw) && load(a, &in);
+}
+
+bool array_open(array *a, const char *path, tally_dtype raw, bool any_order) {
+    input in;
+    *a = (array){.n = 0};
     if (!input_open(&in, path, raw)) return false;
-    progress_begin(path, PROGRESS_BYTES, in.n == INPUT_UNKNOWN ? 0 : in.n * in.item_bytes);
-    const bool done = read_items(a, &in);
-    progress_end();
-    input_close(&in);
-    if (!done) array_free(a);
-    return done;
+    const bool is_fortran = any_order && in.is_fortran;
+    if (is_fortran) in.is_fortran = false; /* items are handed out as they lie */
+    unsigned char *const items = (unsigned char *)(uintptr_t)input_in_place(&in);
+    const bool in_place = items && (uintptr_t)items % in.item_bytes == 0;
+    if (!in_place) {
+        if (!load(a, &in)) return false;
+    } else {
+        *a = (array){.dtype = in.dtype, .n = in.n, .shape = shape_of(&in, in.n), .items = items, .file = malloc(sizeof(in))};
+        if (!a->file) return input_close(&in), wrong(path, ENOMEM);
+        *a->file = in;
+    }
+    a->shape.is_fortran = is_fortran;
+    return true;
 }
 
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {

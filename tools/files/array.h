@@ -13,14 +13,19 @@
 typedef struct array {
     tally_dtype dtype;
     uint64_t n;
-    npy_shape shape;      /* of the file; one dimension for raw items */
-    unsigned char *items; /* freed by array_free */
+    npy_shape shape; /* of the file; one dimension for raw items */
+    unsigned char *items;
+    struct input *file; /* the open file that the items lie in; NULL: they are allocated */
 } array;
 
 uint64_t array_bytes(const array *a);
 /* Reads a whole file; "-" is standard input. Items come in C order and in this machine's byte
  * order. `raw` is as in input_open. Reports an error. */
 bool array_load(array *a, const char *path, tally_dtype raw);
+/* Opens a file to read its items. Copies only items of a stream, and those that have the other byte
+ * order or are not aligned. With `any_order` an array in Fortran order stays so, and
+ * shape.is_fortran is set. */
+bool array_open(array *a, const char *path, tally_dtype raw, bool any_order);
 /* Makes an array of zeros. Reports a lack of memory under the name `path`. */
 bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path);
 /* Writes a .npy file of one dimension. The file is written under a temporary name and then renamed

@@ -192,9 +192,14 @@ static void swap_bytes(const input *in, void *to, const void *items, uint64_t n)
     swap_parts(to, items, n * (in->item_bytes / in->part_bytes), in->part_bytes);
 }
 
+const unsigned char *input_in_place(const input *in) {
+    const unsigned char *items = in->map ? in->map + in->data_offset : NULL;
+    return in->swapped || in->is_fortran || (uintptr_t)items % in->part_bytes ? NULL : items;
+}
+
 static bool next_of_map(input *in, const void **items, uint64_t *n, bool *last) {
     const unsigned char *from = in->map + in->data_offset + in->done * in->item_bytes;
-    const bool in_place = !in->swapped && (uintptr_t)from % in->part_bytes == 0;
+    const bool in_place = input_in_place(in) != NULL;
     const uint64_t slice = (in_place ? SLICE_BYTES : BUFFER_BYTES) / in->item_bytes;
     const uint64_t left = in->n - in->done;
     *n = left < slice ? left : slice;

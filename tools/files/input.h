@@ -45,13 +45,17 @@ typedef struct input {
 } input;
 
 /* Opens a file; "-" is standard input. `raw` is the type given by --dtype. With TALLY_DTYPE_DEFAULT
- * the type comes from the .npy header. Reports an error in the file. At most TALLY_MAX_INPUTS may
- * be open at a time. */
+ * the type comes from the .npy header. Reports an error in the file. At most GUARD_MAPS may be open
+ * at a time. */
 bool input_open(input *in, const char *path, tally_dtype raw);
 
 /* Gets the next slice. *last is set for the last slice, which may have no items. The items stay
  * valid until the next call. Reports a file that is shorter or longer than expected. */
 bool input_next(input *in, const void **items, uint64_t *n, bool *last);
+
+/* Returns all items of a mapped file that are handed out in place, else NULL. They stay valid until
+ * input_close. */
+const unsigned char *input_in_place(const input *in);
 
 void input_close(input *in);
 

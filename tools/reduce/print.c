@@ -6,7 +6,7 @@
 
 #include "reduce.h"
 
-static const char *name_of(const reduce_request *r, const reduce_want *want) {
+const char *reduce_name(const reduce_request *r, const reduce_want *want) {
     return r->custom ? "custom" : tally_op_name(r->terms[want->term].op);
 }
 
@@ -45,7 +45,7 @@ static json_object *value_json(const reduce_outcome *o, uint32_t term) {
 }
 
 /* Returns a text, or an array of texts for several inputs. */
-static json_object *files_json(const reduce_request *r, char *const *files) {
+json_object *reduce_files_json(const reduce_request *r, char *const *files) {
     if (r->inputs == 1) return cli_json_text(files[0]);
     json_object *names = json_object_new_array();
     for (uint32_t k = 0; k < r->inputs; k++) json_object_array_add(names, cli_json_text(files[k]));
@@ -54,7 +54,7 @@ static json_object *files_json(const reduce_request *r, char *const *files) {
 
 static void print_json(const reduce_request *r, char *const *files, const reduce_outcome *o, const reduce_want *want) {
     json_object *line = json_object_new_object();
-    json_object_object_add(line, "op", cli_json_text(name_of(r, want)));
+    json_object_object_add(line, "op", cli_json_text(reduce_name(r, want)));
     json_object_object_add(line, "dtype", cli_json_text(tally_dtype_name(o->in)));
     json_object_object_add(line, "result_dtype", cli_json_text(tally_dtype_name(find_value(o, want->term, 0)->dtype)));
     json_object_object_add(line, "n", json_object_new_uint64(o->n));
@@ -66,9 +66,10 @@ static void print_json(const reduce_request *r, char *const *files, const reduce
         json_object_object_add(line, "index", any ? value_json(o, want->term) : NULL);
     }
     cli_json_device(line, &r->info.device);
-    json_object_object_add(line, "variant", cli_json_text(o->variant));
+    json_object_object_add(line, "variant", *o->variant ? cli_json_text(o->variant) : NULL);
     cli_json_speed(line, o->seconds, (double)o->bytes);
-    json_object_object_add(line, "file", files_json(r, files));
+    json_object_object_add(line, "file", reduce_files_json(r, files));
+    if (r->where) json_object_object_add(line, "where", cli_json_text(r->where));
     cli_print_json(line);
 }
 
@@ -86,7 +87,7 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
         printf("none");
     else
         print_value(o, want->term);
-    printf("  %s", name_of(r, want));
+    printf("  %s", reduce_name(r, want));
     if (is_index(want) && !none) {
         printf(" (");
         print_value(o, want->value_term);
@@ -94,7 +95,7 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
     }
     printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
     for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
-    printf("\n");
+    printf("%s%s\n", r->where ? " where " : "", r->where ? r->where : "");
 }
 
 /* Prints only the value, or only the index. */
@@ -119,6 +120,6 @@ void reduce_print(const reduce_request *r, char *const *files, const reduce_outc
 
 /* Prints the line about the run, unless there was no result. */
 void reduce_print_total(const reduce_request *r, const reduce_total *total) {
-    if (r->json || r->quiet || !*total->variants.text) return;
-    cli_print_run(total->variants.text, &r->info.device, total->seconds, (double)total->bytes);
+    if (r->json || r->quiet || !total->results) return;
+    cli_print_run(*total->variants.text ? total->variants.text : NULL, &r->info.device, total->seconds, (double)total->bytes);
 }

@@ -87,11 +87,11 @@ static bool reduce_inputs(const reduce_request *r, inputs *in, reduce_outcome *o
     return done;
 }
 
-/* Reduces all files. Returns CLI_FAILED if one is bad; the others are still reduced. */
-static cli_exit reduce_files(const reduce_request *r, char *const *files, reduce_total *total) {
+/* Reduces a file, or as many as the operator has inputs. */
+static bool reduce_stream(const reduce_request *r, char *const *files, reduce_total *total) {
     inputs in;
     reduce_outcome o = {0};
-    if (!inputs_open(&in, files, r->inputs, r->types.raw)) return CLI_FAILED;
+    if (!inputs_open(&in, files, r->inputs, r->types.raw)) return false;
     const bool done = reduce_inputs(r, &in, &o);
     inputs_close(&in);
     if (done) {
@@ -99,9 +99,10 @@ static cli_exit reduce_files(const reduce_request *r, char *const *files, reduce
         if (!strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
         total->seconds += o.seconds;
         total->bytes += o.bytes;
+        total->results++;
     }
     free(o.result);
-    return done && cli_flush() ? CLI_DONE : CLI_FAILED;
+    return done;
 }
 
 cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
@@ -113,8 +114,9 @@ cli_exit cli_reduce(const cli_options *options, int count, char **operands) {
         cli_report("%s", cli_last_error().text);
         code = CLI_FAILED;
     }
+    /* After a bad file the others are still reduced. */
     for (int i = 0; r.context && i < r.file_count && cli_flush(); i += (int)r.inputs)
-        if (reduce_files(&r, r.files + i, &total) != CLI_DONE) code = CLI_FAILED;
+        if (!(r.form ? reduce_segments : reduce_stream)(&r, r.files + i, &total) || !cli_flush()) code = CLI_FAILED;
     reduce_print_total(&r, &total);
     tally_context_destroy(r.context);
     reduce_forget(&r);

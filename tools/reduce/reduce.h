@@ -15,6 +15,15 @@ typedef struct reduce_want {
     uint32_t value_term;
 } reduce_want;
 
+/* How the items of a result are named. */
+typedef enum reduce_form {
+    REDUCE_STREAM,  /* a whole file, in pieces */
+    REDUCE_WHOLE,   /* a whole file, with a mask or an initial value */
+    REDUCE_AXES,    /* --axis */
+    REDUCE_OFFSETS, /* --offsets */
+    REDUCE_KEYS     /* --by */
+} reduce_form;
+
 /* The request on the command line. */
 typedef struct reduce_request {
     tally_term_desc terms[TALLY_MAX_TERMS]; /* of the pass */
@@ -28,6 +37,12 @@ typedef struct reduce_request {
     uint32_t param_count;
     const char *variant; /* as given */
     bool json, quiet;
+    reduce_form form;
+    int axes[TALLY_MAX_AXES]; /* of --axis, as given */
+    uint32_t axis_count;
+    const char *by; /* the file of offsets or keys */
+    const char *where, *initial, *output, *keys_out;
+    bool keepdims, each_run;
     int file_count;
     char *const *files;
 
@@ -39,6 +54,9 @@ typedef struct reduce_request {
  * reduce_forget. */
 cli_exit reduce_understand(const cli_options *options, int count, char *const *operands, reduce_request *r);
 void reduce_forget(reduce_request *r);
+
+/* form.c: reads what the segments are. Reports an error. */
+cli_exit reduce_understand_form(const cli_options *options, reduce_request *r);
 
 /* custom.c: fills r->custom from the options. */
 cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r);
@@ -64,6 +82,7 @@ typedef struct reduce_outcome {
 
 /* Sums over all passes of the run. */
 typedef struct reduce_total {
+    unsigned results;
     cli_names variants;
     double seconds;
     uint64_t bytes;
@@ -72,6 +91,12 @@ typedef struct reduce_total {
 /* print.c: prints a line for each result, and, in text output, one about the run at the
  * end. */
 void reduce_print(const reduce_request *r, char *const *files, const reduce_outcome *o);
+const char *reduce_name(const reduce_request *r, const reduce_want *want); /* the op's */
+json_object *reduce_files_json(const reduce_request *r, char *const *files);
 void reduce_print_total(const reduce_request *r, const reduce_total *total);
+
+/* segments.c: reduces the segments of one file, or of one set of inputs, and prints or writes the
+ * results. Reports an error. */
+bool reduce_segments(const reduce_request *r, char *const *files, reduce_total *total);
 
 #endif

@@ -42,11 +42,13 @@ static cli_exit want_op(reduce_request *r, const char *list, const char *name) {
                          tally_op_name(r->terms[0].op), r->inputs, name, tally_op_inputs(op));
     r->inputs = tally_op_inputs(op);
     reduce_want want = {find_term(r, op), REDUCE_NO_TERM};
-    const uint32_t value = value_op(op) ? find_term(r, value_op(op)) : 0;
+    /* Of segments an index stands alone. */
+    const bool has_value = value_op(op) && r->form < REDUCE_AXES;
+    const uint32_t value = has_value ? find_term(r, value_op(op)) : 0;
     if (r->want_count == TALLY_MAX_TERMS || want.term == REDUCE_NO_TERM || value == REDUCE_NO_TERM)
         return cli_usage("reduce %s: too many operators for a pass: at most %d, where argmin, argmax and iamax may count twice",
                          list, TALLY_MAX_TERMS);
-    if (value_op(op)) want.value_term = value;
+    if (has_value) want.value_term = value;
     r->wants[r->want_count++] = want;
     return CLI_DONE;
 }
@@ -95,7 +97,7 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
     if (code == CLI_DONE) code = check_params(r, list);
     if (code == CLI_DONE && r->types.out && r->want_count > 1)
         code = cli_usage("--out %s: the results of several operators keep their types", tally_dtype_name(r->types.out));
-    if (code == CLI_DONE && r->types.out && r->term_count > 1)
+    if (code == CLI_DONE && r->types.out && value_op(r->terms[0].op))
         code = cli_usage("--out %s: %s gives an index, and keeps its type", tally_dtype_name(r->types.out), list);
     return code;
 }
@@ -131,7 +133,11 @@ static cli_exit check_files(const reduce_request *r, const char *what) {
         return cli_usage("reduce %s: each result needs %u files, and %d %s named", what, r->inputs, r->file_count,
                          r->file_count == 1 ? "is" : "are");
     for (int i = 0; i < r->file_count; i++) streams += strcmp(r->files[i], "-") == 0;
+    streams += (r->by && strcmp(r->by, "-") == 0) + (r->where && strcmp(r->where, "-") == 0);
     if (streams > 1) return cli_usage("reduce: standard input, -, can be named only once");
+    if (r->output && r->want_count > 1) return cli_usage("--output %s: a file has the values of one operator", r->output);
+    if (r->output && r->file_count > (int)r->inputs)
+        return cli_usage("--output %s: one result is written, and %d are asked for", r->output, r->file_count / (int)r->inputs);
     return CLI_DONE;
 }
 
@@ -144,6 +150,7 @@ cli_exit reduce_understand(const cli_options *options, int count, char *const *o
     if (custom && count && tally_op_from_name(operands[0], &op) == TALLY_OK && access(operands[0], F_OK))
         return cli_usage("reduce %s: with --load there is no other operator, and there is no file of that name", operands[0]);
     cli_exit code = understand_names(options, r);
+    if (code == CLI_DONE) code = reduce_understand_form(options, r);
     for (int i = 0; i < options->param_count && code == CLI_DONE; i++)
         code = cli_read_param(options->params[i], custom, r->params, &r->param_count);
     if (code == CLI_DONE) code = custom ? reduce_understand_custom(options, r) : understand_ops(options, operands[0], r);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* request.c: parses the arguments of `tally scan`. */
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,45 +50,8 @@ static cli_exit read_op(const char *name, tally_op *op) {
 
 /* ---- the initial value ----------------------------------------------------------------------- */
 
-/* Reads a whole number of the type. A double cannot hold all of them. */
-static bool read_integer(tally_dtype dtype, const char *text, void *item) {
-    const size_t bytes = tally_dtype_bytes(dtype);
-    const bool is_signed = tally_result_dtype(TALLY_SUM, dtype) == TALLY_I64 && dtype != TALLY_BOOL;
-    char *end;
-    errno = 0;
-    const int64_t s = is_signed ? strtoll(text, &end, 10) : 0;
-    const uint64_t u = is_signed ? (uint64_t)s : strtoull(text, &end, 10);
-    if (errno || end == text || *end || (!is_signed && strchr(text, '-'))) return false;
-    const unsigned unused = 64 - 8 * (unsigned)bytes;
-    if (dtype == TALLY_BOOL ? u > 1 : is_signed ? (int64_t)(u << unused) >> unused != s : u << unused >> unused != u)
-        return false;
-    /* Lower bytes come first. Like the library, this is only for little-endian machines. */
-    memcpy(item, &u, bytes);
-    return true;
-}
-
-/* Reads X; for complex types also X+Yj. */
-static bool read_number(tally_dtype dtype, const char *text, void *item) {
-    const tally_dtype part = cli_part_dtype(dtype);
-    char *end;
-    const double re = strtod(text, &end);
-    double im = 0;
-    if (end == text) return false;
-    if (dtype != part && *end) {
-        const char *imaginary = end;
-        im = strtod(imaginary, &end);
-        if (end == imaginary || *end++ != 'j') return false;
-    }
-    if (*end) return false;
-    cli_part_store(part, re, item);
-    if (dtype != part) cli_part_store(part, im, (char *)item + tally_dtype_bytes(part));
-    return true;
-}
-
 bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
-    const tally_dtype part = cli_part_dtype(dtype);
-    const bool is_float = part == TALLY_F16 || part == TALLY_BF16 || part == TALLY_F32 || part == TALLY_F64;
-    if (is_float ? read_number(dtype, r->initial, item) : read_integer(dtype, r->initial, item)) return true;
+    if (cli_value_read(dtype, r->initial, item)) return true;
     cli_report("--initial %s: %s has items of %s, and this is none", r->initial, r->path, tally_dtype_name(dtype));
     return false;
 }

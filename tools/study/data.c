@@ -65,7 +65,7 @@ static void add_rows(json_object *o, const char *name, const study_request *r, c
 
 void study_print_json(const study_request *request, const study_device *device) {
     json_object *o = json_object_new_object(), *skipped = json_object_new_array(), *failed = json_object_new_array();
-    const bool moves = request->primitive > CLI_SCAN;
+    const bool moves = request->primitive > CLI_SEGMENTS;
     cli_json_device(o, &device->info);
     json_object_object_add(o, "platform", cli_json_text(device->info.platform));
     json_object_object_add(o, "driver", cli_json_text(device->info.driver));
@@ -78,7 +78,7 @@ void study_print_json(const study_request *request, const study_device *device) 
     json_object_object_add(o, "op", moves ? NULL : cli_json_text(tally_op_name(request->op)));
     json_object_object_add(o, "dtype", cli_json_text(tally_dtype_name(request->dtype)));
     json_object_object_add(o, "n", json_object_new_uint64(request->n));
-    json_object_object_add(o, "auto", moves ? NULL : cli_json_text(device->automatic));
+    json_object_object_add(o, "auto", request->primitive > CLI_SCAN ? NULL : cli_json_text(device->automatic));
     if (moves) json_object_object_add(o, "map_dtype", cli_json_text(tally_dtype_name(study_map_dtype(request))));
     add_rows(o, "rows", request, device, &device->ladder, skipped, failed);
     if (request->sweep_n) add_rows(o, "sizes", request, device, &device->sizes, skipped, failed);
@@ -123,7 +123,7 @@ static void print_rows(const char *part, const study_request *r, const study_dev
         printf("%s,%s,", part, d->label);
         print_quoted(d->info.name);
         printf(",%s,%s,%s,%s,%" PRIu64 ",", cli_primitive_names[r->primitive], p->variant.name,
-               r->primitive > CLI_SCAN ? "" : tally_op_name(r->op), tally_dtype_name(r->dtype), p->n);
+               r->primitive > CLI_SEGMENTS ? "" : tally_op_name(r->op), tally_dtype_name(r->dtype), p->n);
         if (p->group) printf("%" PRIu32, p->group);
         putchar(',');
         if (p->factor) printf("%" PRIu32, p->factor);

@@ -12,9 +12,9 @@ size_t study_item_bytes(const study_request *request) {
 }
 
 uint64_t study_out_bytes(const study_request *r, uint64_t n) {
-    if (r->primitive > CLI_SCAN) return n * study_item_bytes(r);
+    if (r->primitive > CLI_SEGMENTS) return n * study_item_bytes(r);
     const uint64_t value = tally_result_count(r->op, r->dtype) * tally_dtype_bytes(tally_result_dtype(r->op, r->dtype));
-    return r->primitive == CLI_SCAN ? n * value : value;
+    return r->primitive == CLI_REDUCE ? value : n * value;
 }
 
 tally_dtype study_map_dtype(const study_request *request) {
@@ -24,8 +24,10 @@ tally_dtype study_map_dtype(const study_request *request) {
 
 double study_speed(const study_request *request, const study_point *point) {
     double bytes = (double)study_item_bytes(request); /* read bytes */
+    if (request->primitive == CLI_SEGMENTS && point->median > 0)
+        return (double)study_segments_bytes(request, point->variant.name, point->n) / point->median;
     if (request->primitive != CLI_REDUCE) bytes += (double)study_out_bytes(request, 1);
-    if (request->primitive > CLI_SCAN) bytes += (double)tally_dtype_bytes(study_map_dtype(request));
+    if (request->primitive > CLI_SEGMENTS) bytes += (double)tally_dtype_bytes(study_map_dtype(request));
     return point->median > 0 ? (double)point->n * bytes / point->median : 0;
 }
 
@@ -77,6 +79,8 @@ study_text study_what(const study_request *r, uint64_t n) {
         snprintf(out.text, sizeof(out.text), "%s of %s%s", op, number, dtype);
     else if (r->primitive == CLI_SCAN)
         snprintf(out.text, sizeof(out.text), "scan by %s of %s%s", op, number, dtype);
+    else if (r->primitive == CLI_SEGMENTS)
+        snprintf(out.text, sizeof(out.text), "segments by %s of %s%s", op, number, dtype);
     else
         snprintf(out.text, sizeof(out.text), "%s of %s%s by %s maps", primitive, number, dtype,
                  tally_dtype_name(study_map_dtype(r)));
@@ -93,11 +97,11 @@ study_text study_task(const study_request *r) {
 study_ceiling study_ceiling_of(const study_request *request) {
     static const study_ceiling read = {"read", "reads", "from its memory"};
     static const study_ceiling copy = {"copy", "copies", "within its memory, read and written"};
-    return request->primitive == CLI_REDUCE ? read : copy;
+    return request->primitive == CLI_REDUCE || request->primitive == CLI_SEGMENTS ? read : copy;
 }
 
 const char *study_row_word(const study_request *request) {
-    return request->primitive > CLI_SCAN ? "map" : "variant";
+    return request->primitive > CLI_SEGMENTS ? "map" : request->primitive == CLI_SEGMENTS ? "shape" : "variant";
 }
 
 cli_value study_date(void) {

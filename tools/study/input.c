@@ -23,15 +23,23 @@ typedef struct reference {
 struct study_input {
     study_recipe recipe;
     size_t result_bytes;
-    unsigned char *items;  /* all items, for the bound; NULL: nothing rounds */
+    unsigned char *items;  /* all items, for the bound and for segments; NULL: none is needed */
     unsigned char *values; /* values of a scan that does not round, else NULL */
     size_t count;
     reference references[];
 };
 
+const study_recipe *study_input_recipe(const study_input *input) {
+    return &input->recipe;
+}
+
+const unsigned char *study_input_items(const study_input *input) {
+    return input->items;
+}
+
 uint64_t study_input_bytes(const study_request *request, uint64_t n) {
     const study_recipe r = study_recipe_for(request, n);
-    if (r.rounds) return n * tally_dtype_bytes(request->dtype);
+    if (r.rounds || request->primitive == CLI_SEGMENTS) return n * tally_dtype_bytes(request->dtype);
     return request->primitive == CLI_SCAN ? study_out_bytes(request, n) : 0;
 }
 
@@ -88,7 +96,7 @@ static tally_status fill(study_input *input, tally_queue *queue, tally_buffer *b
 
 static tally_status take_memory(study_input *input, const study_request *request, uint64_t most) {
     const uint64_t bytes = study_input_bytes(request, most);
-    if (input->recipe.rounds)
+    if (input->recipe.rounds || request->primitive == CLI_SEGMENTS)
         input->items = malloc(bytes);
     else if (bytes)
         input->values = malloc(bytes);

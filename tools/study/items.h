@@ -20,4 +20,8 @@ study_recipe study_recipe_for(const study_request *request, uint64_t n);
 /* Makes the items first to first + count - 1. */
 void study_items_make(const study_recipe *recipe, uint64_t first, uint64_t count, unsigned char *items);
 
+/* input.c: the recipe of an input, and all its items, which are kept for segments. */
+const study_recipe *study_input_recipe(const study_input *input);
+const unsigned char *study_input_items(const study_input *input);
+
 #endif

@@ -11,6 +11,7 @@
 
 bool study_row_get(const study_request *request, size_t index, tally_variant_info *out) {
     const bool varies = request->primitive == CLI_REDUCE || request->primitive == CLI_SCAN;
+    if (request->primitive == CLI_SEGMENTS) return study_segments_row(request->n, index, out);
     return varies ? cli_variant_get(request->primitive, index, out) : study_moves_row(request->primitive, index, out);
 }
 
@@ -19,7 +20,7 @@ tally_status study_memory_open(study_memory *m, uint64_t n) {
     tally_status status = tally_queue_create(m->context, &m->queue);
     if (!status) status = tally_buffer_create(m->context, n * study_item_bytes(r), &m->in);
     if (!status) status = tally_buffer_create(m->context, study_out_bytes(r, n), &m->out);
-    if (!status && r->primitive > CLI_SCAN)
+    if (!status && r->primitive > CLI_SEGMENTS)
         status = tally_buffer_create(m->context, n * tally_dtype_bytes(study_map_dtype(r)), &m->map);
     if (!status && !(m->got = malloc(study_out_bytes(r, n)))) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     return status;
@@ -51,6 +52,7 @@ tally_status study_job_open(study_job *job, const study_memory *on, const tally_
     *job = (study_job){.on = on, .row = row->name, .canonical = row->canonical};
     if (r->primitive == CLI_REDUCE) return tally_plan_create(on->context, &reduce, &job->plan);
     if (r->primitive == CLI_SCAN) return tally_scan_plan_create(on->context, &scan, &job->plan);
+    if (r->primitive == CLI_SEGMENTS) return study_segments_plan(on, max_n, &job->plan);
     return study_moves_plan(on, row->name, max_n, &job->moves);
 }
 
@@ -66,6 +68,7 @@ tally_status study_job_prepare(const study_job *job, uint64_t n) {
 tally_status study_job_run(const study_job *job, uint64_t n) {
     const study_memory *m = job->on;
     if (job->moves) return study_moves_run(m, job->moves, n);
+    if (m->request->primitive == CLI_SEGMENTS) return study_segments_run(m, job->plan, job->row, n);
     return m->request->primitive == CLI_SCAN ? tally_scan(job->plan, m->queue, m->in, n, m->out)
                                              : tally_reduce(job->plan, m->queue, m->in, n, m->out);
 }
@@ -83,6 +86,8 @@ study_state study_job_check(const study_job *job, uint64_t n, bool run, char *te
         return STUDY_FAILED;
     }
     if (job->moves) return study_moves_check(m, job->row, n, text, bytes) ? STUDY_CHECKED : STUDY_FAILED;
+    if (m->request->primitive == CLI_SEGMENTS)
+        return study_segments_check(m, job->row, n, text, bytes) ? STUDY_CHECKED : STUDY_FAILED;
     const uint64_t depth = tally_plan_depth(job->plan, n);
     return m->request->primitive == CLI_SCAN ? study_input_check_values(m->input, n, depth, m->got, text, bytes)
                                              : study_input_check(m->input, n, job->canonical, depth, m->got, text, bytes);

@@ -237,11 +237,11 @@ static bool has_room(const bench *b, uint64_t n) {
     const study_request *r = b->request;
     const tally_device_info *d = &b->device->info;
     const uint64_t in = study_item_bytes(r), out = r->primitive == CLI_REDUCE ? 0 : study_out_bytes(r, 1);
-    const uint64_t map = r->primitive > CLI_SCAN ? tally_dtype_bytes(study_map_dtype(r)) : 0;
+    const uint64_t map = r->primitive > CLI_SEGMENTS ? tally_dtype_bytes(study_map_dtype(r)) : 0;
     const uint64_t most = d->max_buffer_bytes < d->memory_bytes ? d->max_buffer_bytes : d->memory_bytes;
     const uint64_t widest = in > out ? (in > map ? in : map) : out > map ? out : map;
     /* Host memory holds a copy of the output and the expected values. */
-    const uint64_t beside = r->primitive > CLI_SCAN ? 0 : study_input_bytes(r, n) / n;
+    const uint64_t beside = r->primitive > CLI_SEGMENTS ? 0 : study_input_bytes(r, n) / n;
     const uint64_t all = in + out + map + (d->host_memory ? out + beside : 0);
     if (n <= most / widest && n <= d->memory_bytes / all) return true;
     cli_report(
@@ -277,15 +277,16 @@ static cli_exit open_bench(bench *b) {
     const size_t count = all_sizes(b, sizes);
     const uint64_t most = sizes[count - 1];
     if (!has_room(b, most)) return CLI_FAILED;
-    if ((r->primitive == CLI_REDUCE ? tally_measure_read : tally_measure_copy)(m->context, 0, &d->ceiling)) return give_up(b);
+    const bool reads = r->primitive == CLI_REDUCE || r->primitive == CLI_SEGMENTS;
+    if ((reads ? tally_measure_read : tally_measure_copy)(m->context, 0, &d->ceiling)) return give_up(b);
     progress_end();
     tally_status status = study_memory_open(m, most);
     b->events = calloc(r->runs + 1, sizeof(tally_event *));
     if (!status && !b->events) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     for (uint32_t i = 0; i <= r->runs && !status; i++) status = tally_event_create(m->context, &b->events[i]);
-    if (!status && r->primitive > CLI_SCAN) status = study_moves_fill(m, most);
+    if (!status && r->primitive > CLI_SEGMENTS) status = study_moves_fill(m, most);
     if (status) return give_up(b);
-    if (r->primitive > CLI_SCAN) return CLI_DONE;
+    if (r->primitive > CLI_SEGMENTS) return CLI_DONE;
     m->input = study_input_create(r, m->queue, m->in, sizes, count);
     return m->input ? CLI_DONE : CLI_FAILED;
 }

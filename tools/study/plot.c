@@ -154,6 +154,48 @@ static void draw_sizes(plot *p, const study_request *r, const study_device *d) {
     free(labels);
 }
 
+/* Draws the time of rows and of columns over their length. */
+static void draw_lengths(plot *p, const study_request *r, const study_device *d) {
+    enum { MOST = 32 };
+    double x[2][MOST], y[2][MOST];
+    plot_label labels[2 * MOST];
+    plot_series series[2] = {{.name = "rows"}, {.name = "columns"}};
+    char subtitle[512];
+    size_t label_count = 0;
+    for (size_t i = 0; i < d->ladder.count; i++) {
+        const study_point *point = &d->ladder.points[i];
+        plot_series *to = &series[study_segments_are_rows(point->variant.name) ? 0 : 1];
+        const uint64_t length = study_segments_length(point->variant.name);
+        if (point->state != STUDY_CHECKED || to->count == MOST) continue;
+        x[to - series][to->count] = (double)length;
+        y[to - series][to->count++] = 1e3 * point->median;
+        if (label_count && labels[label_count - 1].x == (double)length) continue;
+        labels[label_count] = (plot_label){.x = (double)length};
+        plot_write_size(labels[label_count].text, sizeof(labels[label_count].text), length);
+        label_count++;
+    }
+    for (size_t s = 0; s < 2; s++) {
+        series[s].colour = plot_colour(s);
+        series[s].x = x[s];
+        series[s].y = y[s];
+    }
+    write_headings(r, d, r->n, subtitle, sizeof(subtitle));
+    plot_limit limit = {.value = 1e3 * (double)(r->n * study_item_bytes(r)) / d->ceiling};
+    snprintf(limit.label, sizeof(limit.label), "%s reads the items in %.39s", d->label,
+             study_time_text(limit.value * 1e-3).text);
+    plot_draw_lines(p, &(plot_lines){.title = "Time by the length of a row, by the height of a column",
+                                     .subtitle = subtitle,
+                                     .x_title = "items of a segment (logarithmic)",
+                                     .y_title = "time of all segments, ms (logarithmic)",
+                                     .height = 560,
+                                     .y_logarithmic = true,
+                                     .series_count = 2,
+                                     .series = series,
+                                     .label_count = label_count,
+                                     .labels = labels,
+                                     .limit = limit});
+}
+
 static void draw_factors(plot *p, const study_request *r, const study_device *d) {
     enum { MOST = 32 };
     const study_list *list = &d->factors;
@@ -196,6 +238,7 @@ bool study_plot(const study_request *request, const study_device *devices, size_
     if (!plot_begin(&p)) return cli_report("%s: out of memory", request->plot), false;
     draw_variants(&p, request, devices, count);
     for (size_t i = 0; i < count; i++) draw_sizes(&p, request, &devices[i]);
+    for (size_t i = 0; i < count && request->primitive == CLI_SEGMENTS; i++) draw_lengths(&p, request, &devices[i]);
     for (size_t i = 0; i < count; i++) draw_factors(&p, request, &devices[i]);
     snprintf(title, sizeof(title), "tally study: %.100s", study_what(request, 0).text);
     if (plot_end(&p, request->plot, title)) return true;

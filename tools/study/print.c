@@ -55,6 +55,7 @@ static void print_others(const study_list *list) {
 }
 
 static const char *bytes_counted(const study_request *r) {
+    if (r->primitive == CLI_SEGMENTS) return "items read and values written";
     return r->primitive == CLI_SCAN ? "an item read and a value written"
                                     : "an entry of the map and an item read, an item written";
 }

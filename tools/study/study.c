@@ -73,7 +73,10 @@ static cli_exit check_primitive(const cli_options *options, const study_request 
     if (r->primitive != CLI_REDUCE && (options->group || options->factor))
         return cli_usage("--%s %s: of reductions alone, not of %s", options->group ? "group" : "factor",
                          options->group ? options->group : options->factor, of);
-    if (r->primitive > CLI_SCAN) return options->op ? cli_usage("--op %s: a %s has no operator", options->op, of) : CLI_DONE;
+    if (r->primitive == CLI_SEGMENTS && options->sweep)
+        return cli_usage("--sweep: of segments the lengths are swept in any case, and all items are reduced");
+    if (r->primitive > CLI_SEGMENTS)
+        return options->op ? cli_usage("--op %s: a %s has no operator", options->op, of) : CLI_DONE;
     if (tally_op_inputs(r->op) > 1) return cli_usage("--op %s: the study is of operators of one input", options->op);
     if (tally_result_dtype(r->op, r->dtype) == TALLY_DTYPE_DEFAULT)
         return cli_usage("--op %s --dtype %s: %s does not take these items", tally_op_name(r->op), tally_dtype_name(r->dtype),
@@ -104,9 +107,9 @@ static cli_exit understand(const cli_options *options, study_request *r) {
         code = cli_usage("--group %s: a power of two from %d to %d is needed", options->group, LEAST_GROUP, MOST_GROUP);
     if (code == CLI_DONE) code = cli_read_count("factor", options->factor, 1, MOST_FACTOR, &factor);
     if (code == CLI_DONE) code = cli_read_count("runs", options->runs, LEAST_RUNS, MOST_RUNS, &runs);
+    r->n = n;
     if (code == CLI_DONE) code = check_rows(r);
     if (code == CLI_DONE) code = check_plot(options->plot);
-    r->n = n;
     r->group = (uint32_t)group;
     r->factor = (uint32_t)factor;
     r->runs = (uint32_t)runs;

@@ -74,7 +74,7 @@ typedef struct study_memory {
     tally_queue *queue;
     tally_buffer *in, *out, *map; /* `map` for gathers and scatters */
     unsigned char *got;           /* copy of `out` */
-    study_input *input;           /* for reductions and scans */
+    study_input *input;           /* for reductions, scans and segments */
 } study_memory;
 
 /* Fills `buffer` with the items, and computes the results of their first n for each n of the list.
@@ -103,6 +103,18 @@ tally_status study_moves_map(const study_memory *m, const char *row, uint64_t n)
 tally_status study_moves_run(const study_memory *m, tally_plan *plan, uint64_t n);
 bool study_moves_check(const study_memory *m, const char *row, uint64_t n, char *text, size_t bytes);
 
+/* ---- segments.c: rows and columns of several lengths, known by their names -------------- */
+
+/* Returns false beyond the last row: no segment is longer than n. */
+bool study_segments_row(uint64_t n, size_t index, tally_variant_info *out);
+bool study_segments_are_rows(const char *row); /* or columns */
+uint64_t study_segments_length(const char *row);
+/* Returns the bytes read and written. */
+uint64_t study_segments_bytes(const study_request *request, const char *row, uint64_t n);
+tally_status study_segments_plan(const study_memory *m, uint64_t max_n, tally_plan **out);
+tally_status study_segments_run(const study_memory *m, tally_plan *plan, const char *row, uint64_t n);
+bool study_segments_check(const study_memory *m, const char *row, uint64_t n, char *text, size_t bytes);
+
 /* ---- job.c: a row made ready to run ---------------------------------------------------- */
 
 /* Gets row `index` of the study. Returns false beyond the last one. */
@@ -117,7 +129,7 @@ typedef struct study_job {
     const study_memory *on;
     const char *row;
     bool canonical;
-    tally_plan *plan;  /* for a reduction or scan */
+    tally_plan *plan;  /* for reductions, scans and segments */
     tally_plan *moves; /* for a gather or scatter */
 } study_job;
 
