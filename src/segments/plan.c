@@ -172,8 +172,16 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
     tally_recipe_add(&recipe, "finish");
-    if (!variant->has_teams) tally_recipe_add(&recipe, "cpu_chunks");
+    if (!variant->has_teams) {
+        recipe.has_arrays = true; /* for functions that are inlined in loops */
+        tally_recipe_define(&recipe, "ACCS", 1);
+        tally_recipe_add(&recipe, "cpu_chunks");
+    }
     tally_recipe_add(&recipe, "segments");
+    if (!variant->has_teams) {
+        tally_recipe_add(&recipe, "cpu_segment_rows");
+        tally_recipe_add(&recipe, "cpu_segment_blocks");
+    }
     tally_recipe_add(&recipe, variant->stem);
     return recipe;
 }
@@ -193,25 +201,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     if (!plan->variant->has_teams) {
         status = parts_recipe(plan, desc, &parts);
         recipe.parts = &parts;
-<<<<<<< HEAD
     }
-=======
-        recipe.has_arrays = true; /* for functions that are inlined in loops */
-        tally_recipe_define(&recipe, "ACCS", 1);
-        tally_recipe_add(&recipe, "finish");
-        tally_recipe_add(&recipe, "cpu_chunks");
-    } else {
-        tally_recipe_add(&recipe, "finish");
-    }
-    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
-    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
-    tally_recipe_add(&recipe, "segments");
-    if (!plan->variant->has_teams) {
-        tally_recipe_add(&recipe, "cpu_segment_rows");
-        tally_recipe_add(&recipe, "cpu_segment_blocks");
-    }
-    tally_recipe_add(&recipe, plan->variant->stem);
->>>>>>> w-cpuseg
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (status) return status;
     return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes))
