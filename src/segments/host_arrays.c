@@ -87,10 +87,22 @@ static void place_results(const job *j, const unsigned char *from, unsigned char
     }
 }
 
+/* Tells whether the results lie in C order of the kept axes. */
+static bool is_in_order(const job *j) {
+    uint64_t stride = 1;
+    for (uint32_t a = j->axis_count; a-- > 0;) {
+        const tally_axis *axis = &j->axes[a];
+        if (axis->reduced || axis->extent == 1) continue;
+        if ((uint64_t)axis->out_stride != stride) return false;
+        stride *= axis->extent;
+    }
+    return true;
+}
+
 /* Waits, and brings the results to their places. */
 static tally_status receive(const job *j, tally_buffer *const *out, const tally_array_shape *shape) {
     const tally_backend *backend = j->plan->base.context->backend;
-    const bool in_order = shape->kept == 1 && (shape->count == 1 || shape->axis[shape->reduced].out == 1);
+    const bool in_order = is_in_order(j);
     tally_status status = TALLY_OK;
     for (uint32_t t = 0; t < j->plan->outs && !status; t++) {
         const uint64_t bytes = j->plan->out[t].bytes;
