@@ -97,8 +97,8 @@ INLINE u32 turn(u32 k, u32 bits) {
 }
 
 /* Visits `count` <= LANES lanes in bit-reversed order. MAKE_LANE(level, l) makes lane l in that
- * level of a counter, JOIN(left, right) combines two levels into the left one. Level 0 becomes the tree over
- * the lanes. Of a pair of lanes the right one may be absent. */
+ * level of a counter. JOIN(left, right) combines two levels into the left one. Level 0 becomes the
+ * tree over the lanes. Of a pair of lanes the right one may be absent. */
 #define VISIT_LANES(count, MAKE_LANE, JOIN)                                                                                    \
     {                                                                                                                          \
         u32 bits = 0, top = 0;                                                                                                 \

@@ -94,8 +94,8 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
         }                                                                                                                      \
     }
 
-/* Unit u is chunk u / blocks of the segments of block u % blocks. A block is TEAM segments. They are
- * taken in pieces that lie along the last kept axis. */
+/* Unit u is chunk u / blocks of the segments of block u % blocks. A block is TEAM segments. They
+ * are taken in pieces that lie along the last kept axis. */
 KERNEL void tally_segments_threads(CALL_ARGS) {
     OPEN
     LANE_ARRAYS level[LANE_LEVELS + 1][PIECES] ALIGN(64);
