@@ -117,21 +117,27 @@ INLINE u32 turn(u32 k, u32 bits) {
         }                                                                                                                      \
     }
 
+/* The way to what comes AHEAD bytes later. */
+typedef struct {
+    i64 items, segments;
+} LATER;
+
 /* Takes the items of chunk rows r to r + rows - 1 into lane l of the segments of a piece, which
  * begins with segment `first`. */
 #define NEXT_OF_SIDE(m)                                                                                                        \
     if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, items_at(row[m].in, first + j), c, r + (m), l, p);
 #define NEXT_OF(m)                                                                                                             \
     if ((m) < rows) IF_HAS(row[m], first + j) a = lane_step(a, item_of(b, row[m], first + j, side), c, r + (m), l, p);
+#define AHEAD_OF(name) ((later.items * b->item.in[name##_NUMBER] + later.segments) * ITEM_BYTES)
 #define PREFETCH_PIECE(name)                                                                                                   \
-    for (u32 j = 0; side && j < LANES; j += 64 / ITEM_BYTES)                                                                   \
-        PREFETCH_LINE(&row[m].in.name[first + j], ahead->in[name##_NUMBER]);
-INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u32 rows, u32 r, u32 l, u32 first, u32 width,
+    for (u32 j = 0; j < LANES; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], AHEAD_OF(name));
+INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, LATER later, u32 rows, u32 r, u32 l, u32 first, u32 width,
                        u32 side, LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
-    for (u32 m = 0; m < rows; m++) {
-        EACH_INPUT(PREFETCH_PIECE)
-    }
+    if (side)
+        for (u32 m = 0; m < rows; m++) {
+            EACH_INPUT(PREFETCH_PIECE)
+        }
     IN_VECTORS
     for (u32 j = 0; j < width; j++) {
         const CHUNK c = chunk_beside(b, first + j);
@@ -147,8 +153,8 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, 
 /* The same of WIDE segments of a piece that are side by side, from its segment `part` on. Some may
  * be beyond the block. */
 #define PREFETCH_PART(name)                                                                                                    \
-    for (u32 j = 0; j < WIDE; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], ahead->in[name##_NUMBER]);
-INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u32 rows, u32 r, u32 l, u32 first, u32 part,
+    for (u32 j = 0; j < WIDE; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], AHEAD_OF(name));
+INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, LATER later, u32 rows, u32 r, u32 l, u32 first, u32 part,
                       LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
     const u32 left = b->width - first - part;
@@ -172,39 +178,39 @@ INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u
 }
 
 /* The loops of pieces that are whole and side by side have constant lengths and steps. */
-INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u32 rows, u32 r, u32 l, LANE_ARRAYS *to,
+INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, LATER later, u32 rows, u32 r, u32 l, LANE_ARRAYS *to,
                        u32 side) {
     for (u32 q = 0; q * LANES < b->width; q++) {
         const u32 width = min(b->width - q * LANES, (u32)LANES);
         if (side && width == LANES)
-            piece_rows(b, row, ahead, rows, r, l, q * LANES, LANES, 1, &to[q]);
+            piece_rows(b, row, later, rows, r, l, q * LANES, LANES, 1, &to[q]);
         else if (side)
             for (u32 first = 0; first < width; first += WIDE)
-                part_rows(b, row, ahead, rows, r, l, q * LANES, first, &to[q]);
+                part_rows(b, row, later, rows, r, l, q * LANES, first, &to[q]);
         else
-            piece_rows(b, row, ahead, rows, r, l, q * LANES, width, 0, &to[q]);
+            piece_rows(b, row, later, rows, r, l, q * LANES, width, 0, &to[q]);
     }
 }
 
 /* Puts lane l of each segment into `to`, and adds the numbers of their items to b->has. */
 #define ROWS_AT_ONCE 4
-INLINE void block_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, const STEPS *ahead, LANE_ARRAYS *to, u32 side) {
+INLINE void block_lane(NEIGHBOURS *b, const SHAPE *shape, u32 l, LATER later, LANE_ARRAYS *to, u32 side) {
     const u32 rows = (b->chunk.count - l + LANES - 1) / LANES;
     ROW row[ROWS_AT_ONCE];
     u32 r = 0;
     for (; r + ROWS_AT_ONCE <= rows; r += ROWS_AT_ONCE) {
         for (u32 m = 0; m < ROWS_AT_ONCE; m++) row[m] = row_at(b, shape, (r + m) * LANES + l);
         if (r)
-            block_rows(b, row, ahead, ROWS_AT_ONCE, r, l, to, side);
+            block_rows(b, row, later, ROWS_AT_ONCE, r, l, to, side);
         else
-            block_rows(b, row, ahead, ROWS_AT_ONCE, 0, l, to, side);
+            block_rows(b, row, later, ROWS_AT_ONCE, 0, l, to, side);
     }
     for (; r < rows; r++) {
         row[0] = row_at(b, shape, r * LANES + l);
         if (r)
-            block_rows(b, row, ahead, 1, r, l, to, side);
+            block_rows(b, row, later, 1, r, l, to, side);
         else
-            block_rows(b, row, ahead, 1, 0, l, to, side);
+            block_rows(b, row, later, 1, 0, l, to, side);
     }
 #ifdef WHERE
     for (u32 i = l; i < b->chunk.count; i += LANES) {
@@ -228,33 +234,6 @@ INLINE void join_lanes(u32 width, LANE_ARRAYS *left, const LANE_ARRAYS *right) {
             join_piece(width - q * LANES, &left[q], &right[q]);
 }
 
-/* The bytes from lane l, of turn k of 2^bits, to what comes AHEAD bytes later: of the same block,
- * or of the next one. */
-INLINE STEPS bytes_ahead(const NEIGHBOURS *b, u32 l, u32 k, u32 bits) {
-    const u32 lane_bytes = b->width * ITEM_BYTES * ((b->chunk.count + LANES - 1) / LANES);
-    const u32 later = k + (AHEAD + lane_bytes - 1) / lane_bytes;
-    STEPS ahead;
-    for (int n = 0; n < INPUTS; n++)
-        ahead.in[n] = (((i64)turn(later, bits) - l) * b->item.in[n] + (i64)(later >> bits) * b->width) * ITEM_BYTES;
-    return ahead;
-}
-
-#ifndef WHERE
-/* Puts the lane of each of LANES segments of four items into `to`. */
-#define PREFETCH_FOUR(name)                                                                                                    \
-    for (u32 m = 0; m < 4; m++)                                                                                                \
-        for (u32 j = 0; j < LANES; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], AHEAD / 4);
-INLINE void four_rows(const NEIGHBOURS *b, const ROW *row, u32 first, LANE_ARRAYS *to) {
-    EACH_INPUT(PREFETCH_FOUR)
-    IN_VECTORS
-    for (u32 j = 0; j < LANES; j++) {
-        const CHUNK c = chunk_beside(b, first + j);
-#define ROW_LANE(m) lane_step(lane_identity(), items_at(row[m].in, first + j), c, 0, m, b->in.p)
-        lanes_set(to, j, lane_combine(lane_combine(ROW_LANE(0), ROW_LANE(2)), lane_combine(ROW_LANE(1), ROW_LANE(3))));
-    }
-}
-#endif
-
 /* Puts the lane of each segment into level 0. */
 OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS (*restrict level)[PIECES]) {
     const u32 lanes = min(b->chunk.count, (u32)LANES);
@@ -264,17 +243,12 @@ OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape,
 #ifdef WHERE
     for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
 #endif
-#ifndef WHERE
-    if (b->chunk.count == 4 && side && b->width % LANES == 0) {
-        ROW row[4];
-        for (u32 m = 0; m < 4; m++) row[m] = row_at(b, shape, m);
-        for (u32 q = 0; q * LANES < b->width; q++) four_rows(b, row, q * LANES, &level[0][q]);
-        return;
-    }
-#endif
+    /* What comes AHEAD bytes later is another lane of the same block, or of the next one. */
+    const u32 lane_bytes = b->width * ITEM_BYTES * ((b->chunk.count + LANES - 1) / LANES);
+    const u32 turns = (AHEAD + lane_bytes - 1) / (lane_bytes + !lane_bytes);
 #define MAKE_LANES(top, l)                                                                                                     \
-    const STEPS ahead = bytes_ahead(b, l, k, bits);                                                                            \
-    block_lane(b, shape, l, &ahead, level[top], side);
+    const LATER later = {(i64)turn(k + turns, bits) - l, (i64)((k + turns) >> bits) * b->width};                               \
+    block_lane(b, shape, l, later, level[top], side);
 #define JOIN_LANES(left, right) join_lanes(b->width, level[left], level[right]);
     VISIT_LANES(lanes, MAKE_LANES, JOIN_LANES)
 }

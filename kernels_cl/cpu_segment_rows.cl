@@ -317,35 +317,33 @@ INLINE void rows_of_4(SOURCE in, CHUNK c, u32 width, LANE_ARRAYS *to) {
     }
 }
 
-/* Up to ROWS_TOGETHER rows. Row r has NARROW lanes in `narrow`, from place r * NARROW on; or, if
- * bit r of is_wide is set, WIDE lanes in `wide`. */
+/* Up to ROWS_TOGETHER rows. Row r has NARROW lanes in `narrow`, from place r * NARROW on; or WIDE
+ * lanes in `wide`. */
 typedef struct {
     LANE_ARRAYS wide[2] ALIGN(64), narrow ALIGN(64);
-    u32 is_wide;
 } ROWS_OPEN;
 #define WIDE_OF(r) wide[(r) / (LANES / WIDE)]
 #define WIDE_AT(r) ((r) % (LANES / WIDE) * WIDE)
 
-/* Opens row r. */
-INLINE void open_row(ROWS_OPEN *open, u32 r, SOURCE in, CHUNK c) {
-    if (c.count > NARROW) {
+/* Opens row r. Returns bit r if it has WIDE lanes. */
+INLINE u32 open_row(ROWS_OPEN *open, u32 r, SOURCE in, CHUNK c) {
+    if (c.count > NARROW)
         wide_row(in, c, &open->WIDE_OF(r), WIDE_AT(r));
-        open->is_wide |= 1U << r;
-    } else {
+    else
         narrow_row(in, c, &open->narrow, r * NARROW);
-        open->is_wide &= ~(1U << r);
-    }
+    return (c.count > NARROW ? 1U : 0U) << r;
 }
 
-/* Puts the lanes of the first `rows` rows into `to` from place `first` on. The other rows are
- * combined too, as identities: a user's op may divide. */
-INLINE void close_rows(ROWS_OPEN *open, u32 rows, LANE_ARRAYS *to, u32 first) {
+/* Puts the lanes of the first `rows` rows into `to` from place `first` on. Bits of `are_wide` tell
+ * which rows have WIDE lanes. The other rows are combined too, as identities: a user's op may
+ * divide. */
+INLINE void close_rows(ROWS_OPEN *open, u32 rows, u32 are_wide, LANE_ARRAYS *to, u32 first) {
     LANE_ARRAYS *narrow = &open->narrow;
     for (u32 l = rows * NARROW; l < LANES; l++) lanes_set(narrow, l, lane_identity());
     for (u32 r = 0; r < rows; r++) {
         const LANE_ARRAYS *from = &open->WIDE_OF(r);
         const u32 at = WIDE_AT(r);
-        if (!(open->is_wide >> r & 1)) continue;
+        if (!(are_wide >> r & 1)) continue;
         IN_NARROW
         for (u32 l = 0; l < NARROW; l++)
             lanes_set(narrow, r * NARROW + l, lane_combine(lanes_get(from, at + l), lanes_get(from, at + NARROW + l)));
@@ -365,12 +363,13 @@ INLINE void close_rows(ROWS_OPEN *open, u32 rows, LANE_ARRAYS *to, u32 first) {
 OUT_OF_LINE void fold_segments(const SEGMENT *segments, u32 count, LANE_ARRAYS *restrict to) {
     ROWS_OPEN open;
     for (u32 first = 0; first < count; first += ROWS_TOGETHER) {
+        u32 are_wide = 0;
         const u32 rows = min(count - first, (u32)ROWS_TOGETHER);
         for (u32 r = 0; r < rows; r++) {
             const SEGMENT *s = &segments[first + r];
-            open_row(&open, r, s->in, chunk_of(s->n > CHUNK_ITEMS ? 0 : s->n, 0));
+            are_wide |= open_row(&open, r, s->in, chunk_of(s->n > CHUNK_ITEMS ? 0 : s->n, 0));
         }
-        close_rows(&open, rows, to, first);
+        close_rows(&open, rows, are_wide, to, first);
     }
 }
 #else
@@ -388,6 +387,7 @@ OUT_OF_LINE void fold_rows(SOURCE in, const STEPS *beside, CHUNK c, u32 width, L
         return;
     }
     for (u32 first = 0; first < width; first += ROWS_TOGETHER) {
+        const u32 are_wide = c.count > NARROW ? ~0U : 0;
         const u32 rows = min(width - first, (u32)ROWS_TOGETHER);
         for (u32 r = 0; r < rows; r++) {
             SOURCE row = in;
@@ -395,7 +395,7 @@ OUT_OF_LINE void fold_rows(SOURCE in, const STEPS *beside, CHUNK c, u32 width, L
             EACH_INPUT(TO_ROW)
             open_row(&open, r, row, c);
         }
-        close_rows(&open, rows, to, first);
+        close_rows(&open, rows, are_wide, to, first);
     }
 }
 #endif
