@@ -48,19 +48,21 @@ OPS_OF(C128)
 /* NaN, infinities, zeros and limits, at places that differ from segment to segment. */
 static void test_patterns(void **state) {
     static const segments_shape shapes[] = {{2, {70, 33}, 2}, {2, {129, 40}, 1}, {3, {5, 4097, 2}, 2}};
-    for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
-        const oracle_case *of = segments_sample(state, s);
-        segments_run r;
-        if (!of) continue;
-        segments_open(&r, direct_context(state), &(tally_segments_desc){.by = TALLY_BY_AXES, .op = of->op, .in = of->in}, NULL);
-        for (int pattern = 0; pattern < PATTERNS; pattern++)
-            for (size_t k = 0; k < TALLY_ARRAY_LENGTH(shapes); k++) {
-                segments_axes c = segments_array(&shapes[k], LAYOUT_C, 0);
-                c.items = (segments_items){pattern, MASK_ONES, (uint32_t)pattern % 4};
-                segments_run_axes(&r, &c);
-            }
-        segments_close(&r);
-    }
+    for (size_t s = 0; s < SEGMENTS_SAMPLES; s++)
+        for (uint32_t flags = 0; flags <= TALLY_WHERE; flags += TALLY_WHERE) {
+            const oracle_case *of = segments_sample(state, s);
+            segments_run r;
+            if (!of) continue;
+            const tally_segments_desc desc = {.by = TALLY_BY_AXES, .op = of->op, .in = of->in, .flags = flags};
+            segments_open(&r, direct_context(state), &desc, NULL);
+            for (int pattern = 0; pattern < PATTERNS; pattern++)
+                for (size_t k = 0; k < TALLY_ARRAY_LENGTH(shapes); k++) {
+                    segments_axes c = segments_array(&shapes[k], LAYOUT_C, 0);
+                    c.items = (segments_items){pattern, MASK_RANDOM, (uint32_t)pattern % 4};
+                    segments_run_axes(&r, &c);
+                }
+            segments_close(&r);
+        }
 }
 
 static void test_random(void **state) {

@@ -43,6 +43,33 @@ static void test_where_ops(void **state) {
         }
 }
 
+/* Chunks whose pivot is no good, or is made of other items beside a mask; on every variant. */
+static void test_pivots(void **state) {
+    static const oracle_case cases[] = {{.op = TALLY_VAR, .in = TALLY_F32},       {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
+                                        {.op = TALLY_LOGSUMEXP, .in = TALLY_F64}, {.op = TALLY_STD, .in = TALLY_F16},
+                                        {.op = TALLY_VAR, .in = TALLY_I64},       {.op = TALLY_LOGSUMEXP, .in = TALLY_I16}};
+    static const int patterns[] = {PATTERN_WIDE,     PATTERN_SHIFTED,           PATTERN_NAN_FIRST,     PATTERN_NAN_LAST,
+                                   PATTERN_INFINITE, PATTERN_NEGATIVE_INFINITE, PATTERN_BOTH_INFINITE, PATTERN_ALL_INFINITE,
+                                   PATTERN_DENORMAL, PATTERN_MAGNITUDES,        PATTERN_BIG,           PATTERN_ONE_LAST};
+    static const segments_shape shapes[] = {{2, {30, 33}, 2},  {2, {129, 40}, 1},  {2, {3, 4500}, 2},
+                                            {2, {4500, 3}, 1}, {2, {200, 140}, 1}, {2, {9000, 2}, 3}};
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
+        for (size_t c = 0; c < (quick() ? 2 : TALLY_ARRAY_LENGTH(cases)); c++)
+            for (uint32_t flags = 0; flags <= TALLY_WHERE; flags += TALLY_WHERE) {
+                segments_run r;
+                const tally_segments_desc desc = {
+                    .by = TALLY_BY_AXES, .op = cases[c].op, .in = cases[c].in, .flags = flags, .variant = segments_variants[v]};
+                if (!segments_is_here(state, &cases[c]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
+                for (size_t p = 0; p < TALLY_ARRAY_LENGTH(patterns); p++)
+                    for (size_t s = 0; s < TALLY_ARRAY_LENGTH(shapes); s++) {
+                        segments_axes array = segments_array(&shapes[s], (p + s) % LAYOUTS, 0);
+                        array.items.pattern = patterns[p];
+                        segments_run_axes(&r, &array);
+                    }
+                segments_close(&r);
+            }
+}
+
 /* A result that shows if it is forgotten or taken twice: small whole numbers, and truths that the
  * op's identity is not. */
 static void fill_initial(const oracle_case *of, unsigned char *initial) {
@@ -283,6 +310,7 @@ static void test_own_fields(void **state) {
 const device_test segments_form_tests[] = {
     {"segments: where", test_where},
     {"segments: where of every op", test_where_ops},
+    {"segments: pivots", test_pivots},
     {"segments: initial", test_initial},
     {"segments: initial at other levels", test_initial_levels},
     {"segments: initial on the left", test_initial_left},
