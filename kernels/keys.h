@@ -2,13 +2,13 @@
 /*
  * keys: where runs of equal neighbouring keys begin.
  *
- * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sums of
- * those before, and *runs, the number of all; tally_keys_write each run's first item, begins[r],
- * and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the capacity
- * are counted and not written; begins has capacity + 1 places.
+ * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sum
+ * of those before it, and *runs, the number of all; tally_keys_write each run's first item,
+ * begins[r], and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the
+ * capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys, `run` for each thread. Its threads count theirs, and a scan in local memory gives
- * each its place.
+ * neighbouring keys, `run` for each thread. Its threads count theirs, and a scan in local memory
+ * gives each its place.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: keys are read twice, and nothing is kept for each of them.
  */
