@@ -56,7 +56,8 @@ static double openmp_value(void *state) {
     return (double)(*(bench_input *const *)state)->segments->count;
 }
 
-/* Opens the peer of sums of rows and columns of f32, where each thread has rows, or a slab of columns. */
+/* Opens the peer of sums of rows and columns of f32. Each thread must have rows, or a slab of
+ * columns. */
 static int openmp_segments_open(const bench_input *input, bench_engine *out) {
     const bench_segments *s = input->segments;
     if (!is_host(input->device) || s->by != TALLY_BY_AXES || s->op != TALLY_SUM || s->in != TALLY_F32) return BENCH_ABSENT;

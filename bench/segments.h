@@ -39,16 +39,17 @@ typedef struct bench_segments {
     double bar;        /* least share of a kernel that only reads, on an H200; 0: none */
     uint64_t n, count; /* items, segments */
     uint64_t first;    /* the place of item 0 */
-    /* By axes: the array is (outer, length, inner) in C order. Axis 1 is reduced; of CUT_CHANNELS the
+    /* By axes: the array is (outer, length, inner) in C order. Axis 1 is reduced; by CUT_CHANNELS
      * axes 0 and 2 are. */
     uint64_t outer, length, inner;
     /* By offsets: count + 1 u64s. By keys ARRAY_MAP has n u32s, and these are their runs. */
     const uint64_t *offsets;
 } bench_segments;
 
-/* segments_cases.c: the table of cases, and how each cuts the items. Returns 1 with case `index` for
- * `items` f32 items, of other types as many bytes; 0 if it needs more, or `groups` (a list; NULL: all)
- * leaves it out; -1 behind the last. By offsets and keys, segments_cut_items makes n and count. */
+/* segments_cases.c: the table of cases, and how each cuts the items. Returns 1 with case `index`
+ * for `items` f32 items, of other types as many bytes; 0 if it needs more, or `groups` (a list;
+ * NULL: all) leaves it out; -1 behind the last. By offsets and keys, segments_cut_items sets the
+ * count. */
 int segments_case(size_t index, uint64_t items, const char *groups, bench_segments *out);
 /* Returns the name of group `index`, or NULL behind the last. */
 const char *segments_group(size_t index);
@@ -92,8 +93,8 @@ void segments_report_heading(const tally_device_info *device, uint64_t items);
 void segments_report_row(const segments_report *r);
 void segments_report_json(const segments_report *r);
 
-/* segments.c: runs the cases on a device and adds their number to *cases. Returns the number of those
- * that failed. */
+/* segments.c: runs the cases on a device and adds their number to *cases. Returns the number of
+ * those that failed. */
 int segments_run(const bench_options *options, tally_context *context, const tally_device_info *device, int *cases);
 
 #ifdef __cplusplus

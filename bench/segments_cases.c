@@ -9,8 +9,8 @@
 
 #define ODD "1,3,5,7,31,33,63,100,127,129,500,1000,4095,4097"
 
-/* A row is a case for each size. `n` items instead of all; `outer` and `inner` are those of
- * CUT_MIDDLE, where the extent that is 0 follows from the others, and `outer` the rows of CUT_LONG. */
+/* A row is a case for each size. `n`: items, instead of all. `outer` and `inner` are extents of
+ * CUT_MIDDLE, where the one that is 0 follows from the others; `outer` is the rows of CUT_LONG. */
 typedef struct case_row {
     const char *group;
     segments_cut cut;
@@ -117,7 +117,8 @@ static void set_shape(bench_segments *s, const case_row *row, uint64_t items) {
     if (s->cut == CUT_WIDTHS) name(s, "columns, %llu wide", s->size), set_axes(s, 1, items / s->size, s->size);
     if (s->cut == CUT_LONG) {
         set_axes(s, row->outer, s->size, 1);
-        snprintf(s->name, sizeof(s->name), "%llu rows of %llu", (unsigned long long)row->outer, (unsigned long long)s->size);
+        snprintf(s->name, sizeof(s->name), "%llu row%s of %llu", (unsigned long long)row->outer, row->outer > 1 ? "s" : "",
+                 (unsigned long long)s->size);
     }
     if (s->cut == CUT_MIDDLE) set_middle(s, row, items);
     if (s->cut == CUT_CHANNELS) {

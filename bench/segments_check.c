@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* segments_check.c: the results of segments as they should be. Items are whole numbers, so that sums
- * are exact in every order. It is compiled with OpenMP. */
+/* segments_check.c: the results of segments as they should be. Items are whole numbers, so that
+ * sums are exact in every order. It is compiled with OpenMP. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

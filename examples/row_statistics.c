@@ -31,7 +31,7 @@ int main(void) {
         printf("row %3d: mean %.6g, deviation %.6g, largest at %d\n", row, (double)mean[row], (double)deviation[row],
                (int)largest[row]);
     for (int row = 0; row < ROWS; row++) {
-        /* Of the 365 items 183 are row + 1. The large item replaces one of them, or of the others. */
+        /* Of 365 items 183 are row + 1. The large item replaces one of them, or of the others. */
         const double above = row % COLUMNS % 2 ? (20.0 + 183 - 181) / 365 : (20.0 + 182 - 182) / 365;
         const double variance = (400.0 + 364) / 365 - above * above;
         const double off = mean[row] - (row + above), square = (double)deviation[row] * (double)deviation[row];

@@ -23,11 +23,16 @@ typedef struct axes_job {
     bool direct;          /* LANES: from the inputs themselves */
     uint64_t extent;      /* of the axis that a block lies in; ALONE: 1 */
     uint64_t block;       /* segments of a block */
-    uint64_t pitch;       /* COLUMNS: items from a segment to the next in the scratch */
+    uint64_t columns;     /* that are transposed at once */
+    uint64_t pitch;       /* items from one of them to the next in the scratch */
     uint64_t row, blocks; /* the launch's first row of `extent` segments, and the blocks of a row */
     uint64_t units;       /* blocks of the launch */
     uint64_t span, run;   /* units and chunks of a group */
 } axes_job;
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
 
 host_segment host_segment_by_axes(const segments_job *job, uint64_t s) {
     const tally_array_shape *shape = &job->shape;
@@ -52,6 +57,7 @@ host_segment host_segment_by_axes(const segments_job *job, uint64_t s) {
 /* A unit: `count` segments from segment s on, and their items [index, index + n). */
 typedef struct axes_unit {
     uint64_t s, count, index, n, leaf; /* leaf: the chunk's number in the launch */
+    uint64_t left;                     /* segments from s on to the end of the row */
     host_segment first;
     host_scratch scratch;
 } axes_unit;
@@ -92,16 +98,42 @@ static void fold_alone(const segments_job *job, const axes_unit *unit) {
     fold_segment(job, unit, 0, items, mask);
 }
 
-static void fold_columns(const segments_job *job, const axes_unit *unit, uint64_t pitch) {
-    for (uint32_t k = 0; k < job->inputs; k++)
-        host_gather(&job->walk[k], unit->first.in[k], unit->index, unit->n, unit->count, unit->scratch.items[k], pitch, 1);
-    if (job->where)
-        host_gather(&job->where_walk, unit->first.where, unit->index, unit->n, unit->count, unit->scratch.where, pitch, 1);
-    for (uint64_t i = 0; i < unit->count; i++) {
-        const unsigned char *items[TALLY_MAX_INPUTS];
-        for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit->scratch.items[k] + i * pitch * job->item_bytes;
-        fold_segment(job, unit, i, items, job->where ? unit->scratch.where + i * pitch : NULL);
+static void fold_columns(const axes_job *axes, axes_unit unit) {
+    const segments_job *job = axes->job;
+    const uint64_t pitch = axes->pitch, end = unit.s + unit.count;
+    for (; unit.s < end; unit.s += unit.count) {
+        unit.count = least(axes->columns, end - unit.s);
+        unit.first = host_segment_by_axes(job, unit.s);
+        for (uint32_t k = 0; k < job->inputs; k++)
+            host_gather(&job->walk[k], unit.first.in[k], unit.index, unit.n, unit.count, unit.scratch.items[k], pitch, 1);
+        if (job->where)
+            host_gather(&job->where_walk, unit.first.where, unit.index, unit.n, unit.count, unit.scratch.where, pitch, 1);
+        for (uint64_t i = 0; i < unit.count; i++) {
+            const unsigned char *items[TALLY_MAX_INPUTS];
+            for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit.scratch.items[k] + i * pitch * job->item_bytes;
+            fold_segment(job, &unit, i, items, job->where ? unit.scratch.where + i * pitch : NULL);
+        }
     }
+}
+
+/* Stores op p's parts of the unit's segments, whose accumulators follow each other. */
+static void store_block(const segments_job *job, const axes_unit *unit, uint32_t p, uint64_t skipped) {
+    const host_part *part = &job->of->parts[p];
+    const uint64_t bytes = part->program->result_bytes;
+    const int64_t step = job->shape.axis[job->shape.reduced + job->shape.kept - 1].out;
+    const bool has_gaps = job->of->part_count > 1 && !job->of->segments.apart;
+    if (!job->last || job->initial || has_gaps) {
+        for (uint64_t i = 0; i < unit->count; i++)
+            store(job, unit, p, i, unit->n, unit->scratch.accs + (skipped + i) * part->program->acc_bytes);
+        return;
+    }
+    part->program->finish_block(unit->scratch.accs, unit->n, job->params + part->param_offset, unit->scratch.results);
+    const unsigned char *results = unit->scratch.results + skipped * bytes;
+    if (step == 1)
+        memcpy(host_result_at(job, p, unit->first.out), results, unit->count * bytes);
+    else
+        for (uint64_t i = 0; i < unit->count; i++)
+            memcpy(host_result_at(job, p, unit->first.out + (int64_t)i * step), results + i * bytes, bytes);
 }
 
 /* Folds 128 segments, of which the unit's are those from `skipped` on. */
@@ -122,12 +154,30 @@ static void fold_lanes(const segments_job *job, const axes_unit *unit, bool dire
         const host_part *part = &job->of->parts[p];
         part->program->fold_block(items, steps, job->params + part->param_offset, unit->index, unit->n, unit->scratch.lanes,
                                   unit->scratch.accs);
-        for (uint64_t i = 0; i < unit->count; i++)
-            store(job, unit, p, i, unit->n, unit->scratch.accs + (skipped + i) * part->program->acc_bytes);
+        store_block(job, unit, p, skipped);
     }
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Returns how many segments before the unit's a direct block begins with: one that would not end
+ * with the row, of which `left` segments are left, begins earlier. */
+static uint64_t skipped_of(const axes_job *axes, uint64_t left) {
+    return axes->direct && axes->extent >= TALLY_LANES && left < TALLY_LANES ? TALLY_LANES - left : 0;
+}
+
+/* Tells whether a direct block of the unit lies in its segments' memory, though its rows are longer
+ * than theirs: what is behind a row then are the rows that follow. */
+static bool has_window(const axes_job *axes, const axes_unit *unit) {
+    const segments_job *job = axes->job;
+    bool has = true;
+    if (axes->extent >= TALLY_LANES) return true;
+    for (uint32_t k = 0; k < job->inputs; k++) {
+        const int64_t step = job->walk[k].step[0] / (int64_t)job->item_bytes;
+        has = has && step > 0 && (uint64_t)step * (job->shape.n - unit->index - unit->n) + unit->left >= TALLY_LANES;
+    }
+    return has;
+}
 
 static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const host_scratch *scratch) {
     const segments_job *job = axes->job;
@@ -138,19 +188,18 @@ static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const hos
     if (from >= to) return;
     axes_unit unit = {.s = from,
                       .count = to - from,
+                      .left = row + axes->extent - from,
                       .index = (job->leaf + leaf) * CHUNK,
                       .leaf = leaf,
                       .first = host_segment_by_axes(job, from),
                       .scratch = *scratch};
     unit.n = job->shape.n - unit.index < CHUNK ? job->shape.n - unit.index : CHUNK;
-    /* A whole block that ends with the row, if there are not so many segments behind. */
-    const uint64_t left = row + axes->extent - from, skipped = left < TALLY_LANES ? TALLY_LANES - left : 0;
     if (axes->way == ALONE)
         fold_alone(job, &unit);
-    else if (axes->way == COLUMNS)
-        fold_columns(job, &unit, axes->pitch);
+    else if (axes->way == COLUMNS || (axes->direct && !has_window(axes, &unit)))
+        fold_columns(axes, unit);
     else
-        fold_lanes(job, &unit, axes->direct, axes->direct ? skipped : 0);
+        fold_lanes(job, &unit, axes->direct, skipped_of(axes, unit.left));
 }
 
 static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
@@ -169,6 +218,9 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
 /* The most items of segments that are transposed for fold_block, and the least of their number. */
 #define SHORT_ITEMS 64
 #define LEAST_BLOCK 32
+/* The least segments side by side of which more than 128 are computed, as their vectors cost less
+ * than transposing. */
+#define NARROW 32
 
 static bool have_blocks(const segments_job *job) {
     bool have = !job->where && job->shape.n;
@@ -176,14 +228,14 @@ static bool have_blocks(const segments_job *job) {
     return have;
 }
 
-/* Chooses how the columns of a row are cut into blocks, which are as large as each other. */
-static void choose_columns(axes_job *axes, uint64_t n) {
-    const uint64_t item = axes->job->item_bytes, line = 64 / item;
+/* Chooses how the columns of a row are cut into pieces, which are as large as each other. */
+static void choose_columns(axes_job *axes) {
+    const uint64_t n = least(axes->job->shape.n, CHUNK), item = axes->job->item_bytes, line = 64 / item;
     axes->pitch = tally_ceil_div(n, line) * line + line; /* lines of one item of each column lie apart */
     uint64_t most = GATHER_BYTES / item / axes->pitch;
     if (most > TALLY_LANES) most = TALLY_LANES;
     if (most > line) most -= most % line;
-    axes->block = tally_ceil_div(axes->extent, tally_ceil_div(axes->extent, most));
+    axes->columns = tally_ceil_div(axes->extent, tally_ceil_div(axes->extent, most));
 }
 
 static void choose_way(axes_job *axes) {
@@ -195,7 +247,7 @@ static void choose_way(axes_job *axes) {
     for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
     axes->way = ALONE;
     axes->extent = across->extent;
-    if (blocks && neighbours && axes->extent >= TALLY_LANES) {
+    if (blocks && neighbours && (axes->extent >= TALLY_LANES || (axes->extent >= NARROW && shape->n >= 2 * CHUNK))) {
         axes->way = LANES;
         axes->direct = true;
     } else if (blocks && shape->n <= SHORT_ITEMS && axes->extent >= LEAST_BLOCK) {
@@ -203,13 +255,9 @@ static void choose_way(axes_job *axes) {
     } else if (is_across && axes->extent > 1 && shape->n > 1) {
         axes->way = COLUMNS;
     }
-    axes->block = TALLY_LANES;
-    if (axes->way == COLUMNS) choose_columns(axes, shape->n < CHUNK ? shape->n : CHUNK);
+    choose_columns(axes);
+    axes->block = axes->way == COLUMNS ? axes->columns : TALLY_LANES;
     if (axes->way == ALONE) axes->extent = axes->block = 1;
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
 }
 
 void host_segments_axes(segments_job *job) {

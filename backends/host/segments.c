@@ -13,7 +13,7 @@ static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
     uint64_t block = 0;
     for (uint32_t p = 0; p < of->part_count; p++)
         if (of->parts[p].program->block_bytes > block) block = of->parts[p].program->block_bytes;
-    return (inputs + 1) * (uint64_t)GATHER_BYTES + TALLY_LANES * TALLY_HOST_ACC_BYTES + block;
+    return (inputs + 1) * (uint64_t)GATHER_BYTES + 2 * TALLY_LANES * TALLY_HOST_ACC_BYTES + block;
 }
 
 host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
@@ -22,7 +22,8 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
     for (uint32_t k = 0; k < job->inputs; k++, at += GATHER_BYTES) scratch.items[k] = at;
     scratch.where = at;
     scratch.accs = at + GATHER_BYTES;
-    scratch.lanes = scratch.accs + TALLY_LANES * TALLY_HOST_ACC_BYTES;
+    scratch.results = scratch.accs + TALLY_LANES * TALLY_HOST_ACC_BYTES;
+    scratch.lanes = scratch.results + TALLY_LANES * TALLY_HOST_ACC_BYTES;
     return scratch;
 }
 
@@ -43,24 +44,25 @@ uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned cha
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+unsigned char *host_result_at(const segments_job *job, uint32_t p, int64_t at) {
+    const host_part *part = &job->of->parts[p];
+    if (job->of->segments.apart) return job->out[p] + at * (int64_t)part->program->result_bytes;
+    return job->out[0] + at * (int64_t)job->of->result_bytes + part->result_offset;
+}
+
 void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at) {
     const host_program *of = job->of;
     const host_part *part = &of->parts[p];
     _Alignas(64) unsigned char all[TALLY_HOST_ACC_BYTES];
-    unsigned char *result = of->segments.apart ? job->out[p] + at * (int64_t)part->program->result_bytes
-                                               : job->out[0] + at * (int64_t)of->result_bytes;
-    if (!of->segments.apart) {
-        /* Bytes between the values are 0. */
-        if (p == 0 && of->part_count > 1) memset(result, 0, of->result_bytes);
-        result += part->result_offset;
-    }
+    /* Bytes between the values are 0. */
+    if (p == 0 && of->part_count > 1 && !of->segments.apart) memset(host_result_at(job, 0, at), 0, of->result_bytes);
     if (job->initial) {
         part->program->initial(job->initial + part->result_offset, all);
         if (n) part->program->combine(all, acc);
         if (!n) n = 1; /* the initial value alone is no value of no items */
         acc = all;
     }
-    part->program->finish(acc, n, job->params + part->param_offset, result);
+    part->program->finish(acc, n, job->params + part->param_offset, host_result_at(job, p, at));
 }
 
 void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at) {

@@ -41,7 +41,7 @@ typedef struct segments_job {
 /* A thread's scratch. */
 typedef struct host_scratch {
     unsigned char *items[TALLY_MAX_INPUTS], *where; /* GATHER_BYTES each */
-    unsigned char *accs, *lanes;                    /* of fold_block */
+    unsigned char *accs, *results, *lanes;          /* of fold_block */
 } host_scratch;
 
 host_scratch host_scratch_of(const segments_job *job, uint32_t worker);
@@ -53,6 +53,8 @@ uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned cha
 
 /* Stores op p's value of n items in the result at place `at`. */
 void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at);
+/* Returns where op p's result at place `at` lies. */
+unsigned char *host_result_at(const segments_job *job, uint32_t p, int64_t at);
 /* Stores op p's partial at place `at`. */
 void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at);
 

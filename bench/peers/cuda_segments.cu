@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_segments.cu: CUB's sums of f32 by segments: rows and offsets by DeviceSegmentedReduce, runs of
- * keys by DeviceReduce::ReduceByKey. CUB has no columns. */
+/* cuda_segments.cu: CUB's sums of f32 by segments: rows and offsets by DeviceSegmentedReduce, runs
+ * of keys by DeviceReduce::ReduceByKey. CUB has no columns. */
 #include <cmath>
 #include <cstring>
 

@@ -58,6 +58,8 @@ typedef struct tally_host_program {
     void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
                        void *scratch, void *accs);
     uint64_t block_bytes;
+    /* As finish, for the accumulators of fold_block. */
+    void (*finish_block)(const void *accs, uint64_t n, const void *params, void *results);
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */
     void (*initial)(const void *result, void *acc);
     tally_host_scan scan, segmented;

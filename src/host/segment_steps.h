@@ -75,7 +75,7 @@ static u64 fold_some(const void *const *items, const u8 *mask, const void *param
 #ifdef TAKES_PIVOT
 #define BLOCK_STEPS .block_bytes = 0
 #else
-#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS) * LANES, .fold_block = fold_block
+#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS) * LANES, .fold_block = fold_block, .finish_block = finish_block
 
 /* Takes a row: the next item of one lane of each segment. */
 INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l) {
@@ -103,6 +103,13 @@ static void fold_block(const void *const *items, const i64 *steps, const void *p
     for (u32 s = LANES / 2; s; s /= 2)
         for (u32 l = 0; l < s && l + s < used; l++) combine_blocks(&lanes[l], &lanes[l + s]);
     for (int s = 0; s < LANES; s++) ((ACC *)accs)[s] = lane_value(lanes_get(&lanes[0], s), c);
+}
+
+static void finish_block(const void *given, u64 n, const void *params, void *to) {
+    const PARAMS p = params_at(params);
+    const ACC *restrict accs = given;
+    RESULT *restrict results = to;
+    for (int s = 0; s < LANES; s++) results[s] = op_result(accs[s], n, p);
 }
 #endif
 

@@ -108,18 +108,43 @@ typedef struct way {
     uint64_t units;
 } way;
 
-/* Segments of a block, on CPUs, and the most items of short ones that are taken so. */
-#define BLOCK_SEGMENTS 128
+/* On CPUs: the most segments of a block, the fewest, and the most items of short ones. */
+#define MOST_BLOCK 256
+#define LEAST_BLOCK 32
 #define SHORT_ITEMS 64
 /* The least units of a compute unit with which each thread has a chunk of its own. */
 #define LEAST_UNIT_THREADS 256
 
+/* Tells whether the items of each segment are side by side. */
+static bool are_rows(const tally_array_shape *shape, uint32_t inputs) {
+    for (uint32_t k = 0; k < inputs; k++)
+        if (shape->axis[0].in[k] != 1) return false;
+    return shape->reduced == 1;
+}
+
+/* Tells whether the CPUs' kernels take each short row by itself: without a mask and pivots. */
+static bool takes_rows(const tally_segments_plan *plan) {
+    const tally_terms *terms = &plan->base.terms;
+    for (uint32_t t = 0; t < terms->count; t++)
+        if (terms->list[t].lane.pivot.load) return false;
+    return !(plan->flags & TALLY_WHERE);
+}
+
+/* On CPUs blocks of segments are for neighbours in memory, and for short segments that are no rows.
+ * There are blocks for all groups. */
+static way choose_cpu_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+    const bool rows = are_rows(shape, plan->base.terms.inputs) && takes_rows(plan);
+    const bool blocks = is_across(shape) || (shape->n <= SHORT_ITEMS && !rows);
+    const uint64_t groups = (uint64_t)CPU_UNIT_GROUPS * plan->base.context->info.compute_units;
+    uint32_t block = MOST_BLOCK;
+    while (block > LEAST_BLOCK && shape->count * leaves / block < groups) block /= 2;
+    if (shape->axis[shape->reduced + shape->kept - 1].extent == 1 || !blocks) return (way){plan->teams, 1, 1};
+    return (way){plan->threads, block, block};
+}
+
 static way choose_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
     const uint64_t fastest = shape->axis[shape->reduced + shape->kept - 1].extent;
-    if (!plan->variant->has_teams) {
-        const bool blocks = fastest > 1 && (is_across(shape) || shape->n <= SHORT_ITEMS);
-        return blocks ? (way){plan->threads, BLOCK_SEGMENTS, BLOCK_SEGMENTS} : (way){plan->teams, 1, 1};
-    }
+    if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
     const uint32_t team = team_of(shape->n);
     const uint64_t units = shape->count * leaves;
     const bool threads = is_across(shape) && fastest >= WARP / 4 &&

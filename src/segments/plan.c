@@ -57,7 +57,7 @@ static tally_status check_initial(const tally_terms *terms) {
     return TALLY_OK;
 }
 
-static const tally_segments_variant variants[] = {
+const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIANTS] = {
     {"teams", "segment_teams", true},
     {"blocks", "cpu_segments", false},
 };
@@ -65,8 +65,8 @@ static const tally_segments_variant variants[] = {
 static tally_status find_variant(const tally_context *context, const char *name, const tally_segments_variant **out) {
     *out = NULL;
     if (!name || !strcmp(name, "auto")) name = context->info.device_class == TALLY_CLASS_CPU ? "blocks" : "teams";
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(variants); i++)
-        if (!strcmp(name, variants[i].name)) *out = &variants[i];
+    for (size_t i = 0; i < TALLY_SEGMENTS_VARIANTS; i++)
+        if (!strcmp(name, tally_segments_variants[i].name)) *out = &tally_segments_variants[i];
     if (!*out) return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s' of segments: there are teams, blocks", name);
     if (tally_kernel_text(context->backend, (*out)->stem)) return TALLY_OK;
     return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", name, context->backend->name,
@@ -165,6 +165,27 @@ static tally_status parts_recipe(const tally_segments_plan *plan, const tally_se
     return TALLY_OK;
 }
 
+tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
+                                   const tally_segment_form *form) {
+    tally_recipe recipe = {
+        .variant = variant->name, .group_threads = group_threads, .features = 1u << TALLY_FEATURE_PTX, .segments = form};
+    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
+    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
+    tally_recipe_add(&recipe, "finish");
+    if (!variant->has_teams) {
+        recipe.has_arrays = true; /* for functions that are inlined in loops */
+        tally_recipe_define(&recipe, "ACCS", 1);
+        tally_recipe_add(&recipe, "cpu_chunks");
+    }
+    tally_recipe_add(&recipe, "segments");
+    if (!variant->has_teams) {
+        tally_recipe_add(&recipe, "cpu_segment_rows");
+        tally_recipe_add(&recipe, "cpu_segment_blocks");
+    }
+    tally_recipe_add(&recipe, variant->stem);
+    return recipe;
+}
+
 static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
     const entry by_axes[] = {{"tally_segments_teams", &plan->teams},
                              {"tally_segments_threads", &plan->threads},
@@ -175,23 +196,12 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
                                 {"tally_segments_chunks", &plan->chunks},
                                 {"tally_segments_fold", &plan->fold}};
     void *program = NULL;
-    tally_recipe parts, recipe = {.variant = plan->variant->name,
-                                  .group_threads = plan->group_threads,
-                                  .features = 1u << TALLY_FEATURE_PTX,
-                                  .segments = &plan->form};
+    tally_recipe parts, recipe = tally_segments_recipe(plan->variant, plan->group_threads, &plan->form);
     tally_status status = TALLY_OK;
     if (!plan->variant->has_teams) {
         status = parts_recipe(plan, desc, &parts);
         recipe.parts = &parts;
-        tally_recipe_add(&recipe, "finish");
-        tally_recipe_add(&recipe, "cpu_chunks");
-    } else {
-        tally_recipe_add(&recipe, "finish");
     }
-    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
-    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
-    tally_recipe_add(&recipe, "segments");
-    tally_recipe_add(&recipe, plan->variant->stem);
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (status) return status;
     return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes))

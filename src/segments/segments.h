@@ -91,6 +91,12 @@ typedef struct tally_segments_variant {
     const char *name, *stem;
     bool has_teams; /* threads of a group share a chunk; false: one thread is a group */
 } tally_segments_variant;
+enum { TALLY_SEGMENTS_TEAMS, TALLY_SEGMENTS_BLOCKS, TALLY_SEGMENTS_VARIANTS };
+extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIANTS];
+
+/* Returns the recipe of a plan's program. */
+tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
+                                   const tally_segment_form *form);
 
 typedef struct tally_segments_plan {
     tally_plan base; /* max_n: items. Without terms the plan is of runs alone */

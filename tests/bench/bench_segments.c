@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmark's cases of segments, without a device: their shapes, lengths and expected values. */
+/* The benchmark's cases of segments, without a device: shapes, lengths, expected values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -317,6 +317,16 @@ void test_segments_json(void **unused) {
     expect_member(o, "file", "[ \"x.npy\", \"three.npy\" ]");
     expect_member(o, "output", "out.npy");
     json_object_put(o);
+    /* Too many values for an object. */
+    double *many = calloc(65537, sizeof(*many));
+    assert_non_null(many);
+    write_npy("many.npy", 1, own_descr('f', 8), "(65537, 1)", many, 65537 * sizeof(*many));
+    free(many);
+    r = must_run(NULL, "reduce sum --axis 1 --json many.npy");
+    o = parse_line(&r, 0);
+    expect_member(o, "shape", "[ 65537 ]");
+    expect_member(o, "values", "null");
+    json_object_put(o);
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
