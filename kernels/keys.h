@@ -45,8 +45,7 @@ INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     sums[THREAD_ID + 1] += before;                                                                                             \
     BARRIER
 #if GROUP > 1
-#define SUM_STEPS                                                                                                              \
-    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)
+#define SUM_STEPS SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)
 #else
 #define SUM_STEPS
 #endif
@@ -56,11 +55,9 @@ INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     sums[THREAD_ID + 1] = (own);                                                                                               \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER                                                                                                                    \
-    SUM_STEPS                                                                                                                  \
-    (void)before;
+    SUM_STEPS(void) before;
 
-#define OWN_KEYS                                                                                                               \
-    const u64 from = min(n, (GROUP_ID * GROUP + THREAD_ID) * run), to = min(n, from + run);
+#define OWN_KEYS const u64 from = min(n, (GROUP_ID * GROUP + THREAD_ID) * run), to = min(n, from + run);
 
 KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     keys += keys_offset * KEY_WORDS;
@@ -98,8 +95,7 @@ KERNEL BOUNDS void tally_keys_write(GLOBAL const WORD *keys, u64 keys_offset, u6
         if (!begins_run(keys, i)) continue;
         if (place <= capacity) begins[place] = i;
         if (place < capacity && wants_keys)
-            for (int w = 0; w < KEY_WORDS; w++)
-                out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
+            for (int w = 0; w < KEY_WORDS; w++) out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
         place++;
     }
 }

@@ -38,24 +38,22 @@ typedef union {
  */
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
         union {                                                                                                                \
             TYPE value;                                                                                                        \
             u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
         } from, to;                                                                                                            \
         from.value = a;                                                                                                        \
-        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++)                                              \
-            asm volatile("shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
-                         : "=r"(to.word[w])                                                                                    \
-                         : "r"(from.word[w]), "r"(s));                                                                         \
+        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++) asm volatile(                                \
+            "shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));            \
         return to.value;                                                                                                       \
     }
 #else
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
-        meet->MEMBER[THREAD_ID] = a;                                                                                              \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
+        meet->MEMBER[THREAD_ID] = a;                                                                                           \
         BARRIER                                                                                                                \
-        a = meet->MEMBER[(OTHER) % GROUP];                                                                                        \
+        a = meet->MEMBER[(OTHER) % GROUP];                                                                                     \
         BARRIER                                                                                                                \
         return a;                                                                                                              \
     }
@@ -81,7 +79,7 @@ EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
     STEP_ACROSS(TYPE, a, 1, exchange, combine)
 #define STEP_ACROSS(TYPE, a, s, exchange, combine)                                                                             \
     IF_ACROSS(s) {                                                                                                             \
-        const TYPE other = exchange(a, s, meet);                                                                                  \
+        const TYPE other = exchange(a, s, meet);                                                                               \
         if (team > (s)) a = combine(a, other);                                                                                 \
     }
 

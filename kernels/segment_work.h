@@ -76,9 +76,7 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
 /* A group takes GROUP neighbouring segments. First each team takes one, in turns; those that are
  * too long for it wait, and get a team of 32, or a place on the work list. */
 KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN
-    OPEN_EXCHANGE
-    SHARED u32 waiting;
+    OPEN OPEN_EXCHANGE SHARED u32 waiting;
     SHARED u32 waits[GROUP];
     const u64 segments = SEGMENTS;
     const u32 short_items = team < WIDTH ? team * OWN : CHUNK_ITEMS;
@@ -119,9 +117,7 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
 }
 
 KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
-    OPEN
-    OPEN_EXCHANGE
-    const u64 chunks = min(capacity, (u64)((GLOBAL u32 *)work)[0]);
+    OPEN OPEN_EXCHANGE const u64 chunks = min(capacity, (u64)((GLOBAL u32 *)work)[0]);
     for (u64 begin = GROUP_ID * (GROUP / WIDTH); begin < chunks; begin += GROUP_COUNT * (GROUP / WIDTH)) {
         const u64 k = begin + thread / WIDTH, is = k < chunks;
         const u64 s = is ? work[CHUNKS + 2 * k] : NO_SEGMENT;
@@ -134,9 +130,7 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
 
 /* A group for each long segment. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
-    OPEN
-    OPEN_FOLD
-    const u64 longs = ((GLOBAL u32 *)work)[1];
+    OPEN OPEN_FOLD const u64 longs = ((GLOBAL u32 *)work)[1];
     for (u64 i = GROUP_ID; i < longs; i += GROUP_COUNT) {
         GLOBAL const u64 *own = work + LONGS(capacity) + 3 * i;
         const SEGMENT segment = SEGMENT_OF(own[0]);
