@@ -97,8 +97,8 @@ INLINE u32 turn(u32 k, u32 bits) {
 }
 
 /* Visits `count` <= LANES lanes in bit-reversed order. MAKE_LANE(level, l) makes lane l in that
- * level of a counter, JOIN(left, right) combines two levels into the left one. Level 0 becomes the tree over
- * the lanes. Of a pair of lanes the right one may be absent. */
+ * level of a counter. JOIN(left, right) combines two levels into the left one. Level 0 becomes the
+ * tree over the lanes. Of a pair of lanes the right one may be absent. */
 #define VISIT_LANES(count, MAKE_LANE, JOIN)                                                                                    \
     {                                                                                                                          \
         u32 bits = 0, top = 0;                                                                                                 \
@@ -146,10 +146,16 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, 
 
 /* The same of WIDE segments of a piece that are side by side, from its segment `part` on. Some may
  * be beyond the block. */
-INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, u32 part, LANE_ARRAYS *to) {
+#define PREFETCH_PART(name)                                                                                                    \
+    for (u32 j = 0; j < WIDE; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], ahead->in[name##_NUMBER]);
+INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, u32 rows, u32 r, u32 l, u32 first, u32 part,
+                      LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
     const u32 left = b->width - first - part;
     first += part;
+    for (u32 m = 0; m < rows; m++) {
+        EACH_INPUT(PREFETCH_PART)
+    }
     IN_VECTORS_ROLLED
     for (u32 i = 0; i < WIDE; i++) {
         LANE a = r ? lanes_get(to, part + i) : lane_identity();
@@ -174,7 +180,7 @@ INLINE void block_rows(const NEIGHBOURS *b, const ROW *row, const STEPS *ahead, 
             piece_rows(b, row, ahead, rows, r, l, q * LANES, LANES, 1, &to[q]);
         else if (side)
             for (u32 first = 0; first < width; first += WIDE)
-                part_rows(b, row, rows, r, l, q * LANES, first, &to[q]);
+                part_rows(b, row, ahead, rows, r, l, q * LANES, first, &to[q]);
         else
             piece_rows(b, row, ahead, rows, r, l, q * LANES, width, 0, &to[q]);
     }
@@ -233,6 +239,22 @@ INLINE STEPS bytes_ahead(const NEIGHBOURS *b, u32 l, u32 k, u32 bits) {
     return ahead;
 }
 
+#ifndef WHERE
+/* Puts the lane of each of LANES segments of four items into `to`. */
+#define PREFETCH_FOUR(name)                                                                                                    \
+    for (u32 m = 0; m < 4; m++)                                                                                                \
+        for (u32 j = 0; j < LANES; j += 64 / ITEM_BYTES) PREFETCH_LINE(&row[m].in.name[first + j], AHEAD / 4);
+INLINE void four_rows(const NEIGHBOURS *b, const ROW *row, u32 first, LANE_ARRAYS *to) {
+    EACH_INPUT(PREFETCH_FOUR)
+    IN_VECTORS
+    for (u32 j = 0; j < LANES; j++) {
+        const CHUNK c = chunk_beside(b, first + j);
+#define ROW_LANE(m) lane_step(lane_identity(), items_at(row[m].in, first + j), c, 0, m, b->in.p)
+        lanes_set(to, j, lane_combine(lane_combine(ROW_LANE(0), ROW_LANE(2)), lane_combine(ROW_LANE(1), ROW_LANE(3))));
+    }
+}
+#endif
+
 /* Puts the lane of each segment into level 0. */
 OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape, LANE_ARRAYS (*restrict level)[PIECES]) {
     const u32 lanes = min(b->chunk.count, (u32)LANES);
@@ -241,6 +263,14 @@ OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape,
     EACH_INPUT(IS_SIDE)
 #ifdef WHERE
     for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
+#endif
+#ifndef WHERE
+    if (b->chunk.count == 4 && side && b->width % LANES == 0) {
+        ROW row[4];
+        for (u32 m = 0; m < 4; m++) row[m] = row_at(b, shape, m);
+        for (u32 q = 0; q * LANES < b->width; q++) four_rows(b, row, q * LANES, &level[0][q]);
+        return;
+    }
 #endif
 #define MAKE_LANES(top, l)                                                                                                     \
     const STEPS ahead = bytes_ahead(b, l, k, bits);                                                                            \
@@ -349,16 +379,16 @@ INLINE u32 are_beside(const SHAPE *shape) {
     return beside;
 }
 
-/* Puts the lanes of a chunk of neighbouring segments into level 0. */
+/* Puts the lanes of a chunk of neighbouring segments into level 0, if there are any. */
 INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS (*level)[PIECES]) {
     STAGED staged;
     if (is_staged) stage(b, &staged);
 #ifdef TAKES_PIVOT
-    find_pivots(b, shape);
+    if (b->chunk.count) find_pivots(b, shape);
 #endif
     fold_block(b, shape, level);
 #ifdef PIVOT_MAY_MISS
-    while (pivots_change(b, level[0])) fold_block(b, shape, level);
+    while (b->chunk.count && pivots_change(b, level[0])) fold_block(b, shape, level);
 #endif
 }
 

@@ -66,6 +66,7 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
             const SEGMENT segment = SEGMENT_OF(first + i);
             width = (u32)min(min(end - i, (u64)LANES), along->extent - (first + i) % along->extent);
             fold_rows(segment.in, &beside, c, width, &lanes);
+            IN_VECTORS
             for (u32 j = 0; j < width; j++) {
                 const PART p = part_of_lane(lanes_get(&lanes, j), c, c.count);
                 STORE_PART(p, i + j, 0, segment.out + (i64)j * along->out)
@@ -83,8 +84,18 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
     }
 }
 
-/* Unit u is chunk u / blocks of the segments of block u % blocks. A block is TEAM segments. They are
- * taken in pieces that lie along the last kept axis. */
+/* Stores the parts of a block, that of segment j `step` results beyond the first one's. */
+#define STORE_BLOCK(step)                                                                                                      \
+    for (u32 q = 0; q * LANES < width; q++) {                                                                                  \
+        const u32 end_of_piece = min(width, (q + 1) * LANES);                                                                  \
+        for (u32 j = q * LANES; j < end_of_piece; j++) {                                                                       \
+            const PART p = part_of_lane(lanes_get(&level[0][q], j - q * LANES), chunk_beside(&b, j), HAS(&b, j));              \
+            STORE_PART(p, i + j, k, segment.out + step)                                                                        \
+        }                                                                                                                      \
+    }
+
+/* Unit u is chunk u / blocks of the segments of block u % blocks. A block is TEAM segments. They
+ * are taken in pieces that lie along the last kept axis. */
 KERNEL void tally_segments_threads(CALL_ARGS) {
     OPEN
     LANE_ARRAYS level[LANE_LEVELS + 1][PIECES] ALIGN(64);
@@ -100,16 +111,12 @@ KERNEL void tally_segments_threads(CALL_ARGS) {
             width = (u32)min(min(to - i, most), extent - (first + i) % extent);
             const SEGMENT segment = SEGMENT_OF(first + i);
             NEIGHBOURS b = neighbours_of(&segment, &shape, leaf + k, width);
-            if (segment.n) take_neighbours(&b, &shape, is_staged, level);
-            for (u32 q = 0; q * LANES < width; q++) {
-                const LANE_ARRAYS *lanes = &level[0][q];
-                const u32 own = min(width - q * LANES, (u32)LANES);
-                for (u32 j = 0; j < own; j++) {
-                    PART p = part_identity();
-                    const CHUNK c = chunk_beside(&b, q * LANES + j);
-                    if (segment.n) p = part_of_lane(lanes_get(lanes, j), c, HAS(&b, q * LANES + j));
-                    STORE_PART(p, i + q * LANES + j, k, segment.out + (i64)(q * LANES + j) * b.beside.out)
-                }
+            take_neighbours(&b, &shape, is_staged, level);
+            /* Results that are side by side become vectors. */
+            if (b.beside.out == 1) {
+                STORE_BLOCK((i64)j)
+            } else {
+                STORE_BLOCK((i64)j * b.beside.out)
             }
         }
     }

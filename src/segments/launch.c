@@ -72,7 +72,7 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
     l->count = 2 * terms->inputs + TALLY_SEGMENT_ARGS + 2 * plan->outs;
 }
 
-/* Launches `kernel` with at most as many groups as `wanted`, which fill the device several times. */
+/* Launches `kernel` with up to `wanted` groups, as many as fill the device several times. */
 #define UNIT_GROUPS 64
 #define CPU_UNIT_GROUPS 16
 static tally_status run(launch *l, void *kernel, uint64_t wanted) {
