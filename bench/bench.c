@@ -344,7 +344,7 @@ static int run_all(bench_run *run) {
         progress_begin("cells timed", PROGRESS_STEPS, run->results.compile_count);
     }
     walk_passes(run, run_device);
-    for (int d = 0; d < run->device_count && is_listed(run->options->primitives, "segments"); d++)
+    for (int d = 0; d < run->device_count && run->options->has_segments; d++)
         run->failed_cases += segments_run(run->options, run->devices[d].context, &run->devices[d].info, &run->cases);
     progress_end();
     input_close(&run->items);

@@ -254,7 +254,8 @@ typedef struct bench_options {
     /* Lists. NULL: every device, primitive, ... */
     const char *select, *primitives, *ops, *maps, *types, *peers, *caches, *cases;
     bench_sizes sizes;
-    int has_sizes; /* sizes were given */
+    int has_sizes;    /* sizes were given */
+    int has_segments; /* the cases of segments are asked for */
     int blocks;
     int json, bar, bits;
     int grid, compile; /* compile: print the seconds of compiling too */

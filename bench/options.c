@@ -149,6 +149,7 @@ static void set_defaults(bench_options *options) {
     }
     if (!options->primitives) options->primitives = bench_primitives[BENCH_REDUCE].name;
     if (options->grid) return;
+    options->has_segments = is_listed(options->primitives, bench_primitives[BENCH_SEGMENTS].name);
     if (!options->ops) options->ops = "sum";
     if (!options->types) options->types = "f32";
     options->has_sizes = options->sizes.count > 0;
@@ -169,6 +170,15 @@ static int check_grid(const bench_options *options) {
         return complain("a grid is of reductions: it has no --bar, --bits, --cache, --primitive, --maps");
     if (options->sizes.count > 1 || (options->sizes.count && options->bytes))
         return complain("a grid has one size: --bytes N, or --sizes with one number");
+    return 0;
+}
+
+/* Returns 0 unless segments are asked for with options that they do not have. */
+static int check_segments(const bench_options *options) {
+    const int listed = options->primitives && is_listed(options->primitives, bench_primitives[BENCH_SEGMENTS].name);
+    if (options->cases && !listed) return complain("--cases is of --primitive segments");
+    if (listed && (options->bar || options->plot || options->bits))
+        return complain("segments have no --bar, --plot, --bits: their table has a column of bars");
     return 0;
 }
 
@@ -263,7 +273,7 @@ int options_parse(int argc, char **argv, bench_options *options) {
     if (optind < argc) return complain("unexpected argument %s", argv[optind]);
     read_all(&options->ops, options);
     read_all(&options->types, options);
-    if (check_grid(options)) return 3;
+    if (check_grid(options) || check_segments(options)) return 3;
     set_defaults(options);
     if (check_list("primitive", options->primitives, primitive_at) || check_list("maps", options->maps, map_at) ||
         check_list("ops", options->ops, op_at) || check_list("dtypes", options->types, type_at) ||

@@ -40,7 +40,7 @@ static const case_row rows[] = {
     {"columns", CUT_COLUMNS, "2^2", 0.78, SUMS, 0, 0, 0},
     {"columns", CUT_COLUMNS, "2^3", 0.85, SUMS, 0, 0, 0},
     {"columns", CUT_COLUMNS, "2^4,2^5,2^6", 0.9, SUMS, 0, 0, 0},
-    {"columns", CUT_COLUMNS, "2^7,2^8,2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26", 0.93, SUMS, 0, 0, 0},
+    {"columns", CUT_COLUMNS, "2^7,2^8,1000,2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26", 0.93, SUMS, 0, 0, 0},
     {"widths", CUT_WIDTHS, "1,2,3,8,31,33,100,1000", 0.85, SUMS, 0, 0, 0},
     {"middle", CUT_MIDDLE, "512", 0.9, SUMS, 0, 0, 8192},
     {"middle", CUT_MIDDLE, "512", 0.9, SUMS, 0, 0, 64},

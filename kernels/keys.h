@@ -2,13 +2,13 @@
 /*
  * keys: where runs of equal neighbouring keys begin.
  *
- * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sums of
- * those before, and *runs, the number of all; tally_keys_write each run's first item, begins[r],
- * and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the capacity
- * are counted and not written; begins has capacity + 1 places.
+ * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sum
+ * of those before it, and *runs, the number of all; tally_keys_write each run's first item,
+ * begins[r], and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the
+ * capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys, `run` for each thread. Its threads count theirs, and a scan in local memory gives
- * each its place.
+ * neighbouring keys, `run` for each thread. Its threads count theirs, and a scan in local memory
+ * gives each its place.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: keys are read twice, and nothing is kept for each of them.
  */
@@ -45,8 +45,7 @@ INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     sums[THREAD_ID + 1] += before;                                                                                             \
     BARRIER
 #if GROUP > 1
-#define SUM_STEPS                                                                                                              \
-    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)
+#define SUM_STEPS SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)
 #else
 #define SUM_STEPS
 #endif
@@ -56,11 +55,9 @@ INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     sums[THREAD_ID + 1] = (own);                                                                                               \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER                                                                                                                    \
-    SUM_STEPS                                                                                                                  \
-    (void)before;
+    SUM_STEPS(void) before;
 
-#define OWN_KEYS                                                                                                               \
-    const u64 from = min(n, (GROUP_ID * GROUP + THREAD_ID) * run), to = min(n, from + run);
+#define OWN_KEYS const u64 from = min(n, (GROUP_ID * GROUP + THREAD_ID) * run), to = min(n, from + run);
 
 KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     keys += keys_offset * KEY_WORDS;
@@ -98,8 +95,7 @@ KERNEL BOUNDS void tally_keys_write(GLOBAL const WORD *keys, u64 keys_offset, u6
         if (!begins_run(keys, i)) continue;
         if (place <= capacity) begins[place] = i;
         if (place < capacity && wants_keys)
-            for (int w = 0; w < KEY_WORDS; w++)
-                out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
+            for (int w = 0; w < KEY_WORDS; w++) out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
         place++;
     }
 }

@@ -2,10 +2,8 @@
 /*
  * segment_teams: reductions of segments on GPUs, in CUDA C and OpenCL C.
  *
- * Computes: by axes, tally_segments_teams and tally_segments_threads a result of each segment
- * (`last`), or a partial of each of its chunks, of which tally_segments_fold makes the results. By
- * offsets, tally_segments_teams the results of segments of up to a chunk, and a work list of the
- * others' chunks; tally_segments_chunks their partials, tally_segments_fold their results.
+ * Computes: nothing by itself. The kernels by axes (segment_arrays) and by offsets (segment_work)
+ * call what stands here.
  * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the lanes t, t + team, t
  * + 2 team and t + 3 team, so a team of fewer than 32 is for at most 4 team items. It combines its
  * own four; those of the team's threads meet by shuffles or in local memory. Where neighbouring
@@ -40,24 +38,22 @@ typedef union {
  */
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
         union {                                                                                                                \
             TYPE value;                                                                                                        \
             u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
         } from, to;                                                                                                            \
         from.value = a;                                                                                                        \
-        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++)                                              \
-            asm volatile("shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
-                         : "=r"(to.word[w])                                                                                    \
-                         : "r"(from.word[w]), "r"(s));                                                                         \
+        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++) asm volatile(                                \
+            "shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));            \
         return to.value;                                                                                                       \
     }
 #else
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                       \
-        meet->MEMBER[THREAD_ID] = a;                                                                                              \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
+        meet->MEMBER[THREAD_ID] = a;                                                                                           \
         BARRIER                                                                                                                \
-        a = meet->MEMBER[(OTHER) % GROUP];                                                                                        \
+        a = meet->MEMBER[(OTHER) % GROUP];                                                                                     \
         BARRIER                                                                                                                \
         return a;                                                                                                              \
     }
@@ -83,7 +79,7 @@ EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
     STEP_ACROSS(TYPE, a, 1, exchange, combine)
 #define STEP_ACROSS(TYPE, a, s, exchange, combine)                                                                             \
     IF_ACROSS(s) {                                                                                                             \
-        const TYPE other = exchange(a, s, meet);                                                                                  \
+        const TYPE other = exchange(a, s, meet);                                                                               \
         if (team > (s)) a = combine(a, other);                                                                                 \
     }
 
@@ -280,8 +276,8 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     LOCAL EXCHANGE *meet = &exchange;
 #endif
 
-/* Makes the tree over `leaves` partials by the whole group, and with a mask adds up their items, into
- * `p` of thread 0. */
+/* Makes the tree over `leaves` partials by the whole group, and with a mask adds up their items,
+ * into `p` of thread 0. */
 #ifdef __CUDA_ARCH__
 #define OPEN_TREE
 #define TREE_OF(from, leaves) tree_value(from, leaves)
@@ -308,208 +304,3 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     ADD_ITEMS(p, from_counts, leaves)                                                                                          \
     p.acc = TREE_OF(from, leaves);                                                                                             \
     BARRIER
-
-#ifndef OFFSET
-/* ---- by axes --------------------------------------------------------------------------------- */
-
-/* Stores the part of chunk k of segment i: the result, or a partial. */
-#define STORE_PART(p, i, k)                                                                                                    \
-    if (last)                                                                                                                  \
-        put_part(p, segment.n, out, segment.out, initial, params);                                                             \
-    else                                                                                                                       \
-        part_store(p, partials, counts, (i)*leaves + (k));
-
-/* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN
-    OPEN_EXCHANGE
-    const u64 units = count * leaves;
-    for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {
-        const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;
-        const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = team_part(&segment, &shape, leaf + k, t, team, meet);
-        if (u < units && t == 0) STORE_PART(p, i, k)
-    }
-}
-
-KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
-    OPEN
-    const u64 units = count * leaves;
-    KEEP_ROLLED
-    for (u64 u = GROUP_ID * GROUP + thread; u < units; u += GROUP_COUNT * GROUP) {
-        const u64 k = quotient(u, count), i = u - k * count;
-        const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = thread_part(&segment, &shape, leaf + k, team);
-        STORE_PART(p, i, k)
-    }
-}
-
-/* A group for each segment. */
-KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
-    OPEN
-    OPEN_FOLD
-    for (u64 i = GROUP_ID; i < count; i += GROUP_COUNT) {
-        const SEGMENT segment = SEGMENT_OF(first + i);
-        FOLD(p, partials + i * leaves, counts + i * leaves, leaves)
-        if (thread) continue;
-        if (last)
-            put_part(p, segment.n, out, segment.out, initial, params);
-        else
-            part_store(p, slices, slice_counts, slice + i);
-    }
-}
-
-/* A thread for each segment, of at most 2^LEAF_LEVELS partials. */
-KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
-    OPEN
-    for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
-        const SEGMENT segment = SEGMENT_OF(first + i);
-        PART level[LEAF_LEVELS + 1];
-        for (u32 k = 0; k < leaves; k++) {
-            PART p = part_at(partials, counts, i * leaves + k);
-            COUNTER_PUSH(LEAF_LEVELS, level, k, p, part_combine)
-        }
-        PART all = part_identity();
-        for (int b = 0; b <= LEAF_LEVELS; b++)
-            if (leaves >> b & 1) all = part_combine(level[b], all);
-        put_part(all, segment.n, out, segment.out, initial, params);
-    }
-}
-#else
-/* ---- by offsets ------------------------------------------------------------------------------ */
-
-/* Add to a word of global and of local memory, and return what it was. */
-#ifdef __CUDA_ARCH__
-#define ADD_GLOBAL(at, by) atomicAdd(at, by)
-#define ADD_LOCAL(at, by) atomicAdd(at, by)
-#else
-#define ADD_GLOBAL(at, by) atomic_add((ATOMIC u32 *)(at), by)
-#define ADD_LOCAL(at, by) atomic_add((volatile LOCAL u32 *)(at), by)
-#endif
-
-/*
- * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
- * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
- * first chunk's place in the list, and how many chunks it has.
- */
-#define CHUNKS 2
-#define LONGS(capacity) (CHUNKS + 2 * (capacity))
-#define NO_SEGMENT (~(u64)0)
-
-/* By keys the number of segments is in the device's memory. */
-#ifdef NUMBER
-#define SEGMENTS min(count, number[number_offset])
-#else
-#define SEGMENTS count
-#endif
-
-KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
-    if (THREAD_ID == 0) work[0] = 0;
-}
-
-/* Puts segment s on the work list. Returns 0 if the list has no room. */
-INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
-    GLOBAL u32 *numbers = (GLOBAL u32 *)work;
-    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-    if (chunks > capacity) return 0;
-    const u64 place = ADD_GLOBAL(&numbers[0], (u32)chunks), end = place + chunks;
-    const u32 fits = end <= capacity;
-    for (u64 k = place; k < end && k < capacity; k++) {
-        work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
-        work[CHUNKS + 2 * k + 1] = k - place;
-    }
-    if (!fits) return 0;
-    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_GLOBAL(&numbers[1], 1U);
-    own[0] = s;
-    own[1] = place;
-    own[2] = chunks;
-    return 1;
-}
-
-/* A long segment by one thread, where segments overlap so much that the list is full. */
-INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
-    PART level[49], all = part_identity();
-    const u64 chunks = (s->n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-    for (u64 k = 0; k < chunks; k++) {
-        PART p = thread_part(s, shape, k, WIDTH);
-        int b = 0;
-        for (; k >> b & 1; b++) p = part_combine(level[b], p);
-        level[b] = p;
-    }
-    for (int b = 0; chunks >> b; b++)
-        if (chunks >> b & 1) all = part_combine(level[b], all);
-    return all;
-}
-
-/* A group takes GROUP neighbouring segments. First each team takes one, in turns; those that are
- * too long for it wait, and get a team of 32, or a place on the work list. */
-KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN
-    OPEN_EXCHANGE
-    SHARED u32 waiting;
-    SHARED u32 waits[GROUP];
-    const u64 segments = SEGMENTS;
-    const u32 short_items = team < WIDTH ? team * OWN : CHUNK_ITEMS;
-    for (u64 begin = GROUP_ID * GROUP; begin < segments; begin += GROUP_COUNT * GROUP) {
-        if (thread == 0) waiting = 0;
-        BARRIER
-        for (u32 turn = 0; turn < team; turn++) {
-            const u32 i = turn * (GROUP / team) + thread / team;
-            const u32 is = begin + i < segments;
-            SEGMENT segment = SEGMENT_OF(is ? begin + i : begin);
-            const u32 is_short = segment.n <= short_items;
-            if (!is_short) segment.n = 0;
-            const PART p = team_part(&segment, &shape, 0, t, team, meet);
-            if (!is || t) continue;
-            if (is_short)
-                put_part(p, segment.n, out, segment.out, initial, params);
-            else
-                waits[ADD_LOCAL(&waiting, 1U)] = i;
-        }
-        BARRIER
-        for (u32 turn = 0; turn < waiting; turn += GROUP / WIDTH) {
-            const u32 i = turn + thread / WIDTH, is = i < waiting;
-            const u64 s = begin + (is ? waits[i] : 0);
-            SEGMENT segment = SEGMENT_OF(s);
-            const u64 n = segment.n;
-            if (n > CHUNK_ITEMS) segment.n = 0;
-            PART p = team_part(&segment, &shape, 0, thread % WIDTH, WIDTH, meet);
-            if (!is || thread % WIDTH) continue;
-            if (n > CHUNK_ITEMS) {
-                if (enlist(s, n, work, capacity)) continue;
-                segment.n = n;
-                p = lone_part(&segment, &shape);
-            }
-            put_part(p, n, out, segment.out, initial, params);
-        }
-        BARRIER
-    }
-}
-
-KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
-    OPEN
-    OPEN_EXCHANGE
-    const u64 chunks = min(capacity, (u64)((GLOBAL u32 *)work)[0]);
-    for (u64 begin = GROUP_ID * (GROUP / WIDTH); begin < chunks; begin += GROUP_COUNT * (GROUP / WIDTH)) {
-        const u64 k = begin + thread / WIDTH, is = k < chunks;
-        const u64 s = is ? work[CHUNKS + 2 * k] : NO_SEGMENT;
-        SEGMENT segment = SEGMENT_OF(s == NO_SEGMENT ? 0 : s);
-        if (s == NO_SEGMENT) segment.n = 0;
-        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, meet);
-        if (is && t == 0) part_store(p, partials, counts, k);
-    }
-}
-
-/* A group for each long segment. */
-KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
-    OPEN
-    OPEN_FOLD
-    const u64 longs = ((GLOBAL u32 *)work)[1];
-    for (u64 i = GROUP_ID; i < longs; i += GROUP_COUNT) {
-        GLOBAL const u64 *own = work + LONGS(capacity) + 3 * i;
-        const SEGMENT segment = SEGMENT_OF(own[0]);
-        FOLD(p, partials + own[1], counts + own[1], own[2])
-        if (thread == 0) put_part(p, segment.n, out, segment.out, initial, params);
-    }
-}
-#endif

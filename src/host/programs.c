@@ -58,6 +58,8 @@ const char *tally_host_stem(const char *stem) {
         {"move", "/* move */\n"},
         {"heads", "/* heads */\n"},
         {"segments", ""},
+        {"cpu_segment_rows", ""},
+        {"cpu_segment_blocks", ""},
         {"cpu_segments", "/* cpu_segments */\n"},
         {"offsets", "/* offsets */\n"},
         {"keys", "/* keys */\n"},

@@ -101,8 +101,8 @@ typedef struct tally_op_row {
     const char *combine;              /* of a and b; IN_LANE(next, any): cheaper within a lane */
     const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */
-    /* The accumulator of an initial result: x, and its second value y. NULL: (V)(x) if the result is
-     * the accumulator, else there is none. */
+    /* The accumulator of an initial result, whose values are x and y. NULL: (V)(x) if the result
+     * is the accumulator, else there is none. */
     const char *initial;
     const char *usual, *usually; /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
     bool exact;                  /* the result does not depend on the order of combination */

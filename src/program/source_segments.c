@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* source_segments.c: the specialised text of a plan of segments: its outputs, the form of its segments,
- * and the accumulator of an initial result. */
+/* source_segments.c: the specialised text of a plan of segments: its outputs, the form of its
+ * segments, and the accumulator of an initial result. */
 #include "program/source.h"
 
-/* Writes `format` for each output, of results of all terms or (apart) of one: # becomes its type, $ its
- * number. */
+/* Writes `format` for each output, of results of all terms or (apart) of one: # becomes its type,
+ * $ its number. */
 static void each_output(FILE *file, const tally_terms *terms, bool apart, const char *format) {
     const uint32_t count = apart ? terms->count : 1;
     for (uint32_t t = 0; t < count; t++)
@@ -24,7 +24,6 @@ static void each_output(FILE *file, const tally_terms *terms, bool apart, const 
         }
 }
 
-/* The outputs, the forms of segments, and the accumulator of an initial result (kernels/segments.h). */
 void tally_source_segments(FILE *file, const tally_terms *terms, const tally_segment_form *form) {
     fprintf(file, "#define AXES %u\n", form->axes);
     if (form->has_where) fprintf(file, "#define WHERE 1\n");

@@ -10,11 +10,35 @@
 #include "oracle/patterns.h"
 #include "segments_walk.h"
 #include "tests/support/sample.h"
+#include "tests/support/test_main.h"
 
 static int wants_pair(void **state, tally_op op, tally_dtype in) {
     const oracle_case of = {.op = op, .in = in};
     const int is_first = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64 || op == TALLY_SUM || op == TALLY_MAX;
     return segments_is_here(state, &of) && cells_want_pair(op, in) && (is_first || full() || !segments_compiles(state));
+}
+
+/* ---- long segments --------------------------------------------------------------------------- */
+
+/* A segment of more chunks than a plan has room for, over 2^30 items, which is cut in slices. An
+ * axis of stride 0 makes it of few items: item k of them is items 4,096 k to 4,096 k + 4,095. */
+static void test_slices(void **state) {
+    enum { ITEMS = (1 << 18) + 77, TIMES = 4096, HIGHEST = (1 << 18) + 3 };
+    if (segments_compiles(state) && !full()) test_skip("only with TALLY_TEST_FULL=1");
+    tally_context *context = direct_context(state);
+    static uint8_t items[ITEMS];
+    const tally_axis axes[] = {{.extent = ITEMS, .reduced = 1, .in_stride = {1}}, {.extent = TIMES, .reduced = 1}};
+    const tally_term_desc terms[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}};
+    struct {
+        uint64_t sum, at;
+    } result;
+    const tally_segments_desc desc = {.size = sizeof desc, .in = TALLY_U8, .terms = terms, .term_count = 2};
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < ITEMS; i++) sum += items[i] = (uint8_t)(i == HIGHEST ? 255 : pattern_random(i) % 200);
+    const tally_host_axes array = {.size = sizeof array, .axes = axes, .axis_count = 2, .in = {items}, .out = {&result}};
+    MUST(tally_reduce_host_axes(context, &desc, &array));
+    assert_int_equal(result.sum, sum * TIMES);
+    assert_int_equal(result.at, (uint64_t)HIGHEST * TIMES);
 }
 
 /* ---- ops and types --------------------------------------------------------------------------- */
@@ -141,6 +165,7 @@ const device_test segments_tests[] = {
     ROW(C128, "c128"),
     {"segments: patterns", test_patterns},
     {"segments: random arrays", test_random},
+    {"segments: slices", test_slices},
     {"segments: variants", test_variants},
     {"segments: another shape compiles nothing", test_no_compilation},
     {"segments: sizes of plans", test_sizes_of_plans},
