@@ -9,7 +9,8 @@
  * Needs: the stems "finish", "cpu_chunks" and "segments" before it; functions that are inlined in
  * loops (has_arrays).
  * Why: the last steps of a halving are no vectors. 2^26 f32, POCL 3.1, 2 cores of an EPYC (Zen 5),
- * November 2026, GB/s of rows of 32, 128 and 1,000: by cpu_chunks 17, 50, 61, so 66, 72, 76.
+ * November 2026, GB/s of rows of 32, 128 and 1,000: by cpu_chunks 17, 49, 58, so 60, 75, 74. Here
+ * and below these are bytes over half of the process's own time, on a machine that others used.
  */
 
 /* Functions with several callers are compiled once. Without the width LLVM 15 halves vectors of 64
@@ -127,9 +128,9 @@ INLINE PART masked_part(SOURCE in, GLOBAL const u8 *mask, CHUNK c) {
 #endif
 
 /*
- * Prefetches lines that are AHEAD bytes beyond those that are taken. GB/s of rows of 65,536 and
- * 1,000 f32, POCL 3.1, 2 cores of an EPYC (Zen 5), November 2026: without it 35, 43; 1 KiB ahead
- * 46; 4 KiB 62; 16 KiB 62. An address past the end is harmless (cpu_chunks.cl).
+ * Prefetches lines that are AHEAD bytes beyond those that are taken. GB/s of rows of 65,536 f32,
+ * four chunk rows at a time, POCL 3.1, 2 cores of an EPYC (Zen 5), November 2026: without it 35;
+ * 1 KiB ahead 47; 4, 8 and 16 KiB 62. An address past the end is harmless (cpu_chunks.cl).
  */
 #ifndef AHEAD
 #define AHEAD 8192
