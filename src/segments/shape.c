@@ -123,6 +123,9 @@ tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint3
     if (status) return status;
     shape->n = n;
     shape->count = count;
+    /* No items: strides that nobody checks lead nowhere. */
+    for (uint32_t a = 0; a < reduced && !n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
+    for (uint32_t a = 0; a < others && !n; a++) kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
     shape->reduced = merge(shape->axis, reduced);
     /* Results say themselves where they lie, so the kept axes may come in any order. */
     qsort(kept, others, sizeof(*kept), by_distance);
