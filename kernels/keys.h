@@ -23,20 +23,22 @@ typedef u8 WORD;
 #endif
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
-/* Tells whether a run begins with key i. */
-INLINE u32 begins_run(GLOBAL const WORD *keys, u64 i) {
-    u32 differs = i == 0;
-    if (!differs)
-        for (int w = 0; w < KEY_WORDS; w++) differs |= keys[i * KEY_WORDS + w] != keys[(i - 1) * KEY_WORDS + w];
-    return differs;
+/* Tells whether key i, which is not the first, differs from the one before. */
+INLINE u32 differs(GLOBAL const WORD *keys, u64 i) {
+    u32 any = 0;
+    for (int w = 0; w < KEY_WORDS; w++) any |= keys[i * KEY_WORDS + w] != keys[(i - 1) * KEY_WORDS + w];
+    return any;
 }
 
-/* Counts the runs that begin in [from, to). */
+/* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
 INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
-    u32 count = 0;
-    for (u64 i = from; i < to; i++) count += begins_run(keys, i);
+    u32 count = from == 0 && from < to;
+    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys, i);
     return count;
 }
+
+/* Keys among which one thread looks for runs at once. */
+#define PIECE 64
 
 /* Leaves in sums[t + 1] the sum of the group's `own` up to thread t, and 0 in sums[0]. */
 #define SUM_STEP(s)                                                                                                            \
@@ -91,12 +93,17 @@ KERNEL BOUNDS void tally_keys_write(GLOBAL const WORD *keys, u64 keys_offset, u6
     OWN_KEYS
     SUM_OF_GROUP(count_runs(keys, from, to))
     u64 place = tiles[GROUP_ID] + sums[THREAD_ID];
-    for (u64 i = from; i < to; i++) {
-        if (!begins_run(keys, i)) continue;
-        if (place <= capacity) begins[place] = i;
-        if (place < capacity && wants_keys)
-            for (int w = 0; w < KEY_WORDS; w++) out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
-        place++;
+    for (u64 piece = from; piece < to; piece += PIECE) {
+        const u64 end = min(to, piece + PIECE);
+        if (!count_runs(keys, piece, end)) continue;
+        for (u64 i = piece; i < end; i++) {
+            if (i && !differs(keys, i)) continue;
+            if (place <= capacity) begins[place] = i;
+            if (place < capacity && wants_keys)
+                for (int w = 0; w < KEY_WORDS; w++)
+                    out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
+            place++;
+        }
     }
 }
 

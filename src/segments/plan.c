@@ -216,23 +216,34 @@ static tally_status open_stem(tally_segments_plan *plan, const char *stem, const
     return status ? status : open_kernels(plan, program, entries, count);
 }
 
+tally_segments_defines tally_segments_offset_defines(uint32_t bytes) {
+    tally_segments_defines defines;
+    snprintf(defines.text, sizeof(defines.text), "#define OFFSET_BITS %u\n", 8 * bytes);
+    return defines;
+}
+
+tally_segments_defines tally_segments_key_defines(uint32_t bytes) {
+    tally_segments_defines defines;
+    uint32_t word = 8;
+    while (bytes % word) word /= 2;
+    snprintf(defines.text, sizeof(defines.text), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", bytes, word);
+    return defines;
+}
+
 /* The programs that know no op: the check of offsets, and the runs of keys. */
 static tally_status open_stems(tally_segments_plan *plan) {
-    char defines[96];
+    const tally_segments_defines defines = plan->by == TALLY_BY_KEYS ? tally_segments_key_defines(plan->key_bytes)
+                                                                     : tally_segments_offset_defines(plan->offset_bytes);
     if (plan->by == TALLY_BY_KEYS) {
         const entry entries[] = {{"tally_keys_count", &plan->count_runs},
                                  {"tally_keys_place", &plan->place_runs},
                                  {"tally_keys_write", &plan->write_runs},
                                  {"tally_keys_lengths", &plan->write_lengths}};
-        uint32_t word = 8;
-        while (plan->key_bytes % word) word /= 2;
-        snprintf(defines, sizeof(defines), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", plan->key_bytes, word);
-        return open_stem(plan, "keys", defines, entries, TALLY_ARRAY_LENGTH(entries));
+        return open_stem(plan, "keys", defines.text, entries, TALLY_ARRAY_LENGTH(entries));
     }
     if (plan->by != TALLY_BY_OFFSETS || plan->flags & TALLY_UNCHECKED) return TALLY_OK;
     const entry check = {"tally_offsets_check", &plan->check_offsets};
-    snprintf(defines, sizeof(defines), "#define OFFSET_BITS %u\n", 8 * plan->offset_bytes);
-    return open_stem(plan, "offsets", defines, &check, 1);
+    return open_stem(plan, "offsets", defines.text, &check, 1);
 }
 
 /* ---- the workspace --------------------------------------------------------------------------- */

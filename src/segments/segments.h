@@ -117,6 +117,13 @@ typedef struct tally_segments_plan {
     tally_buffer *begins, *tiles; /* by keys */
 } tally_segments_plan;
 
+/* The lines before the stems "offsets" and "keys", for offsets and keys of so many bytes. */
+typedef struct tally_segments_defines {
+    char text[64];
+} tally_segments_defines;
+tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
+tally_segments_defines tally_segments_key_defines(uint32_t bytes);
+
 /* Groups that check offsets. */
 #define TALLY_CHECK_GROUPS 256
 /* Keys that a thread takes of a tile. */

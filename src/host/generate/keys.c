@@ -9,6 +9,7 @@
 #include "host/programs.h"
 #include "move/move.h"
 #include "scan/scan.h"
+#include "segments/segments.h"
 
 typedef struct key_list {
     tally_host_key *keys;
@@ -122,17 +123,10 @@ static tally_status add_moves(key_list *list) {
 /* The stems of segments: for each size of an offset, and of a key. */
 static tally_status add_segment_stems(key_list *list) {
     tally_status status = TALLY_OK;
-    char defines[96];
-    for (unsigned bytes = 4; bytes <= 8 && !status; bytes += 4) {
-        snprintf(defines, sizeof(defines), "#define OFFSET_BITS %u\n", 8 * bytes);
-        status = add_stem(list, "offsets", 1, defines, TALLY_HOST_OFFSETS, bytes);
-    }
-    for (unsigned bytes = 1; bytes <= TALLY_MAX_KEY_BYTES && !status; bytes++) {
-        unsigned word = 8;
-        while (bytes % word) word /= 2;
-        snprintf(defines, sizeof(defines), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", bytes, word);
-        status = add_stem(list, "keys", 1, defines, TALLY_HOST_KEYS, bytes);
-    }
+    for (unsigned bytes = 4; bytes <= 8 && !status; bytes += 4)
+        status = add_stem(list, "offsets", 1, tally_segments_offset_defines(bytes).text, TALLY_HOST_OFFSETS, bytes);
+    for (unsigned bytes = 1; bytes <= TALLY_MAX_KEY_BYTES && !status; bytes++)
+        status = add_stem(list, "keys", 1, tally_segments_key_defines(bytes).text, TALLY_HOST_KEYS, bytes);
     return status;
 }
 
