@@ -43,8 +43,8 @@ static void test_where_ops(void **state) {
         }
 }
 
-/* POCL 3.1 with two threads gives a wrong var or std of masked f32 by `teams` now and then, for whole
- * groups; with one thread never, and oclgrind finds no race. CPUs have `blocks`. */
+/* POCL 3.1 with two threads gives a wrong var or std of masked f32 by `teams` now and then, for
+ * whole groups; with one thread never, and oclgrind finds no race. CPUs have `blocks`. */
 static int is_cpu(void **state) {
     tally_context_info info;
     assert_int_equal(tally_context_get_info(direct_context(state), &info), TALLY_OK);
