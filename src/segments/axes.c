@@ -45,12 +45,7 @@ static tally_status reduce_axes(tally_plan *base, tally_queue *queue, const tall
     status = tally_shape_make(a->axes, a->axis_count, base->terms.inputs, plan->flags & TALLY_WHERE, a->out_strided, &shape);
     if (!status) status = check_size(base, &shape);
     if (!status) status = find_all_places(plan, a, &shape, &places);
-    const tally_segments_given given = {.in = a->in,
-                                        .in_offset = a->in_offset,
-                                        .where = a->where,
-                                        .where_offset = a->where_offset,
-                                        .out = a->out,
-                                        .out_offset = a->out_offset};
+    const tally_segments_given given = TALLY_SEGMENTS_GIVEN(a);
     if (!status) status = tally_segments_open_call(plan, &given, &places, &call);
     return status ? status : tally_segments_launch_axes(plan, queue->handle, &call, &shape);
 }

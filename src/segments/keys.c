@@ -101,12 +101,7 @@ static tally_status reduce_keys(tally_plan *base, tally_queue *queue, const tall
     if (!status) status = tally_segments_check(base, queue, TALLY_BY_KEYS, a->size, sizeof(*a), "tally_keys_args");
     if (status) return status;
     tally_segments_plan *plan = (tally_segments_plan *)base;
-    const tally_segments_given given = {.in = a->in,
-                                        .in_offset = a->in_offset,
-                                        .where = a->where,
-                                        .where_offset = a->where_offset,
-                                        .out = a->out,
-                                        .out_offset = a->out_offset};
+    const tally_segments_given given = TALLY_SEGMENTS_GIVEN(a);
     status = check_sizes(plan, a);
     if (!status) status = tally_segments_line_up(plan, &given, a->n, a->capacity, &places);
     if (!status) status = tally_segments_open_call(plan, &given, &places, &call);
