@@ -20,7 +20,9 @@
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
 KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN OPEN_EXCHANGE const u64 units = count * leaves;
+    OPEN;
+    OPEN_EXCHANGE;
+    const u64 units = count * leaves;
     for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {
         const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;
         const SEGMENT segment = SEGMENT_OF(first + i);
@@ -30,7 +32,8 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
 }
 
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
-    OPEN const u64 units = count * leaves;
+    OPEN;
+    const u64 units = count * leaves;
     KEEP_ROLLED
     for (u64 u = GROUP_ID * GROUP + thread; u < units; u += GROUP_COUNT * GROUP) {
         const u64 k = quotient(u, count), i = u - k * count;
@@ -42,7 +45,9 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
 
 /* A group for each segment. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
-    OPEN OPEN_FOLD for (u64 i = GROUP_ID; i < count; i += GROUP_COUNT) {
+    OPEN;
+    OPEN_FOLD;
+    for (u64 i = GROUP_ID; i < count; i += GROUP_COUNT) {
         const SEGMENT segment = SEGMENT_OF(first + i);
         FOLD(p, partials + i * leaves, counts + i * leaves, leaves)
         if (thread) continue;
@@ -55,7 +60,8 @@ KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
 
 /* A thread for each segment, of at most 2^LEAF_LEVELS partials. */
 KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
-    OPEN for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
+    OPEN;
+    for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
         const SEGMENT segment = SEGMENT_OF(first + i);
         PART level[LEAF_LEVELS + 1];
         for (u32 k = 0; k < leaves; k++) {

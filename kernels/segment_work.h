@@ -10,52 +10,15 @@
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */
 
-/* Add to a word of global and of local memory, and return what it was. */
+/* Adds 1 to a word of local memory, and returns the word before. */
 #ifdef __CUDA_ARCH__
-#define ADD_GLOBAL(at, by) atomicAdd(at, by)
-#define ADD_LOCAL(at, by) atomicAdd(at, by)
+#define COUNT_LOCAL(at) atomicAdd(at, 1U)
 #else
-#define ADD_GLOBAL(at, by) atomic_add((ATOMIC u32 *)(at), by)
-#define ADD_LOCAL(at, by) atomic_add((volatile LOCAL u32 *)(at), by)
-#endif
-
-/*
- * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
- * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
- * first chunk's place in the list, and how many chunks it has.
- */
-#define CHUNKS 2
-#define LONGS(capacity) (CHUNKS + 2 * (capacity))
-#define NO_SEGMENT (~(u64)0)
-
-/* By keys the number of segments is in the device's memory. */
-#ifdef NUMBER
-#define SEGMENTS min(count, number[number_offset])
-#else
-#define SEGMENTS count
+#define COUNT_LOCAL(at) atomic_inc((volatile LOCAL u32 *)(at))
 #endif
 
 KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
     if (THREAD_ID == 0) work[0] = 0;
-}
-
-/* Puts segment s on the work list. Returns 0 if the list has no room. */
-INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
-    GLOBAL u32 *numbers = (GLOBAL u32 *)work;
-    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-    if (chunks > capacity) return 0;
-    const u64 place = ADD_GLOBAL(&numbers[0], (u32)chunks), end = place + chunks;
-    const u32 fits = end <= capacity;
-    for (u64 k = place; k < end && k < capacity; k++) {
-        work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
-        work[CHUNKS + 2 * k + 1] = k - place;
-    }
-    if (!fits) return 0;
-    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_GLOBAL(&numbers[1], 1U);
-    own[0] = s;
-    own[1] = place;
-    own[2] = chunks;
-    return 1;
 }
 
 /* A long segment by one thread, where segments overlap so much that the list is full. */
@@ -76,7 +39,9 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
 /* A group takes GROUP neighbouring segments. First each team takes one, in turns; those that are
  * too long for it wait, and get a team of 32, or a place on the work list. */
 KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN OPEN_EXCHANGE SHARED u32 waiting;
+    OPEN;
+    OPEN_EXCHANGE;
+    SHARED u32 waiting;
     SHARED u32 waits[GROUP];
     const u64 segments = SEGMENTS;
     const u32 short_items = team < WIDTH ? team * OWN : CHUNK_ITEMS;
@@ -94,7 +59,7 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
             if (is_short)
                 put_part(p, segment.n, out, segment.out, initial, params);
             else
-                waits[ADD_LOCAL(&waiting, 1U)] = i;
+                waits[COUNT_LOCAL(&waiting)] = i;
         }
         BARRIER
         for (u32 turn = 0; turn < waiting; turn += GROUP / WIDTH) {
@@ -117,12 +82,13 @@ KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
 }
 
 KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
-    OPEN OPEN_EXCHANGE const u64 chunks = min(capacity, (u64)((GLOBAL u32 *)work)[0]);
+    OPEN;
+    OPEN_EXCHANGE;
+    const u64 chunks = ((GLOBAL u32 *)work)[0];
     for (u64 begin = GROUP_ID * (GROUP / WIDTH); begin < chunks; begin += GROUP_COUNT * (GROUP / WIDTH)) {
         const u64 k = begin + thread / WIDTH, is = k < chunks;
-        const u64 s = is ? work[CHUNKS + 2 * k] : NO_SEGMENT;
-        SEGMENT segment = SEGMENT_OF(s == NO_SEGMENT ? 0 : s);
-        if (s == NO_SEGMENT) segment.n = 0;
+        SEGMENT segment = SEGMENT_OF(is ? work[CHUNKS + 2 * k] : 0);
+        if (!is) segment.n = 0;
         const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, meet);
         if (is && t == 0) part_store(p, partials, counts, k);
     }
@@ -130,7 +96,9 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
 
 /* A group for each long segment. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
-    OPEN OPEN_FOLD const u64 longs = ((GLOBAL u32 *)work)[1];
+    OPEN;
+    OPEN_FOLD;
+    const u64 longs = ((GLOBAL u32 *)work)[1];
     for (u64 i = GROUP_ID; i < longs; i += GROUP_COUNT) {
         GLOBAL const u64 *own = work + LONGS(capacity) + 3 * i;
         const SEGMENT segment = SEGMENT_OF(own[0]);

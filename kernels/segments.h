@@ -227,3 +227,49 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
         }                                                                                                                      \
         _Pragma("unroll") for (int b = 0; b < (LEVELS); b++) if (b == place) levels[b] = leaf;                                 \
     }
+
+#ifdef OFFSET
+/* ---- the work list, by offsets --------------------------------------------------------------- */
+
+/*
+ * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
+ * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
+ * first chunk's place in the list, and how many chunks it has.
+ */
+#define CHUNKS 2
+#define LONGS(capacity) (CHUNKS + 2 * (capacity))
+
+/* By keys the number of segments is in the device's memory. */
+#ifdef NUMBER
+#define SEGMENTS min(count, number[number_offset])
+#else
+#define SEGMENTS count
+#endif
+
+/* SWAP_IF sets a word to `next` if it is `old`; COUNT adds 1. Both return the word before. */
+#ifdef __CUDA_ARCH__
+#define SWAP_IF(at, old, next) atomicCAS(at, old, next)
+#define COUNT(at) atomicAdd(at, 1U)
+#else
+#define SWAP_IF(at, old, next) atomic_cmpxchg((ATOMIC u32 *)(at), old, next)
+#define COUNT(at) atomic_inc((ATOMIC u32 *)(at))
+#endif
+
+/* Puts segment s on the work list. Returns 0 if the list has no room. */
+INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
+    GLOBAL u32 *numbers = (GLOBAL u32 *)work;
+    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+    u32 place = 0, seen;
+    while (place + chunks <= capacity && (seen = SWAP_IF(&numbers[0], place, (u32)(place + chunks))) != place) place = seen;
+    if (place + chunks > capacity) return 0;
+    for (u64 k = 0; k < chunks; k++) {
+        work[CHUNKS + 2 * (place + k)] = s;
+        work[CHUNKS + 2 * (place + k) + 1] = k;
+    }
+    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)COUNT(&numbers[1]);
+    own[0] = s;
+    own[1] = place;
+    own[2] = chunks;
+    return 1;
+}
+#endif

@@ -243,7 +243,7 @@ OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape,
 #ifdef WHERE
     for (u32 j = 0; j < b->width; j++) b->has[j] = 0;
 #endif
-    /* What comes AHEAD bytes later is another lane of the same block, or of the next one. */
+    /* The bytes AHEAD are another lane of the same block, or of the next one. */
     const u32 lane_bytes = b->width * ITEM_BYTES * ((b->chunk.count + LANES - 1) / LANES);
     const u32 turns = (AHEAD + lane_bytes - 1) / (lane_bytes + !lane_bytes);
 #define MAKE_LANES(top, l)                                                                                                     \

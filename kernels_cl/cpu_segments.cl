@@ -147,46 +147,10 @@ KERNEL void tally_segments_fold_each(CALL_ARGS) {
 #else
 /* ---- by offsets ------------------------------------------------------------------------------ */
 
-#define ADD_GLOBAL(at, by) atomic_add((ATOMIC u32 *)(at), by)
-
-/*
- * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
- * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
- * first chunk's place in the list, and how many chunks it has.
- */
-#define CHUNKS 2
-#define LONGS(capacity) (CHUNKS + 2 * (capacity))
-#define NO_SEGMENT (~(u64)0)
 #define RUN 64 /* neighbouring segments that a group takes */
-
-/* By keys the number of segments is in the device's memory. */
-#ifdef NUMBER
-#define SEGMENTS min(count, number[number_offset])
-#else
-#define SEGMENTS count
-#endif
 
 KERNEL void tally_segments_clear(CALL_ARGS) {
     work[0] = 0;
-}
-
-/* Puts segment s on the work list. Returns 0 if the list has no room. */
-INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
-    GLOBAL u32 *numbers = (GLOBAL u32 *)work;
-    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-    if (chunks > capacity) return 0;
-    const u64 place = ADD_GLOBAL(&numbers[0], (u32)chunks), end = place + chunks;
-    const u32 fits = end <= capacity;
-    for (u64 k = place; k < end && k < capacity; k++) {
-        work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
-        work[CHUNKS + 2 * k + 1] = k - place;
-    }
-    if (!fits) return 0;
-    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_GLOBAL(&numbers[1], 1U);
-    own[0] = s;
-    own[1] = place;
-    own[2] = chunks;
-    return 1;
 }
 
 /* A segment by one thread: a short one, or where segments overlap so much that the list is full. */
@@ -233,11 +197,9 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
 
 KERNEL void tally_segments_chunks(CALL_ARGS) {
     OPEN
-    share_of_group(min(capacity, (u64)((GLOBAL u32 *)work)[0]), &begin, &end);
+    share_of_group(((GLOBAL u32 *)work)[0], &begin, &end);
     for (u64 k = begin; k < end; k++) {
-        const u64 s = work[CHUNKS + 2 * k];
-        if (s == NO_SEGMENT) continue;
-        const SEGMENT segment = SEGMENT_OF(s);
+        const SEGMENT segment = SEGMENT_OF(work[CHUNKS + 2 * k]);
         part_store(chunk_part(&segment, &shape, work[CHUNKS + 2 * k + 1]), partials, counts, k);
     }
 }

@@ -2,7 +2,7 @@
 /*
  * Segments by offsets: the kernels tally_segments_clear, _teams, _chunks and _fold. Segments of up
  * to a chunk are folded at once; the chunks of others go to the work list, whose places
- * kernels/segment_teams.h describes.
+ * kernels/segments.h describes.
  */
 #include <stdatomic.h>
 
@@ -12,7 +12,6 @@
 
 #define CHUNKS 2 /* the list's first word */
 #define LONGS(capacity) (CHUNKS + 2 * (capacity))
-#define NO_SEGMENT UINT64_MAX
 
 /* A segment's items from `begin` on. */
 typedef struct item_list {
@@ -49,14 +48,14 @@ void host_segments_clear(segments_job *job) {
 /* Puts a segment on the list. Returns false if the list has no room. */
 static bool enlist(const segments_job *job, uint64_t s, uint64_t n) {
     const uint64_t chunks = tally_ceil_div(n, CHUNK);
-    if (chunks > job->capacity) return false;
-    const uint64_t place = atomic_fetch_add(&numbers_of(job)[0], (uint32_t)chunks), end = place + chunks;
-    const bool fits = end <= job->capacity;
-    for (uint64_t k = place; k < end && k < job->capacity; k++) {
-        job->work[CHUNKS + 2 * k] = fits ? s : NO_SEGMENT;
-        job->work[CHUNKS + 2 * k + 1] = k - place;
+    uint32_t place = atomic_load(&numbers_of(job)[0]);
+    do {
+        if (place + chunks > job->capacity) return false;
+    } while (!atomic_compare_exchange_weak(&numbers_of(job)[0], &place, (uint32_t)(place + chunks)));
+    for (uint64_t k = 0; k < chunks; k++) {
+        job->work[CHUNKS + 2 * (place + k)] = s;
+        job->work[CHUNKS + 2 * (place + k) + 1] = k;
     }
-    if (!fits) return false;
     uint64_t *own = job->work + LONGS(job->capacity) + 3 * (uint64_t)atomic_fetch_add(&numbers_of(job)[1], 1);
     own[0] = s;
     own[1] = place;
@@ -108,8 +107,7 @@ void host_segments_offsets(segments_job *job) {
 #define GROUP_CHUNKS 8
 
 static uint64_t listed_chunks(const segments_job *job) {
-    const uint64_t chunks = atomic_load(&numbers_of(job)[0]);
-    return chunks < job->capacity ? chunks : job->capacity;
+    return atomic_load(&numbers_of(job)[0]);
 }
 
 static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
@@ -119,7 +117,7 @@ static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint64_t k = group * GROUP_CHUNKS; k < chunks && k < (group + 1) * GROUP_CHUNKS; k++) {
         const uint64_t s = job->work[CHUNKS + 2 * k], index = job->work[CHUNKS + 2 * k + 1] * CHUNK;
-        for (uint32_t p = 0; s != NO_SEGMENT && p < job->of->part_count; p++) {
+        for (uint32_t p = 0; p < job->of->part_count; p++) {
             const uint64_t n = fold_chunk(job, p, list_at(job, s), index, acc);
             host_put_partial(job, p, acc, n, k);
         }

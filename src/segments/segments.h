@@ -155,7 +155,7 @@ typedef struct tally_segments_given {
     tally_buffer *const *out;
     const uint64_t *out_offset;
 } tally_segments_given;
-/* Those of the arguments `a` of a call of any kind. */
+/* Takes them from the arguments `a` of a call of any kind. */
 #define TALLY_SEGMENTS_GIVEN(a)                                                                                                \
     ((tally_segments_given){(a)->in, (a)->where, (a)->in_offset, (a)->where_offset, (a)->out, (a)->out_offset})
 

@@ -102,7 +102,7 @@ void segments_run_offsets(segments_run *r, const segments_offsets *c) {
 
 /* ---- by keys --------------------------------------------------------------------------------- */
 
-/* What a call by keys has besides the items: the keys, and its outputs. */
+/* The keys and the outputs of a call by keys. */
 typedef struct keyed {
     const segments_keys *c;
     segments_region keys, out_keys, lengths, runs;

@@ -32,7 +32,7 @@ typedef struct segments_run {
     char name[160];
 } segments_run;
 
-/* What a plan is made of beside its descriptor. */
+/* Settings of a plan that its descriptor does not have. */
 typedef struct segments_also {
     const double *params;   /* of all ops that have parameters; NULL: the defaults */
     const oracle_case *own; /* what each value of a result of desc.custom is, in order */
@@ -53,7 +53,7 @@ int segments_usual_pattern(tally_op op);
 
 typedef enum segments_mask { MASK_RANDOM, MASK_ONES, MASK_ZEROS, MASK_KINDS } segments_mask;
 
-/* What the cases of all kinds have. The mask counts with TALLY_WHERE alone. */
+/* The members that cases of all kinds share. The mask counts with TALLY_WHERE alone. */
 typedef struct segments_items {
     int pattern;
     segments_mask mask;

@@ -206,7 +206,7 @@ static void test_initial_own(void **unused) {
     tally_context_destroy(context);
 }
 
-/* What else takes a plan. */
+/* The calls that take a plan of any kind, and those that take one of another kind. */
 static void test_plans(void **unused) {
     (void)unused;
     segment_parts p;
