@@ -5,7 +5,6 @@
 
 #include "driver.h"
 
-#define MAX_ARGS 24
 #define MAX_GROUPS UINT64_C(0x7fffffff) /* limit of a grid's first dimension */
 
 /* Checks that the caller's stream belongs to the device's context. NULL is the context's default
@@ -116,10 +115,11 @@ tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint
     if (groups > MAX_GROUPS)
         return tally_fail(TALLY_E_UNSUPPORTED, "cuda: %llu groups in one launch: %llu at most", (unsigned long long)groups,
                           (unsigned long long)MAX_GROUPS);
-    if (count > MAX_ARGS) return tally_fail(TALLY_E_INTERNAL, "cuda: %u kernel arguments: %d at most", count, MAX_ARGS);
+    if (count > TALLY_MAX_ARGS)
+        return tally_fail(TALLY_E_INTERNAL, "cuda: %u kernel arguments: %d at most", count, TALLY_MAX_ARGS);
     /* The driver copies the values before it returns, but takes them through pointers to
      * non-const. */
-    void *values[MAX_ARGS];
+    void *values[TALLY_MAX_ARGS];
     for (uint32_t i = 0; i < count; i++)
         values[i] = args[i].mem ? (void *)&((tally_cuda_mem *)args[i].mem)->address : (void *)(uintptr_t)args[i].value;
     bool pushed;

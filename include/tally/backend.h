@@ -98,6 +98,10 @@ typedef struct tally_arg {
     size_t bytes;
 } tally_arg;
 
+/* The most arguments of a launch: four inputs and sixteen outputs, each with its offset, and what a
+ * reduction of segments takes besides. */
+#define TALLY_MAX_ARGS 72
+
 /* A backend: its name and its slots. */
 typedef struct tally_backend {
     uint32_t abi;     /* TALLY_BACKEND_ABI */
@@ -142,7 +146,7 @@ typedef struct tally_backend {
     void (*program_close)(void *device, void *program);
 
     /* Kernels. A kernel object belongs to one plan. launch enqueues `groups` groups of `threads`
-     * threads. */
+     * threads, with TALLY_MAX_ARGS arguments at most. */
     tally_status (*kernel_create)(void *device, void *program, const char *entry, void **kernel);
     void (*kernel_close)(void *device, void *kernel);
     tally_status (*launch)(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count, const tally_arg *args);

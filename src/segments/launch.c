@@ -6,13 +6,13 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-#define MOST_ARGS (2 * TALLY_MAX_INPUTS + TALLY_SEGMENT_ARGS + 2 * TALLY_MAX_TERMS)
+_Static_assert(2 * TALLY_MAX_INPUTS + TALLY_SEGMENT_ARGS + 2 * TALLY_MAX_TERMS <= TALLY_MAX_ARGS, "arguments of a launch");
 
 /* The numbers of a launch, which its arguments point to. */
 typedef struct launch {
     tally_segments_plan *plan;
     void *queue;
-    tally_arg args[MOST_ARGS], *own; /* own: those behind the inputs */
+    tally_arg args[TALLY_MAX_ARGS], *own; /* own: those behind the inputs */
     uint32_t count;
     uint64_t first, segments, leaf, leaves, slice, capacity;
     uint32_t team, last;

@@ -74,7 +74,7 @@ typedef struct stub_memory {
 /* Notes a breach of the rules. */
 void stub_misuse(const char *format, ...) TALLY_PRINTF(1, 2);
 
-#define STUB_MAX_ARGS 17     /* tally_partials with four inputs */
+#define STUB_MAX_ARGS TALLY_MAX_ARGS
 #define STUB_VALUE_BYTES 512 /* all arguments that are values */
 
 typedef struct stub_launch {
