@@ -3,12 +3,13 @@
  * keys: where runs of equal neighbouring keys begin.
  *
  * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sum
- * of those before it, and *runs, the number of all; tally_keys_write each run's first item,
+ * of those before it, and behind the last tile and in *runs the number of all; tally_keys_write each run's first item,
  * begins[r], and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the
  * capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys, `run` for each thread. Its threads count theirs, and a scan in local memory
- * gives each its place.
+ * neighbouring keys, `run` for each thread. Neighbouring threads look at neighbouring keys, and mark
+ * those that begin runs in local memory. Then each thread counts its `run` marks, and a scan gives
+ * each its place. A group of one thread, on CPUs, counts without marks.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: keys are read twice, and nothing is kept for each of them.
  */
@@ -23,22 +24,19 @@ typedef u8 WORD;
 #endif
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
-/* Tells whether key i, which is not the first, differs from the one before. */
-INLINE u32 differs(GLOBAL const WORD *keys, u64 i) {
+/* Tells whether two keys differ. */
+INLINE u32 differs(GLOBAL const WORD *keys, u64 a, u64 b) {
     u32 any = 0;
-    for (int w = 0; w < KEY_WORDS; w++) any |= keys[i * KEY_WORDS + w] != keys[(i - 1) * KEY_WORDS + w];
+    for (int w = 0; w < KEY_WORDS; w++) any |= keys[a * KEY_WORDS + w] != keys[b * KEY_WORDS + w];
     return any;
 }
 
 /* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
 INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     u32 count = from == 0 && from < to;
-    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys, i);
+    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys, i, i - 1);
     return count;
 }
-
-/* Keys among which one thread looks for runs at once. */
-#define PIECE 64
 
 /* Leaves in sums[t + 1] the sum of the group's `own` up to thread t, and 0 in sums[0]. */
 #define SUM_STEP(s)                                                                                                            \
@@ -59,14 +57,49 @@ INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     BARRIER                                                                                                                    \
     SUM_STEPS(void) before;
 
-#define OWN_KEYS const u64 from = min(n, (GROUP_ID * GROUP + THREAD_ID) * run), to = min(n, from + run);
+#if GROUP > 1
+#define RUN 32 /* keys of a thread */
+typedef union {
+    u8 mark[GROUP * RUN];
+    u32 word[GROUP * RUN / 4];
+} MARKS;
+
+/* Marks the keys of the group's tile that begin runs. */
+INLINE void make_marks(GLOBAL const WORD *keys, u64 n, LOCAL MARKS *marks) {
+    const u64 tile = GROUP_ID * (GROUP * RUN);
+#pragma unroll
+    for (u32 k = 0; k < RUN; k++) {
+        const u64 i = tile + k * GROUP + THREAD_ID;
+        const u64 at = min(i, n - 1); /* loads wait for no comparison */
+        marks->mark[k * GROUP + THREAD_ID] = (i < n) & ((i == 0) | differs(keys, at, at - (at > 0)));
+    }
+}
+
+/* Returns how many of the thread's own keys are marked. */
+INLINE u32 count_marks(const LOCAL MARKS *marks) {
+    u32 count = 0;
+#pragma unroll
+    for (u32 w = 0; w < RUN / 4; w++) count += marks->word[THREAD_ID * (RUN / 4) + w] * 0x01010101u >> 24;
+    return count;
+}
+
+KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
+    SHARED MARKS marks;
+    (void)run;
+    make_marks(keys + keys_offset * KEY_WORDS, n, &marks);
+    BARRIER
+    SUM_OF_GROUP(count_marks(&marks))
+    if (THREAD_ID == 0) tiles[GROUP_ID] = sums[GROUP];
+}
+#else
+#define OWN_KEYS const u64 from = min(n, GROUP_ID * run), to = min(n, from + run);
 
 KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     keys += keys_offset * KEY_WORDS;
     OWN_KEYS
-    SUM_OF_GROUP(count_runs(keys, from, to))
-    if (THREAD_ID == 0) tiles[GROUP_ID] = sums[GROUP];
+    tiles[GROUP_ID] = count_runs(keys, from, to);
 }
+#endif
 
 /* By one group. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
@@ -82,30 +115,61 @@ KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 cap
         place += tile;
     }
     if (THREAD_ID) return;
-    runs[runs_offset] = sums[GROUP];
+    tiles[count] = runs[runs_offset] = sums[GROUP];
     if (sums[GROUP] <= capacity) begins[sums[GROUP]] = n;
 }
 
-KERNEL BOUNDS void tally_keys_write(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles,
-                                    u64 capacity, GLOBAL u64 *begins, GLOBAL WORD *out_keys, u64 out_keys_offset,
-                                    u32 wants_keys) {
+#define WRITE_ARGS                                                                                                             \
+    GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL u64 *begins,       \
+        GLOBAL WORD *out_keys, u64 out_keys_offset, u32 wants_keys
+/* Writes where run `place` begins, at key i, and its key. */
+#define WRITE_RUN(place, i)                                                                                                    \
+    {                                                                                                                          \
+        if ((place) <= capacity) begins[place] = i;                                                                            \
+        if ((place) < capacity && wants_keys)                                                                                  \
+            for (int w = 0; w < KEY_WORDS; w++)                                                                                \
+                out_keys[(out_keys_offset + (place)) * KEY_WORDS + w] = keys[(i)*KEY_WORDS + w];                               \
+    }
+
+#if GROUP > 1
+/* Neighbouring threads write neighbouring runs: local memory has the key that each begins with. */
+KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
+    SHARED MARKS marks;
+    SHARED u16 firsts[GROUP * RUN];
+    (void)run;
+    keys += keys_offset * KEY_WORDS;
+    const u32 any = tiles[GROUP_ID] != tiles[GROUP_ID + 1]; /* else no key is read again */
+    if (any) make_marks(keys, n, &marks);
+    BARRIER
+    SUM_OF_GROUP(any ? count_marks(&marks) : 0)
+    u32 place = (u32)sums[THREAD_ID];
+    for (u32 k = THREAD_ID * RUN; any && k < (THREAD_ID + 1) * RUN; k++)
+        if (marks.mark[k]) firsts[place++] = (u16)k;
+    BARRIER
+    for (u32 r = THREAD_ID; r < (u32)sums[GROUP]; r += GROUP) {
+        const u64 at = tiles[GROUP_ID] + r, i = GROUP_ID * (GROUP * RUN) + firsts[r];
+        WRITE_RUN(at, i)
+    }
+}
+#else
+/* Keys among which one thread looks for runs at once. */
+#define PIECE 64
+
+KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     keys += keys_offset * KEY_WORDS;
     OWN_KEYS
-    SUM_OF_GROUP(count_runs(keys, from, to))
-    u64 place = tiles[GROUP_ID] + sums[THREAD_ID];
+    u64 place = tiles[GROUP_ID];
     for (u64 piece = from; piece < to; piece += PIECE) {
         const u64 end = min(to, piece + PIECE);
         if (!count_runs(keys, piece, end)) continue;
         for (u64 i = piece; i < end; i++) {
-            if (i && !differs(keys, i)) continue;
-            if (place <= capacity) begins[place] = i;
-            if (place < capacity && wants_keys)
-                for (int w = 0; w < KEY_WORDS; w++)
-                    out_keys[(out_keys_offset + place) * KEY_WORDS + w] = keys[i * KEY_WORDS + w];
+            if (i && !differs(keys, i, i - 1)) continue;
+            WRITE_RUN(place, i)
             place++;
         }
     }
 }
+#endif
 
 KERNEL BOUNDS void tally_keys_lengths(GLOBAL const u64 *begins, GLOBAL const u64 *runs, u64 runs_offset, u64 capacity,
                                       GLOBAL u64 *lengths, u64 lengths_offset) {

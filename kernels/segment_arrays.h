@@ -19,17 +19,35 @@
         part_store(p, partials, counts, (i)*leaves + (k));
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
-    OPEN;
-    OPEN_EXCHANGE;
-    const u64 units = count * leaves;
-    for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {
-        const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;
-        const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = team_part(&segment, &shape, leaf + k, t, team, meet);
-        if (u < units && t == 0) STORE_PART(p, i, k)
+#ifndef AHEAD
+#define AHEAD 1
+#endif
+#ifdef PLAIN
+#define MOST_NEXT 512 /* items of a segment whose successor's are asked for */
+#define ASK_FOR_NEXT                                                                                                           \
+    const u64 next = own + GROUP_COUNT * (GROUP / team);                                                                       \
+    if (AHEAD && shape.n <= MOST_NEXT && leaves == 1 && next < units && item_step(&shape).in[0] == 1)                          \
+        ask_for(SEGMENT_OF(first + next).in, shape.n *ITEM_BYTES, t, team);
+#else
+#define ASK_FOR_NEXT
+#endif
+#define TEAMS_KERNEL(NAME, planes)                                                                                             \
+    KERNEL BOUNDS void NAME(CALL_ARGS) {                                                                                       \
+        OPEN;                                                                                                                  \
+        OPEN_EXCHANGE;                                                                                                         \
+        const u64 units = count * leaves;                                                                                      \
+        for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {                    \
+            const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;       \
+            const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
+            ASK_FOR_NEXT                                                                                                       \
+            const PART p = team_part(&segment, &shape, leaf + k, t, team, planes, meet);                                       \
+            if (u < units && t == 0) STORE_PART(p, i, k)                                                                       \
+        }                                                                                                                      \
     }
-}
+TEAMS_KERNEL(tally_segments_teams, 0)
+#ifdef PLAIN
+TEAMS_KERNEL(tally_segments_planes, 1)
+#endif
 
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     OPEN;
@@ -43,18 +61,237 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     }
 }
 
-/* A group for each segment. */
+#ifdef PLAIN
+/* ---- several segments a thread --------------------------------------------------------------- */
+
+/* Four neighbouring items, loaded at once. */
+typedef union {
+    ITEM item[OWN];
+    struct ALIGN(ITEM_BYTES <= 4 ? OWN * ITEM_BYTES : 16) {
+        ITEM item[OWN];
+    } whole;
+} QUAD;
+
+/* Tells whether each row is a whole number of aligned quads for up to two threads. */
+INLINE u32 takes_quads(SOURCE in, const SHAPE *shape, u32 team) {
+    u32 is = team <= 2 && shape->n == team * OWN;
+#define IS_ALIGNED(name)                                                                                                       \
+    is = is && shape->axis[0].in[name##_NUMBER] == 1 && shape->axis[1].in[name##_NUMBER] % OWN == 0 &&                         \
+         (u64)in.name % (OWN * ITEM_BYTES) == 0;
+    EACH_INPUT(IS_ALIGNED)
+    return is;
+}
+
+/* Without shuffles rows of quads would wait for each other under a condition. */
+#ifdef SHUFFLES
+#define TAKES_QUADS(in) takes_quads(in, &shape, team)
+#else
+#define TAKES_QUADS(in) 0
+#endif
+
+/* Loads a quad of each input. */
+INLINE void quads_at(ITEMS *v, SOURCE at){
+#define LOAD_QUAD(name)                                                                                                        \
+    {                                                                                                                          \
+        QUAD quad;                                                                                                             \
+        quad.whole = ((GLOBAL const QUAD *)at.name)->whole;                                                                    \
+        _Pragma("unroll") for (int j = 0; j < OWN; j++) v[j].name = quad.item[j];                                              \
+    }
+    EACH_INPUT(LOAD_QUAD)}
+
+/* Combines a row of one or two quads, each of which a thread has. */
+INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
+    LANE own[OWN];
+#pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        own[j] = lane_step(lane_identity(), v[j], c, 0, OWN * t + j, p);
+        if (team > 1) own[j] = lane_combine(own[j], lane_down(own[j], 1, meet));
+    }
+    return four_lanes(own);
+}
+
+/* Segments of up to a chunk's row, on one axis and along one other, several at a time. */
+KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
+    OPEN;
+    OPEN_EXCHANGE;
+    const u64 each = GROUP / team, flight = each * FLIGHT_ROWS;
+    const u32 by_quads = TAKES_QUADS(SEGMENT_OF(0).in);
+    const STEPS step = item_step(&shape);
+    CHUNK c;
+    STEPS next;
+    c.index = 0;
+    c.count = (u32)shape.n;
+#define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
+    EACH_INPUT(NEXT_SEGMENT)
+    u32 dense = AHEAD; /* rows without gaps */
+#define IS_DENSE(name) dense = dense && step.in[name##_NUMBER] == 1 && next.in[name##_NUMBER] == (i64)shape.n;
+    EACH_INPUT(IS_DENSE)
+    KEEP_ROLLED
+    for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {
+        const u64 i = begin + thread / team;
+        const SEGMENT segment = SEGMENT_OF(first + i);
+        const u64 ahead = begin + GROUP_COUNT * flight;
+        SOURCE from = source_on(segment.in, by_quads ? OWN * t : t, step);
+        if (dense && ahead + flight <= count)
+            ask_for(SEGMENT_OF(first + ahead).in, flight * c.count * ITEM_BYTES, thread, GROUP);
+        ITEMS v[FLIGHT_ROWS][OWN];
+#pragma unroll
+        for (int f = 0; f < FLIGHT_ROWS; f++) {
+            const u32 n = i + f * each < count ? c.count : 0;
+            if (by_quads) {
+                if (n) quads_at(v[f], from);
+            } else {
+                row_items(v[f], from, step, n, t, team);
+            }
+            from = source_on(from, (i64)each, next);
+        }
+        LANE lanes[FLIGHT_ROWS];
+#pragma unroll
+        for (int f = 0; f < FLIGHT_ROWS; f++)
+            lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet) : row_lane(v[f], c.count, t, team, from.p);
+        if (!by_quads) rows_across(lanes, team, meet);
+#pragma unroll
+        for (int f = 0; f < FLIGHT_ROWS; f++)
+            if (i + f * each < count && t == 0)
+                put_part(part_of_lane(lanes[f], c, c.count), c.count, out, segment.out + (i64)(f * each) * shape.axis[1].out,
+                         initial, params);
+    }
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Neighbouring segments, `wide` apart, that a thread takes at once, and the rows of which it does. */
+#define COLUMNS ((int)(sizeof(ACC) <= 4 ? 4 : sizeof(ACC) <= 8 ? 2 : 1))
+#define COLUMN_ROWS 1
+
+#define SPLIT_LEVELS 2 /* of the turns of a thread, 4 at most */
+
+/* Loads the lanes turn + j team of COLUMN_ROWS rows of all columns at once, and adds them to `own`.
+ * `at` has each column's item `turn` of the first row; `left` is as that of add_rows. */
+INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS step, CHUNK c, u32 row, u32 turn, u32 team,
+                        u32 left) {
+    ITEMS v[COLUMNS][COLUMN_ROWS * OWN];
+#define IS_IN_ROW(f) (!left || (f) / OWN * LANES + turn + (f) % OWN * team < left)
+#pragma unroll
+    for (int f = 0; f < COLUMN_ROWS * OWN; f++)
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++)
+            if (is[k] && IS_IN_ROW(f)) v[k][f] = items_at(source_on(at[k], f / OWN * LANES + f % OWN * (i64)team, step), 0);
+#pragma unroll
+    for (int f = 0; f < COLUMN_ROWS * OWN; f++)
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++)
+            if (IS_IN_ROW(f))
+                own[k][f % OWN] = lane_step(own[k][f % OWN], v[k][f], c, row + f / OWN, turn + f % OWN * team, at[k].p);
+}
+
+/* Without shuffles halvings are done where there is nothing to halve too: POCL has miscompiled
+ * barriers under a condition. */
+#ifdef SHUFFLES
+#define IF_SPLIT if (split > 1)
+#else
+#define IF_SPLIT
+#endif
+/* A step of halving among the `split` threads that share a chunk of columns. */
+#define HALVE(s)                                                                                                               \
+    BARRIER                                                                                                                    \
+    if (split > (s) && share < (s))                                                                                            \
+        _Pragma("unroll") for (int k = 0; k < COLUMNS; k++) halves[thread + k * GROUP] =                                       \
+            lane_combine(halves[thread + k * GROUP], halves[thread + (s)*wide + k * GROUP]);
+
+/*
+ * Segments that lie side by side, on one axis. `wide` threads have neighbouring columns; `split`
+ * threads share a column's chunk, and share s has the lanes that are s modulo `split`, the last of
+ * the halvings.
+ */
+KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
+    OPEN;
+    SHARED LANE halves[GROUP * COLUMNS];
+    const u32 column = thread % wide, share = thread / wide % split, own_unit = thread / (wide * split);
+    const u32 each = GROUP / (wide * split), turns = team / split;
+    const u64 tiles = (count + wide * COLUMNS - 1) / (wide * COLUMNS), units = tiles * leaves;
+    const STEPS step = item_step(&shape);
+    (void)t;
+    KEEP_ROLLED
+    for (u64 begin = GROUP_ID * each; begin < units; begin += GROUP_COUNT * each) {
+        const u64 u = begin + own_unit < units ? begin + own_unit : begin, k = quotient(u, tiles);
+        const u64 i = (u - k * tiles) * (wide * COLUMNS) + column;
+        SOURCE from[COLUMNS];
+        LANE level[COLUMNS][SPLIT_LEVELS + 1], all[COLUMNS];
+        u32 is[COLUMNS];
+        CHUNK c;
+        c.index = (leaf + k) * CHUNK_ITEMS;
+        c.count = (u32)min((u64)CHUNK_ITEMS, shape.n - c.index);
+#pragma unroll
+        for (int f = 0; f < COLUMNS; f++) {
+            is[f] = i + f * wide < count && begin + own_unit < units;
+            from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * wide : 0)).in, (i64)c.index, step);
+        }
+        if (AHEAD && shape.n <= MOST_NEXT && leaves == 1 && u + GROUP_COUNT * each < units) {
+            const SOURCE top = SEGMENT_OF(first + i - column + GROUP_COUNT * each * (wide * COLUMNS)).in;
+            for (u32 r = share * wide + column; r < c.count; r += wide * split)
+                ask_for(source_on(top, r, step), wide * COLUMNS * ITEM_BYTES, 0, 1);
+        }
+        KEEP_ROLLED
+        for (u32 q = 0; q < turns; q++) {
+            const u32 turn = share + split * turn_of(q, turns);
+            LANE own[COLUMNS][OWN];
+            SOURCE at[COLUMNS];
+            u32 row = 0;
+#pragma unroll
+            for (int f = 0; f < COLUMNS; f++) at[f] = source_on(from[f], turn, step);
+#pragma unroll
+            for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
+            KEEP_ROLLED
+            for (; (row + COLUMN_ROWS) * LANES <= c.count; row += COLUMN_ROWS) {
+                add_columns(own, at, is, step, c, row, turn, team, 0);
+#pragma unroll
+                for (int f = 0; f < COLUMNS; f++) at[f] = source_on(at[f], COLUMN_ROWS * LANES, step);
+            }
+            if (row * LANES < c.count) add_columns(own, at, is, step, c, row, turn, team, c.count - row * LANES);
+#pragma unroll
+            for (int f = 0; f < COLUMNS; f++) {
+                all[f] = four_lanes(own[f]);
+                COUNTER_PUSH(SPLIT_LEVELS, level[f], q, all[f], lane_combine)
+            }
+        }
+        IF_SPLIT {
+            BARRIER
+#pragma unroll
+            for (int f = 0; f < COLUMNS; f++) halves[thread + f * GROUP] = all[f];
+            HALVE(16)
+            HALVE(8)
+            HALVE(4)
+            HALVE(2)
+            HALVE(1)
+#pragma unroll
+            for (int f = 0; f < COLUMNS; f++) all[f] = halves[thread + f * GROUP];
+        }
+#pragma unroll
+        for (int f = 0; f < COLUMNS; f++)
+            if (is[f] && share == 0) {
+                const PART p = part_of_lane(all[f], c, c.count);
+                const SEGMENT segment = SEGMENT_OF(first + i + f * wide);
+                STORE_PART(p, i + f * wide, k)
+            }
+    }
+}
+#endif
+
+/* A group for each segment, or (`wide` is not 0) for each `wide` partials of one. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     OPEN;
     OPEN_FOLD;
-    for (u64 i = GROUP_ID; i < count; i += GROUP_COUNT) {
+    const u64 run = wide ? wide : leaves, pieces = (leaves + run - 1) / run;
+    for (u64 u = GROUP_ID; u < count * pieces; u += GROUP_COUNT) {
+        const u64 i = quotient(u, pieces), from = (u - i * pieces) * run, here = min(run, leaves - from);
         const SEGMENT segment = SEGMENT_OF(first + i);
-        FOLD(p, partials + i * leaves, counts + i * leaves, leaves)
+        FOLD(p, partials + i * leaves + from, counts + i * leaves + from, here)
         if (thread) continue;
         if (last)
             put_part(p, segment.n, out, segment.out, initial, params);
         else
-            part_store(p, slices, slice_counts, slice + i);
+            part_store(p, slices, slice_counts, slice + u);
     }
 }
 

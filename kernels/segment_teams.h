@@ -19,8 +19,30 @@
 #define TURN_LEVELS 5 /* of WIDTH turns */
 #define LEAF_LEVELS 12
 
+#if !defined(WHERE) && !defined(TAKES_PIVOT)
+#define PLAIN 1 /* each item counts as it comes */
+#endif
+
 /* Chunk rows whose items are loaded at once. */
 #define FLIGHT_ROWS (ITEM_BYTES * INPUTS <= 4 ? 4 : ITEM_BYTES * INPUTS <= 8 ? 2 : 1)
+
+#if defined(__CUDA_ARCH__) || defined(PTX)
+#define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */
+#endif
+
+#ifdef SHUFFLES
+#define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
+#else
+#define ASK_FOR(at) prefetch(at, 1);
+#endif
+#define LINE_BYTES 128 /* of a cache */
+/* Asks for `bytes` of each input from `at` on, before they are read, by `threads` threads. */
+#define ASK_FOR_LINES(name)                                                                                                    \
+    for (u64 ahead = thread * LINE_BYTES; ahead < bytes; ahead += threads * LINE_BYTES)                                        \
+    ASK_FOR((GLOBAL const u8 *)at.name + ahead)
+INLINE void ask_for(SOURCE at, u64 bytes, u32 thread, u32 threads) {
+    EACH_INPUT(ASK_FOR_LINES)
+}
 
 /* ---- exchange -------------------------------------------------------------------------------- */
 
@@ -36,7 +58,7 @@ typedef union {
  * NAME(a, s, meet) returns what the thread t + s (DOWN) or t ^ s (XOR) of the warp has in a. All
  * threads of the group take part.
  */
-#if defined(__CUDA_ARCH__) || defined(PTX)
+#ifdef SHUFFLES
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
     INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
         union {                                                                                                                \
@@ -66,7 +88,7 @@ EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
 
 /* The steps of a team, written out: POCL has miscompiled barriers in loops. Steps that the team is
  * too small for are left out, or where a step has barriers they change nothing. */
-#if defined(__CUDA_ARCH__) || defined(PTX)
+#ifdef SHUFFLES
 #define IF_ACROSS(s) if (team > (s))
 #else
 #define IF_ACROSS(s)
@@ -101,28 +123,100 @@ typedef struct {
     u32 has;
 } LANES_PART;
 
-/* Combines the four lanes of thread t. */
-INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
-    LANES_PART part;
-    LANE own[OWN];
-    u32 row = 0, has = 0;
-#pragma unroll
-    for (int j = 0; j < OWN; j++) own[j] = lane_identity();
 #ifndef WHERE
+/* Loads the four lanes of `rows` rows at once, FLIGHT_ROWS at most, and adds them to `own`. `at` is
+ * thread t's first item of the row. `left`: the items from the row's first one on; all of them if it
+ * is 0. */
+INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left) {
+    ITEMS v[FLIGHT_ROWS * OWN];
+#define IS_HERE(f) (!left || (f) / OWN * LANES + t + (f) % OWN * team < left)
+#pragma unroll
+    for (int f = 0; f < rows * OWN; f += OWN) {
+        SOURCE place = at;
+#pragma unroll
+        for (int j = 0; j < OWN; j++) {
+            if (IS_HERE(f + j)) v[f + j] = items_at(place, 0);
+            place = source_on(place, team, step);
+        }
+        at = source_on(at, LANES, step);
+    }
+#pragma unroll
+    for (int f = 0; f < rows * OWN; f++)
+        if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, at.p);
+}
+
+/* Adds up thread t's lanes where one step leads from item to item. */
+INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
+    SOURCE at = source_on(s->in, (i64)(c.index + t), step);
+    u32 row = 0;
     KEEP_ROLLED
     for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) {
-        ITEMS v[FLIGHT_ROWS * OWN];
-#pragma unroll
-        for (int f = 0; f < FLIGHT_ROWS * OWN; f++)
-            v[f] = segment_items(s, shape, c.index + (row + f / OWN) * LANES + t + f % OWN * WIDTH);
-#pragma unroll
-        for (int f = 0; f < FLIGHT_ROWS * OWN; f++)
-            own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * WIDTH, s->in.p);
-        has += FLIGHT_ROWS * OWN;
+        add_rows(own, at, step, c, row, FLIGHT_ROWS, t, team, 0);
+        at = source_on(at, FLIGHT_ROWS * LANES, step);
     }
-#endif
+#define WALK_ROWS(rows)                                                                                                        \
+    if (FLIGHT_ROWS > (rows) && (row + (rows)) * LANES <= c.count) {                                                           \
+        add_rows(own, at, step, c, row, rows, t, team, 0);                                                                     \
+        at = source_on(at, (rows)*LANES, step);                                                                                \
+        row += (rows);                                                                                                         \
+    }
+    WALK_ROWS(2)
+    WALK_ROWS(1)
+    if (row * LANES < c.count) add_rows(own, at, step, c, row, 1, t, team, c.count - row * LANES);
+}
+
+#if defined(SHUFFLES) && !defined(OFFSET)
+#define PLANES 1 /* POCL takes minutes to compile what follows */
+/* Loads the lanes of FLIGHT_ROWS rows at once, those that are IN, and adds them up. */
+#define ADD_PLANES(IN)                                                                                                         \
+    {                                                                                                                          \
+        ITEMS v[FLIGHT_ROWS * OWN];                                                                                            \
+        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS * OWN; f++) {                                                        \
+            const int j = f % OWN;                                                                                             \
+            if (IN) {                                                                                                          \
+                EACH_INPUT(LOAD_AT)                                                                                            \
+            }                                                                                                                  \
+            inner[j] += LANES % extent;                                                                                        \
+            const u32 over = inner[j] >= extent;                                                                               \
+            inner[j] -= over ? extent : 0;                                                                                     \
+            EACH_INPUT(MOVE_AT)                                                                                                \
+        }                                                                                                                      \
+        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS * OWN; f++) if (IN) own[f % OWN] =                                   \
+            lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, s->in.p);                                      \
+    }
+#define LOAD_AT(name) v[f].name = s->in.name[at[j].in[name##_NUMBER]];
+#define MOVE_AT(name) at[j].in[name##_NUMBER] += step.in[name##_NUMBER] + (over ? carry.in[name##_NUMBER] : 0);
+
+/* Adds up thread t's lanes along two axes: a place moves on by as many rows and items as a chunk's
+ * row has, and carries at the end of the inner axis. */
+INLINE void walk_planes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
+    const u32 extent = (u32)shape->axis[1].extent;
+    const STEPS step = steps_to(shape->axis, 2, LANES);
+    STEPS at[OWN], carry;
+    u32 inner[OWN];
+#define CARRY(name) carry.in[name##_NUMBER] = shape->axis[0].in[name##_NUMBER] - (i64)extent * shape->axis[1].in[name##_NUMBER];
+    EACH_INPUT(CARRY)
+#pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        const u64 i = c.index + t + j * team;
+        at[j] = steps_to(shape->axis, 2, i);
+        inner[j] = (u32)(i - quotient(i, extent) * extent);
+    }
+    u32 row = 0;
     KEEP_ROLLED
-    for (; row * LANES < c.count; row++) {
+    for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) ADD_PLANES(1)
+    KEEP_ROLLED
+    for (; row * LANES < c.count; row += FLIGHT_ROWS)
+        ADD_PLANES(row * LANES + (f) / OWN * LANES + t + (f) % OWN * team < c.count)
+}
+#endif
+#endif
+
+/* Adds up thread t's lanes, item by item; returns how many there are. */
+INLINE u32 find_lanes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
+    u32 has = 0;
+    KEEP_ROLLED
+    for (u32 row = 0; row * LANES < c.count; row++) {
         ITEMS v[OWN];
         u32 is[OWN];
 #pragma unroll
@@ -139,10 +233,34 @@ INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t,
                 has++;
             }
     }
-    own[0] = lane_combine(own[0], own[2]);
-    own[1] = lane_combine(own[1], own[3]);
-    part.lane = lane_combine(own[0], own[1]);
-    part.has = has;
+    return has;
+}
+
+/* Combines a thread's four lanes. */
+INLINE LANE four_lanes(const LANE *own) {
+    return lane_combine(lane_combine(own[0], own[2]), lane_combine(own[1], own[3]));
+}
+
+/* Combines the four lanes of thread t. `has` is of use with a mask alone. `planes`: the kernel is for
+ * two reduced axes. */
+INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int planes) {
+    LANES_PART part;
+    LANE own[OWN];
+#pragma unroll
+    for (int j = 0; j < OWN; j++) own[j] = lane_identity();
+    part.has = 0;
+#ifndef WHERE
+#ifdef PLANES
+    if (planes)
+        walk_planes(own, s, shape, c, t, team);
+    else
+#endif
+        if (ONE_STEP(shape))
+        walk_lanes(own, s, item_step(shape), c, t, team);
+    else
+#endif
+        part.has = find_lanes(own, s, shape, c, t, team);
+    part.lane = four_lanes(own);
     return part;
 }
 
@@ -199,17 +317,17 @@ INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u3
 #endif
 
 /* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
-INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, LOCAL EXCHANGE *meet) {
+INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int planes, LOCAL EXCHANGE *meet) {
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
     c.pivot = team_pivot(s, shape, c, t, team, meet);
 #endif
-    LANES_PART own = own_lane(s, shape, c, t, team);
+    LANES_PART own = own_lane(s, shape, c, t, team, planes);
 #ifdef PIVOT_MAY_MISS
     /* After the second time no pivot misses. Threads whose pivot holds do the same again. */
     PIVOT pivot = pivot_of_lane(own.lane);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
-    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team);
+    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team, planes);
 #endif
     ACROSS_TEAM(LANE, own.lane, lane_down, lane_combine)
 #ifdef WHERE
@@ -218,6 +336,49 @@ INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u3
     return part_of_lane(own.lane, c, c.count);
 #endif
 }
+
+#ifdef PLAIN
+/* ---- a row by a team ------------------------------------------------------------------------- */
+
+/* Loads the lanes t + j team of a segment of up to a chunk's row; `at` is item t. */
+INLINE void row_items(ITEMS *v, SOURCE at, STEPS step, u32 n, u32 t, u32 team) {
+#pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        if (t + j * team < n) v[j] = items_at(at, 0);
+        at = source_on(at, team, step);
+    }
+}
+
+/* Combines them, in each thread. */
+INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
+    LANE own[OWN];
+    CHUNK c;
+    c.index = 0;
+    c.count = n;
+#pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        own[j] = lane_identity();
+        if (t + j * team < n) own[j] = lane_step(own[j], v[j], c, 0, t + j * team, p);
+    }
+    return four_lanes(own);
+}
+
+/* Combines the lanes of FLIGHT_ROWS segments, in thread 0 of each team. */
+INLINE void rows_across(LANE *lanes, u32 team, LOCAL EXCHANGE *meet) {
+#define ROWS_STEP(s)                                                                                                           \
+    IF_ACROSS(s) {                                                                                                             \
+        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS; f++) {                                                              \
+            const LANE other = lane_down(lanes[f], s, meet);                                                                   \
+            if (team > (s)) lanes[f] = lane_combine(lanes[f], other);                                                          \
+        }                                                                                                                      \
+    }
+    ROWS_STEP(16)
+    ROWS_STEP(8)
+    ROWS_STEP(4)
+    ROWS_STEP(2)
+    ROWS_STEP(1)
+}
+#endif
 
 /* ---- a chunk by a thread --------------------------------------------------------------------- */
 
@@ -233,7 +394,7 @@ INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32
     u32 has = 0;
     KEEP_ROLLED
     for (u32 k = 0; k < team; k++) {
-        all = own_lane(s, shape, c, turn_of(k, team), team);
+        all = own_lane(s, shape, c, turn_of(k, team), team, 0);
         has += all.has;
         COUNTER_PUSH(TURN_LEVELS, level, k, all.lane, lane_combine)
     }
@@ -258,7 +419,11 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
 #ifdef PIVOT_MAY_MISS
     if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0))) all = thread_lane(s, shape, c, team);
 #endif
+#ifdef WHERE
     return part_of_lane(all.lane, c, all.has);
+#else
+    return part_of_lane(all.lane, c, c.count);
+#endif
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -268,7 +433,7 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     const OUTS out = OUTS_OF_ARGS;                                                                                             \
     const u32 thread = THREAD_ID, t = thread % team;
 /* Without shuffles the group's threads exchange in local memory. */
-#if defined(__CUDA_ARCH__) || defined(PTX)
+#ifdef SHUFFLES
 #define OPEN_EXCHANGE LOCAL EXCHANGE *meet = 0;
 #else
 #define OPEN_EXCHANGE                                                                                                          \

@@ -24,7 +24,7 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
 /* A long segment by one thread, where segments overlap so much that the list is full. */
 INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     PART level[49], all = part_identity();
-    const u64 chunks = (s->n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
+    const u64 chunks = CHUNKS_OF(s->n);
     for (u64 k = 0; k < chunks; k++) {
         PART p = thread_part(s, shape, k, WIDTH);
         int b = 0;
@@ -36,60 +36,170 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     return all;
 }
 
-/* A group takes GROUP neighbouring segments. First each team takes one, in turns; those that are
- * too long for it wait, and get a team of 32, or a place on the work list. */
-KERNEL BOUNDS void tally_segments_teams(CALL_ARGS) {
+/* ---- classes of lengths ---------------------------------------------------------------------- */
+
+/* A segment of class c < LONG has a row of a chunk at most, and a team of 2^c threads. One of class
+ * LONG has a warp, and one of class TO_LIST goes to the work list. */
+#define LONG 6
+#define TO_LIST 7
+#define CLASSES 8
+#define MOST_EACH 4 /* segments of a thread that a group takes at once */
+
+INLINE u32 class_of(u64 n) {
+    u32 of = 0;
+    if (n > LANES) return n > CHUNK_ITEMS ? TO_LIST : LONG;
+    while ((u32)(OWN << of) < (u32)n) of++;
+    return of;
+}
+
+/* A group's segments, sorted by class. A long one's place on the work list is as its member's. */
+typedef struct {
+    u32 sizes[CLASSES], members[GROUP * MOST_EACH], places[GROUP * MOST_EACH];
+} SORTED;
+
+/* Returns where the members of a class begin. */
+INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
+    u32 first = 0;
+    for (u32 k = 0; k < of; k++) first += group->sizes[k];
+    return first;
+}
+
+#ifdef PLAIN
+#define FIRST_SORTED 1 /* those of class 0 are reduced as they are found */
+#else
+#define FIRST_SORTED 0
+#endif
+
+/* Asks for the items of neighbouring segments, if they are few and in order. */
+#define MOST_AHEAD 65536
+INLINE void ask_for_segments(SOURCE in, u64 from, u64 to) {
+    const u64 bytes = (to - from) * ITEM_BYTES;
+    if (from <= to && bytes <= MOST_AHEAD) ask_for(source_on(in, (i64)from, item_step(0)), bytes, THREAD_ID, GROUP);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* A group takes `wide` neighbouring segments for each of its threads. The shortest are reduced at
+ * once, and the others sorted. Teams of one size after the other take those of a class. */
+KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
-    SHARED u32 waiting;
-    SHARED u32 waits[GROUP];
-    const u64 segments = SEGMENTS;
-    const u32 short_items = team < WIDTH ? team * OWN : CHUNK_ITEMS;
-    for (u64 begin = GROUP_ID * GROUP; begin < segments; begin += GROUP_COUNT * GROUP) {
-        if (thread == 0) waiting = 0;
+    SHARED SORTED group;
+    const STEPS step = item_step(&shape);
+    const u64 segments = SEGMENTS, batch = GROUP * wide;
+    (void)t;
+    for (u64 begin = GROUP_ID * batch; begin < segments; begin += GROUP_COUNT * batch) {
+        const u32 here = (u32)min(batch, segments - begin);
+        u32 places[MOST_EACH], classes[MOST_EACH];
+        ask_for_segments(in, (u64)begins[begins_offset + begin], (u64)ends[ends_offset + begin + here - 1]);
         BARRIER
-        for (u32 turn = 0; turn < team; turn++) {
-            const u32 i = turn * (GROUP / team) + thread / team;
-            const u32 is = begin + i < segments;
-            SEGMENT segment = SEGMENT_OF(is ? begin + i : begin);
-            const u32 is_short = segment.n <= short_items;
-            if (!is_short) segment.n = 0;
-            const PART p = team_part(&segment, &shape, 0, t, team, meet);
-            if (!is || t) continue;
-            if (is_short)
-                put_part(p, segment.n, out, segment.out, initial, params);
-            else
-                waits[COUNT_LOCAL(&waiting)] = i;
+        if (thread < CLASSES) group.sizes[thread] = 0;
+        BARRIER
+#ifdef PLAIN
+        ITEMS found[MOST_EACH][OWN];
+        u32 few[MOST_EACH];
+#endif
+#pragma unroll
+        for (u32 k = 0; k < MOST_EACH; k++) {
+            const u32 i = k * GROUP + thread;
+            classes[k] = CLASSES;
+            if (i >= here) continue;
+            const SEGMENT segment = SEGMENT_OF(begin + i);
+            classes[k] = class_of(segment.n);
+#ifdef PLAIN
+            few[k] = (u32)segment.n;
+            if (classes[k] == 0) row_items(found[k], segment.in, step, few[k], 0, 1);
+#endif
+            if (classes[k] >= FIRST_SORTED) places[k] = COUNT_LOCAL(&group.sizes[classes[k]]);
         }
         BARRIER
-        for (u32 turn = 0; turn < waiting; turn += GROUP / WIDTH) {
-            const u32 i = turn + thread / WIDTH, is = i < waiting;
-            const u64 s = begin + (is ? waits[i] : 0);
-            SEGMENT segment = SEGMENT_OF(s);
-            const u64 n = segment.n;
-            if (n > CHUNK_ITEMS) segment.n = 0;
-            PART p = team_part(&segment, &shape, 0, thread % WIDTH, WIDTH, meet);
-            if (!is || thread % WIDTH) continue;
-            if (n > CHUNK_ITEMS) {
-                if (enlist(s, n, work, capacity)) continue;
-                segment.n = n;
-                p = lone_part(&segment, &shape);
+#pragma unroll
+        for (u32 k = 0; k < MOST_EACH; k++) {
+            const u32 i = k * GROUP + thread;
+            if (classes[k] >= FIRST_SORTED && classes[k] < CLASSES) group.members[first_of(&group, classes[k]) + places[k]] = i;
+#ifdef PLAIN
+            CHUNK c;
+            c.index = 0;
+            c.count = few[k];
+            if (classes[k] == 0)
+                put_part(part_of_lane(row_lane(found[k], few[k], 0, 1, params), c, few[k]), few[k], out, (i64)(begin + i),
+                         initial, params);
+#endif
+        }
+        BARRIER
+        u32 first_member = 0;
+        for (u32 of = FIRST_SORTED; of <= LONG; first_member += group.sizes[of], of++) {
+            const u32 size = of < LONG ? 1u << of : WIDTH, own = thread % size, teams = GROUP / size;
+#ifdef PLAIN
+            for (u32 turn = 0; of < LONG && turn < group.sizes[of]; turn += teams * FLIGHT_ROWS) {
+                ITEMS v[FLIGHT_ROWS][OWN];
+                LANE lanes[FLIGHT_ROWS];
+                u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS];
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) {
+                    const u32 i = turn + f * teams + thread / size;
+                    n[f] = 0;
+                    member[f] = here;
+                    if (i >= group.sizes[of]) continue;
+                    member[f] = group.members[first_member + i];
+                    const SEGMENT segment = SEGMENT_OF(begin + member[f]);
+                    n[f] = (u32)segment.n;
+                    row_items(v[f], source_on(segment.in, own, step), step, n[f], own, size);
+                }
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] = row_lane(v[f], n[f], own, size, params);
+                rows_across(lanes, size, meet);
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) {
+                    CHUNK c;
+                    c.index = 0;
+                    c.count = n[f];
+                    if (member[f] < here && own == 0)
+                        put_part(part_of_lane(lanes[f], c, n[f]), n[f], out, (i64)(begin + member[f]), initial, params);
+                }
             }
-            put_part(p, n, out, segment.out, initial, params);
+            if (of < LONG) continue;
+#endif
+            for (u32 turn = 0; turn < group.sizes[of]; turn += teams) {
+                const u32 i = turn + thread / size, is = i < group.sizes[of];
+                const u64 s = begin + (is ? group.members[first_member + i] : 0);
+                SEGMENT segment = SEGMENT_OF(s);
+                if (!is) segment.n = 0;
+                const PART p = team_part(&segment, &shape, 0, own, size, 0, meet);
+                if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
+            }
+        }
+        /* Each thread takes places for long segments; all of them fill these. */
+        const u32 longs = group.sizes[TO_LIST], first_long = first_member;
+        for (u32 i = thread; i < longs; i += GROUP) {
+            const u64 s = begin + group.members[first_long + i];
+            const SEGMENT segment = SEGMENT_OF(s);
+            const u64 place = take_places(CHUNKS_OF(segment.n), work, capacity);
+            group.places[first_long + i] = (u32)place;
+            if (place == capacity)
+                put_part(lone_part(&segment, &shape), segment.n, out, segment.out, initial, params);
+            else
+                list_long(s, place, CHUNKS_OF(segment.n), work, capacity);
         }
         BARRIER
+        for (u32 i = 0; i < longs; i++) {
+            const u64 s = begin + group.members[first_long + i], place = group.places[first_long + i];
+            const u64 chunks = place == capacity ? 0 : CHUNKS_OF(SEGMENT_OF(s).n);
+            for (u64 k = thread; k < chunks; k += GROUP) list_chunk(s, k, place, work);
+        }
     }
 }
 
 KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
-    const u64 chunks = ((GLOBAL u32 *)work)[0];
+    const u64 chunks = LISTED(work, capacity);
     for (u64 begin = GROUP_ID * (GROUP / WIDTH); begin < chunks; begin += GROUP_COUNT * (GROUP / WIDTH)) {
-        const u64 k = begin + thread / WIDTH, is = k < chunks;
-        SEGMENT segment = SEGMENT_OF(is ? work[CHUNKS + 2 * k] : 0);
+        const u64 k = begin + thread / WIDTH, s = k < chunks ? work[CHUNKS + 2 * k] : NO_SEGMENT;
+        const u32 is = s != NO_SEGMENT;
+        SEGMENT segment = SEGMENT_OF(is ? s : 0);
         if (!is) segment.n = 0;
-        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, meet);
+        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, 0, meet);
         if (is && t == 0) part_store(p, partials, counts, k);
     }
 }

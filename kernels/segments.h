@@ -34,9 +34,9 @@ typedef u64 OFFSET_TYPE;
 #define CALL_ARGS                                                                                                              \
     SOURCE_ARGS, GLOBAL const u8 *where, u64 where_offset, GLOBAL const OFFSET_TYPE *begins, u64 begins_offset,                \
         GLOBAL const OFFSET_TYPE *ends, u64 ends_offset, GLOBAL const u64 *number, u64 number_offset, const SHAPE shape,       \
-        u64 first, u64 count, u64 leaf, u64 leaves, u32 team, u32 last, GLOBAL ACC *partials, GLOBAL u64 *counts,              \
-        GLOBAL ACC *slices, GLOBAL u64 *slice_counts, u64 slice, GLOBAL u64 *work, u64 capacity, const RESULT initial,         \
-        OUT_ARGS
+        u64 first, u64 count, u64 leaf, u64 leaves, u32 team, u32 wide, u32 split, u32 last, GLOBAL ACC *partials,             \
+        GLOBAL u64 *counts, GLOBAL ACC *slices, GLOBAL u64 *slice_counts, u64 slice, GLOBAL u64 *work, u64 capacity,           \
+        const RESULT initial, OUT_ARGS
 
 /* A segment: its items from item 0 on, the place of its result, and how many items it has. */
 typedef struct {
@@ -94,6 +94,15 @@ INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, u64 begin, u64 end,
     return segment;
 }
 
+#define ONE_STEP(shape) 1
+INLINE STEPS item_step(const SHAPE *shape) {
+    STEPS step;
+#define STEP_OF_ONE(name) step.in[name##_NUMBER] = 1;
+    EACH_INPUT(STEP_OF_ONE)
+    step.where = step.out = 0;
+    return step;
+}
+
 INLINE ITEMS segment_items(const SEGMENT *s, const SHAPE *shape, u64 j) {
     return items_at(s->in, j);
 }
@@ -123,6 +132,16 @@ INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, const SHAPE *shape,
     return segment;
 }
 
+/* Tells whether one step leads from each item to the next. */
+#define ONE_STEP(shape) ((shape)->reduced == 1)
+INLINE STEPS item_step(const SHAPE *shape) {
+    STEPS step;
+#define STEP_ALONG(name) step.in[name##_NUMBER] = shape->axis[0].in[name##_NUMBER];
+    EACH_INPUT(STEP_ALONG)
+    step.where = step.out = 0;
+    return step;
+}
+
 /* Loads item j. */
 INLINE ITEMS segment_items(const SEGMENT *s, const SHAPE *shape, u64 j) {
     ITEMS v;
@@ -147,6 +166,13 @@ INLINE u32 segment_has(const SEGMENT *s, const SHAPE *shape, u64 j) {
 #endif
 }
 #endif
+
+/* Moves to `by` items on. */
+INLINE SOURCE source_on(SOURCE in, i64 by, STEPS step) {
+#define MOVE_ON(name) in.name += by * step.in[name##_NUMBER];
+    EACH_INPUT(MOVE_ON)
+    return in;
+}
 
 /* The accumulator of some of a segment's items, and with a mask how many they are. */
 typedef struct {
@@ -239,6 +265,8 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 #define CHUNKS 2
 #define LONGS(capacity) (CHUNKS + 2 * (capacity))
 
+#define CHUNKS_OF(n) (((n) + CHUNK_ITEMS - 1) / CHUNK_ITEMS)
+
 /* By keys the number of segments is in the device's memory. */
 #ifdef NUMBER
 #define SEGMENTS min(count, number[number_offset])
@@ -246,30 +274,58 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 #define SEGMENTS count
 #endif
 
-/* SWAP_IF sets a word to `next` if it is `old`; COUNT adds 1. Both return the word before. */
+/* SWAP_IF sets a word to `next` if it is `old`; ADD_TO adds to one. Both return the word before. */
 #ifdef __CUDA_ARCH__
 #define SWAP_IF(at, old, next) atomicCAS(at, old, next)
-#define COUNT(at) atomicAdd(at, 1U)
+#define ADD_TO(at, some) atomicAdd(at, some)
 #else
 #define SWAP_IF(at, old, next) atomic_cmpxchg((ATOMIC u32 *)(at), old, next)
-#define COUNT(at) atomic_inc((ATOMIC u32 *)(at))
+#define ADD_TO(at, some) atomic_add((ATOMIC u32 *)(at), some)
 #endif
 
-/* Puts segment s on the work list. Returns 0 if the list has no room. */
-INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
+/* A place of the work list that nobody has. */
+#define NO_SEGMENT (~(u64)0)
+/* A longer segment takes its places only if there is room, so that the count cannot wrap. */
+#define MOST_ADDED 4096
+
+/* Takes places of the work list for `chunks` chunks. Returns `capacity` if it has no room. */
+INLINE u64 take_places(u64 chunks, GLOBAL u64 *work, u64 capacity) {
     GLOBAL u32 *numbers = (GLOBAL u32 *)work;
-    const u64 chunks = (n + CHUNK_ITEMS - 1) / CHUNK_ITEMS;
-    u32 place = 0, seen;
-    while (place + chunks <= capacity && (seen = SWAP_IF(&numbers[0], place, (u32)(place + chunks))) != place) place = seen;
-    if (place + chunks > capacity) return 0;
-    for (u64 k = 0; k < chunks; k++) {
-        work[CHUNKS + 2 * (place + k)] = s;
-        work[CHUNKS + 2 * (place + k) + 1] = k;
+    u32 place = *(volatile GLOBAL u32 *)numbers, seen;
+    if (chunks <= MOST_ADDED) {
+        if (place + chunks > capacity) return capacity;
+        place = ADD_TO(numbers, (u32)chunks);
+        if (place + chunks <= capacity) return place;
+        for (u64 k = place; k < capacity; k++) work[CHUNKS + 2 * k] = NO_SEGMENT;
+        return capacity;
     }
-    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)COUNT(&numbers[1]);
+    while (place + chunks <= capacity && (seen = SWAP_IF(numbers, place, (u32)(place + chunks))) != place) place = seen;
+    return place + chunks <= capacity ? place : capacity;
+}
+
+/* Puts long segment s on the work list, whose chunks have places from `place` on. */
+INLINE void list_long(u64 s, u64 place, u64 chunks, GLOBAL u64 *work, u64 capacity) {
+    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_TO((GLOBAL u32 *)work + 1, 1U);
     own[0] = s;
     own[1] = place;
     own[2] = chunks;
+}
+
+/* Puts chunk k of segment s on the work list. */
+INLINE void list_chunk(u64 s, u64 k, u64 place, GLOBAL u64 *work) {
+    work[CHUNKS + 2 * (place + k)] = s;
+    work[CHUNKS + 2 * (place + k) + 1] = k;
+}
+
+/* Puts segment s on the work list. Returns 0 if the list has no room. */
+INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
+    const u64 chunks = CHUNKS_OF(n), place = take_places(chunks, work, capacity);
+    if (place == capacity) return 0;
+    for (u64 k = 0; k < chunks; k++) list_chunk(s, k, place, work);
+    list_long(s, place, chunks, work, capacity);
     return 1;
 }
+
+/* The places that are taken. */
+#define LISTED(work, capacity) min((u64)((GLOBAL u32 *)(work))[0], capacity)
 #endif

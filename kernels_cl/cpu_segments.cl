@@ -197,8 +197,9 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
 
 KERNEL void tally_segments_chunks(CALL_ARGS) {
     OPEN
-    share_of_group(((GLOBAL u32 *)work)[0], &begin, &end);
+    share_of_group(LISTED(work, capacity), &begin, &end);
     for (u64 k = begin; k < end; k++) {
+        if (work[CHUNKS + 2 * k] == NO_SEGMENT) continue;
         const SEGMENT segment = SEGMENT_OF(work[CHUNKS + 2 * k]);
         part_store(chunk_part(&segment, &shape, work[CHUNKS + 2 * k + 1]), partials, counts, k);
     }

@@ -20,6 +20,7 @@
 
 #define KERNEL __kernel
 #define BOUNDS __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#define BOUNDS_OF(groups) BOUNDS
 #define GLOBAL __global
 #define ATOMIC volatile __global /* memory that atomics work on */
 #define LOCAL __local            /* before the type that a pointer to the group's memory points to */

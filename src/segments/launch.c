@@ -15,7 +15,7 @@ typedef struct launch {
     tally_arg args[TALLY_MAX_ARGS], *own; /* own: those behind the inputs */
     uint32_t count;
     uint64_t first, segments, leaf, leaves, slice, capacity;
-    uint32_t team, last;
+    uint32_t team, wide, split, last;
     unsigned char shape[TALLY_SHAPE_MOST_BYTES];
 } launch;
 
@@ -34,7 +34,7 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
                         const tally_array_shape *shape) {
     const tally_terms *terms = &plan->base.terms;
     void *any = plan->partials->mem;
-    *l = (launch){.plan = plan, .queue = queue, .capacity = plan->capacity, .team = 1};
+    *l = (launch){.plan = plan, .queue = queue, .capacity = plan->capacity, .team = 1, .wide = 1, .split = 1};
     l->own = l->args + 2 * terms->inputs;
     if (shape) tally_shape_pack(shape, terms->inputs, l->shape);
     for (uint32_t k = 0; k < terms->inputs; k++) {
@@ -56,6 +56,8 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
     l->own[TALLY_SEGMENT_ARG_LEAF] = VALUE(l->leaf);
     l->own[TALLY_SEGMENT_ARG_LEAVES] = VALUE(l->leaves);
     l->own[TALLY_SEGMENT_ARG_TEAM] = VALUE(l->team);
+    l->own[TALLY_SEGMENT_ARG_WIDE] = VALUE(l->wide);
+    l->own[TALLY_SEGMENT_ARG_SPLIT] = VALUE(l->split);
     l->own[TALLY_SEGMENT_ARG_LAST] = VALUE(l->last);
     l->own[TALLY_SEGMENT_ARG_PARTIALS] = memory(any);
     l->own[TALLY_SEGMENT_ARG_COUNTS] = buffer(plan->counts, any);
@@ -101,10 +103,11 @@ static bool is_across(const tally_array_shape *shape) {
     return across->extent > 1 && tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]);
 }
 
-/* A way to launch: the kernel, its TEAM, and the units that a group takes at once. */
+/* A way to launch: the kernel, its TEAM, WIDE and SPLIT, and the segments' chunks that a group takes
+ * at once. */
 typedef struct way {
     void *kernel;
-    uint32_t team;
+    uint32_t team, wide, split;
     uint64_t units;
 } way;
 
@@ -122,46 +125,114 @@ static bool are_rows(const tally_array_shape *shape, uint32_t inputs) {
     return shape->reduced == 1;
 }
 
-/* Tells whether the CPUs' kernels take each short row by itself: without a mask and pivots. */
-static bool takes_rows(const tally_segments_plan *plan) {
-    const tally_terms *terms = &plan->base.terms;
-    for (uint32_t t = 0; t < terms->count; t++)
-        if (terms->list[t].lane.pivot.load) return false;
-    return !(plan->flags & TALLY_WHERE);
-}
-
 /* On CPUs blocks of segments are for neighbours in memory, and for short segments that are no rows.
  * There are blocks for all groups. */
 static way choose_cpu_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
-    const bool rows = are_rows(shape, plan->base.terms.inputs) && takes_rows(plan);
+    const bool rows = are_rows(shape, plan->base.terms.inputs) && tally_segments_are_plain(plan);
     const bool blocks = is_across(shape) || (shape->n <= SHORT_ITEMS && !rows);
     const uint64_t groups = (uint64_t)CPU_UNIT_GROUPS * plan->base.context->info.compute_units;
     uint32_t block = MOST_BLOCK;
     while (block > LEAST_BLOCK && shape->count * leaves / block < groups) block /= 2;
-    if (shape->axis[shape->reduced + shape->kept - 1].extent == 1 || !blocks) return (way){plan->teams, 1, 1};
-    return (way){plan->threads, block, block};
+    if (shape->axis[shape->reduced + shape->kept - 1].extent == 1 || !blocks) return (way){plan->teams, 1, 1, 1, 1};
+    return (way){plan->threads, block, 1, 1, block};
 }
+
+/* The fewest threads of a compute unit that keep its memory busy. */
+#define BUSY_THREADS 1024
+
+/* The most items of the inner of two reduced axes: a thread counts them in 32 bits. */
+#define MOST_PLANE (1u << 30)
+
+/* Tells whether the segments lie side by side, so that the kernel of columns takes them. */
+static bool are_columns(const tally_array_shape *shape, uint32_t inputs) {
+    const tally_shape_axis *across = &shape->axis[shape->reduced + shape->kept - 1];
+    for (uint32_t k = 0; k < inputs; k++)
+        if (across->in[k] != 1) return false;
+    return shape->reduced == 1 && across->extent > 1 && is_across(shape);
+}
+
+/* A chunk of columns is split among threads where there are few columns, or else too few threads. */
+static way choose_columns(const tally_segments_plan *plan, const tally_array_shape *shape, uint32_t team, uint64_t leaves) {
+    const uint32_t group = plan->group_threads;
+    const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;
+    const uint64_t enough = (uint64_t)BUSY_THREADS * plan->base.context->info.compute_units;
+    const uint32_t columns = plan->base.terms.acc.bytes <= 4 ? 4 : plan->base.terms.acc.bytes <= 8 ? 2 : 1;
+    /* Tiles of a single row of columns are no wider than it. */
+    const uint64_t tile = shape->kept == 1 ? columns : 1;
+    uint32_t wide = 1, split = team < THREAD_LANES ? 1 : team / THREAD_LANES;
+    while (wide < WARP && wide * tile < extent && 2 * wide * split <= group) wide *= 2;
+    const uint64_t threads = tally_ceil_div(shape->count, wide * columns) * wide * leaves;
+    while (split < team && 2 * wide * split <= group && (wide < WARP || threads * split < enough)) split *= 2;
+    return (way){plan->columns, team, wide, split, (uint64_t)group / split * columns};
+}
+
+/* Returns the segments of a team whose items are loaded at once: FLIGHT_ROWS. */
+static uint64_t flight_of(const tally_segments_plan *plan) {
+    const uint64_t bytes = plan->base.terms.inputs * tally_dtype_bytes(plan->base.terms.in);
+    return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+}
+
+/* Columns of so many items at most are taken as rows. */
+#define FEW_ROWS 16
 
 static way choose_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
     const uint64_t fastest = shape->axis[shape->reduced + shape->kept - 1].extent;
     if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
-    const uint32_t team = team_of(shape->n);
+    const uint32_t team = team_of(shape->n), group = plan->group_threads;
     const uint64_t units = shape->count * leaves;
     const bool threads = is_across(shape) && fastest >= WARP / 4 &&
                          (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
-    return threads ? (way){plan->threads, team, plan->group_threads} : (way){plan->teams, team, plan->group_threads / team};
+    const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
+    const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
+    if (plan->few && shape->reduced == 1 && shape->kept == 1 && shape->n && shape->n <= few)
+        return (way){plan->few, team, 1, 1, group / team * flight_of(plan)};
+    if (plan->columns && are_columns(shape, plan->base.terms.inputs)) return choose_columns(plan, shape, team, leaves);
+    if (threads) return (way){plan->threads, team, 1, 1, group};
+    return (way){planes ? plan->planes : plan->teams, team, 1, 1, group / team};
+}
+
+/* Partials that a group folds at once where there are many of few segments. */
+#define FOLD_RUN 1024
+
+/* Swaps the partials for the slices, which a fold has made of them. */
+static void swap_slices(launch *l) {
+    static const int pairs[][2] = {{TALLY_SEGMENT_ARG_PARTIALS, TALLY_SEGMENT_ARG_SLICES},
+                                   {TALLY_SEGMENT_ARG_COUNTS, TALLY_SEGMENT_ARG_SLICE_COUNTS}};
+    for (size_t p = 0; p < TALLY_ARRAY_LENGTH(pairs); p++) {
+        const tally_arg arg = l->own[pairs[p][0]];
+        l->own[pairs[p][0]] = l->own[pairs[p][1]];
+        l->own[pairs[p][1]] = arg;
+    }
 }
 
 /* Folds the partials of the launch's segments into results, or (not `last`) into a slice. */
 static tally_status fold(launch *l, uint32_t last) {
-    const bool each = last && l->plan->variant->has_teams && l->leaves <= 64 && l->segments >= l->plan->group_threads;
+    const uint32_t group = l->plan->group_threads;
+    const uint64_t leaves = l->leaves, pieces = tally_ceil_div(leaves, FOLD_RUN);
+    tally_status status = TALLY_OK;
     l->last = last;
-    return each ? run(l, l->plan->fold_each, tally_ceil_div(l->segments, l->plan->group_threads))
-                : run(l, l->plan->fold, l->segments);
+    l->wide = 0;
+    if (!l->plan->variant->has_teams || !last) return run(l, l->plan->fold, l->segments);
+    if (leaves <= 64 && l->segments >= group) return run(l, l->plan->fold_each, tally_ceil_div(l->segments, group));
+    if (leaves <= 4 * FOLD_RUN) return run(l, l->plan->fold, l->segments);
+    l->wide = FOLD_RUN;
+    l->last = 0;
+    l->slice = 0;
+    status = run(l, l->plan->fold, l->segments * pieces);
+    swap_slices(l);
+    l->wide = 0;
+    l->last = 1;
+    l->leaves = pieces;
+    if (!status) status = run(l, l->plan->fold, l->segments);
+    swap_slices(l);
+    l->leaves = leaves;
+    return status;
 }
 
 static tally_status run_leaves(launch *l, const way *by, uint32_t last) {
     l->team = by->team;
+    l->wide = by->wide;
+    l->split = by->split;
     l->last = last;
     /* A CPU's blocks do not cross the extent of the fastest axis, so there may be more of them. */
     return run(l, by->kernel, tally_ceil_div(l->segments * l->leaves, by->units));
@@ -178,14 +249,12 @@ static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
         if (!status) status = fold(l, 0);
     }
     if (status) return status;
-    tally_arg *partials = &l->own[TALLY_SEGMENT_ARG_PARTIALS], *counts = &l->own[TALLY_SEGMENT_ARG_COUNTS];
-    const tally_arg kept[] = {*partials, *counts};
-    *partials = l->own[TALLY_SEGMENT_ARG_SLICES];
-    *counts = l->own[TALLY_SEGMENT_ARG_SLICE_COUNTS];
+    swap_slices(l);
     l->leaves = l->slice;
-    status = fold(l, 1);
-    *partials = kept[0];
-    *counts = kept[1];
+    l->last = 1;
+    l->wide = 0;
+    status = run(l, l->plan->fold, 1);
+    swap_slices(l);
     return status;
 }
 
@@ -214,6 +283,18 @@ tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, 
 
 /* ---- by offsets ------------------------------------------------------------------------------ */
 
+/* Returns the neighbouring segments of a thread that a group takes at once: more of short ones, as
+ * far as all groups have some. */
+#define MOST_EACH 4
+#define FEW_ITEMS 16
+static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, uint64_t mean) {
+    const uint64_t groups = (uint64_t)2 * plan->base.context->info.compute_units;
+    uint32_t each = 1;
+    if (mean > FEW_ITEMS) return each;
+    while (each < MOST_EACH && count / (2 * each * plan->group_threads) >= groups) each *= 2;
+    return each;
+}
+
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
     const uint64_t mean = call->count ? tally_ceil_div(call->n, call->count) : 0;
     launch l;
@@ -221,11 +302,10 @@ tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queu
     l.segments = call->count;
     l.leaves = 1;
     l.last = 1;
-    /* Four times the mean: of random lengths few are longer. */
-    l.team = plan->variant->has_teams ? team_of(mean * THREAD_LANES) : 1;
+    if (plan->variant->has_teams) l.wide = segments_each(plan, call->count, mean);
     if (!call->count) return TALLY_OK;
     tally_status status = run(&l, plan->clear, 1);
-    if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, plan->group_threads));
+    if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, (uint64_t)plan->group_threads * l.wide));
     if (call->n <= TALLY_CHUNK_ITEMS || status) return status;
     l.team = WARP;
     status = run(&l, plan->chunks, tally_ceil_div(plan->capacity, plan->variant->has_teams ? plan->group_threads / WARP : 1));

@@ -99,8 +99,9 @@ static void close_plan(tally_plan *base) {
     tally_segments_plan *p = (tally_segments_plan *)base;
     tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
                                      p->bad,      p->found,  p->begins, p->tiles};
-    void *const kernels[] = {p->teams,         p->threads,    p->fold,       p->fold_each,  p->clear,        p->chunks,
-                             p->check_offsets, p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
+    void *const kernels[] = {p->teams,      p->threads,    p->few,        p->columns,      p->planes,
+                             p->fold,       p->fold_each,  p->clear,      p->chunks,       p->check_offsets,
+                             p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
     free(p->initial);
@@ -114,11 +115,11 @@ const tally_plan_kind tally_segments_kind = {"segments", variant_name, depth, wo
 #define MOST_LOCAL_BYTES 16384
 #define LEAST_GROUP_THREADS 32
 
-/* Chooses the threads of a group: as many as there is local memory for, an accumulator and a lane
- * of each. Errors: E_UNSUPPORTED where there is not enough for any group. */
+/* Chooses the threads of a group: as many as there is local memory for, an accumulator, a lane and
+ * four segments of each. Errors: E_UNSUPPORTED where there is not enough for any group. */
 static tally_status choose_group(tally_segments_plan *plan) {
     const tally_device_info *info = &plan->base.context->info;
-    const uint64_t bytes = 2 * (uint64_t)plan->base.terms.acc.bytes + 16;
+    const uint64_t bytes = 2 * (uint64_t)plan->base.terms.acc.bytes + 48;
     const uint64_t local = info->local_bytes < MOST_LOCAL_BYTES ? info->local_bytes : MOST_LOCAL_BYTES;
     plan->group_threads = 1;
     if (!plan->variant->has_teams) return TALLY_OK;
@@ -187,11 +188,18 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     return recipe;
 }
 
+bool tally_segments_are_plain(const tally_segments_plan *plan) {
+    const tally_terms *terms = &plan->base.terms;
+    for (uint32_t t = 0; t < terms->count; t++)
+        if (terms->list[t].lane.pivot.load) return false;
+    return !(plan->flags & TALLY_WHERE);
+}
+
 static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
-    const entry by_axes[] = {{"tally_segments_teams", &plan->teams},
-                             {"tally_segments_threads", &plan->threads},
-                             {"tally_segments_fold", &plan->fold},
-                             {"tally_segments_fold_each", &plan->fold_each}};
+    const entry by_axes[] = {{"tally_segments_teams", &plan->teams},  {"tally_segments_threads", &plan->threads},
+                             {"tally_segments_fold", &plan->fold},    {"tally_segments_fold_each", &plan->fold_each},
+                             {"tally_segments_short", &plan->few},    {"tally_segments_columns", &plan->columns},
+                             {"tally_segments_planes", &plan->planes}};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -205,7 +213,8 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     }
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (status) return status;
-    return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes))
+    const size_t axes = TALLY_ARRAY_LENGTH(by_axes) - (tally_segments_are_plain(plan) && plan->variant->has_teams ? 0 : 3);
+    return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, axes)
                                      : open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
 }
 
@@ -263,7 +272,7 @@ static uint64_t capacity_of(const tally_segments_plan *plan) {
 }
 
 uint64_t tally_keys_run(const tally_segments_plan *plan) {
-    return plan->group_threads > 1 ? 16 : 65536;
+    return plan->group_threads > 1 ? 32 : 65536;
 }
 
 static tally_status open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out) {
@@ -272,7 +281,9 @@ static tally_status open_buffer(const tally_segments_plan *plan, uint64_t bytes,
 
 static tally_status open_partials(tally_segments_plan *plan) {
     const uint64_t acc = plan->base.terms.acc.bytes;
-    const uint64_t slices = tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS), plan->capacity) + 1;
+    /* Of one long segment, or of the runs of partials that a fold of several takes. */
+    const uint64_t slices =
+        tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS), plan->capacity) + 1 + plan->capacity / 512;
     const bool by_axes = plan->by == TALLY_BY_AXES, counts = plan->flags & TALLY_WHERE;
     tally_status status = open_buffer(plan, plan->capacity * acc, &plan->partials);
     if (!status && counts) status = open_buffer(plan, plan->capacity * 8, &plan->counts);
@@ -290,7 +301,7 @@ static tally_status open_memory(tally_segments_plan *plan) {
     if (plan->by == TALLY_BY_KEYS) {
         const uint64_t tile = tally_keys_run(plan) * plan->group_threads;
         if (!status) status = open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
-        if (!status) status = open_buffer(plan, 8 * tally_ceil_div(plan->base.max_n, tile), &plan->tiles);
+        if (!status) status = open_buffer(plan, 8 * (tally_ceil_div(plan->base.max_n, tile) + 1), &plan->tiles);
     }
     if (plan->by == TALLY_BY_OFFSETS && is_checked && !status) status = open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);
     if (plan->by != TALLY_BY_AXES && is_checked && !status)

@@ -67,6 +67,8 @@ enum {
     TALLY_SEGMENT_ARG_LEAF,          /* u64: by axes: the first chunk of each segment */
     TALLY_SEGMENT_ARG_LEAVES,        /* u64: its chunks; of a fold: its partials */
     TALLY_SEGMENT_ARG_TEAM,          /* u32: threads that share a chunk; on CPUs the segments of a block */
+    TALLY_SEGMENT_ARG_WIDE,          /* u32: of columns: threads that have neighbours */
+    TALLY_SEGMENT_ARG_SPLIT,         /* u32: of columns: threads that share a chunk */
     TALLY_SEGMENT_ARG_LAST,          /* u32: 1: the launch writes results; 0: partials */
     TALLY_SEGMENT_ARG_PARTIALS,      /* ACCs: the LEAVES of the first segment, of the next one, ... */
     TALLY_SEGMENT_ARG_COUNTS,        /* u64s: their items, with a mask */
@@ -98,7 +100,11 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
 tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
                                    const tally_segment_form *form);
 
-typedef struct tally_segments_plan {
+typedef struct tally_segments_plan tally_segments_plan;
+/* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
+bool tally_segments_are_plain(const tally_segments_plan *plan);
+
+struct tally_segments_plan {
     tally_plan base; /* max_n: items. Without terms the plan is of runs alone */
     tally_segments_by by;
     const tally_segments_variant *variant;
@@ -108,14 +114,14 @@ typedef struct tally_segments_plan {
     uint64_t capacity; /* chunks whose partials there is room for */
     uint32_t outs;     /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
-    void *initial;                                             /* a RESULT; NULL: none */
-    void *teams, *threads, *fold, *fold_each, *clear, *chunks; /* kernels; NULL: not for this plan */
+    void *initial;                                                                      /* a RESULT; NULL: none */
+    void *teams, *threads, *few, *columns, *planes, *fold, *fold_each, *clear, *chunks; /* kernels; NULL: none */
     void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
     tally_buffer *partials, *counts, *slices, *slice_counts, *work;
     tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
                                 * keys `found` is for the number of runs */
     tally_buffer *begins, *tiles; /* by keys */
-} tally_segments_plan;
+};
 
 /* The lines before the stems "offsets" and "keys", for offsets and keys of so many bytes. */
 typedef struct tally_segments_defines {
