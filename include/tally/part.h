@@ -89,11 +89,11 @@ typedef struct tally_part_host_args {
 /*
  * Reduces a part in host memory by a reduction's plan, with its parameters. Blocks. On a CPU the
  * library's own programs and threads reduce built-in ops, without a call of the driver; else the
- * items go through the plan's device, in pieces, on `queue`. *bytes gets the record's bytes; it may
- * be NULL. Errors: as tally_reduce_part; E_ARGUMENT if out_bytes is too small; E_MEMORY; E_DEVICE.
+ * items go through the plan's device, in pieces, on a queue of the plan's own. No work that the
+ * plan has enqueued elsewhere may be under way. *bytes gets the record's bytes; it may be NULL.
+ * Errors: as tally_reduce_part; E_ARGUMENT if out_bytes is too small; E_MEMORY; E_DEVICE.
  */
-TALLY_API tally_status tally_reduce_part_host(tally_plan *plan, tally_queue *queue, const tally_part_host_args *args,
-                                              uint64_t *bytes);
+TALLY_API tally_status tally_reduce_part_host(tally_plan *plan, const tally_part_host_args *args, uint64_t *bytes);
 
 /* ---- joining records ------------------------------------------------------------------------- */
 
@@ -103,23 +103,24 @@ TALLY_API tally_status tally_reduce_part_host(tally_plan *plan, tally_queue *que
  * at any address; `out` may be one of them. *joined_bytes gets the new record's bytes; it may be
  * NULL. tally_part_bound says how many there may be.
  *
- * `plan` and `queue` may be NULL: the host joins records of built-in ops by itself. Records of an
- * operator of one's own need a plan of that operator and a queue: its device folds them.
+ * `plan` may be NULL: the host joins records of built-in ops by itself. Records of an operator of
+ * one's own need a plan of it, whose device folds them. No work that the plan has enqueued may be
+ * under way.
  *
  * Errors: E_ARGUMENT for what is no sound record; for neighbours that are not adjacent, or of other
  * ops, types, parameters, totals, or of another order; for records that are not of the plan's ops;
  * for out_bytes too small; for an operator of one's own without a plan. E_MEMORY; E_DEVICE.
  */
-TALLY_API tally_status tally_part_join(tally_plan *plan, tally_queue *queue, const void *const *parts, const uint64_t *bytes,
-                                       uint32_t count, void *out, uint64_t out_bytes, uint64_t *joined_bytes);
+TALLY_API tally_status tally_part_join(tally_plan *plan, const void *const *parts, const uint64_t *bytes, uint32_t count,
+                                       void *out, uint64_t out_bytes, uint64_t *joined_bytes);
 
 /*
  * Writes the result of the record of a whole: first is 0, and its end is the total, or the total is
  * open and ends there. `result` has tally_part_info.result_bytes, laid out as tally_plan_result
- * says. Plan and queue as for tally_part_join. Blocks. Errors: as tally_part_join, and E_ARGUMENT
+ * says. The plan is as for tally_part_join. Blocks. Errors: as tally_part_join, and E_ARGUMENT
  * for a part that is not the whole.
  */
-TALLY_API tally_status tally_part_value(tally_plan *plan, tally_queue *queue, const void *part, uint64_t bytes, void *result);
+TALLY_API tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes, void *result);
 
 /* ---- reading records ------------------------------------------------------------------------- */
 
