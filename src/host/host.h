@@ -23,4 +23,10 @@ void tally_host_total(const tally_host_program *program, tally_host_counter *cou
 void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
                              unsigned char *to);
 
+/* Combines n > 0 items of each input in at most `threads` threads, in the canonical order. Item 0
+ * has the index `base`, a multiple of the items of the subtree that they are. The caller sees to
+ * the floating-point environment. */
+void tally_host_fold(const tally_host_program *program, const void *const *items, const void *params, uint64_t base, uint64_t n,
+                     uint32_t threads, unsigned char *acc);
+
 #endif

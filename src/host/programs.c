@@ -65,6 +65,7 @@ const char *tally_host_stem(const char *stem) {
         {"keys", "/* keys */\n"},
         {"read", "/* read */\n"},
         {"copy", "/* copy */\n"},
+        {"part", "/* part */\n"},
         {"probe", "/* probe */\n"},
         {"feature_order", "/* feature_order */\n"},
     };

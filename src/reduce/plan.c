@@ -117,6 +117,7 @@ static uint64_t held_bytes(const tally_plan *base) {
 
 static void close_plan(tally_plan *base) {
     tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    if (plan->kit) plan->close_kit(plan);
     tally_buffer_destroy(plan->workspace);
     tally_buffer_destroy(plan->slices);
     free(plan->host);

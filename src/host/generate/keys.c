@@ -134,7 +134,7 @@ static tally_status add_stems(key_list *list) {
     tally_status status = add_stem(list, "probe", TALLY_PROBE_THREADS, "", TALLY_HOST_PROBE, 0);
     const char *order = tally_features[TALLY_FEATURE_ORDER].stem;
     if (!status) status = add_stem(list, order, TALLY_TRIAL_THREADS, "", TALLY_HOST_TRIAL, 0);
-    static const char *const stems[] = {"heads", "read", "copy"};
+    static const char *const stems[] = {"heads", "read", "copy", "part"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(stems) && !status; i++)
         status = add_stem(list, stems[i], 1, "", TALLY_HOST_STEM, 0);
     return status ? status : add_segment_stems(list);
