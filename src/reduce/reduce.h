@@ -155,9 +155,9 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to);
 
-/* Enqueues the reduction of n items to one accumulator or to the result, in launches whose groups do
- * not finish together. `partials` is memory like the plan's workspace. The items are a subtree of
- * the canonical order. */
+/* Enqueues the reduction of n items, a subtree of the canonical order, to one accumulator or to the
+ * result. The groups of its launches do not finish together. `partials` is memory like the plan's
+ * workspace. */
 tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
                                tally_target to);
 

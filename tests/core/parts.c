@@ -124,8 +124,8 @@ static uint64_t word_at(const record *r, uint32_t at, uint32_t bytes) {
     return word;
 }
 
-/* The format of docs/parts.md, byte by byte: 4,100 items from item 4,095 on are an item, a chunk and
- * three items. */
+/* The format of docs/parts.md, byte by byte: 4,100 items from item 4,095 on are an item, a chunk
+ * and three items. */
 static void test_format(void **state) {
     (void)state;
     setting s = open_setting("host", &sum_f32);

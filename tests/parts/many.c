@@ -2,7 +2,7 @@
 /*
  * many_parts [PARTS]: the records of many parts (100,000), as ranks would send them, joined in
  * random associations. All must give one record, whose value has the bits of one reduction. Prints
- * the time of the joins. The parts are shares of whole chunks, or of any length from 0 to 599 items.
+ * the time of the joins. The parts are shares of whole chunks, or have 0 to 599 items.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
