@@ -12,15 +12,14 @@
  * may be captured in a graph.
  */
 #define PIECE_WORDS 32
-#define MASK_WORDS 8
+#define USED_WORDS 8
 #define CHECK_WORD 3
 
+/* One struct: with a mask of its own ptxas would keep that in local memory. */
 typedef struct {
     u64 words[PIECE_WORDS];
+    u64 used[USED_WORDS]; /* bit i: word i of an accumulator is no padding */
 } PIECE;
-typedef struct {
-    u64 words[MASK_WORDS]; /* bit i: word i of an accumulator is no padding */
-} MASK;
 
 INLINE u64 mixed(u64 word, u64 i) {
     u64 z = word + (i + 1) * 0x9e3779b97f4a7c15UL;
@@ -38,8 +37,8 @@ KERNEL BOUNDS void tally_part_items(GLOBAL const u8 *in, u64 from, GLOBAL u8 *ou
     }
 }
 
-KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 acc_words, const MASK mask, GLOBAL u64 *out,
-                                   u64 offset, const PIECE piece, u32 piece_at, u32 piece_words, u32 nodes_at, u32 words,
+KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 acc_words, GLOBAL u64 *out, u64 offset,
+                                   const PIECE piece, u32 piece_at, u32 piece_words, u32 nodes_at, u32 words,
                                    u32 seals) {
     SHARED u64 sums[GROUP];
     GLOBAL u64 *record = out + offset;
@@ -50,7 +49,7 @@ KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 
         for (u32 i = THREAD_ID; i < node_words + node_words % 2; i += GROUP) {
             const u32 word = i % acc_words;
             u32 value = 0;
-            if (i < node_words && ((mask.words[word / 64] >> (word % 64)) & 1)) value = nodes[i];
+            if (i < node_words && ((piece.used[word / 64] >> (word % 64)) & 1)) value = nodes[i];
             accs[i] = value;
         }
     BARRIER

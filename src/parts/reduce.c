@@ -7,10 +7,12 @@
 
 /* The numbers of kernels/part.h. */
 #define PIECE_WORDS 32
-#define MASK_WORDS 8
 #define COPY_BYTES 16 /* of a thread */
 
-_Static_assert(MASK_WORDS * 8 == sizeof(((tally_part_folder *)0)->used), "a mask has a bit for each word of an accumulator");
+/* A piece of a head, and the words of an accumulator that are no padding. */
+typedef struct part_piece {
+    uint64_t words[PIECE_WORDS], used[TALLY_PART_ACC_BYTES / 256];
+} part_piece;
 
 /* ---- device memory --------------------------------------------------------------------------- */
 
@@ -101,16 +103,16 @@ static tally_status enqueue_seal(const part_call *call, const tally_part_folder 
     const uint64_t offset = a->out_offset / 8;
     tally_status status = TALLY_OK;
     for (uint32_t at = 0; at < nodes_at && !status; at += PIECE_WORDS) {
-        uint64_t piece[PIECE_WORDS] = {0};
+        part_piece piece = {.words = {0}};
         const uint32_t count = nodes_at - at < PIECE_WORDS ? nodes_at - at : PIECE_WORDS, seals = at + count == nodes_at;
-        memcpy(piece, call->prefix + 8 * at, 8 * count);
+        memcpy(piece.words, call->prefix + 8 * at, 8 * count);
+        memcpy(piece.used, folder->used, sizeof(piece.used));
         const tally_arg args[] = {TALLY_MEM(call->kit->nodes->mem),
                                   TALLY_VALUE(node_words),
                                   TALLY_VALUE(acc_words),
-                                  {.value = folder->used, .bytes = sizeof(folder->used)},
                                   TALLY_MEM(a->out->mem),
                                   TALLY_VALUE(offset),
-                                  {.value = piece, .bytes = sizeof(piece)},
+                                  TALLY_VALUE(piece),
                                   TALLY_VALUE(at),
                                   TALLY_VALUE(count),
                                   TALLY_VALUE(nodes_at),

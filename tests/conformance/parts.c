@@ -286,6 +286,31 @@ static void test_part_fused(void **state) {
     }
 }
 
+/* Every canonical variant: its groups' shapes divide the nodes in ways of their own. */
+static void test_part_variants(void **state) {
+    static const tally_reduce_desc descs[] = {{.op = TALLY_SUM, .in = TALLY_F32, .group_threads = 64},
+                                              {.op = TALLY_ARGMAX, .in = TALLY_I8},
+                                              {.op = TALLY_VAR, .in = TALLY_F32}};
+    tally_context *context = direct_context(state);
+    for (size_t v = 0; v < tally_variant_count(); v++)
+        for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
+            tally_variant_info info;
+            tally_plan *plan;
+            whole w;
+            tally_reduce_desc desc = descs[d];
+            MUST(tally_variant_get(v, &info));
+            desc.size = sizeof desc;
+            desc.variant = info.name;
+            desc.max_n = MAX_N;
+            if (info.group_threads == 1) desc.group_threads = 0;
+            if (!info.canonical || tally_plan_create(context, &desc, &plan)) continue;
+            tally_plan_destroy(plan);
+            whole_open(&w, context, &desc, 1, PATTERN_WIDE);
+            check_all(&w, (int)d, info.name);
+            whole_close(&w);
+        }
+}
+
 /* A parameter goes with the record: ddof is applied by the value, wherever that is computed. */
 static void test_part_params(void **state) {
     const tally_reduce_desc var = {.op = TALLY_VAR, .in = TALLY_F32}, close = {.op = TALLY_ALLCLOSE, .in = TALLY_F32};
@@ -343,6 +368,7 @@ static void test_part_plans(void **state) {
 const device_test part_tests[] = {{"part: every op and type in parts", test_part_ops},
                                   {"part: special values in parts", test_part_patterns},
                                   {"part: several ops in parts", test_part_fused},
+                                  {"part: variants in parts", test_part_variants},
                                   {"part: parameters go with a record", test_part_params},
                                   {"part: own operators, accumulators and levels in parts", test_part_plans},
                                   {NULL, NULL}};
