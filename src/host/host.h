@@ -6,6 +6,12 @@
 #include "host/programs.h"
 #include "reduce/reduce.h"
 
+/* The programs of the level `compensated`, as tally_host_numbers has the others. Made by the build
+ * for f32 and f64. */
+extern const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END];
+/* Returns the program of a built-in op and a level for this processor; NULL if there is none. */
+const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in);
+
 /* A binary counter of accumulators. Where bit k of `count` is set, level[k] is that of 2^k
  * leaves. */
 typedef struct tally_host_counter {

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of parts. Terms that the library has programs of are folded on the host, in the
- * floating-point environment that the programs need. Others are folded by their plan's device: an
- * operator of one's own, and accumulators and levels that the programs do not have. */
+ * floating-point environment that the programs need. Operators of one's own are folded by their
+ * plan's device. */
 #include <fenv.h>
 #include <string.h>
 
 #include "parts/parts.h"
 
-/* Returns the program of a term; NULL if there is none. */
-static const tally_host_program *program_of(const tally_terms *terms, const tally_term *term) {
-    const bool floats = tally_dtype_is_float(terms->in);
-    if (term->custom || term->accuracy || (floats && term->real != tally_dtype_find(terms->in)->compute)) return NULL;
-    return tally_host_code_here()->programs ? tally_host_program_for(term->op, terms->in) : NULL;
+/*
+ * Returns the program of a term, and the type of the items that it takes; NULL if there is none. A
+ * float that is computed in another type than its own is converted to that, which is exact. So f64
+ * accumulators of f32 items are those of the same items as f64.
+ */
+static const tally_host_program *program_of(const tally_terms *terms, const tally_term *term, tally_dtype *in) {
+    const bool complex = tally_dtype_kind(terms->in) == TALLY_KIND_COMPLEX;
+    *in = terms->in;
+    if (term->custom || !tally_host_code_here()->programs) return NULL;
+    if (tally_dtype_is_float(terms->in) && (term->accuracy || term->real != tally_dtype_find(terms->in)->compute))
+        *in = complex ? TALLY_C128 : term->real;
+    const tally_host_program *program = tally_host_program_at(term->accuracy, term->op, *in);
+    return program && program->acc_bytes == term->acc.bytes ? program : NULL;
 }
 
 /* Marks the words of a term's accumulator that are no padding. */
@@ -31,7 +39,7 @@ tally_status tally_part_folder_open(const tally_terms *terms, const void *params
     *folder = (tally_part_folder){.terms = terms, .params = params, .plan = plan, .threads = 1};
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];
-        folder->programs[t] = program_of(terms, term);
+        folder->programs[t] = program_of(terms, term, &folder->in[t]);
         if (!folder->programs[t] && !without) without = term;
         folder->param_offset[t] = tally_layout_append(&of_params, term->param);
         folder->result_offset[t] = tally_layout_append(&of_results, term->result);
@@ -52,11 +60,38 @@ void tally_part_clean(const tally_part_folder *folder, void *acc) {
 
 /* ---- on the host ----------------------------------------------------------------------------- */
 
+/* Folds items that the program takes as another type, a chunk at a time. */
+static void fold_converted(const tally_part_folder *f, uint32_t t, const void *const *items, uint64_t base, uint64_t n,
+                           unsigned char *acc) {
+    const tally_host_program *program = f->programs[t];
+    const tally_dtype from = f->terms->in, to = f->in[t];
+    const uint32_t parts = tally_dtype_kind(from) == TALLY_KIND_COMPLEX ? 2 : 1;
+    const tally_dtype from_part = parts == 2 ? TALLY_F32 : from, to_part = parts == 2 ? TALLY_F64 : to;
+    const uint64_t from_bytes = tally_dtype_bytes(from_part), to_bytes = tally_dtype_bytes(to_part);
+    _Alignas(64) unsigned char chunk[TALLY_MAX_INPUTS][TALLY_CHUNK_ITEMS * 16];
+    const void *const converted[TALLY_MAX_INPUTS] = {chunk[0], chunk[1], chunk[2], chunk[3]};
+    tally_host_counter counter;
+    counter.count = 0;
+    for (uint64_t at = 0; at < n; at += TALLY_CHUNK_ITEMS) {
+        const uint64_t count = n - at < TALLY_CHUNK_ITEMS ? n - at : TALLY_CHUNK_ITEMS;
+        for (uint32_t k = 0; k < program->inputs; k++)
+            for (uint64_t i = 0; i < count * parts; i++)
+                tally_part_convert(from_part, (const unsigned char *)items[k] + (at * parts + i) * from_bytes, to_part,
+                                   chunk[k] + i * to_bytes);
+        program->fold(converted, f->params + f->param_offset[t], base + at, count, acc);
+        tally_host_push(program, &counter, acc);
+    }
+    tally_host_total(program, &counter, acc);
+}
+
 static void fold_here(const tally_part_folder *f, const void *const *items, uint64_t base, uint64_t n, unsigned char *acc) {
     _Alignas(64) unsigned char own[TALLY_HOST_ACC_BYTES];
     for (uint32_t t = 0; t < f->terms->count; t++) {
         const tally_term *term = &f->terms->list[t];
-        tally_host_fold(f->programs[t], items, f->params + f->param_offset[t], base, n, f->threads, own);
+        if (f->in[t] == f->terms->in)
+            tally_host_fold(f->programs[t], items, f->params + f->param_offset[t], base, n, f->threads, own);
+        else
+            fold_converted(f, t, items, base, n, own);
         memcpy(acc + term->acc_offset, own, f->programs[t]->acc_bytes);
     }
 }
@@ -64,6 +99,13 @@ static void fold_here(const tally_part_folder *f, const void *const *items, uint
 static void combine_here(const tally_part_folder *f, unsigned char *left, const unsigned char *right) {
     for (uint32_t t = 0; t < f->terms->count; t++)
         f->programs[t]->combine(left + f->terms->list[t].acc_offset, right + f->terms->list[t].acc_offset);
+}
+
+/* Returns the type in which the program gives value i. A program of converted items gives floats in
+ * their type. */
+static tally_dtype natural_of(const tally_part_folder *f, uint32_t t, uint32_t i) {
+    const tally_dtype natural = f->terms->list[t].results[i].natural;
+    return f->in[t] != f->terms->in && tally_dtype_is_float(natural) ? f->terms->list[t].real : natural;
 }
 
 static void finish_here(const tally_part_folder *f, const unsigned char *acc, uint64_t n, unsigned char *result) {
@@ -75,7 +117,7 @@ static void finish_here(const tally_part_folder *f, const unsigned char *acc, ui
         if (n) memcpy(own, acc + term->acc_offset, f->programs[t]->acc_bytes);
         f->programs[t]->finish(own, n, f->params + f->param_offset[t], values);
         for (uint32_t i = 0; i < term->result_count; i++) {
-            const tally_dtype natural = term->results[i].natural, out = term->results[i].out;
+            const tally_dtype out = term->results[i].out, natural = natural_of(f, t, i);
             const unsigned char *value = values + tally_layout_append(&from, tally_layout_of(natural));
             const uint32_t at = f->result_offset[t] + tally_layout_append(&to, tally_layout_of(out));
             tally_part_convert(natural, value, out, result + at);

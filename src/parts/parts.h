@@ -103,12 +103,13 @@ typedef struct tally_part_folder {
     tally_reduce_plan *plan;     /* NULL: on the host */
     uint32_t threads;            /* of the host */
     const tally_host_program *programs[TALLY_MAX_TERMS];
+    tally_dtype in[TALLY_MAX_TERMS]; /* the items' type that a program takes */
     uint32_t param_offset[TALLY_MAX_TERMS], result_offset[TALLY_MAX_TERMS];
     uint64_t used[TALLY_PART_ACC_BYTES / 256]; /* bit i: word i (4 bytes) of an accumulator is no padding */
 } tally_part_folder;
 
 /* Opens a folder of the host's programs, or where they do not have all terms, of the plan. It keeps
- * the pointers. Errors: E_UNSUPPORTED without a plan. */
+ * the pointers. Errors: E_UNSUPPORTED without a plan (a cross build has no programs). */
 tally_status tally_part_folder_open(const tally_terms *terms, const void *params, tally_reduce_plan *plan,
                                     tally_part_folder *folder);
 /* Writes the accumulator of n > 0 items of a node or of a chunk, the first of which has the index

@@ -12,6 +12,7 @@
 #include "oracle/oracle.h"
 #include "oracle/patterns.h"
 #include "tests/support/own_ops.h"
+#include "tests/support/sample.h"
 
 #define MAX_N UINT64_C(70001)
 #define MOST_PARTS 16
@@ -336,33 +337,72 @@ static void test_part_params(void **state) {
     whole_close(&w);
 }
 
-/* Operators of one's own, and accumulators and levels that are not compiled for the host: their
- * plan joins them. */
-static void test_part_plans(void **state) {
+/* Operators of one's own: their plan joins them. */
+static void test_part_own(void **state) {
+    static const tally_op_desc *const own[] = {&own_least, &own_twofold};
     tally_context *context = direct_context(state);
-    const tally_op_desc *const own[] = {&own_least, &own_twofold};
-    tally_reduce_desc descs[5] = {{.in = TALLY_F32},
-                                  {.in = TALLY_F32},
-                                  {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
-                                  {.op = TALLY_VAR, .in = TALLY_F32, .acc = TALLY_F64},
-                                  {.op = TALLY_SUM, .in = TALLY_F16, .acc = TALLY_F64, .out = TALLY_F16}};
     if (is_host(state)) skip();
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own); i++) {
+        unsigned char result[MAX_RESULT];
         whole w;
-        if (i < 2) descs[i].custom = direct_op(own[i]);
-        if (i < 3 || direct_has_f64(state)) {
-            whole_open(&w, context, &descs[i], 1, PATTERN_WIDE);
-            w.by_host = 0;
-            check_all(&w, (int)i, "by its plan");
-            const record r = part_of_device(&w, 0, 4096, 0);
-            unsigned char result[MAX_RESULT];
-            const tally_status status = tally_part_value(NULL, r.at, r.bytes, result);
-            if (i < 2) assert_int_equal(status, TALLY_E_ARGUMENT);
-            free(r.at);
+        const tally_reduce_desc desc = {.in = TALLY_F32, .custom = direct_op(own[i])};
+        whole_open(&w, context, &desc, 1, PATTERN_WIDE);
+        w.by_host = 0;
+        check_all(&w, (int)i, "an own operator");
+        const record r = part_of_device(&w, 0, 4096, 0);
+        assert_int_equal(tally_part_value(NULL, r.at, r.bytes, result), TALLY_E_ARGUMENT);
+        assert_non_null(strstr(tally_last_error(), "a plan of it is needed"));
+        free(r.at);
+        whole_close(&w);
+        tally_op_destroy(desc.custom);
+    }
+}
+
+/* Accumulators and levels that are not the op's own: the host joins them too. */
+static void test_part_levels(void **state) {
+    static const tally_term_desc mixed[] = {{.op = TALLY_SUM, .acc = TALLY_F64, .out = TALLY_BF16},
+                                            {.op = TALLY_ARGMIN},
+                                            {.op = TALLY_MEAN, .accuracy = TALLY_ACCURACY_COMPENSATED},
+                                            {.op = TALLY_MINMAX, .acc = TALLY_F64}};
+    static const tally_reduce_desc descs[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_DOT, .in = TALLY_F16, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_VAR, .in = TALLY_F32, .acc = TALLY_F64},
+        {.op = TALLY_LOGSUMEXP, .in = TALLY_F32, .acc = TALLY_F64, .out = TALLY_F32},
+        {.op = TALLY_SUM, .in = TALLY_F16, .acc = TALLY_F64, .out = TALLY_F16},
+        {.op = TALLY_NRM2, .in = TALLY_C64, .acc = TALLY_F64},
+        {.op = TALLY_SUM, .in = TALLY_C64, .acc = TALLY_F64, .out = TALLY_C64},
+        {.op = TALLY_SUMSQ, .in = TALLY_F64, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_DOT, .in = TALLY_F32, .acc = TALLY_F64, .accuracy = TALLY_ACCURACY_COMPENSATED},
+        {.op = TALLY_ALLCLOSE, .in = TALLY_F32, .acc = TALLY_F64},
+        {.in = TALLY_F32, .terms = mixed, .term_count = 4}};
+    tally_context *context = direct_context(state);
+    if (is_host(state)) skip(); /* it has no such plans */
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
+        const uint32_t inputs = descs[i].op ? oracle_inputs(descs[i].op) : 1;
+        whole w;
+        if (i > 1 && !direct_has_f64(state)) continue;
+        whole_open(&w, context, &descs[i], inputs, PATTERN_WIDE);
+        check_all(&w, (int)i, descs[i].op ? tally_op_name(descs[i].op) : "mixed levels");
+        whole_close(&w);
+    }
+}
+
+/* Every op whose items are floats, with accumulators of f64. */
+static void test_part_wide(void **state) {
+    static const tally_dtype types[] = {TALLY_F32, TALLY_F16, TALLY_BF16, TALLY_C64};
+    tally_context *context = direct_context(state);
+    if (is_host(state) || !direct_has_f64(state)) skip();
+    int turn = 0;
+    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+        for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
+            const tally_reduce_desc desc = {.op = op, .in = types[t], .acc = TALLY_F64};
+            whole w;
+            if (!tally_result_dtype(op, types[t]) || !sample_has((uint64_t)++turn, quick() ? 11 : 3)) continue;
+            whole_open(&w, context, &desc, oracle_inputs(op), op == TALLY_PROD ? PATTERN_NEAR_ONE : PATTERN_WIDE);
+            check_all(&w, turn, tally_op_name(op));
             whole_close(&w);
         }
-        tally_op_destroy(descs[i].custom);
-    }
 }
 
 const device_test part_tests[] = {{"part: every op and type in parts", test_part_ops},
@@ -370,5 +410,7 @@ const device_test part_tests[] = {{"part: every op and type in parts", test_part
                                   {"part: several ops in parts", test_part_fused},
                                   {"part: variants in parts", test_part_variants},
                                   {"part: parameters go with a record", test_part_params},
-                                  {"part: own operators, accumulators and levels in parts", test_part_plans},
+                                  {"part: own operators in parts", test_part_own},
+                                  {"part: accumulators and levels in parts", test_part_levels},
+                                  {"part: wide accumulators in parts", test_part_wide},
                                   {NULL, NULL}};
