@@ -38,8 +38,7 @@ KERNEL BOUNDS void tally_part_items(GLOBAL const u8 *in, u64 from, GLOBAL u8 *ou
 }
 
 KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 acc_words, GLOBAL u64 *out, u64 offset,
-                                   const PIECE piece, u32 piece_at, u32 piece_words, u32 nodes_at, u32 words,
-                                   u32 seals) {
+                                   const PIECE piece, u32 piece_at, u32 piece_words, u32 nodes_at, u32 words, u32 seals) {
     SHARED u64 sums[GROUP];
     GLOBAL u64 *record = out + offset;
     GLOBAL u32 *accs = (GLOBAL u32 *)(record + nodes_at);

@@ -148,6 +148,36 @@ static void test_format(void **state) {
     close_setting(&s);
 }
 
+/* A record that was written on 2026-11-23: the sum of the i32 7, -3, 2^31 - 1, 0, 5, items 4,096 to
+ * 4,100 of 4,101. Later libraries read it. */
+static void test_old_record(void **state) {
+    (void)state;
+    static const unsigned char old[] = {
+        0x54, 0x41, 0x4c, 0x4c, 0x59, 0x50, 0x52, 0x54, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x88, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x66, 0xb9, 0x20, 0xe5, 0x0c, 0x18, 0x00, 0x1b, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00,
+        0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00,
+        0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+        0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, 0x00};
+    static const tally_reduce_desc sum_i32 = {.size = sizeof sum_i32, .op = TALLY_SUM, .in = TALLY_I32, .max_n = N};
+    static int32_t before[4096];
+    setting s = open_setting("host", &sum_i32);
+    record first = {.at = malloc(MOST)}, all = {.at = malloc(MOST)};
+    int64_t result;
+    const tally_part_host_args args = {
+        .size = sizeof args, .items = {before}, .n = 4096, .total = 4101, .out = first.at, .out_bytes = MOST};
+    before[17] = 100;
+    MUST(tally_reduce_part_host(s.plan, &args, &first.bytes));
+    MUST(tally_part_join(NULL, (const void *[]){first.at, old}, (uint64_t[]){first.bytes, sizeof old}, 2, all.at, MOST,
+                         &all.bytes));
+    MUST(tally_part_value(NULL, all.at, all.bytes, &result));
+    assert_true(result == INT64_C(100) + 7 - 3 + INT32_MAX + 5);
+    free(first.at);
+    free(all.at);
+    close_setting(&s);
+}
+
 /* ---- joins that are refused ------------------------------------------------------------------ */
 
 static void test_refused_joins(void **state) {
@@ -424,6 +454,7 @@ static void test_own_ops(void **state) {
 const core_test part_tests[] = {{"part: shares", test_shares},
                                 {"part: sizes of records", test_sizes},
                                 {"part: the format", test_format},
+                                {"part: a record of format 1", test_old_record},
                                 {"part: joins that are refused", test_refused_joins},
                                 {"part: calls that are refused", test_refused_calls},
                                 {"part: damaged records", test_damage},
