@@ -13,7 +13,8 @@
  * may be sent, written to a file, and joined by another process, on another kind of device. The
  * record of the same part by the same op has the same layout wherever it was made.
  *
- * Parts need a canonical variant (tally_reduce_desc.variant, "auto" for instance).
+ * Parts need a canonical variant (tally_reduce_desc.variant, "auto" for instance). Threads may join
+ * and read records at the same time, as long as each has its own plan or none.
  */
 #ifndef TALLY_API_PART_H
 #define TALLY_API_PART_H

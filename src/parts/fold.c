@@ -3,6 +3,7 @@
  * floating-point environment that the programs need. Operators of one's own are folded by their
  * plan's device. */
 #include <fenv.h>
+#include <float.h>
 #include <string.h>
 
 #include "parts/parts.h"
@@ -15,7 +16,8 @@
 static const tally_host_program *program_of(const tally_terms *terms, const tally_term *term, tally_dtype *in) {
     const bool complex = tally_dtype_kind(terms->in) == TALLY_KIND_COMPLEX;
     *in = terms->in;
-    if (term->custom || !tally_host_code_here()->programs) return NULL;
+    /* A processor that computes in wider types gives other bits. */
+    if (term->custom || !tally_host_code_here()->programs || FLT_EVAL_METHOD != 0) return NULL;
     if (tally_dtype_is_float(terms->in) && (term->accuracy || term->real != tally_dtype_find(terms->in)->compute))
         *in = complex ? TALLY_C128 : term->real;
     const tally_host_program *program = tally_host_program_at(term->accuracy, term->op, *in);

@@ -38,7 +38,22 @@ static tally_status open_kit(tally_reduce_plan *plan) {
 
 /* Opens a buffer, unless there is one. */
 static tally_status open_buffer(tally_reduce_plan *plan, uint64_t bytes, tally_buffer **out) {
-    return *out ? TALLY_OK : tally_buffer_open(plan->base.context, TALLY_MEM_DEVICE, NULL, bytes, out);
+    if (*out) return TALLY_OK;
+    const tally_status status = tally_buffer_open(plan->base.context, TALLY_MEM_DEVICE, NULL, bytes, out);
+    if (!status) plan->kit_bytes += bytes;
+    return status;
+}
+
+/* Opens the feed, which uses the plan's workspace, unless there is one. */
+static tally_status open_feed(tally_reduce_plan *plan) {
+    uint32_t references;
+    uint64_t bytes;
+    if (plan->kit->feed) return TALLY_OK;
+    const tally_status status = tally_feed_open(plan, plan->base.max_n, &plan->kit->feed);
+    if (status) return status;
+    tally_feed_measure(plan->kit->feed, &references, &bytes);
+    plan->kit_bytes += bytes - tally_buffer_bytes(plan->workspace) - tally_buffer_bytes(plan->slices);
+    return TALLY_OK;
 }
 
 tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out) {
@@ -66,6 +81,5 @@ tally_status tally_part_kit_host(tally_reduce_plan *plan, tally_part_kit **out) 
     if (!kit->queue) status = tally_queue_open(plan->base.context, 0, NULL, &kit->queue);
     if (!status) status = open_buffer(plan, 3 * plan->base.terms.acc.bytes, &kit->few);
     if (!status) status = open_buffer(plan, plan->base.terms.result.bytes, &kit->result);
-    if (!status && !kit->feed) status = tally_feed_open(plan, plan->base.max_n, &kit->feed);
-    return status;
+    return status ? status : open_feed(plan);
 }

@@ -417,6 +417,7 @@ void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *
     }
     for (int i = 0; i < LEVELS; i++) count(feed->levels[i], references, bytes);
     count(feed->result, references, bytes);
+    count(feed->partial, references, bytes);
     count(feed->plan->workspace, references, bytes);
     count(feed->plan->slices, references, bytes);
 }

@@ -112,7 +112,7 @@ static const char *variant_name(const tally_plan *base) {
 
 static uint64_t held_bytes(const tally_plan *base) {
     const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
-    return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices);
+    return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices) + plan->kit_bytes;
 }
 
 static void close_plan(tally_plan *base) {

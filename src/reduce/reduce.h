@@ -87,6 +87,7 @@ typedef struct tally_reduce_plan {
     void *host;                 /* the partials, for TALLY_STAGE_HOST */
     struct tally_part_kit *kit; /* what parts need (src/parts/kit.c); NULL before the first */
     void (*close_kit)(struct tally_reduce_plan *plan);
+    uint64_t kit_bytes; /* of device memory that the kit holds */
 } tally_reduce_plan;
 
 /* Makes a reduction's plan. The same as tally_plan_create without the checks of handles. */
