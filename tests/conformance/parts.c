@@ -337,9 +337,16 @@ static void test_part_params(void **state) {
     whole_close(&w);
 }
 
+/* Maps y -> m y + c modulo 2^32, one after the other: left and right matter. */
+static const tally_op_field map_fields[] = {
+    {.name = "m", .type = TALLY_U32, .identity = "1u", .load = "2u * (u32)i + 3u", .combine = "a.m * b.m"},
+    {.name = "c", .type = TALLY_U32, .identity = "0u", .load = "x > 0 ? 5u : (u32)i", .combine = "a.c * b.m + b.c"}};
+static const tally_op_desc maps = {
+    .size = sizeof maps, .name = "maps", .fields = map_fields, .field_count = 2, .finish = "a.m ^ a.c", .out = TALLY_U32};
+
 /* Operators of one's own: their plan joins them. */
 static void test_part_own(void **state) {
-    static const tally_op_desc *const own[] = {&own_least, &own_twofold};
+    static const tally_op_desc *const own[] = {&own_least, &own_twofold, &maps};
     tally_context *context = direct_context(state);
     if (is_host(state)) skip();
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own); i++) {
