@@ -15,6 +15,7 @@ const tally_host_code tally_host_code_base = {0};
 const tally_host_key tally_host_keys[1] = {{0}};
 const size_t tally_host_key_count = 0;
 const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
+const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{0}}};
 ")
   add_library(tally_host OBJECT ${host_folder}/none.c)
@@ -39,6 +40,7 @@ foreach(op IN LISTS ops)
   foreach(dtype IN LISTS dtypes)
     list(APPEND host_sources ${host_folder}/${op}_${dtype}.c)
   endforeach()
+  list(APPEND host_sources ${host_folder}/${op}_f32_compensated.c ${host_folder}/${op}_f64_compensated.c)
 endforeach()
 
 add_executable(tally_host_programs src/host/generate/main.c src/host/generate/programs.c src/host/generate/keys.c

@@ -218,7 +218,7 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
     const unsigned program = kernel->of->key->program;
     bool found = true;
     if (program == TALLY_HOST_MOVE || program == TALLY_HOST_STEM) {
-        found = host_move_entry(kernel, entry);
+        found = host_move_entry(kernel, entry) || host_part_entry(kernel, entry);
     } else if (program == TALLY_HOST_OFFSETS || program == TALLY_HOST_KEYS) {
         found = host_keys_entry(kernel, entry);
     } else if (program == TALLY_HOST_PROBE || program == TALLY_HOST_TRIAL) {

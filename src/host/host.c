@@ -74,7 +74,8 @@ void tally_host_combine_tree(const tally_host_program *program, const unsigned c
 typedef struct array_job {
     const tally_host_program *program;
     const void *const *items;
-    uint64_t n, run;
+    const void *params;
+    uint64_t base, n, run;
     _Alignas(64) unsigned char partials[MOST_RUNS * TALLY_HOST_ACC_BYTES];
 } array_job;
 
@@ -86,17 +87,17 @@ static void fold_run(void *opaque, uint64_t group, uint32_t worker) {
     const void *items[TALLY_MAX_INPUTS];
     for (uint32_t k = 0; k < program->inputs; k++)
         items[k] = (const unsigned char *)job->items[k] + begin * program->item_bytes;
-    program->fold(items, program->defaults, begin, left < job->run ? left : job->run,
+    program->fold(items, job->params, job->base + begin, left < job->run ? left : job->run,
                   job->partials + group * program->acc_bytes);
 }
 
-static void fold(const tally_host_program *program, const void *const *items, uint64_t n, uint32_t threads,
-                 unsigned char *acc) {
+void tally_host_fold(const tally_host_program *program, const void *const *items, const void *params, uint64_t base, uint64_t n,
+                     uint32_t threads, unsigned char *acc) {
     if (n <= LEAST_RUN) {
-        program->fold(items, program->defaults, 0, n, acc);
+        program->fold(items, params, base, n, acc);
         return;
     }
-    array_job job = {.program = program, .items = items, .n = n, .run = LEAST_RUN};
+    array_job job = {.program = program, .items = items, .params = params, .base = base, .n = n, .run = LEAST_RUN};
     while (tally_ceil_div(n, job.run) > MOST_RUNS) job.run *= 2;
     tally_pool_run(threads, tally_ceil_div(n, job.run), fold_run, &job);
     tally_host_combine_tree(program, job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);
@@ -109,7 +110,7 @@ bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *de
     const tally_host_program *program = tally_host_program_for(desc->op, desc->in);
     if (!program || !is_sound() || (n && !is_readable(items, program->inputs, program->item_bytes))) return false;
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
-    if (n) fold(program, items, n, device->compute_units, acc);
+    if (n) tally_host_fold(program, items, program->defaults, 0, n, device->compute_units, acc);
     program->finish(acc, n, program->defaults, result);
     return true;
 }

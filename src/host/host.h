@@ -6,6 +6,12 @@
 #include "host/programs.h"
 #include "reduce/reduce.h"
 
+/* The programs of the level `compensated`, as tally_host_numbers has the others. Made by the build
+ * for f32 and f64. */
+extern const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END];
+/* Returns the program of a built-in op and a level for this processor; NULL if there is none. */
+const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in);
+
 /* A binary counter of accumulators. Where bit k of `count` is set, level[k] is that of 2^k
  * leaves. */
 typedef struct tally_host_counter {
@@ -22,5 +28,11 @@ void tally_host_total(const tally_host_program *program, tally_host_counter *cou
  * follows another after `step` bytes. */
 void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
                              unsigned char *to);
+
+/* Combines n > 0 items of each input in at most `threads` threads, in the canonical order. Item 0
+ * has the index `base`, a multiple of the items of the subtree that they are. The caller sees to
+ * the floating-point environment. */
+void tally_host_fold(const tally_host_program *program, const void *const *items, const void *params, uint64_t base, uint64_t n,
+                     uint32_t threads, unsigned char *acc);
 
 #endif

@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "base/base.h"
-#include "host/programs.h"
+#include "host/host.h"
 
 extern const tally_host_code tally_host_code_base;
 #ifdef TALLY_HOST_V3
@@ -24,9 +24,14 @@ const char *tally_host_code_name(void) {
     return tally_host_code_here() == &tally_host_code_base ? "base" : "AVX2, FMA";
 }
 
-const tally_host_program *tally_host_program_for(unsigned op, unsigned in) {
-    const unsigned number = op < TALLY_OP_END && in < TALLY_DTYPE_END ? tally_host_numbers[op][in] : 0;
+const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in) {
+    if (op >= TALLY_OP_END || in >= TALLY_DTYPE_END) return NULL;
+    const unsigned number = accuracy ? tally_host_compensated[op][in] : tally_host_numbers[op][in];
     return number ? tally_host_code_here()->programs[number - 1] : NULL;
+}
+
+const tally_host_program *tally_host_program_for(unsigned op, unsigned in) {
+    return tally_host_program_at(TALLY_ACCURACY_DEFAULT, op, in);
 }
 
 uint64_t tally_host_hash(const char *text, size_t bytes) {
@@ -65,6 +70,7 @@ const char *tally_host_stem(const char *stem) {
         {"keys", "/* keys */\n"},
         {"read", "/* read */\n"},
         {"copy", "/* copy */\n"},
+        {"part", "/* part */\n"},
         {"probe", "/* probe */\n"},
         {"feature_order", "/* feature_order */\n"},
     };

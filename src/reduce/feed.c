@@ -30,12 +30,14 @@ typedef struct feed_slot {
 struct tally_feed {
     tally_tag tag;
     tally_reduce_plan *plan;
+    bool owns_plan;
     uint64_t span_items;
     uint64_t staging_items; /* a power of two of spans, FAN_IN at most */
     uint64_t filled;        /* items in the current slot's staging */
     feed_slot slots[SLOTS];
     int current;
     tally_buffer *result;
+    tally_buffer *partial;        /* for tally_feed_fold; NULL where the plan is the feed's own */
     tally_buffer *levels[LEVELS]; /* level i: accumulators, FAN_IN at most */
     uint64_t counts[LEVELS];
     uint64_t added; /* items that the levels hold */
@@ -73,6 +75,46 @@ static void close_slot(feed_slot *slot) {
     *slot = (feed_slot){0};
 }
 
+/* Opens the feed's memory, with staging for `wanted` items, and a queue. */
+static tally_status open_memory(tally_feed *feed, uint64_t wanted) {
+    tally_reduce_plan *plan = feed->plan;
+    tally_context *context = plan->base.context;
+    if (!plan->launch.variant->info.canonical)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s does not combine in the canonical order",
+                          plan->launch.variant->info.name);
+    if (!plan->run) plan->run = CPU_SPAN_CHUNKS;
+    feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
+    /* A device that reads host memory in place stages only the items that fill no span. */
+    uint64_t spans = 1;
+    while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
+    feed->staging_items = spans * feed->span_items;
+
+    tally_status status = TALLY_OK;
+    for (int i = 0; i < LEVELS && !status; i++)
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * plan->base.terms.acc.bytes, &feed->levels[i]);
+    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.terms.result.bytes, &feed->result);
+    if (!status && !feed->owns_plan)
+        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.terms.acc.bytes, &feed->partial);
+    return status ? status : open_slot(feed, &feed->slots[0]);
+}
+
+static tally_status give(tally_feed *feed, tally_status status, tally_feed **out) {
+    if (status)
+        tally_feed_destroy(feed);
+    else
+        *out = feed;
+    return status;
+}
+
+tally_status tally_feed_open(tally_reduce_plan *plan, uint64_t max_n, tally_feed **out) {
+    tally_feed *feed = calloc(1, sizeof(*feed));
+    if (!feed) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    feed->tag = TALLY_TAG_FEED;
+    feed->plan = plan;
+    const uint64_t most = TALLY_FEED_STAGING_BYTES / item_bytes(feed);
+    return give(feed, open_memory(feed, max_n < most ? max_n : most), out);
+}
+
 tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *given, tally_feed **out) {
     if (out) *out = NULL;
     tally_status status = tally_check_context(context);
@@ -82,34 +124,13 @@ tally_status tally_feed_create(tally_context *context, const tally_reduce_desc *
     tally_feed *feed = calloc(1, sizeof(*feed));
     if (!feed) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
     feed->tag = TALLY_TAG_FEED;
+    feed->owns_plan = true;
     tally_plan *base = NULL;
     status = tally_reduce_plan_create(context, given, &base);
-    if (status) goto done;
-    tally_reduce_plan *plan = feed->plan = (tally_reduce_plan *)base;
-    if (!plan->launch.variant->info.canonical) {
-        status = tally_fail(TALLY_E_UNSUPPORTED, "variant %s does not combine in the canonical order",
-                            plan->launch.variant->info.name);
-        goto done;
-    }
-    if (!plan->run) plan->run = CPU_SPAN_CHUNKS;
-    feed->span_items = plan->run * TALLY_CHUNK_ITEMS;
+    feed->plan = (tally_reduce_plan *)base;
     const bool sized = given->size > offsetof(tally_reduce_desc, max_n) && given->max_n;
-    const uint64_t wanted = sized ? given->max_n : TALLY_FEED_STAGING_BYTES / item_bytes(feed);
-    /* A device that reads host memory in place stages only the items that fill no span. */
-    uint64_t spans = 1;
-    while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
-    feed->staging_items = spans * feed->span_items;
-
-    for (int i = 0; i < LEVELS && !status; i++)
-        status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * plan->base.terms.acc.bytes, &feed->levels[i]);
-    if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.terms.result.bytes, &feed->result);
-    if (!status) status = open_slot(feed, &feed->slots[0]);
-done:
-    if (status)
-        tally_feed_destroy(feed);
-    else
-        *out = feed;
-    return TALLY_NAMED(status);
+    if (!status) status = open_memory(feed, sized ? given->max_n : TALLY_FEED_STAGING_BYTES / item_bytes(feed));
+    return TALLY_NAMED(give(feed, status, out));
 }
 
 static tally_status wait_all(tally_feed *feed) {
@@ -135,8 +156,9 @@ void tally_feed_destroy(tally_feed *feed) {
     wait_all(feed);
     for (int i = 0; i < SLOTS; i++) close_slot(&feed->slots[i]);
     tally_buffer_destroy(feed->result);
+    tally_buffer_destroy(feed->partial);
     for (int i = 0; i < LEVELS; i++) tally_buffer_destroy(feed->levels[i]);
-    if (feed->plan) tally_plan_destroy(&feed->plan->base);
+    if (feed->plan && feed->owns_plan) tally_plan_destroy(&feed->plan->base);
     feed->tag = 0;
     free(feed);
 }
@@ -300,19 +322,33 @@ tally_status tally_feed_push(tally_feed *feed, const void *items, uint64_t n) {
 }
 
 /* Folds each level into one more accumulator of the next, from below, and finishes the highest. */
-static tally_status fold(tally_feed *feed, void *result) {
+static tally_status fold(tally_feed *feed, tally_target to) {
     int top = LEVELS - 1;
     while (top > 0 && !feed->counts[top]) top--;
     tally_status status = TALLY_OK;
     for (int i = 0; i < top && !status; i++)
         if (feed->counts[i]) status = raise_level(feed, i);
     if (!status) status = wait_all(feed);
+    if (status) return status;
+    return tally_reduce_finish(feed->plan, feed->slots[0].queue->handle, feed->levels[top]->mem, feed->counts[top], feed->added,
+                               to);
+}
+
+/* Adds the last items, folds all, and copies what they come to out of the buffer `from`. */
+static tally_status finish(tally_feed *feed, const void *const *items, uint64_t n, const tally_buffer *from, void *to) {
     tally_queue *queue = feed->slots[0].queue;
-    if (!status)
-        status = tally_reduce_finish(feed->plan, queue->handle, feed->levels[top]->mem, feed->counts[top], feed->added,
-                                     (tally_target){.mem = feed->result->mem, .result = true});
-    if (!status) status = tally_buffer_read(queue, feed->result, 0, result, feed->result->bytes);
-    return status ? status : tally_queue_wait(queue);
+    tally_status status = push(feed, items, n, true);
+    if (!status && feed->filled) status = flush(feed);
+    if (!status) status = fold(feed, (tally_target){.mem = from->mem, .result = from == feed->result});
+    if (!status) status = tally_buffer_read(queue, from, 0, to, from->bytes);
+    if (!status) status = tally_queue_wait(queue);
+    reset(feed);
+    return status;
+}
+
+tally_status tally_feed_fold(tally_feed *feed, const void *const *items, uint64_t n, uint64_t base, void *acc) {
+    feed->added = base;
+    return finish(feed, items, n, feed->partial, acc);
 }
 
 /* Tells whether the feed is empty and can take all items at once, as a plan does. */
@@ -349,11 +385,7 @@ tally_status tally_feed_finish_inputs(tally_feed *feed, const void *const *items
     if (!status) status = tally_check_pointer(result, "result");
     if (status) return TALLY_NAMED(status);
     if (is_whole(feed, items, n)) return TALLY_NAMED(finish_whole(feed, items, n, result));
-    status = push(feed, items, n, true);
-    if (!status && feed->filled) status = flush(feed);
-    if (!status) status = fold(feed, result);
-    reset(feed);
-    return TALLY_NAMED(status);
+    return TALLY_NAMED(finish(feed, items, n, feed->result, result));
 }
 
 tally_status tally_feed_finish(tally_feed *feed, const void *items, uint64_t n, void *result) {
@@ -385,6 +417,7 @@ void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *
     }
     for (int i = 0; i < LEVELS; i++) count(feed->levels[i], references, bytes);
     count(feed->result, references, bytes);
+    count(feed->partial, references, bytes);
     count(feed->plan->workspace, references, bytes);
     count(feed->plan->slices, references, bytes);
 }

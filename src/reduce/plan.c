@@ -112,11 +112,12 @@ static const char *variant_name(const tally_plan *base) {
 
 static uint64_t held_bytes(const tally_plan *base) {
     const tally_reduce_plan *plan = (const tally_reduce_plan *)base;
-    return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices);
+    return tally_buffer_bytes(plan->workspace) + tally_buffer_bytes(plan->slices) + plan->kit_bytes;
 }
 
 static void close_plan(tally_plan *base) {
     tally_reduce_plan *plan = (tally_reduce_plan *)base;
+    if (plan->kit) plan->close_kit(plan);
     tally_buffer_destroy(plan->workspace);
     tally_buffer_destroy(plan->slices);
     free(plan->host);

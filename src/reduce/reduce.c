@@ -63,9 +63,9 @@ static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, cons
 
 /* Reduces each slice to an accumulator, then these. Slices are aligned subtrees of the canonical
  * order. */
-static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
-                                     tally_target result) {
-    void *partials = plan->workspace->mem, *slices = plan->slices->mem;
+static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
+                                     tally_target to) {
+    void *slices = plan->slices->mem;
     uint64_t count = 0;
     tally_status status = TALLY_OK;
     for (uint64_t done = 0; done < n && !status; done += plan->slice, count++) {
@@ -78,22 +78,28 @@ static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const
         const tally_target slot = {.mem = slices, .offset = count};
         if (!status) status = tally_reduce_finish(plan, queue, partials, geometry.groups, n, slot);
     }
-    return status ? status : tally_reduce_finish(plan, queue, slices, count, n, result);
+    return status ? status : tally_reduce_finish(plan, queue, slices, count, n, to);
+}
+
+tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
+                               tally_target to) {
+    const tally_geometry geometry = tally_reduce_geometry(plan, n);
+    /* A single group writes the result itself. */
+    if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
+        return tally_reduce_partials(plan, queue, in, n, geometry, to, NULL);
+    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, partials, to);
+    const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
+    return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, to);
 }
 
 static tally_status finish_by_launch(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                      tally_target result) {
     const tally_geometry geometry = tally_reduce_geometry(plan, n);
-    /* A single group writes the result itself. */
-    if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
-        return tally_reduce_partials(plan, queue, in, n, geometry, result, NULL);
-    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, result);
     void *partials = plan->workspace->mem;
     /* The first slot counts the finished groups. */
-    if (plan->together)
+    if (plan->together && geometry.groups > 1)
         return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
-    const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
-    return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, result);
+    return tally_reduce_tree(plan, queue, in, n, partials, result);
 }
 
 /* Copies the partials to the host and combines them there. The device turns the one accumulator

@@ -83,8 +83,11 @@ typedef struct tally_reduce_plan {
     uint64_t slice;
     void *partials_kernel, *finish_kernel, *init_kernel;
     tally_buffer *workspace;
-    tally_buffer *slices; /* an accumulator for each slice; NULL without slices */
-    void *host;           /* the partials, for TALLY_STAGE_HOST */
+    tally_buffer *slices;       /* an accumulator for each slice; NULL without slices */
+    void *host;                 /* the partials, for TALLY_STAGE_HOST */
+    struct tally_part_kit *kit; /* what parts need (src/parts/kit.c); NULL before the first */
+    void (*close_kit)(struct tally_reduce_plan *plan);
+    uint64_t kit_bytes; /* of device memory that the kit holds */
 } tally_reduce_plan;
 
 /* Makes a reduction's plan. The same as tally_plan_create without the checks of handles. */
@@ -153,11 +156,22 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to);
 
+/* Enqueues the reduction of n items, a subtree of the canonical order, to one accumulator or to the
+ * result. The groups of its launches do not finish together. `partials` is memory like the plan's
+ * workspace. */
+tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
+                               tally_target to);
+
 /* ---- feed.c, kept.c -------------------------------------------------------------------------- */
 
 #define TALLY_FEED_ITEMS (UINT64_MAX / 16)   /* most items of a call */
 #define TALLY_FEED_STAGING_BYTES (32u << 20) /* for each input, if the descriptor does not say */
 
+/* Makes a feed that uses a plan of the caller's, which is canonical and outlives it. */
+tally_status tally_feed_open(tally_reduce_plan *plan, uint64_t max_n, tally_feed **out);
+/* Reduces n > 0 host items of each input, which are a subtree of the canonical order, to an
+ * accumulator in host memory. Item 0 has the index `base`. The feed is empty before and after. */
+tally_status tally_feed_fold(tally_feed *feed, const void *const *items, uint64_t n, uint64_t base, void *acc);
 /* Counts the feed's objects that hold the context, and their bytes. */
 void tally_feed_measure(const tally_feed *feed, uint32_t *references, uint64_t *bytes);
 

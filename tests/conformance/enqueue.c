@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Enqueued work. Reductions, scans, and unchecked gathers and scatters can be captured in a CUDA
- * graph and replayed. On OpenCL enqueuing waits for nothing. */
+/* Enqueued work. Reductions, parts, scans, and unchecked gathers and scatters can be captured in a
+ * CUDA graph and replayed. On OpenCL enqueuing waits for nothing. */
 #define _XOPEN_SOURCE 700
 #include <dlfcn.h>
 #include <string.h>
@@ -37,9 +37,14 @@ static const uint64_t scanned[] = {4097, MOST_N};
  * written. */
 #define MOVED UINT64_C(70000)
 
+/* Two parts, cut within a chunk, and the room of a record. */
+#define CUT UINT64_C(5000)
+#define RECORD_BYTES UINT64_C(40000)
+
 typedef struct setup {
     tally_queue *queue;
     tally_buffer *in, *out; /* `out` has a result for each size */
+    tally_buffer *parts;    /* the records of two parts */
     tally_plan *plan;
     tally_plan *scans[MOST_SCANS];
     tally_buffer *values[MOST_SCANS];
@@ -117,13 +122,38 @@ static void end_moves(const setup *s) {
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
 }
 
+static void enqueue_parts(const setup *s) {
+    tally_part_args args = {.size = sizeof args, .in = {s->in}, .n = CUT, .total = MOST_N, .out = s->parts};
+    MUST(tally_reduce_part(s->plan, s->queue, &args));
+    args.in_offset[0] = args.first = CUT;
+    args.n = MOST_N - CUT;
+    args.out_offset = RECORD_BYTES;
+    MUST(tally_reduce_part(s->plan, s->queue, &args));
+}
+
+static void expect_parts(const setup *s, const char *what) {
+    static unsigned char records[2][RECORD_BYTES];
+    const void *const parts[] = {records[0], records[1]};
+    uint64_t bytes[] = {RECORD_BYTES, RECORD_BYTES};
+    float result;
+    MUST(tally_buffer_read(s->queue, s->parts, 0, records, sizeof records));
+    MUST(tally_queue_wait(s->queue));
+    MUST(tally_part_join(NULL, parts, bytes, 2, records[0], sizeof records[0], &bytes[0]));
+    MUST(tally_part_value(NULL, records[0], bytes[0], &result));
+    expect_result(TALLY_SUM, TALLY_F32, items, MOST_N, &result, what);
+}
+
 static setup begin(tally_context *context) {
     setup s = {0};
     const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = MOST_N};
     MUST(tally_queue_create(context, &s.queue));
     MUST(tally_buffer_create(context, sizeof items, &s.in));
     MUST(tally_buffer_create(context, SIZES * sizeof(float), &s.out));
+    MUST(tally_buffer_create(context, 2 * RECORD_BYTES, &s.parts));
     MUST(tally_plan_create(context, &desc, &s.plan));
+    /* The first part of a plan compiles and allocates. */
+    enqueue_parts(&s);
+    MUST(tally_queue_wait(s.queue));
     begin_scans(context, &s);
     begin_moves(&s, context);
     return s;
@@ -136,6 +166,7 @@ static void end(setup *s) {
     }
     end_moves(s);
     tally_plan_destroy(s->plan);
+    tally_buffer_destroy(s->parts);
     tally_buffer_destroy(s->in);
     tally_buffer_destroy(s->out);
     tally_queue_destroy(s->queue);
@@ -152,6 +183,7 @@ static void write_items(const setup *s, int pattern) {
 static void enqueue_all(const setup *s) {
     for (size_t i = 0; i < SIZES; i++) MUST(reduce_at(s->plan, s->queue, s->in, 0, sizes[i], s->out, i));
     enqueue_moves(s);
+    enqueue_parts(s);
     for (size_t k = 0; k < s->scan_count; k++)
         for (size_t i = 0; i < TALLY_ARRAY_LENGTH(scanned); i++)
             MUST(tally_scan(s->scans[k], s->queue, s->in, scanned[i], s->values[k]));
@@ -177,6 +209,7 @@ static void expect_all(const setup *s, const char *what) {
     for (size_t i = 0; i < SIZES; i++) expect_result(TALLY_SUM, TALLY_F32, items, sizes[i], &results[i], what);
     expect_scans(s, what);
     expect_moves(s, what);
+    expect_parts(s, what);
 }
 
 #ifdef TALLY_WITH_CUDA

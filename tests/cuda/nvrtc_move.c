@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels of gather and scatter without a GPU, as nvrtc.c has those of reductions:
- * compiled to machine code, without local memory. One architecture compiles every size of items,
- * and every type of map, stencil and bounds. The others compile a part.
+ * The CUDA kernels of gather and scatter, and of records of parts, without a GPU, as nvrtc.c has
+ * those of reductions: compiled to machine code, without local memory. One architecture compiles
+ * every size of items, and every type of map, stencil and bounds. The others compile some.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
@@ -107,9 +107,28 @@ static void test_architectures(void **state) {
     }
 }
 
+/* The kernels of records of parts (kernels/part.h). */
+static void test_records(void **state) {
+    (void)state;
+    static const char *const kernels[] = {"tally_part_items", "tally_part_seal"};
+    char *source, text[1000];
+    if (tally_source_of_stem(&tally_backend_cuda, "part", 256, "", &source)) fail_msg("%s", tally_last_error());
+    for (size_t a = 0; a < TALLY_ARRAY_LENGTH(nvrtc_archs); a++) {
+        tally_cuda_image image;
+        if (!compiler_knows(nvrtc_archs[a])) continue;
+        if (tally_cuda_compile(source, nvrtc_archs[a], "--ptxas-options=-v", &image)) fail_msg("%s", tally_last_error());
+        for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kernels); k++)
+            if (nvrtc_read_report(image.log, kernels[k], text, sizeof text) < 0)
+                fail_msg("sm_%d: %s: %s", nvrtc_archs[a], kernels[k], text);
+        tally_cuda_image_free(&image);
+        programs++;
+    }
+    free(source);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes), cmocka_unit_test(test_kinds),
-                                       cmocka_unit_test(test_architectures)};
+                                       cmocka_unit_test(test_architectures), cmocka_unit_test(test_records)};
     test_choice choice;
     int status = test_choose(argc, argv, "The CUDA kernels of gather and scatter, compiled without a GPU.", &choice);
     if (status < 0) status = nvrtc_open(&compiler);

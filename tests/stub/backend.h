@@ -98,5 +98,7 @@ unsigned char *stub_place(const stub_memory *mem, uint64_t at, uint64_t count, u
 int stub_run_scan(const stub_launch *launch);
 /* move.c: runs the launch if it is one of a gather or scatter. Returns whether it is. */
 int stub_run_move(const stub_launch *launch);
+/* part.c: runs the launch if it is one of a part's record. Returns whether it is. */
+int stub_run_part(const stub_launch *launch);
 
 #endif

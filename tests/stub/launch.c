@@ -26,8 +26,9 @@ typedef struct job {
 uint32_t stub_defined(const char *source, const char *name) {
     char line[64];
     snprintf(line, sizeof line, "\n#define %s ", name);
-    const char *at = strstr(source, line);
-    return at ? (uint32_t)strtoul(at + strlen(line), NULL, 10) : 0;
+    /* It may be the first line. */
+    const char *at = strncmp(source, line + 1, strlen(line + 1)) == 0 ? source : strstr(source, line);
+    return at ? (uint32_t)strtoul(at + strlen(at == source ? line + 1 : line), NULL, 10) : 0;
 }
 
 /* The variant whose stem is the last in the program. */
@@ -129,14 +130,18 @@ static void reduce_chunks(const job *j, const source *s, uint64_t begin, uint64_
 }
 
 /* The chunks that a group of the canonical shapes owns. */
-static void check_run(const job *j, uint64_t run, uint64_t base, int last) {
+static void check_run(const job *j, uint64_t run, uint64_t base, uint64_t n, int last) {
     const uint32_t row = TALLY_LANES * j->item / 16, team = row < 32 ? row : 32; /* the threads that share a chunk */
     if (run == 0 || (run & (run - 1)) != 0) stub_misuse("a run of %llu chunks is no power of two", (unsigned long long)run);
     if (j->variant->shape == TALLY_SHAPE_CHUNKS && run != j->group / team)
         stub_misuse("a run of %llu chunks, where a group of %u owns %u", (unsigned long long)run, j->group, j->group / team);
     if (last && base) stub_misuse("a result of a piece that starts at %llu", (unsigned long long)base);
-    if (run && base % (run * TALLY_CHUNK_ITEMS))
-        stub_misuse("a piece starts at %llu, within a span of %llu chunks", (unsigned long long)base, (unsigned long long)run);
+    /* The only group may own less than a run: a subtree of fewer chunks. */
+    const uint64_t chunks = n / TALLY_CHUNK_ITEMS + (n % TALLY_CHUNK_ITEMS != 0);
+    uint64_t own = run;
+    while (j->l->groups == 1 && own > 1 && own / 2 >= chunks) own /= 2;
+    if (own && base % (own * TALLY_CHUNK_ITEMS))
+        stub_misuse("a piece starts at %llu, within a span of %llu chunks", (unsigned long long)base, (unsigned long long)own);
 }
 
 /* The items that a group owns. A grid's groups own the items of a loop over the grid; here an even
@@ -183,7 +188,7 @@ static void run_partials(const job *j) {
         if (!stub_place(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
     }
     if (canonical)
-        check_run(j, run, s.base, last || together);
+        check_run(j, run, s.base, s.n, last || together);
     else if (s.base)
         stub_misuse("a piece that starts at %llu for a step of the ladder", (unsigned long long)s.base);
     const uint64_t share = group_share(j, s.n, run);
@@ -289,7 +294,7 @@ void stub_run(const stub_launch *l) {
         run_feature(l);
         return;
     }
-    if (stub_run_scan(l) || stub_run_move(l) || !job_open(l, &j)) return;
+    if (stub_run_scan(l) || stub_run_move(l) || stub_run_part(l) || !job_open(l, &j)) return;
     if (strcmp(l->entry, "tally_init") == 0 && l->count == 1) {
         run_init(&j);
         return;

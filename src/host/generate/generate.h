@@ -12,11 +12,14 @@ extern const tally_backend tally_backend_host;
 
 /* ---- programs.c ------------------------------------------------------------------------------ */
 
-/* Tells whether an op and a dtype have a program. */
-bool generate_is_program(tally_op op, tally_dtype in);
+/* Tells whether an op and a dtype have a program of that accuracy. Compensated ones are of f32 and
+ * f64 alone, for parts (src/parts/fold.c). */
+bool generate_is_program(tally_op op, tally_dtype in, tally_accuracy accuracy);
+/* Returns what the name of a program ends with. */
+const char *generate_suffix(tally_accuracy accuracy);
 /* Writes the program of an op and a dtype; a file without one has a declaration, which ISO C
  * wants. */
-tally_status generate_program(FILE *file, tally_op op, tally_dtype in);
+tally_status generate_program(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* Writes the table of the programs for an instruction set. */
 tally_status generate_table(FILE *file);
 

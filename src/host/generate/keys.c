@@ -134,7 +134,7 @@ static tally_status add_stems(key_list *list) {
     tally_status status = add_stem(list, "probe", TALLY_PROBE_THREADS, "", TALLY_HOST_PROBE, 0);
     const char *order = tally_features[TALLY_FEATURE_ORDER].stem;
     if (!status) status = add_stem(list, order, TALLY_TRIAL_THREADS, "", TALLY_HOST_TRIAL, 0);
-    static const char *const stems[] = {"heads", "read", "copy"};
+    static const char *const stems[] = {"heads", "read", "copy", "part"};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(stems) && !status; i++)
         status = add_stem(list, stems[i], 1, "", TALLY_HOST_STEM, 0);
     return status ? status : add_segment_stems(list);
@@ -152,7 +152,7 @@ static int compare(const void *first, const void *second) {
 /* Different forms may have one text; their keys are equal then. */
 static tally_status write_keys(FILE *file, const key_list *list) {
     size_t count = 0;
-    fprintf(file, "#include \"host/programs.h\"\n\nconst tally_host_key tally_host_keys[] = {\n");
+    fprintf(file, "#include \"host/host.h\"\n\nconst tally_host_key tally_host_keys[] = {\n");
     for (size_t i = 0; i < list->count; i++) {
         const tally_host_key *key = &list->keys[i];
         if (i && !compare(key, key - 1)) continue;
@@ -166,12 +166,15 @@ static tally_status write_keys(FILE *file, const key_list *list) {
 
 /* Writes the numbers of the programs, which are those of the table. */
 static void write_numbers(FILE *file) {
+    static const char *const names[TALLY_ACCURACY_END] = {"tally_host_numbers", "tally_host_compensated"};
     unsigned number = 0;
-    fprintf(file, "const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {\n");
-    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
-            if (generate_is_program(op, in)) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, ++number);
-    fprintf(file, "};\n");
+    for (tally_accuracy accuracy = TALLY_ACCURACY_DEFAULT; accuracy < TALLY_ACCURACY_END; accuracy++) {
+        fprintf(file, "const uint16_t %s[TALLY_OP_END][TALLY_DTYPE_END] = {\n", names[accuracy]);
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+            for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
+                if (generate_is_program(op, in, accuracy)) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, ++number);
+        fprintf(file, "};\n");
+    }
 }
 
 tally_status generate_keys(FILE *file) {
@@ -180,7 +183,7 @@ tally_status generate_keys(FILE *file) {
     tally_status status = add_stems(&list);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
-            if (!generate_is_program(op, in)) continue;
+            if (!generate_is_program(op, in, TALLY_ACCURACY_DEFAULT)) continue;
             status = add_reduction(&list, op, in, program);
             if (!status && tally_op_inputs(op) == 1) status = add_scans(&list, op, in, program);
             program++;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "host/generate/generate.h"
-#include "host/programs.h"
+#include "host/host.h"
 
 /* The core refers to what the build makes with this program. */
 #ifdef TALLY_WITH_CUDA
@@ -21,6 +21,7 @@ const tally_cuda_archive_head tally_cuda_archive = {.count = 0};
 const tally_host_key tally_host_keys[1];
 const size_t tally_host_key_count = 0;
 const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
+const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const tally_host_code tally_host_code_base = {0}, tally_host_code_v3 = {0};
 const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{NULL}}};
 
@@ -46,6 +47,7 @@ typedef struct made_file {
     tally_status (*write)(FILE *file);
     tally_op op;
     tally_dtype in;
+    tally_accuracy accuracy;
 } made_file;
 
 static tally_status make_file(const char *folder, const made_file *made) {
@@ -54,7 +56,7 @@ static tally_status make_file(const char *folder, const made_file *made) {
     FILE *file = open_memstream(&text, &bytes);
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
     fprintf(file, "/* Made by tally_host_programs. */\n");
-    tally_status status = made->write ? made->write(file) : generate_program(file, made->op, made->in);
+    tally_status status = made->write ? made->write(file) : generate_program(file, made->op, made->in, made->accuracy);
     if (fclose(file) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     if (!status) status = keep(folder, made->name, text, bytes);
     free(text);
@@ -69,10 +71,13 @@ static tally_status make(int count, char **arguments) {
     if (count != 2) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER");
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(files) && !status; i++) status = make_file(arguments[1], &files[i]);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
+        for (int i = 0; i < TALLY_DTYPE_END * TALLY_ACCURACY_END && !status; i++) {
             char name[64];
-            snprintf(name, sizeof(name), "%s_%s", tally_op_name(op), tally_dtype_name(in));
-            status = make_file(arguments[1], &(made_file){.name = name, .op = op, .in = in});
+            const tally_dtype in = (tally_dtype)(i % TALLY_DTYPE_END);
+            const tally_accuracy accuracy = (tally_accuracy)(i / TALLY_DTYPE_END);
+            if (!in || (accuracy && in != TALLY_F32 && in != TALLY_F64)) continue;
+            snprintf(name, sizeof(name), "%s_%s%s", tally_op_name(op), tally_dtype_name(in), generate_suffix(accuracy));
+            status = make_file(arguments[1], &(made_file){.name = name, .op = op, .in = in, .accuracy = accuracy});
         }
     return status;
 }

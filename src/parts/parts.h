@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* parts.h: parts of reductions: their shapes, their records, and how they are joined
+ * (docs/parts.md). */
+#ifndef TALLY_SRC_PARTS_H
+#define TALLY_SRC_PARTS_H
+
+#include "host/host.h"
+#include "reduce/reduce.h"
+
+/* ---- shape.c --------------------------------------------------------------------------------- */
+
+/* A node of the canonical tree: the chunks from index << level on, 1 << level of them, or fewer at
+ * the end of a known total. */
+typedef struct tally_part_node {
+    uint64_t index;
+    uint32_t level;
+} tally_part_node;
+
+/* 2^60 items are 2^48 chunks; a run of them has less than two nodes of each level. */
+#define TALLY_PART_MOST_NODES 98
+
+/* The division of a part: raw items of a chunk that began before it, nodes, raw items of a chunk
+ * that goes on behind it. A function of first, n and total alone. */
+typedef struct tally_part_shape {
+    uint64_t first, n, total;
+    bool closed; /* it ends at a known total, so its last chunk may be short */
+    uint32_t head_items, tail_items, node_count;
+    tally_part_node nodes[TALLY_PART_MOST_NODES];
+} tally_part_shape;
+
+/* Checks the range of a part. `name` is the record in error texts, "" for none. Errors:
+ * E_ARGUMENT. */
+tally_status tally_part_check_range(const char *name, uint64_t first, uint64_t n, uint64_t total);
+/* The range has been checked. */
+void tally_part_shape_of(uint64_t first, uint64_t n, uint64_t total, tally_part_shape *shape);
+/* Returns the first item of a node, and writes how many it has in an input that ends at `end`. */
+uint64_t tally_part_node_items(const tally_part_node *node, uint64_t end, uint64_t *count);
+
+/* ---- record.c -------------------------------------------------------------------------------- */
+
+#define TALLY_PART_FORMAT 1
+
+/* The beginning of a record, as it is stored. Sections follow: term_count tally_part_term; the
+ * parameters; the nodes' accumulators; the head's items, input by input; the tail's. Each begins at
+ * a multiple of 8, and bytes between are 0. */
+typedef struct tally_part_head {
+    unsigned char magic[8];
+    uint32_t format, order;
+    uint64_t bytes, check, first, n, total;
+    uint32_t in, inputs, term_count, acc_bytes, param_bytes, result_bytes;
+    uint32_t node_count, head_items, tail_items, zero;
+} tally_part_head;
+
+typedef struct tally_part_term {
+    uint32_t op, out, acc, accuracy;
+    uint64_t custom; /* a hash of an own operator's texts; 0: none */
+} tally_part_term;
+
+/* The most bytes of head, terms and parameters. */
+#define TALLY_PART_PREFIX_BYTES 2560
+/* The most bytes of an accumulator of all terms: sixteen fields of eight bytes each. */
+#define TALLY_PART_ACC_BYTES (TALLY_MAX_TERMS * TALLY_MAX_FIELDS * 8)
+/* The word of the record that is its checksum. */
+#define TALLY_PART_CHECK_WORD 3
+
+/* Where the sections of a record begin, in bytes. */
+typedef struct tally_part_places {
+    uint64_t params, nodes, head, tail, bytes;
+} tally_part_places;
+tally_part_places tally_part_places_of(const tally_part_head *head);
+
+/* Fills the head of a record but for its checksum. */
+void tally_part_fill(const tally_terms *terms, const tally_part_shape *shape, tally_part_head *head);
+/* Writes the terms and the parameters, as they stand behind the head, and returns their bytes. */
+uint32_t tally_part_identify(const tally_terms *terms, const void *params, unsigned char *to);
+/* Returns what word i of a record adds to its checksum. */
+uint64_t tally_part_mix(uint64_t word, uint64_t i);
+/* Computes the checksum of a record of `bytes` bytes, a multiple of 8. */
+uint64_t tally_part_sum(const unsigned char *record, uint64_t bytes);
+
+/* A record that has been read. */
+typedef struct tally_part_view {
+    tally_part_head head;
+    tally_part_term terms[TALLY_MAX_TERMS];
+    tally_part_shape shape;
+    tally_part_places places;
+    const unsigned char *at;
+} tally_part_view;
+
+/* Reads and checks a record of at most `bytes` bytes, but for its ops. Errors: E_ARGUMENT,
+ * E_UNSUPPORTED. */
+tally_status tally_part_read(const char *name, const void *record, uint64_t bytes, tally_part_view *view);
+/* Resolves the built-in ops of a record, and checks its sizes against them. On success the caller
+ * closes the terms. Errors: E_ARGUMENT, for own operators too; E_MEMORY. */
+tally_status tally_part_resolve(const char *name, const tally_part_view *view, tally_terms *terms);
+
+/* ---- fold.c, convert.c ----------------------------------------------------------------------- */
+
+/* The arithmetic of a plan's terms: by the library's programs on the host, or by the plan. */
+typedef struct tally_part_folder {
+    const tally_terms *terms;
+    const unsigned char *params; /* of all terms, aligned */
+    tally_reduce_plan *plan;     /* NULL: on the host */
+    uint32_t threads;            /* of the host */
+    const tally_host_program *programs[TALLY_MAX_TERMS];
+    tally_dtype in[TALLY_MAX_TERMS]; /* the items' type that a program takes */
+    uint32_t param_offset[TALLY_MAX_TERMS], result_offset[TALLY_MAX_TERMS];
+    uint64_t used[TALLY_PART_ACC_BYTES / 256]; /* bit i: word i (4 bytes) of an accumulator is no padding */
+} tally_part_folder;
+
+/* Opens a folder of the host's programs, or where they do not have all terms, of the plan. It keeps
+ * the pointers. Errors: E_UNSUPPORTED without a plan (a cross build has no programs). */
+tally_status tally_part_folder_open(const tally_terms *terms, const void *params, tally_reduce_plan *plan,
+                                    tally_part_folder *folder);
+/* Writes the accumulator of n > 0 items of a node or of a chunk, the first of which has the index
+ * `base`. Padding is 0. */
+tally_status tally_part_fold(const tally_part_folder *folder, const void *const *items, uint64_t base, uint64_t n, void *acc);
+/* Combines two accumulators into the left one. */
+tally_status tally_part_combine(const tally_part_folder *folder, void *left, const void *right);
+/* Writes the result of the accumulator of n items. */
+tally_status tally_part_finish(const tally_part_folder *folder, const void *acc, uint64_t n, void *result);
+/* Sets the padding of an accumulator to 0. */
+void tally_part_clean(const tally_part_folder *folder, void *acc);
+
+/* Converts a value as a result's type `out` is stored: rounded once, to nearest even, with one
+ * NaN. */
+void tally_part_convert(tally_dtype from, const void *value, tally_dtype out, void *to);
+
+/* ---- kit.c ----------------------------------------------------------------------------------- */
+
+/* What a plan needs for parts, made by the first call that does. */
+typedef struct tally_part_kit {
+    void *items_kernel, *seal_kernel;
+    uint32_t threads;        /* of their groups */
+    tally_buffer *nodes;     /* accumulators of a part's nodes */
+    tally_buffer *workspace; /* partials; NULL: the plan's own serves */
+    tally_buffer *few;       /* a pair of accumulators, and one */
+    tally_buffer *result;
+    tally_feed *feed; /* for host memory */
+    tally_queue *queue;
+} tally_part_kit;
+
+/* The kit for device memory, and for host memory. Errors: E_UNSUPPORTED for a variant that is not
+ * canonical; E_BUILD, E_MEMORY, E_DEVICE. */
+tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out);
+tally_status tally_part_kit_host(tally_reduce_plan *plan, tally_part_kit **out);
+/* Errors: E_UNSUPPORTED. */
+tally_status tally_part_check_plan(const tally_plan *plan);
+
+/* ---- join.c ---------------------------------------------------------------------------------- */
+
+/* A record that grows at its right end. */
+typedef struct tally_part_builder {
+    const tally_part_folder *folder;
+    uint64_t first, end, total;
+    uint32_t head_items, tail_items, node_count;
+    tally_part_node nodes[TALLY_PART_MOST_NODES + 1];
+    unsigned char *accs, *heads, *tails; /* heads, tails: a chunk of each input */
+} tally_part_builder;
+
+tally_status tally_part_builder_open(const tally_part_folder *folder, uint64_t first, uint64_t total,
+                                     tally_part_builder *builder);
+void tally_part_builder_close(tally_part_builder *builder);
+/* Appends n items, which end within the chunk of the builder's end or with it. */
+tally_status tally_part_add_items(tally_part_builder *builder, const void *const *items, uint64_t n);
+/* Appends the node that begins at the builder's end, of n items. The accumulator is copied. */
+tally_status tally_part_add_node(tally_part_builder *builder, const tally_part_node *node, uint64_t n, const void *acc);
+/* Ends the builder, and writes its record. Errors: E_ARGUMENT if it has more bytes. */
+tally_status tally_part_build(tally_part_builder *builder, void *out, uint64_t out_bytes, uint64_t *bytes);
+
+#endif
