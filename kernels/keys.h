@@ -2,14 +2,15 @@
 /*
  * keys: where runs of equal neighbouring keys begin.
  *
- * Computes: tally_keys_count the number of runs that begin in each tile, tally_keys_place the sum
- * of those before it, and behind the last tile and in *runs the number of all; tally_keys_write each run's first item,
- * begins[r], and its key; tally_keys_lengths each run's length. begins[runs] is n. Runs beyond the
- * capacity are counted and not written; begins has capacity + 1 places.
+ * Computes: tally_keys_count the number of runs that begin in each tile; tally_keys_place the sum
+ * of those before it, and in *runs and behind the last tile the number of all; tally_keys_write
+ * each run's first item, begins[r], and its key; tally_keys_lengths each run's length.
+ * begins[runs] is n. Runs beyond the capacity are counted and not written; begins has capacity + 1
+ * places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys, `run` for each thread. Neighbouring threads look at neighbouring keys, and mark
- * those that begin runs in local memory. Then each thread counts its `run` marks, and a scan gives
- * each its place. A group of one thread, on CPUs, counts without marks.
+ * neighbouring keys. Neighbouring threads look at neighbouring keys, and mark in local memory
+ * those that begin runs. Then each thread counts `run` marks, and a scan gives each run its place.
+ * On CPUs a group is one thread, which counts without marks.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: keys are read twice, and nothing is kept for each of them.
  */

@@ -2,13 +2,16 @@
 /*
  * segment_arrays: reductions of an array along axes on GPUs.
  *
- * Computes: tally_segments_teams and tally_segments_threads a result of each segment (`last`), or a
- * partial of each of its chunks. Of these tally_segments_fold makes the results, or partials of
- * longer runs of chunks; tally_segments_fold_each only results.
- * How: a unit is a chunk of a segment; a team has it, or a thread. Units are numbered so that
- * neighbours are of neighbouring segments.
+ * Computes: a result of each segment (`last`), or a partial of each of its chunks. Of these
+ * tally_segments_fold makes the results, or partials of longer runs of chunks;
+ * tally_segments_fold_each only results.
+ * How: a unit is a chunk of a segment. Units are numbered so that neighbours are of neighbouring
+ * segments. tally_segments_teams and tally_segments_threads take any strides, masks and pivots:
+ * a team has a unit, or a thread. Without masks and pivots there are three more: for segments of up
+ * to a chunk's row (short), for those that lie side by side (columns), for two reduced axes
+ * (planes).
  * Needs: kernels/segment_teams.h before it.
- * Why: one body for any strides: rows, columns and what lies between.
+ * Why: what waits for memory needs many loads at once, and few instructions for each.
  */
 
 /* Stores the part of chunk k of segment i: the result, or a partial. */
@@ -160,7 +163,7 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Neighbouring segments, `wide` apart, that a thread takes at once, and the rows of which it does. */
+/* Segments, `wide` apart, and rows of theirs that a thread takes at once. */
 #define COLUMNS ((int)(sizeof(ACC) <= 4 ? 4 : sizeof(ACC) <= 8 ? 2 : 1))
 #define COLUMN_ROWS 1
 

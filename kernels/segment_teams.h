@@ -125,8 +125,8 @@ typedef struct {
 
 #ifndef WHERE
 /* Loads the four lanes of `rows` rows at once, FLIGHT_ROWS at most, and adds them to `own`. `at` is
- * thread t's first item of the row. `left`: the items from the row's first one on; all of them if it
- * is 0. */
+ * thread t's first item of the row. `left`: the items from the row's first one on, or 0 if the rows
+ * are whole. */
 INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left) {
     ITEMS v[FLIGHT_ROWS * OWN];
 #define IS_HERE(f) (!left || (f) / OWN * LANES + t + (f) % OWN * team < left)
@@ -241,8 +241,8 @@ INLINE LANE four_lanes(const LANE *own) {
     return lane_combine(lane_combine(own[0], own[2]), lane_combine(own[1], own[3]));
 }
 
-/* Combines the four lanes of thread t. `has` is of use with a mask alone. `planes`: the kernel is for
- * two reduced axes. */
+/* Combines the four lanes of thread t. `has` is of use with a mask alone. `planes`: two axes are
+ * reduced. */
 INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int planes) {
     LANES_PART part;
     LANE own[OWN];

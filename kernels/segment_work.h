@@ -4,8 +4,9 @@
  *
  * Computes: tally_segments_teams the results of segments of up to a chunk, and a work list of the
  * chunks of longer ones; tally_segments_chunks their partials, tally_segments_fold their results.
- * How: places on the work list are taken by atomics, in any order. The order of combination is that
- * of a segment's own chunks, so it does not matter. tally_segments_clear empties the list before.
+ * How: a group sorts its segments by length, so that teams that fit take those of one class.
+ * Places on the work list are taken by atomics, in any order. The order of combination is that of a
+ * segment's own chunks, so it does not matter. tally_segments_clear empties the list before.
  * Needs: kernels/segment_teams.h before it.
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */

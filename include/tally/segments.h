@@ -53,7 +53,7 @@ typedef struct tally_segments_desc {
     uint64_t max_segments; /* most segments of a call; 0: max_n */
     tally_dtype offsets;   /* by offsets: i32, u32, i64 or u64; 0: u64 */
     uint32_t key_bytes;    /* by keys: 1 to 16 */
-    const char *variant;   /* "teams" (GPUs) or "blocks" (CPUs); NULL, "auto": the device class's default */
+    const char *variant;   /* "teams" or, on CPUs, "blocks"; NULL, "auto": the device class's default */
     /* A result (tally_plan_result) that is combined last, on the left of each segment's items. It
      * does not count in n. NULL: none. Copied. E_UNSUPPORTED with mean, var, std, the index ops,
      * nrm2 of integers of up to 32 bits, and own ops that have fields or a finish. */

@@ -103,8 +103,8 @@ static bool is_across(const tally_array_shape *shape) {
     return across->extent > 1 && tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]);
 }
 
-/* A way to launch: the kernel, its TEAM, WIDE and SPLIT, and the segments' chunks that a group takes
- * at once. */
+/* A way to launch: the kernel, its TEAM, WIDE and SPLIT, and how many chunks of segments a group
+ * takes at once. */
 typedef struct way {
     void *kernel;
     uint32_t team, wide, split;
@@ -151,7 +151,7 @@ static bool are_columns(const tally_array_shape *shape, uint32_t inputs) {
     return shape->reduced == 1 && across->extent > 1 && is_across(shape);
 }
 
-/* A chunk of columns is split among threads where there are few columns, or else too few threads. */
+/* A chunk of columns is split among threads where there are few columns, or too few threads. */
 static way choose_columns(const tally_segments_plan *plan, const tally_array_shape *shape, uint32_t team, uint64_t leaves) {
     const uint32_t group = plan->group_threads;
     const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;

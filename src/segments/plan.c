@@ -68,6 +68,8 @@ static tally_status find_variant(const tally_context *context, const char *name,
     for (size_t i = 0; i < TALLY_SEGMENTS_VARIANTS; i++)
         if (!strcmp(name, tally_segments_variants[i].name)) *out = &tally_segments_variants[i];
     if (!*out) return tally_fail(TALLY_E_ARGUMENT, "unknown variant '%s' of segments: there are teams, blocks", name);
+    if (!(*out)->has_teams && context->info.device_class == TALLY_CLASS_GPU)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: one thread has arrays of its own: it is made for CPUs", name);
     if (tally_kernel_text(context->backend, (*out)->stem)) return TALLY_OK;
     return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: backend %s has no kernels '%s'", name, context->backend->name,
                       (*out)->stem);
