@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally/mpi.h: reductions over the ranks of an MPI communicator (docs/ranks.md). libtally_mpi has
+ * them; libtally knows no MPI.
+ *
+ * Each rank has a share of the items: n items of its own, any number, 0 too. The whole is the
+ * shares in the order of the ranks. The result has the bits of one tally_reduce of the whole, for
+ * any number of ranks, any shares, and any mix of devices.
+ *
+ * The calls with "collective" in their comment must be made by all ranks of the communicator, in
+ * the same order. A rank that fails (a wrong argument, no memory, no device) takes part all the
+ * same. Then all ranks return the same status, and tally_last_error() has the same text on all,
+ * which begins with the failing rank: "rank 2: ". Two failures are of one rank alone: a `mpi` that
+ * is NULL or no object, and an error of MPI itself where the communicator's error handler returns.
+ *
+ * MPI is the caller's: initialised before and finalised after. A call must not run at the same time
+ * as another on the same object. Without MPI_THREAD_MULTIPLE no other thread may be in MPI.
+ */
+#ifndef TALLY_API_MPI_H
+#define TALLY_API_MPI_H
+
+#include <mpi.h>
+
+#include <tally/tally.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A reduction over the ranks of a communicator, made ready to run. */
+typedef struct tally_mpi tally_mpi;
+
+/*
+ * Makes a reduction over the ranks of `comm` by the descriptor, on this rank's device. It
+ * duplicates the communicator, keeps the context alive and makes a plan. Collective; blocks. Each
+ * rank destroys it with tally_mpi_destroy. Ranks may have different devices, and may differ in
+ * max_n, variant, group_threads and factor. Custom operators are made by each rank from the same
+ * texts.
+ * A rank without a device passes the context NULL: that is E_NO_DEVICE on all ranks.
+ * Errors, on all ranks: as tally_plan_create; E_ARGUMENT for ranks with another op, type or level
+ * of accuracy; E_UNSUPPORTED for a variant that is not canonical, and for ranks with another
+ * version of tally. On one rank: E_ARGUMENT for MPI_COMM_NULL, an intercommunicator, and without
+ * MPI_Init.
+ */
+TALLY_API tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally_reduce_desc *desc, tally_mpi **out);
+
+/* Waits for what is under way, and destroys the reduction. Collective before MPI_Finalize. Takes
+ * NULL. */
+TALLY_API void tally_mpi_destroy(tally_mpi *mpi);
+
+/* Returns this rank's plan, for tally_plan_result, tally_plan_set_param and the like. It stays the
+ * reduction's. All ranks must set the same parameters. NULL for NULL. */
+TALLY_API tally_plan *tally_mpi_plan(tally_mpi *mpi);
+
+/* A rank's share of the items: host arrays, or buffers with the queue that they are on. */
+typedef struct tally_mpi_args {
+    size_t size;                              /* sizeof(tally_mpi_args) */
+    uint64_t n;                               /* items of this rank, of each input */
+    const void *items[TALLY_MAX_INPUTS];      /* host arrays, if `queue` is NULL */
+    tally_queue *queue;                       /* of this rank's context; NULL: host arrays */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* buffers, with `queue` */
+    uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the share's first item, in items */
+} tally_mpi_args;
+
+/*
+ * Reduces all ranks' items. `result` is host memory of tally_plan_result_bytes bytes; it gets the
+ * result on all ranks, or on rank `root` alone, where the others may pass NULL. Collective; blocks.
+ * With a queue, the reduction begins when the queue has come to it, and the call waits for it.
+ * Errors, on all ranks: as tally_reduce_part and tally_reduce_part_host; E_ARGUMENT for more than
+ * 2^63 items in all, for ranks with other parameters or another root; E_MEMORY; E_DEVICE.
+ */
+TALLY_API tally_status tally_mpi_reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
+TALLY_API tally_status tally_mpi_allreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
+
+/*
+ * Begin the same, to be ended by tally_mpi_wait or tally_mpi_test. Collective. Each call agrees
+ * with the other ranks on their shares, for which it waits. A share in buffers is then enqueued, a
+ * share in host memory is reduced at once, and the records travel while the caller works. `result`
+ * must stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
+ * another one, it is ended first, and its error is lost. Several reductions may be under way.
+ * Errors: as tally_mpi_reduce; those of the share's reduction come at the end.
+ */
+TALLY_API tally_status tally_mpi_ireduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
+TALLY_API tally_status tally_mpi_iallreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
+
+/* Blocks until the call under way has ended, and returns its status: TALLY_OK if there is none.
+ * Collective. */
+TALLY_API tally_status tally_mpi_wait(tally_mpi *mpi);
+
+/* Furthers the call under way, without waiting for other ranks (but for this rank's own queue).
+ * *done tells whether it has ended; if so, returns its status. A loop of tests ends if all ranks
+ * test or wait. Errors: those of the call; E_ARGUMENT for NULL. */
+TALLY_API tally_status tally_mpi_test(tally_mpi *mpi, int *done);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

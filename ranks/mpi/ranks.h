@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* ranks.h: declarations shared by the files of libtally_mpi. */
+#ifndef TALLY_RANKS_H
+#define TALLY_RANKS_H
+
+#include <stdbool.h>
+
+#include <tally/backend.h>
+#include <tally/mpi.h>
+
+#define RANKS_TAG UINT64_C(0x69706d796c6c6174)
+#define RANKS_MOST_ITEMS (UINT64_C(1) << 63)
+#define RANKS_TEXT_BYTES 448
+
+/* A rank's message in the first exchange. Joined with that of the next ranks, it tells about all of
+ * them. It has the same layout in every version of tally. */
+typedef struct ranks_header {
+    char version[16];            /* tally's */
+    uint64_t identity;           /* of op, types, parameters and root */
+    uint64_t n;                  /* items of these ranks; saturates */
+    int32_t first;               /* the lowest of these ranks */
+    int32_t failed;              /* the lowest that failed, if status is not 0 */
+    uint32_t status;             /* a tally_status */
+    uint32_t aligned;            /* 1: shares begin at multiples of TALLY_CHUNK from the first rank's */
+    char text[RANKS_TEXT_BYTES]; /* the failure; else the lowest rank's op in words */
+} ranks_header;
+
+/* An element of the second exchange: this prefix, and behind it a record, or the text of a
+ * failure. */
+typedef struct ranks_prefix {
+    uint64_t bytes;  /* of the record */
+    uint32_t status; /* a tally_status */
+    int32_t rank;    /* the rank that failed; else the lowest whose items the record has */
+} ranks_prefix;
+
+typedef enum ranks_stage {
+    RANKS_IDLE,
+    RANKS_REDUCING,   /* the share's record is on its way to the host */
+    RANKS_EXCHANGING, /* the records travel */
+    RANKS_AGREEING    /* the statuses of the fold of custom operators travel */
+} ranks_stage;
+
+struct tally_mpi {
+    uint64_t tag;
+    MPI_Comm comm; /* a duplicate of the caller's */
+    int rank, size;
+    MPI_Datatype header_type;
+    MPI_Op header_op, record_op;
+    tally_plan *plan;
+    bool custom;     /* some operator is one's own: records are gathered and folded */
+    char words[160]; /* the ops in words: "sum, var of f32" */
+    uint64_t result_bytes;
+    /* [1]: of aligned shares. An element's bytes and its datatype. */
+    uint64_t element_bytes[2];
+    MPI_Datatype element_type[2];
+    unsigned char *mine, *joined; /* elements of either kind */
+    tally_buffer *record_buffer;  /* the record of a share in buffers */
+    /* Of custom operators: an element of each rank, and arguments for tally_part_join. */
+    unsigned char *gathered;
+    uint64_t gathered_bytes;
+    const void **records;
+    uint64_t *record_bytes;
+
+    /* The call under way. */
+    ranks_stage stage;
+    bool blocking;
+    int aligned; /* 0 or 1 */
+    int root;    /* -1: all */
+    void *result;
+    uint64_t first, total;
+    tally_queue *queue;
+    tally_status share_status; /* of the share's enqueueing */
+    char share_text[RANKS_TEXT_BYTES];
+    ranks_header told, heard;
+    MPI_Request request;
+};
+
+/* messages.c: the user-defined operations of MPI, and elements. */
+void ranks_join_headers(void *left, void *right, int *count, MPI_Datatype *type);
+void ranks_join_records(void *left, void *right, int *count, MPI_Datatype *type);
+ranks_prefix ranks_read(const unsigned char *element);
+void ranks_write(unsigned char *element, ranks_prefix prefix);
+/* Makes the element one of a failure. */
+void ranks_write_failure(unsigned char *element, tally_status status, int rank, const char *text);
+/* Returns the status of an MPI call's result; the text is MPI's. */
+tally_status ranks_mpi_status(int code, const char *call);
+#define RANKS_MPI(call) ranks_mpi_status((call), #call)
+
+/* agree.c: the first exchange. Fills the header of this rank: status and tally_last_error(), or the
+ * identity of the plan as it is now. */
+void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root);
+/* Exchanges the headers. Blocks. Returns the status that all ranks return, or MPI's. */
+tally_status ranks_agree(tally_mpi *mpi);
+/* Returns the status of the exchanged headers, and sets the error's text. */
+tally_status ranks_heard(const tally_mpi *mpi);
+
+/* steps.c: the call under way. */
+tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, bool blocking);
+/* Goes on with the call under way, if there is one, and waits for it if `wait`. */
+tally_status ranks_advance(tally_mpi *mpi, bool wait);
+
+#endif

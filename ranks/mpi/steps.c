@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
+ * its share. Then records of built-in ops are joined by a user-defined operation of MPI; those of
+ * custom operators are gathered, folded by each rank's device, and the folds' statuses are
+ * exchanged.
+ *
+ * A failure after the agreement travels in place of the record.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks.h"
+
+static bool wants_result(const tally_mpi *mpi) {
+    return mpi->root < 0 || mpi->root == mpi->rank;
+}
+
+/* ---- the share ------------------------------------------------------------------------------- */
+
+static uint64_t record_room(const tally_mpi *mpi) {
+    return mpi->element_bytes[mpi->aligned] - sizeof(ranks_prefix);
+}
+
+/* Puts the share's record, or the failure, into this rank's element. */
+static void finish_share(tally_mpi *mpi, tally_status status, uint64_t bytes) {
+    if (status)
+        ranks_write_failure(mpi->mine, status, mpi->rank, tally_last_error());
+    else
+        ranks_write(mpi->mine, (ranks_prefix){.bytes = bytes, .rank = mpi->rank});
+}
+
+static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
+    tally_part_host_args part = {.size = sizeof(part),
+                                 .first = mpi->first,
+                                 .n = args->n,
+                                 .total = mpi->total,
+                                 .out = mpi->mine + sizeof(ranks_prefix),
+                                 .out_bytes = record_room(mpi)};
+    memcpy(part.items, args->items, sizeof(part.items));
+    uint64_t bytes = 0;
+    finish_share(mpi, tally_reduce_part_host(mpi->plan, &part, &bytes), bytes);
+}
+
+static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
+    tally_part_args part = {
+        .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->record_buffer};
+    memcpy(part.in, args->in, sizeof(part.in));
+    memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
+    tally_status status = tally_reduce_part(mpi->plan, args->queue, &part);
+    if (!status)
+        status = tally_buffer_read(args->queue, mpi->record_buffer, 0, mpi->mine + sizeof(ranks_prefix), record_room(mpi));
+    return status;
+}
+
+/* Waits for the record of a share in buffers. */
+static void await_share(tally_mpi *mpi) {
+    tally_part_info info = {0};
+    tally_status status = tally_queue_wait(mpi->queue);
+    if (mpi->share_status)
+        status = tally_fail(mpi->share_status, "%s", mpi->share_text);
+    else if (!status)
+        status = tally_part_describe(mpi->mine + sizeof(ranks_prefix), record_room(mpi), &info);
+    finish_share(mpi, status, info.bytes);
+}
+
+/* ---- the records ----------------------------------------------------------------------------- */
+
+static tally_status exchange(tally_mpi *mpi) {
+    MPI_Datatype type = mpi->element_type[mpi->aligned];
+    mpi->stage = RANKS_EXCHANGING;
+    if (mpi->custom && mpi->blocking) return RANKS_MPI(MPI_Allgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm));
+    if (mpi->custom) return RANKS_MPI(MPI_Iallgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm, &mpi->request));
+    if (mpi->blocking) return RANKS_MPI(MPI_Allreduce(mpi->mine, mpi->joined, 1, type, mpi->record_op, mpi->comm));
+    return RANKS_MPI(MPI_Iallreduce(mpi->mine, mpi->joined, 1, type, mpi->record_op, mpi->comm, &mpi->request));
+}
+
+static tally_status read_failure(const unsigned char *element) {
+    const ranks_prefix prefix = ranks_read(element);
+    if (!prefix.status) return TALLY_OK;
+    return tally_fail((tally_status)prefix.status, "rank %d: %.*s", prefix.rank, RANKS_TEXT_BYTES,
+                      (const char *)element + sizeof(prefix));
+}
+
+/* Joins the gathered records on this rank's device, and writes the result. */
+static tally_status fold(tally_mpi *mpi) {
+    const uint64_t step = mpi->element_bytes[mpi->aligned];
+    for (int i = 0; i < mpi->size; i++) {
+        mpi->records[i] = mpi->gathered + (uint64_t)i * step + sizeof(ranks_prefix);
+        mpi->record_bytes[i] = ranks_read(mpi->gathered + (uint64_t)i * step).bytes;
+    }
+    uint64_t bytes = 0;
+    unsigned char *out = mpi->joined + sizeof(ranks_prefix);
+    const tally_status status = tally_part_join(mpi->plan, mpi->records, mpi->record_bytes, (uint32_t)mpi->size, out,
+                                                mpi->element_bytes[0] - sizeof(ranks_prefix), &bytes);
+    return status ? status : tally_part_value(mpi->plan, out, bytes, mpi->result);
+}
+
+/* Folds what was gathered, and begins to exchange the statuses of that. */
+static tally_status end_gathering(tally_mpi *mpi) {
+    for (int i = 0; i < mpi->size; i++) {
+        const tally_status status = read_failure(mpi->gathered + (uint64_t)i * mpi->element_bytes[mpi->aligned]);
+        if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
+    }
+    ranks_tell(mpi, wants_result(mpi) ? fold(mpi) : TALLY_OK, 0, mpi->root);
+    mpi->stage = RANKS_AGREEING;
+    return RANKS_MPI(MPI_Iallreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm, &mpi->request));
+}
+
+static tally_status end_joining(tally_mpi *mpi) {
+    mpi->stage = RANKS_IDLE;
+    const tally_status status = read_failure(mpi->joined);
+    if (status || !wants_result(mpi)) return status;
+    return tally_part_value(mpi->plan, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Tells whether MPI has ended the exchange. A blocking one has no request. */
+static tally_status ended(tally_mpi *mpi, bool wait, int *done) {
+    *done = 1;
+    if (mpi->request == MPI_REQUEST_NULL) return TALLY_OK;
+    if (wait) return RANKS_MPI(MPI_Wait(&mpi->request, MPI_STATUS_IGNORE));
+    return RANKS_MPI(MPI_Test(&mpi->request, done, MPI_STATUS_IGNORE));
+}
+
+tally_status ranks_advance(tally_mpi *mpi, bool wait) {
+    tally_status status = TALLY_OK;
+    if (mpi->stage == RANKS_REDUCING) {
+        await_share(mpi);
+        status = exchange(mpi);
+    }
+    while (!status && mpi->stage) {
+        int done;
+        status = ended(mpi, wait, &done);
+        if (status || !done) break;
+        if (mpi->stage == RANKS_AGREEING) {
+            mpi->stage = RANKS_IDLE;
+            status = ranks_heard(mpi);
+        } else {
+            status = mpi->custom ? end_gathering(mpi) : end_joining(mpi);
+        }
+    }
+    if (status) mpi->stage = RANKS_IDLE;
+    return status;
+}
+
+static tally_status check(const tally_mpi *mpi, const tally_mpi_args *args, int root, const void *result) {
+    if (!args) return tally_fail(TALLY_E_ARGUMENT, "args is NULL");
+    if (args->size != sizeof(*args))
+        return tally_fail(TALLY_E_ARGUMENT, "args.size is %zu; tally_mpi_args has %zu bytes", args->size, sizeof(*args));
+    if (root < -1 || root >= mpi->size) return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
+    if (!result && (root < 0 || root == mpi->rank)) return tally_fail(TALLY_E_ARGUMENT, "result is NULL");
+    if (args->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is more than 2^63");
+    return TALLY_OK;
+}
+
+/* Makes room for an element of each rank. All ranks come here or none. */
+static tally_status make_room(tally_mpi *mpi) {
+    const uint64_t bytes = mpi->element_bytes[mpi->aligned] * (uint64_t)mpi->size;
+    if (!mpi->custom || bytes <= mpi->gathered_bytes) return TALLY_OK;
+    unsigned char *room = malloc(bytes);
+    ranks_tell(mpi, room ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory for the records of %d ranks", mpi->size), 0,
+               mpi->root);
+    const tally_status status = ranks_agree(mpi);
+    if (status) return free(room), status;
+    free(mpi->gathered);
+    mpi->gathered = room;
+    mpi->gathered_bytes = bytes;
+    return TALLY_OK;
+}
+
+tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, bool blocking) {
+    ranks_advance(mpi, true);
+    tally_status status = check(mpi, args, root, result);
+    const uint64_t n = status ? 0 : args->n;
+    ranks_tell(mpi, status, n, root);
+    status = ranks_agree(mpi);
+    if (status) return status;
+    mpi->aligned = mpi->heard.aligned != 0;
+    mpi->total = mpi->heard.n;
+    mpi->first = 0;
+    mpi->root = root;
+    mpi->result = result;
+    mpi->blocking = blocking;
+    mpi->queue = args->queue;
+    status = RANKS_MPI(MPI_Exscan(&n, &mpi->first, 1, MPI_UINT64_T, MPI_SUM, mpi->comm));
+    if (mpi->rank == 0) mpi->first = 0; /* MPI leaves it undefined */
+    if (!status) status = make_room(mpi);
+    if (status) return status;
+    if (!args->queue) {
+        reduce_host(mpi, args);
+        return exchange(mpi);
+    }
+    mpi->share_status = enqueue(mpi, args);
+    if (mpi->share_status) strncpy(mpi->share_text, tally_last_error(), RANKS_TEXT_BYTES - 1);
+    mpi->stage = RANKS_REDUCING;
+    return TALLY_OK;
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# libtally_mpi under each MPI that is here, started by its mpiexec: on POCL, on `host`, and on both
+# mixed. More ranks than cores share them. ci/test says which MPIs they are.
+set(TALLY_TEST_RANKS 1 2 3 5 CACHE STRING "Numbers of ranks of the tests of libtally_mpi")
+set(TALLY_TEST_RANKS_FULL 4 7 8 16 64 CACHE STRING "More of them, under the label ranks-full")
+file(GLOB ranks_tests CONFIGURE_DEPENDS ranks/*.c)
+
+# Open MPI wants to be told that it may share cores, and that root may start it.
+set(mpiexec_openmpi --oversubscribe --allow-run-as-root)
+
+# A rank needs few threads where many share the cores.
+set(ranks_environment TALLY_CACHE_DIR=off POCL_MAX_PTHREAD_COUNT=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    OMPI_MCA_rmaps_base_oversubscribe=1 ASAN_OPTIONS=detect_leaks=0)
+
+# tally_ranks_test(MPI RANKS LABEL SELECTION WHAT) adds the test ranks-MPI-RANKS-WHAT...
+function(tally_ranks_test mpi ranks label selection what)
+  string(REGEX REPLACE "[:,]" "-" place ${selection})
+  set(name ranks-${mpi}-${ranks}-${place}-${what})
+  add_test(NAME ${name} COMMAND ${TALLY_MPIEXEC_${mpi}} ${mpiexec_${mpi}} -n ${ranks} $<TARGET_FILE:test_ranks_${mpi}> ${selection}
+                                ${what})
+  set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT 300 PROCESSORS 2 ENVIRONMENT "${ranks_environment}")
+  if(TALLY_TEST_CACHES)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl)
+  endif()
+endfunction()
+
+foreach(mpi IN LISTS TALLY_MPIS)
+  add_executable(test_ranks_${mpi} ${ranks_tests} ${PROJECT_SOURCE_DIR}/ranks/mpi/messages.c)
+  target_link_libraries(test_ranks_${mpi} PRIVATE tally_mpi_${mpi})
+  foreach(ranks IN LISTS TALLY_TEST_RANKS TALLY_TEST_RANKS_FULL)
+    set(label ranks)
+    if(NOT ranks IN_LIST TALLY_TEST_RANKS)
+      set(label ranks-full)
+    endif()
+    foreach(selection IN ITEMS host opencl:0 opencl:0,host)
+      if(TALLY_WITH_OPENCL OR selection STREQUAL "host")
+        tally_ranks_test(${mpi} ${ranks} ${label} ${selection} bits)
+      endif()
+    endforeach()
+    tally_ranks_test(${mpi} ${ranks} ${label} host faults)
+  endforeach()
+  if(TALLY_WITH_OPENCL)
+    tally_ranks_test(${mpi} 3 ranks opencl:0 faults)
+  endif()
+  tally_ranks_test(${mpi} 1 ranks host no-device)
+  tally_ranks_test(${mpi} 3 ranks host no-device)
+  tally_ranks_test(${mpi} 2 ranks host speed)
+  # A rank is killed: mpiexec must say so and end the others, long before the time-out.
+  tally_ranks_test(${mpi} 3 ranks host killed)
+  set_tests_properties(ranks-${mpi}-3-host-killed PROPERTIES TIMEOUT 60 FAIL_REGULAR_EXPRESSION survived
+                       PASS_REGULAR_EXPRESSION "on signal 9|SIGNAL: 9|EXIT CODE: 9")
+endforeach()

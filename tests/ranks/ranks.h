@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* ranks.h: what the tests of libtally_mpi share. Every rank runs the same tests and has the whole
+ * input, of which it reduces its share; a test fails if it fails on any rank. */
+#ifndef TALLY_TESTS_RANKS_H
+#define TALLY_TESTS_RANKS_H
+
+#include <stdbool.h>
+
+#include <tally/mpi.h>
+
+/* This process. */
+typedef struct tester {
+    int rank, size;
+    tally_context *context;
+    tally_queue *queue;
+    bool compiles; /* the device takes any op; `host` has only the built-in ones */
+    bool full;     /* TALLY_TEST_FULL */
+} tester;
+
+/* Counts a check. Prints one that fails, with the rank. Returns `good`. */
+bool check(const tester *t, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The failed checks of this rank. */
+int failed_checks(void);
+unsigned counted_checks(void);
+
+/* A number that is the same on all ranks: a function of the seed and of the calls before. */
+uint64_t draw(uint64_t below);
+/* Calls that a collective of all ranks must not get out of step with. */
+bool on_all(bool good);
+
+/* reductions.c: equal bits for all shares, ops and forms. */
+void test_reductions(const tester *t);
+/* several.c: several reductions under way, tests in place of waits. */
+void test_several(const tester *t);
+/* faults.c: errors on one rank, agreed by all; the association of headers. */
+void test_faults(const tester *t);
+void test_headers(const tester *t);
+/* A rank without a device: the last one has none. */
+void test_no_device(const tester *t);
+/* The last rank ends itself in the middle; the others must be ended by MPI. Does not return. */
+void test_killed(const tester *t);
+
+#endif
