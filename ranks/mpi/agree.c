@@ -24,7 +24,7 @@ static tally_status identify(tally_mpi *mpi, int root, uint64_t *identity) {
     tally_status status = tally_reduce_part_host(mpi->plan, &none, &bytes);
     if (!status) status = tally_part_describe(record, bytes, &info);
     if (status) return status;
-    *identity = mix(info.check, (uint64_t)(root + 1));
+    *identity = mix(info.check, (uint64_t)(root + 1) * 2 + mpi->gathers);
     return TALLY_OK;
 }
 
@@ -41,16 +41,16 @@ void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root) {
     }
     told->n = n;
     if (root < 0)
-        snprintf(told->text, sizeof(told->text), "%s for all ranks", mpi->words);
+        snprintf(told->words, sizeof(told->words), "%s for all ranks", mpi->words);
     else
-        snprintf(told->text, sizeof(told->text), "%s for rank %d", mpi->words, root);
+        snprintf(told->words, sizeof(told->words), "%s for rank %d", mpi->words, root);
 }
 
 tally_status ranks_heard(const tally_mpi *mpi) {
     const ranks_header *heard = &mpi->heard;
     if (heard->status)
         return tally_fail((tally_status)heard->status, "rank %d: %.*s", heard->failed, RANKS_TEXT_BYTES, heard->text);
-    if (heard->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "the ranks have more than 2^63 items in all");
+    if (heard->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "the ranks have more than 2^60 items in all");
     return TALLY_OK;
 }
 

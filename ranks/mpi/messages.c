@@ -18,16 +18,16 @@ tally_status ranks_mpi_status(int code, const char *call) {
 
 /* Compares the lowest rank of `b` with that of `a`, which is before it. */
 static void compare(const ranks_header *a, ranks_header *b) {
-    char text[RANKS_TEXT_BYTES];
+    char text[RANKS_TEXT_BYTES] = "";
     if (strncmp(a->version, b->version, sizeof(a->version)) != 0) {
         b->status = TALLY_E_UNSUPPORTED;
         snprintf(text, sizeof(text), "it has tally %.15s, and the ranks before it %.15s", b->version, a->version);
     } else if (a->identity != b->identity) {
         b->status = TALLY_E_ARGUMENT;
-        if (strcmp(a->text, b->text) == 0)
-            snprintf(text, sizeof(text), "it reduces %.160s by other parameters or types than the ranks before it", b->text);
+        if (strcmp(a->words, b->words) == 0)
+            snprintf(text, sizeof(text), "it reduces %s by other parameters or types than the ranks before it", b->words);
         else
-            snprintf(text, sizeof(text), "it reduces %.160s, and the ranks before it %.160s", b->text, a->text);
+            snprintf(text, sizeof(text), "it reduces %s, and the ranks before it %s", b->words, a->words);
     } else {
         return;
     }

@@ -48,6 +48,13 @@ static tally_status open_elements(tally_mpi *mpi, tally_context *context, const 
     return tally_buffer_create(context, mpi->element_bytes[0] - sizeof(ranks_prefix), &mpi->record_buffer);
 }
 
+/* Tells whether the host joins records of these ops by itself, in an operation of MPI. */
+static bool joins_alone(const void *record, uint64_t bytes, void *out, uint64_t out_bytes) {
+    const void *const twice[] = {record, record};
+    const uint64_t twice_bytes[] = {bytes, bytes};
+    return tally_part_join(NULL, twice, twice_bytes, 2, out, out_bytes, NULL) == TALLY_OK;
+}
+
 /* Reads from the record of no items what the ops are. */
 static tally_status read_ops(tally_mpi *mpi) {
     unsigned char *record = mpi->mine + sizeof(ranks_prefix);
@@ -61,13 +68,13 @@ static tally_status read_ops(tally_mpi *mpi) {
     size_t used = 0;
     for (uint32_t t = 0; t < info.term_count; t++) {
         const bool custom = info.terms[t].op == TALLY_OP_NONE;
-        mpi->custom = mpi->custom || custom;
         if (used < sizeof(mpi->words))
             used += (size_t)snprintf(mpi->words + used, sizeof(mpi->words) - used, "%s%s", t ? ", " : "",
                                      custom ? "an operator of one's own" : tally_op_name(info.terms[t].op));
     }
     if (used < sizeof(mpi->words)) snprintf(mpi->words + used, sizeof(mpi->words) - used, " of %s", tally_dtype_name(info.in));
-    if (!mpi->custom) return TALLY_OK;
+    mpi->gathers = !joins_alone(record, bytes, mpi->joined + sizeof(ranks_prefix), none.out_bytes);
+    if (!mpi->gathers) return TALLY_OK;
     mpi->records = calloc((size_t)mpi->size, sizeof(*mpi->records));
     mpi->record_bytes = calloc((size_t)mpi->size, sizeof(*mpi->record_bytes));
     return mpi->records && mpi->record_bytes ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");

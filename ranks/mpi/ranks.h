@@ -9,20 +9,22 @@
 #include <tally/mpi.h>
 
 #define RANKS_TAG UINT64_C(0x69706d796c6c6174)
-#define RANKS_MOST_ITEMS (UINT64_C(1) << 63)
+#define RANKS_MOST_ITEMS (UINT64_C(1) << 60)
 #define RANKS_TEXT_BYTES 448
+#define RANKS_WORDS_BYTES 160
 
 /* A rank's message in the first exchange. Joined with that of the next ranks, it tells about all of
  * them. It has the same layout in every version of tally. */
 typedef struct ranks_header {
-    char version[16];            /* tally's */
-    uint64_t identity;           /* of op, types, parameters and root */
-    uint64_t n;                  /* items of these ranks; saturates */
-    int32_t first;               /* the lowest of these ranks */
-    int32_t failed;              /* the lowest that failed, if status is not 0 */
-    uint32_t status;             /* a tally_status */
-    uint32_t aligned;            /* 1: shares begin at multiples of TALLY_CHUNK from the first rank's */
-    char text[RANKS_TEXT_BYTES]; /* the failure; else the lowest rank's op in words */
+    char version[16];              /* tally's */
+    uint64_t identity;             /* of op, types, parameters and root */
+    uint64_t n;                    /* items of these ranks; saturates */
+    int32_t first;                 /* the lowest of these ranks */
+    int32_t failed;                /* the lowest that failed, if status is not 0 */
+    uint32_t status;               /* a tally_status */
+    uint32_t aligned;              /* 1: shares begin at multiples of TALLY_CHUNK from the first rank's */
+    char words[RANKS_WORDS_BYTES]; /* the lowest rank's ops: "sum of f32 for all ranks" */
+    char text[RANKS_TEXT_BYTES];   /* the failure */
 } ranks_header;
 
 /* An element of the second exchange: this prefix, and behind it a record, or the text of a
@@ -37,7 +39,7 @@ typedef enum ranks_stage {
     RANKS_IDLE,
     RANKS_REDUCING,   /* the share's record is on its way to the host */
     RANKS_EXCHANGING, /* the records travel */
-    RANKS_AGREEING    /* the statuses of the fold of custom operators travel */
+    RANKS_AGREEING    /* the statuses of the folds of gathered records travel */
 } ranks_stage;
 
 struct tally_mpi {
@@ -47,15 +49,15 @@ struct tally_mpi {
     MPI_Datatype header_type;
     MPI_Op header_op, record_op;
     tally_plan *plan;
-    bool custom;     /* some operator is one's own: records are gathered and folded */
-    char words[160]; /* the ops in words: "sum, var of f32" */
+    bool gathers;                       /* the host cannot join the records: they are gathered, and devices fold them */
+    char words[RANKS_WORDS_BYTES - 32]; /* the ops in words: "sum, var of f32" */
     uint64_t result_bytes;
     /* [1]: of aligned shares. An element's bytes and its datatype. */
     uint64_t element_bytes[2];
     MPI_Datatype element_type[2];
     unsigned char *mine, *joined; /* elements of either kind */
     tally_buffer *record_buffer;  /* the record of a share in buffers */
-    /* Of custom operators: an element of each rank, and arguments for tally_part_join. */
+    /* If it gathers: an element of each rank, and arguments for tally_part_join. */
     unsigned char *gathered;
     uint64_t gathered_bytes;
     const void **records;

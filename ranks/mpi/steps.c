@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
- * its share. Then records of built-in ops are joined by a user-defined operation of MPI; those of
- * custom operators are gathered, folded by each rank's device, and the folds' statuses are
+ * its share. Then records that the host can join are joined by a user-defined operation of MPI. Others
+ * (of custom operators) are gathered, folded by each rank's device, and the folds' statuses are
  * exchanged.
  *
  * A failure after the agreement travels in place of the record.
@@ -39,7 +39,8 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
                                  .out_bytes = record_room(mpi)};
     memcpy(part.items, args->items, sizeof(part.items));
     uint64_t bytes = 0;
-    finish_share(mpi, tally_reduce_part_host(mpi->plan, &part, &bytes), bytes);
+    const tally_status status = tally_reduce_part_host(mpi->plan, &part, &bytes);
+    finish_share(mpi, status, bytes);
 }
 
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
@@ -69,8 +70,8 @@ static void await_share(tally_mpi *mpi) {
 static tally_status exchange(tally_mpi *mpi) {
     MPI_Datatype type = mpi->element_type[mpi->aligned];
     mpi->stage = RANKS_EXCHANGING;
-    if (mpi->custom && mpi->blocking) return RANKS_MPI(MPI_Allgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm));
-    if (mpi->custom) return RANKS_MPI(MPI_Iallgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm, &mpi->request));
+    if (mpi->gathers && mpi->blocking) return RANKS_MPI(MPI_Allgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm));
+    if (mpi->gathers) return RANKS_MPI(MPI_Iallgather(mpi->mine, 1, type, mpi->gathered, 1, type, mpi->comm, &mpi->request));
     if (mpi->blocking) return RANKS_MPI(MPI_Allreduce(mpi->mine, mpi->joined, 1, type, mpi->record_op, mpi->comm));
     return RANKS_MPI(MPI_Iallreduce(mpi->mine, mpi->joined, 1, type, mpi->record_op, mpi->comm, &mpi->request));
 }
@@ -138,7 +139,7 @@ tally_status ranks_advance(tally_mpi *mpi, bool wait) {
             mpi->stage = RANKS_IDLE;
             status = ranks_heard(mpi);
         } else {
-            status = mpi->custom ? end_gathering(mpi) : end_joining(mpi);
+            status = mpi->gathers ? end_gathering(mpi) : end_joining(mpi);
         }
     }
     if (status) mpi->stage = RANKS_IDLE;
@@ -151,14 +152,14 @@ static tally_status check(const tally_mpi *mpi, const tally_mpi_args *args, int 
         return tally_fail(TALLY_E_ARGUMENT, "args.size is %zu; tally_mpi_args has %zu bytes", args->size, sizeof(*args));
     if (root < -1 || root >= mpi->size) return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
     if (!result && (root < 0 || root == mpi->rank)) return tally_fail(TALLY_E_ARGUMENT, "result is NULL");
-    if (args->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is more than 2^63");
+    if (args->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is more than 2^60");
     return TALLY_OK;
 }
 
 /* Makes room for an element of each rank. All ranks come here or none. */
 static tally_status make_room(tally_mpi *mpi) {
     const uint64_t bytes = mpi->element_bytes[mpi->aligned] * (uint64_t)mpi->size;
-    if (!mpi->custom || bytes <= mpi->gathered_bytes) return TALLY_OK;
+    if (!mpi->gathers || bytes <= mpi->gathered_bytes) return TALLY_OK;
     unsigned char *room = malloc(bytes);
     ranks_tell(mpi, room ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory for the records of %d ranks", mpi->size), 0,
                mpi->root);

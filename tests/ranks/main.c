@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ranks.h"
 #include "speed.h"
@@ -94,6 +95,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &t.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &t.size);
+    t.crowded = t.size > sysconf(_SC_NPROCESSORS_ONLN);
     const char *full = getenv("TALLY_TEST_FULL");
     t.full = full && *full && strcmp(full, "0") != 0;
     const int code = run(&t, argv[1], argc > 2 ? argv[2] : "bits");

@@ -10,7 +10,7 @@ set(mpiexec_openmpi --oversubscribe --allow-run-as-root)
 
 # A rank needs few threads where many share the cores.
 set(ranks_environment TALLY_CACHE_DIR=off POCL_MAX_PTHREAD_COUNT=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-    OMPI_MCA_rmaps_base_oversubscribe=1 ASAN_OPTIONS=detect_leaks=0)
+    MPIR_CVAR_POLLS_BEFORE_YIELD=1 ASAN_OPTIONS=detect_leaks=0)
 
 # tally_ranks_test(MPI RANKS LABEL SELECTION WHAT) adds the test ranks-MPI-RANKS-WHAT...
 function(tally_ranks_test mpi ranks label selection what)

@@ -14,6 +14,7 @@ typedef struct tester {
     tally_context *context;
     tally_queue *queue;
     bool compiles; /* the device takes any op; `host` has only the built-in ones */
+    bool crowded;  /* more ranks than cores: a call takes milliseconds, so shares are sampled */
     bool full;     /* TALLY_TEST_FULL */
 } tester;
 

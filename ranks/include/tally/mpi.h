@@ -67,7 +67,7 @@ typedef struct tally_mpi_args {
  * result on all ranks, or on rank `root` alone, where the others may pass NULL. Collective; blocks.
  * With a queue, the reduction begins when the queue has come to it, and the call waits for it.
  * Errors, on all ranks: as tally_reduce_part and tally_reduce_part_host; E_ARGUMENT for more than
- * 2^63 items in all, for ranks with other parameters or another root; E_MEMORY; E_DEVICE.
+ * 2^60 items in all, for ranks with other parameters or another root; E_MEMORY; E_DEVICE.
  */
 TALLY_API tally_status tally_mpi_reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
 TALLY_API tally_status tally_mpi_allreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
