@@ -35,6 +35,25 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tally.pc.in ${PROJECT_BINARY_DIR}/tally.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# ---- libtally_mpi: packages of its own -----------------------------------------------------------
+if(TALLY_WITH_MPI)
+    set(mpi_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally_mpi)
+    string(STRIP "${MPI_C_LIBRARY_VERSION_STRING}" TALLY_MPI_LIBRARY_VERSION)
+    install(TARGETS tally_mpi EXPORT tally_mpi-targets)
+    install(FILES ${PROJECT_SOURCE_DIR}/ranks/include/tally/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tally)
+    install(EXPORT tally_mpi-targets NAMESPACE tally:: DESTINATION ${mpi_package_dir})
+    configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tally_mpi-config.cmake.in
+                                  ${PROJECT_BINARY_DIR}/tally_mpi-config.cmake INSTALL_DESTINATION ${mpi_package_dir})
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/tally_mpi-config-version.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/tally_mpi-config.cmake ${PROJECT_BINARY_DIR}/tally_mpi-config-version.cmake
+            DESTINATION ${mpi_package_dir})
+    list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE pc_mpi_cflags)
+    list(JOIN pc_mpi_cflags " " pc_mpi_cflags)
+    list(JOIN MPI_C_LIBRARIES " " pc_mpi_libs)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/tally_mpi.pc.in ${PROJECT_BINARY_DIR}/tally_mpi.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/tally_mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
 # The test installs into a scratch folder, builds the README's example there with the shared and
 # with the static library, and runs both. It is off under the sanitizers: a program without them
 # cannot load a library with them.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 # libtally_mpi under each MPI that is here, started by its mpiexec: on POCL, on `host`, and on both
 # mixed. More ranks than cores share them. ci/test says which MPIs they are.
-set(TALLY_TEST_RANKS 1 2 3 5 CACHE STRING "Numbers of ranks of the tests of libtally_mpi")
-set(TALLY_TEST_RANKS_FULL 4 7 8 16 64 CACHE STRING "More of them, under the label ranks-full")
+set(TALLY_TEST_RANKS 1 2 3 5 CACHE STRING "Numbers of ranks that the tests of libtally_mpi start")
 file(GLOB ranks_tests CONFIGURE_DEPENDS ranks/*.c)
 
 # Open MPI wants to be told that it may share cores, and that root may start it.
@@ -27,17 +26,14 @@ endfunction()
 foreach(mpi IN LISTS TALLY_MPIS)
   add_executable(test_ranks_${mpi} ${ranks_tests} ${PROJECT_SOURCE_DIR}/ranks/mpi/messages.c)
   target_link_libraries(test_ranks_${mpi} PRIVATE tally_mpi_${mpi})
-  foreach(ranks IN LISTS TALLY_TEST_RANKS TALLY_TEST_RANKS_FULL)
-    set(label ranks)
-    if(NOT ranks IN_LIST TALLY_TEST_RANKS)
-      set(label ranks-full)
+  foreach(ranks IN LISTS TALLY_TEST_RANKS)
+    tally_ranks_test(${mpi} ${ranks} ranks host bits)
+    tally_ranks_test(${mpi} ${ranks} ranks host faults)
+    # A process with POCL takes 100 MB.
+    if(TALLY_WITH_OPENCL AND ranks LESS_EQUAL 16)
+      tally_ranks_test(${mpi} ${ranks} "ranks;rest" opencl:0 bits)
+      tally_ranks_test(${mpi} ${ranks} ranks opencl:0,host bits)
     endif()
-    foreach(selection IN ITEMS host opencl:0 opencl:0,host)
-      if(TALLY_WITH_OPENCL OR selection STREQUAL "host")
-        tally_ranks_test(${mpi} ${ranks} ${label} ${selection} bits)
-      endif()
-    endforeach()
-    tally_ranks_test(${mpi} ${ranks} ${label} host faults)
   endforeach()
   if(TALLY_WITH_OPENCL)
     tally_ranks_test(${mpi} 3 ranks opencl:0 faults)
