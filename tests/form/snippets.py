@@ -3,10 +3,11 @@
 """Compiles every C example of README.md and docs/: the blocks that begin with ```c.
 
 snippets.py SOURCE CC. A block with a main is a program. Any other block is put into a function that
-declares the names below.
+declares the names below. A block with tally/mpi.h is left out where there is no MPI.
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -24,6 +25,17 @@ int snippet(tally_context *context, tally_queue *queue, tally_buffer *in, tally_
 """
 
 
+def mpi_flags(source):
+    """Returns the options for programs with MPI; None without one."""
+    for package in ("ompi-c", "mpich"):
+        if not shutil.which("pkg-config"):
+            continue
+        done = subprocess.run(["pkg-config", "--cflags", package], capture_output=True, text=True)
+        if not done.returncode:
+            return ["-I", source / "ranks" / "include", *done.stdout.replace("-I", "-isystem ").split()]
+    return None
+
+
 def main():
     source, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
     failed = compiled = 0
@@ -31,9 +43,13 @@ def main():
         text = page.read_text()
         for match in re.finditer(r"^```c\n(.*?)^```", text, flags=re.S | re.M):
             code = match.group(1)
+            more = mpi_flags(source) if "<tally/mpi.h>" in code else []
+            if more is None:
+                print(f"{page.name}: no MPI: a block is left out")
+                continue
             program = code if re.search(r"^int main\(", code, flags=re.M) else AROUND % code
             done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-I",
-                                   source / "include", "-"], input=program, text=True, capture_output=True)
+                                   source / "include", *more, "-"], input=program, text=True, capture_output=True)
             compiled += 1
             if done.returncode:
                 failed += 1
