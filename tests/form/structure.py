@@ -23,7 +23,7 @@ FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], 
 # Only the tests include the tests. The oracle includes the numbers of the order, and no kernel, row
 # or plan.
 HOUSE = {"src": [], "backends": ["backends/"], "examples": [], "oracle": ["base/order.h"],
-         "tools": ["tools/", "oracle/"], "bench": ["bench/", "tools/print/", "oracle/"], "tests": [""]}
+         "tools": ["tools/", "oracle/"], "ranks": ["tools/"], "bench": ["bench/", "tools/print/", "oracle/"], "tests": [""]}
 
 # Kernels that are written for each language on purpose: they teach, or the languages differ in
 # them. The steps of the ladder are found by their stems in the variants' table.

@@ -46,3 +46,15 @@ foreach(mpi IN LISTS TALLY_MPIS)
   set_tests_properties(ranks-${mpi}-3-host-killed PROPERTIES TIMEOUT 60 FAIL_REGULAR_EXPRESSION survived
                        PASS_REGULAR_EXPRESSION "on signal 9|SIGNAL: 9|EXIT CODE: 9")
 endforeach()
+
+# The program tally-mpi beside tally.
+find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
+foreach(mpi IN LISTS TALLY_MPIS)
+  if(NOT TALLY_TOOLS OR NOT TALLY_PYTHON)
+    break()
+  endif()
+  add_test(NAME ranks-${mpi}-program COMMAND ${TALLY_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/ranks/program.py $<TARGET_FILE:tally_cli>
+                                             $<TARGET_FILE:tally_mpi_cli_${mpi}> 3 ${TALLY_MPIEXEC_${mpi}} ${mpiexec_${mpi}})
+  set_tests_properties(ranks-${mpi}-program PROPERTIES LABELS ranks TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
+                       "${ranks_environment};POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl")
+endforeach()

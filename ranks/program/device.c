@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* device.c: chooses a rank's device. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+/* Returns the rank among the processes of this machine; 0 where MPI does not tell. */
+static int local_rank(void) {
+    MPI_Comm local;
+    int rank = 0;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) != MPI_SUCCESS) return 0;
+    MPI_Comm_rank(local, &rank);
+    MPI_Comm_free(&local);
+    return rank;
+}
+
+static int cuda_devices(void) {
+    tally_backend_info info;
+    for (size_t i = 0; i < tally_backend_count(); i++)
+        if (tally_backend_get(i, &info) == TALLY_OK && strcmp(info.name, "cuda") == 0) return info.devices;
+    return 0;
+}
+
+tally_status device_open(const char *select, tally_context **out) {
+    const int rank = local_rank(); /* collective */
+    const char *asked = select && *select ? select : getenv("TALLY_BACKEND");
+    char own[32];
+    const int devices = !asked || !*asked || strcmp(asked, "cuda") == 0 ? cuda_devices() : 0;
+    if (devices > 1) {
+        snprintf(own, sizeof(own), "cuda:%d", rank % devices);
+        select = own;
+    }
+    return tally_context_create(select, out);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c: the program tally-mpi: `tally reduce` over the ranks that mpiexec starts.
+ *   mpiexec -n 8 tally-mpi reduce OP[,OP...] FILE... [options of tally reduce]
+ *   mpiexec -n 8 tally-mpi reduce OP[,OP...] --parts 'part-%d.npy'
+ * Rank 0 prints what tally reduce prints, with the same bits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+#include "tools/options.h"
+#include "tools/print/progress.h"
+
+bool world_is_well(const world *w, const problem *mine) {
+    int failed = mine->text[0] ? w->rank : w->size, lowest = w->size;
+    MPI_Allreduce(&failed, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == w->size) return true;
+    problem its = *mine;
+    MPI_Bcast(its.text, (int)sizeof(its.text), MPI_CHAR, lowest, MPI_COMM_WORLD);
+    if (w->rank == 0) cli_report("rank %d: %s", lowest, its.text);
+    return false;
+}
+
+/* Reports on rank 0 a failure that all ranks have. */
+static bool agreed(const world *w) {
+    if (w->rank == 0) cli_report("%s", tally_last_error());
+    return false;
+}
+
+/* Sets the parameters, and finds where the values are in the result. */
+static bool prepare(const world *w, const reduce_request *r, tally_mpi *mpi, reduce_outcome *o) {
+    tally_plan *plan = tally_mpi_plan(mpi);
+    problem mine = {""};
+    for (uint32_t i = 0; i < r->param_count && !r->custom; i++)
+        if (tally_plan_set_param(plan, r->params[i].name, r->params[i].value) != TALLY_OK)
+            snprintf(mine.text, sizeof(mine.text), "%.1000s", tally_last_error());
+    snprintf(o->variant, sizeof(o->variant), "%s", tally_plan_variant(plan));
+    while (tally_plan_result(plan, o->value_count, &o->values[o->value_count])) o->value_count++;
+    o->result = malloc(tally_plan_result_bytes(plan));
+    if (!o->result) snprintf(mine.text, sizeof(mine.text), "out of memory");
+    return world_is_well(w, &mine);
+}
+
+static bool reduce_share(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
+    tally_mpi_args args = {.size = sizeof(args), .n = s->n};
+    for (uint32_t k = 0; k < r->inputs; k++) args.items[k] = s->items[k];
+    if (!prepare(w, r, mpi, o)) return false;
+    /* One item first, because some drivers (POCL) compile at the first launch. */
+    const tally_mpi_args all = args;
+    if (args.n) args.n = 1;
+    if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
+    args = all;
+    const double begun = units_seconds();
+    if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
+    o->seconds += units_seconds() - begun;
+    MPI_Reduce(&s->n, &o->n, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    o->bytes = o->n * tally_dtype_bytes(s->dtype) * r->inputs;
+    return true;
+}
+
+/* Reduces a file, or as many as the operator has inputs. */
+static bool reduce_files(const world *w, const reduce_request *r, char *const *files, reduce_total *total) {
+    share s;
+    problem mine;
+    reduce_outcome o = {0};
+    tally_mpi *mpi = NULL;
+    const double begun = units_seconds();
+    share_open(&s, w, files, r->inputs, r->types.raw, r->quiet || r->json, &mine);
+    bool done = world_is_well(w, &mine);
+    o.seconds = units_seconds() - begun;
+    if (done) {
+        const tally_reduce_desc desc = {
+            .size = sizeof(desc), .in = s.dtype, .terms = r->terms, .term_count = r->term_count, .variant = r->variant};
+        o.in = s.dtype;
+        const int kept = r->custom ? reduce_silence() : -1;
+        done = tally_mpi_create(MPI_COMM_WORLD, r->context, &desc, &mpi) == TALLY_OK;
+        if (r->custom) reduce_unsilence(kept);
+        done = done ? reduce_share(w, r, &s, mpi, &o) : agreed(w);
+    }
+    if (done && w->rank == 0) {
+        reduce_print(r, files, &o);
+        if (!strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
+        total->seconds += o.seconds;
+        total->bytes += o.bytes;
+        total->results++;
+    }
+    free(o.result);
+    share_close(&s);
+    tally_mpi_destroy(mpi);
+    return done;
+}
+
+static cli_exit check_request(const reduce_request *r) {
+    if (r->form)
+        return cli_usage(
+            "tally-mpi: --axis, --offsets, --by, --where and --initial are of tally reduce: ranks share whole inputs");
+    for (int i = 0; i < r->file_count; i++)
+        if (strcmp(r->files[i], "-") == 0)
+            return cli_usage("tally-mpi: ranks read their shares of files, not of standard input");
+    return CLI_DONE;
+}
+
+static cli_exit reduce(const world *w, const arguments *a) {
+    reduce_request r;
+    reduce_total total = {.seconds = 0};
+    /* All ranks have the same arguments, so rank 0 alone complains. */
+    const int kept = w->rank ? reduce_silence() : -1;
+    cli_exit code = reduce_understand(&a->options, a->count - 1, a->words + 1, &r);
+    if (code == CLI_DONE) code = check_request(&r);
+    if (w->rank) reduce_unsilence(kept);
+    problem mine = {""};
+    if (code == CLI_DONE) {
+        if (device_open(a->options.backend, &r.context) || tally_context_get_info(r.context, &r.info))
+            snprintf(mine.text, sizeof(mine.text), "%.1000s", tally_last_error());
+        if (!world_is_well(w, &mine)) code = CLI_FAILED;
+    }
+    for (int i = 0; code != CLI_USAGE && !mine.text[0] && i < r.file_count; i += (int)r.inputs) {
+        if (code == CLI_FAILED && i == 0) break;
+        if (!reduce_files(w, &r, r.files + i, &total)) code = CLI_FAILED;
+    }
+    if (w->rank == 0) reduce_print_total(&r, &total);
+    tally_context_destroy(r.context);
+    reduce_forget(&r);
+    return code;
+}
+
+/* Takes --parts PATTERN out of the arguments; the pattern becomes the file. */
+static void take_parts(world *w, int *argc, char **argv) {
+    for (int i = 1; i + 1 < *argc; i++) {
+        if (strcmp(argv[i], "--parts") != 0) continue;
+        w->parts = argv[i + 1];
+        for (int k = i; k + 1 < *argc; k++) argv[k] = argv[k + 1];
+        *argc -= 1;
+        return;
+    }
+}
+
+static cli_exit run(world *w, int argc, char **argv) {
+    take_parts(w, &argc, argv);
+    arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};
+    problem mine = {""};
+    if (!a.words) snprintf(mine.text, sizeof(mine.text), "out of memory");
+    if (!world_is_well(w, &mine)) return free(a.words), CLI_FAILED;
+    const int kept = w->rank ? reduce_silence() : -1;
+    cli_exit code = arguments_parse(argc, argv, &a);
+    if (code == CLI_DONE && a.options.version) {
+        if (w->rank == 0) printf("tally-mpi %s\n", tally_version());
+    } else if (code == CLI_DONE && (a.options.help || !a.count || strcmp(a.words[0], "reduce") != 0)) {
+        code =
+            cli_usage("usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%%d.npy' for a file of each "
+                      "rank; the other options are those of tally reduce for whole files");
+        if (a.options.help) code = CLI_DONE;
+    }
+    if (w->rank) reduce_unsilence(kept);
+    if (code == CLI_DONE && a.count && !a.options.help && !a.options.version) code = reduce(w, &a);
+    free(a.words);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    world w = {.parts = NULL};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &w.size);
+    cli_exit code = run(&w, argc, argv);
+    if (!cli_flush()) code = CLI_FAILED;
+    MPI_Finalize();
+    return (int)code;
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares tally-mpi on several ranks with tally: the same text, and errors once, with the rank.
+
+program.py TALLY TALLY_MPI RANKS MPIEXEC [OPTION...]
+"""
+import array
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+tally, program, ranks, *mpiexec = sys.argv[1:]
+failures = []
+
+
+def write_npy(path, code, order, shape, values):
+    header = f"{{'descr': '{code}', 'fortran_order': {order}, 'shape': {shape}, }}"
+    header = header.ljust(128 - 10 - 1) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def values_of(text):
+    """All lines but that about the run, which has its time."""
+    return [line for line in text.splitlines() if not line.startswith(("by ", "    "))]
+
+
+def compare(*words, alone=None):
+    one = run([tally, "reduce", *(alone or words)])
+    all_ranks = run([*mpiexec, "-n", ranks, program, "reduce", *words])
+    mine, its = values_of(one.stdout), values_of(all_ranks.stdout)
+    if alone:  # the names of the files differ
+        mine, its = ([line.split(" in ")[0] for line in lines] for lines in (mine, its))
+    if one.returncode or all_ranks.returncode or not mine or mine != its:
+        failures.append(f"{words}: {its} instead of {mine}; {one.stderr}{all_ranks.stderr}")
+
+
+def refused(part, code, *words):
+    done = run([*mpiexec, "-n", ranks, program, "reduce", *words])
+    lines = [line for line in done.stderr.splitlines() if line.startswith("tally")]
+    if done.returncode != code or done.stdout or len(lines) != 1 or part not in lines[0]:
+        failures.append(f"{words}: exit {done.returncode}, not {code}; {lines} without '{part}'; {done.stdout}")
+
+
+def main(folder):
+    floats = array.array("f", (math.sin(i) * 1000 for i in range(70001)))
+    write_npy(folder / "f32.npy", "<f4", False, "(70001,)", floats.tobytes())
+    swapped = array.array("d", (math.cos(i) for i in range(20000)))
+    swapped.byteswap()
+    write_npy(folder / "swapped.npy", ">f8", False, "(100, 200)", swapped.tobytes())
+    write_npy(folder / "order.npy", "<f4", True, "(10, 20)", floats[:200].tobytes())
+    write_npy(folder / "none.npy", "<f4", False, "(0,)", b"")
+    write_npy(folder / "cut.npy", "<f4", False, "(70001,)", floats[:60000].tobytes())
+    (folder / "raw.f32").write_bytes(floats.tobytes())
+    (folder / "text.csv").write_text("1,2,3\n" * 100)
+    step = 70001 // int(ranks) + 1
+    for rank in range(int(ranks)):
+        part = floats[rank * step:(rank + 1) * step]
+        write_npy(folder / f"part-{rank}.npy", "<f4", False, f"({len(part)},)", part.tobytes())
+    f32, raw, parts = str(folder / "f32.npy"), str(folder / "raw.f32"), str(folder / "part-%d.npy")
+    compare("sum,var,argmax,logsumexp", f32)
+    compare("sum", "--quiet", "--accuracy", "compensated", f32)
+    compare("nrm2,mean", str(folder / "swapped.npy"))
+    compare("sum,argmin", str(folder / "none.npy"))
+    compare("std", "--param", "ddof=1", "--dtype", "f32", raw)
+    compare("dot", f32, f32)
+    compare("max", f32, str(folder / "none.npy"))
+    compare("--load", "x*x", "--combine", "a+b", "--identity", "0", f32)
+    compare("sum,var", "--parts", parts, alone=("sum,var", f32))
+    refused("rank 0: ", 1, "sum", str(folder / "absent.npy"))
+    refused("the file ends", 1, "sum", str(folder / "cut.npy"))
+    refused("is no .npy file", 1, "sum", str(folder / "text.csv"))
+    refused("Fortran order", 1, "sum", str(folder / "order.npy"))
+    refused("no such device", 1, "sum", "--backend", "opencl:99", f32)
+    refused("unknown operator", 2, "summ", f32)
+    refused("no %d", 1, "sum", "--parts", f32)
+    if int(ranks) > 1:
+        (folder / f"part-{int(ranks) - 1}.npy").unlink()
+        refused(f"rank {int(ranks) - 1}: ", 1, "sum", "--parts", parts)
+
+
+with tempfile.TemporaryDirectory() as name:
+    main(pathlib.Path(name))
+print(*failures, sep="\n")
+sys.exit(len(failures) > 0)
