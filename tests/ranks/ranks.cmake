@@ -58,3 +58,13 @@ foreach(mpi IN LISTS TALLY_MPIS)
   set_tests_properties(ranks-${mpi}-program PROPERTIES LABELS ranks TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
                        "${ranks_environment};POCL_CACHE_DIR=${TALLY_TEST_CACHES}/default/pocl")
 endforeach()
+
+# The example with mpi4py, which Debian builds with Open MPI. Python cannot load a library that has
+# the sanitizers.
+find_program(TALLY_MPI4PY_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH DOC "The Python that has mpi4py")
+if("openmpi" IN_LIST TALLY_MPIS AND TALLY_MPI4PY_PYTHON AND NOT TALLY_SANITIZE)
+  add_test(NAME ranks-openmpi-mpi4py COMMAND ${TALLY_MPIEXEC_openmpi} ${mpiexec_openmpi} -n 2 ${TALLY_MPI4PY_PYTHON}
+                                             ${PROJECT_SOURCE_DIR}/examples/mpi4py_sum.py $<TARGET_FILE:tally_mpi_openmpi>)
+  set_tests_properties(ranks-openmpi-mpi4py PROPERTIES LABELS "ranks;examples" TIMEOUT 60 SKIP_REGULAR_EXPRESSION "skipped: "
+                                                       ENVIRONMENT "${ranks_environment};TALLY_BACKEND=host")
+endif()
