@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t identity, uint64_t number) {
 }
 
 /* The checksum of the record of no items is a function of ops, types and parameters. */
-static tally_status identify(tally_mpi *mpi, int root, uint64_t *identity) {
+static tally_status identify(tally_mpi *mpi, int root, uint64_t columns, uint64_t *identity) {
     unsigned char *record = mpi->mine + sizeof(ranks_prefix);
     const tally_part_host_args none = {
         .size = sizeof(none), .out = record, .out_bytes = mpi->element_bytes[0] - sizeof(ranks_prefix)};
@@ -24,15 +24,15 @@ static tally_status identify(tally_mpi *mpi, int root, uint64_t *identity) {
     tally_status status = tally_reduce_part_host(mpi->plan, &none, &bytes);
     if (!status) status = tally_part_describe(record, bytes, &info);
     if (status) return status;
-    *identity = mix(info.check, (uint64_t)(root + 1) * 2 + mpi->gathers);
+    *identity = mix(mix(info.check, (uint64_t)(root + 1) * 2 + mpi->gathers), columns);
     return TALLY_OK;
 }
 
-void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root) {
+void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root, uint64_t columns) {
     ranks_header *told = &mpi->told;
     *told = (ranks_header){.first = mpi->rank, .aligned = 1};
     snprintf(told->version, sizeof(told->version), "%.15s", tally_version());
-    if (!status) status = identify(mpi, root, &told->identity);
+    if (!status) status = identify(mpi, root, columns, &told->identity);
     if (status) {
         told->status = (uint32_t)status;
         told->failed = mpi->rank;
@@ -40,10 +40,10 @@ void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root) {
         return;
     }
     told->n = n;
-    if (root < 0)
-        snprintf(told->words, sizeof(told->words), "%s for all ranks", mpi->words);
-    else
-        snprintf(told->words, sizeof(told->words), "%s for rank %d", mpi->words, root);
+    char of[40] = "", for_whom[24] = "all ranks";
+    if (columns) snprintf(of, sizeof(of), " in %llu columns", (unsigned long long)(columns - 1));
+    if (root >= 0) snprintf(for_whom, sizeof(for_whom), "rank %d", root);
+    snprintf(told->words, sizeof(told->words), "%s%s for %s", mpi->words, of, for_whom);
 }
 
 tally_status ranks_heard(const tally_mpi *mpi) {
@@ -58,4 +58,10 @@ tally_status ranks_agree(tally_mpi *mpi) {
     const tally_status status =
         RANKS_MPI(MPI_Allreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm));
     return status ? status : ranks_heard(mpi);
+}
+
+tally_status ranks_count_before(const tally_mpi *mpi, uint64_t n, uint64_t *first) {
+    const tally_status status = RANKS_MPI(MPI_Exscan(&n, first, 1, MPI_UINT64_T, MPI_SUM, mpi->comm));
+    if (mpi->rank == 0) *first = 0; /* MPI leaves it undefined */
+    return status;
 }

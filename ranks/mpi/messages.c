@@ -84,6 +84,13 @@ void ranks_write_failure(unsigned char *element, tally_status status, int rank, 
     snprintf((char *)element + sizeof(ranks_prefix), RANKS_TEXT_BYTES, "%.*s", RANKS_TEXT_BYTES - 1, text);
 }
 
+tally_status ranks_read_failure(const unsigned char *element) {
+    const ranks_prefix prefix = ranks_read(element);
+    if (!prefix.status) return TALLY_OK;
+    return tally_fail((tally_status)prefix.status, "rank %d: %.*s", prefix.rank, RANKS_TEXT_BYTES,
+                      (const char *)element + sizeof(prefix));
+}
+
 static void join_elements(const unsigned char *left, unsigned char *right, size_t bytes) {
     const ranks_prefix a = ranks_read(left);
     ranks_prefix b = ranks_read(right);

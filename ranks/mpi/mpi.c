@@ -65,6 +65,8 @@ static tally_status read_ops(tally_mpi *mpi) {
     tally_status status = tally_reduce_part_host(mpi->plan, &none, &bytes);
     if (!status) status = tally_part_describe(record, bytes, &info);
     if (status) return status;
+    mpi->inputs = info.inputs;
+    mpi->item_bytes = tally_dtype_bytes(info.in);
     size_t used = 0;
     for (uint32_t t = 0; t < info.term_count; t++) {
         const bool custom = info.terms[t].op == TALLY_OP_NONE;
@@ -125,7 +127,7 @@ tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally
     status = open_plan(&made, context, desc);
     if (!status && !out) status = tally_fail(TALLY_E_ARGUMENT, "out is NULL");
     if (!status && !(kept = malloc(sizeof(*kept)))) status = tally_fail(TALLY_E_MEMORY, "out of memory");
-    ranks_tell(&made, status, 0, -1);
+    ranks_tell(&made, status, 0, -1, 0);
     status = ranks_agree(&made);
 done:
     if (status) {
@@ -195,4 +197,16 @@ tally_status tally_mpi_test(tally_mpi *mpi, int *done) {
     status = ranks_advance(mpi, false);
     *done = mpi->stage == RANKS_IDLE;
     return status;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+tally_status tally_mpi_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results) {
+    const tally_status status = check_object(mpi, __func__);
+    return status ? status : ranks_reduce_columns(mpi, args, root < 0 ? INT32_MAX : root, results);
+}
+
+tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, void *results) {
+    const tally_status status = check_object(mpi, __func__);
+    return status ? status : ranks_reduce_columns(mpi, args, -1, results);
 }

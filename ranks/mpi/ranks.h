@@ -11,7 +11,7 @@
 #define RANKS_TAG UINT64_C(0x69706d796c6c6174)
 #define RANKS_MOST_ITEMS (UINT64_C(1) << 60)
 #define RANKS_TEXT_BYTES 448
-#define RANKS_WORDS_BYTES 160
+#define RANKS_WORDS_BYTES 200
 
 /* A rank's message in the first exchange. Joined with that of the next ranks, it tells about all of
  * them. It has the same layout in every version of tally. */
@@ -50,8 +50,9 @@ struct tally_mpi {
     MPI_Op header_op, record_op;
     tally_plan *plan;
     bool gathers;                       /* the host cannot join the records: they are gathered, and devices fold them */
-    char words[RANKS_WORDS_BYTES - 32]; /* the ops in words: "sum, var of f32" */
-    uint64_t result_bytes;
+    char words[RANKS_WORDS_BYTES - 72]; /* the ops in words: "sum, var of f32" */
+    uint32_t inputs;
+    uint64_t item_bytes;
     /* [1]: of aligned shares. An element's bytes and its datatype. */
     uint64_t element_bytes[2];
     MPI_Datatype element_type[2];
@@ -89,16 +90,27 @@ tally_status ranks_mpi_status(int code, const char *call);
 #define RANKS_MPI(call) ranks_mpi_status((call), #call)
 
 /* agree.c: the first exchange. Fills the header of this rank: status and tally_last_error(), or the
- * identity of the plan as it is now. */
-void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root);
+ * identity of the plan as it is now, of root and columns. `columns` is 0 for a whole input. */
+void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root, uint64_t columns);
 /* Exchanges the headers. Blocks. Returns the status that all ranks return, or MPI's. */
 tally_status ranks_agree(tally_mpi *mpi);
 /* Returns the status of the exchanged headers, and sets the error's text. */
 tally_status ranks_heard(const tally_mpi *mpi);
 
+/* Finds the number of items before this rank's, which are n. Collective. */
+tally_status ranks_count_before(const tally_mpi *mpi, uint64_t n, uint64_t *first);
+/* Returns the failure that an element has, if it has one; the text names the rank. */
+tally_status ranks_read_failure(const unsigned char *element);
+
 /* steps.c: the call under way. */
 tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, bool blocking);
+/* Joins the records of all ranks on this rank's device, and writes the result. The elements begin at
+ * `gathered`, `step` bytes apart. */
+tally_status ranks_fold(tally_mpi *mpi, const unsigned char *gathered, uint64_t step, void *result);
 /* Goes on with the call under way, if there is one, and waits for it if `wait`. */
 tally_status ranks_advance(tally_mpi *mpi, bool wait);
+
+/* columns.c: many results at once. root -1: all. */
+tally_status ranks_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);
 
 #endif

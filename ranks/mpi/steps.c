@@ -76,41 +76,33 @@ static tally_status exchange(tally_mpi *mpi) {
     return RANKS_MPI(MPI_Iallreduce(mpi->mine, mpi->joined, 1, type, mpi->record_op, mpi->comm, &mpi->request));
 }
 
-static tally_status read_failure(const unsigned char *element) {
-    const ranks_prefix prefix = ranks_read(element);
-    if (!prefix.status) return TALLY_OK;
-    return tally_fail((tally_status)prefix.status, "rank %d: %.*s", prefix.rank, RANKS_TEXT_BYTES,
-                      (const char *)element + sizeof(prefix));
-}
-
-/* Joins the gathered records on this rank's device, and writes the result. */
-static tally_status fold(tally_mpi *mpi) {
-    const uint64_t step = mpi->element_bytes[mpi->aligned];
+tally_status ranks_fold(tally_mpi *mpi, const unsigned char *gathered, uint64_t step, void *result) {
     for (int i = 0; i < mpi->size; i++) {
-        mpi->records[i] = mpi->gathered + (uint64_t)i * step + sizeof(ranks_prefix);
-        mpi->record_bytes[i] = ranks_read(mpi->gathered + (uint64_t)i * step).bytes;
+        mpi->records[i] = gathered + (uint64_t)i * step + sizeof(ranks_prefix);
+        mpi->record_bytes[i] = ranks_read(gathered + (uint64_t)i * step).bytes;
     }
     uint64_t bytes = 0;
     unsigned char *out = mpi->joined + sizeof(ranks_prefix);
     const tally_status status = tally_part_join(mpi->plan, mpi->records, mpi->record_bytes, (uint32_t)mpi->size, out,
                                                 mpi->element_bytes[0] - sizeof(ranks_prefix), &bytes);
-    return status ? status : tally_part_value(mpi->plan, out, bytes, mpi->result);
+    return status ? status : tally_part_value(mpi->plan, out, bytes, result);
 }
 
 /* Folds what was gathered, and begins to exchange the statuses of that. */
 static tally_status end_gathering(tally_mpi *mpi) {
     for (int i = 0; i < mpi->size; i++) {
-        const tally_status status = read_failure(mpi->gathered + (uint64_t)i * mpi->element_bytes[mpi->aligned]);
+        const tally_status status = ranks_read_failure(mpi->gathered + (uint64_t)i * mpi->element_bytes[mpi->aligned]);
         if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
     }
-    ranks_tell(mpi, wants_result(mpi) ? fold(mpi) : TALLY_OK, 0, mpi->root);
+    const uint64_t step = mpi->element_bytes[mpi->aligned];
+    ranks_tell(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK, 0, mpi->root, 0);
     mpi->stage = RANKS_AGREEING;
     return RANKS_MPI(MPI_Iallreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm, &mpi->request));
 }
 
 static tally_status end_joining(tally_mpi *mpi) {
     mpi->stage = RANKS_IDLE;
-    const tally_status status = read_failure(mpi->joined);
+    const tally_status status = ranks_read_failure(mpi->joined);
     if (status || !wants_result(mpi)) return status;
     return tally_part_value(mpi->plan, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
 }
@@ -162,7 +154,7 @@ static tally_status make_room(tally_mpi *mpi) {
     if (!mpi->gathers || bytes <= mpi->gathered_bytes) return TALLY_OK;
     unsigned char *room = malloc(bytes);
     ranks_tell(mpi, room ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory for the records of %d ranks", mpi->size), 0,
-               mpi->root);
+               mpi->root, 0);
     const tally_status status = ranks_agree(mpi);
     if (status) return free(room), status;
     free(mpi->gathered);
@@ -175,18 +167,16 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     ranks_advance(mpi, true);
     tally_status status = check(mpi, args, root, result);
     const uint64_t n = status ? 0 : args->n;
-    ranks_tell(mpi, status, n, root);
+    ranks_tell(mpi, status, n, root, 0);
     status = ranks_agree(mpi);
     if (status) return status;
     mpi->aligned = mpi->heard.aligned != 0;
     mpi->total = mpi->heard.n;
-    mpi->first = 0;
     mpi->root = root;
     mpi->result = result;
     mpi->blocking = blocking;
     mpi->queue = args->queue;
-    status = RANKS_MPI(MPI_Exscan(&n, &mpi->first, 1, MPI_UINT64_T, MPI_SUM, mpi->comm));
-    if (mpi->rank == 0) mpi->first = 0; /* MPI leaves it undefined */
+    status = ranks_count_before(mpi, n, &mpi->first);
     if (!status) status = make_room(mpi);
     if (status) return status;
     if (!args->queue) {

@@ -70,6 +70,7 @@ static int run(tester *t, const char *list, const char *what) {
     t->compiles = on_all(t->compiles);
     if (strcmp(what, "bits") == 0) {
         test_reductions(t);
+        test_columns(t);
         test_several(t);
     } else if (strcmp(what, "faults") == 0) {
         test_headers(t);

@@ -29,8 +29,21 @@ uint64_t draw(uint64_t below);
 /* Calls that a collective of all ranks must not get out of step with. */
 bool on_all(bool good);
 
+#define MOST_RANKS 64
+#define RESULT_BYTES 256 /* of any result */
+
+/* Kinds of shares. */
+typedef enum shape { EVEN, RANDOM, EMPTY, SHORT, ONE, SHAPES } shape;
+/* Fills cuts[0..size]: rank r has the items from cuts[r] to cuts[r + 1]. Draws the same on all
+ * ranks. */
+void cut(int size, uint64_t n, shape of, uint64_t *cuts);
+/* Writes items that are the same on all ranks: floats between -8 and 8 that do not add up exactly. */
+void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed);
+
 /* reductions.c: equal bits for all shares, ops and forms. */
 void test_reductions(const tester *t);
+/* columns.c: the same for the columns of an array whose rows are spread over the ranks. */
+void test_columns(const tester *t);
 /* several.c: several reductions under way, tests in place of waits. */
 void test_several(const tester *t);
 /* faults.c: errors on one rank, agreed by all; the association of headers. */

@@ -9,8 +9,6 @@
 #include "ranks.h"
 
 #define MOST_ITEMS 140000
-#define MOST_RANKS 64
-#define RESULT_BYTES 256
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
@@ -52,8 +50,7 @@ static tally_reduce_desc describe(const op_case *c, tally_term_desc terms[2]) {
 
 /* ---- items and shares ------------------------------------------------------------------------ */
 
-/* Bytes that are the same on all ranks: floats between -8 and 8 that do not add up exactly. */
-static void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed) {
+void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed) {
     const uint64_t parts = in == TALLY_C64 ? 2 * n : n;
     for (uint64_t i = 0; i < parts; i++) {
         uint64_t h = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) + seed;
@@ -68,7 +65,6 @@ static void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed) {
     }
 }
 
-typedef enum shape { EVEN, RANDOM, EMPTY, SHORT, ONE, SHAPES } shape;
 static const char *const shape_names[SHAPES] = {"even", "random", "some empty", "shorter than a chunk", "of one rank"};
 
 static int ascending(const void *a, const void *b) {
@@ -76,9 +72,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Fills cuts[0..size]: rank r has the items from cuts[r] to cuts[r + 1]. Draws the same on all
- * ranks. */
-static void cut(int size, uint64_t n, shape of, uint64_t *cuts) {
+void cut(int size, uint64_t n, shape of, uint64_t *cuts) {
     for (int r = 0; r < size; r++) {
         uint64_t first = 0, count;
         if (of == EVEN)

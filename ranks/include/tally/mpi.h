@@ -72,8 +72,27 @@ typedef struct tally_mpi_args {
 TALLY_API tally_status tally_mpi_reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
 TALLY_API tally_status tally_mpi_allreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
 
+/* A rank's rows of an array whose first axis is spread over the ranks, in host memory. */
+typedef struct tally_mpi_columns_args {
+    size_t size;                         /* sizeof(tally_mpi_columns_args) */
+    uint64_t n;                          /* rows of this rank; 0 too */
+    uint64_t columns;                    /* items of a row; the same on all ranks */
+    uint64_t row_stride;                 /* items from a row to the next; 0: columns */
+    const void *items[TALLY_MAX_INPUTS]; /* the first row, of each input */
+} tally_mpi_columns_args;
+
 /*
- * Begin the same, to be ended by tally_mpi_wait or tally_mpi_test. Collective. Each call agrees
+ * Reduces each column over the rows of all ranks. `results` is host memory of `columns` results of
+ * tally_plan_result_bytes bytes each; it is written on all ranks, or on rank `root` alone. Each has
+ * the bits of its column reduced alone. Collective; blocks. Columns are copied on the host, and
+ * many travel at once. Errors: as tally_mpi_reduce; E_ARGUMENT for other columns than on other
+ * ranks.
+ */
+TALLY_API tally_status tally_mpi_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);
+TALLY_API tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, void *results);
+
+/*
+ * Begin a reduction, to be ended by tally_mpi_wait or tally_mpi_test. Collective. Each call agrees
  * with the other ranks on their shares, for which it waits. A share in buffers is then enqueued, a
  * share in host memory is reduced at once, and the records travel while the caller works. `result`
  * must stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
