@@ -43,19 +43,19 @@ static bool prepare(const world *w, const reduce_request *r, tally_mpi *mpi, red
     return world_is_well(w, &mine);
 }
 
+/* Reduces one row before the clock starts, because some drivers (POCL) compile at the first
+ * launch; then the share. */
 static bool reduce_share(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
-    tally_mpi_args args = {.size = sizeof(args), .n = s->n};
+    tally_mpi_args args = {.size = sizeof(args), .n = s->n > 0};
     for (uint32_t k = 0; k < r->inputs; k++) args.items[k] = s->items[k];
     if (!prepare(w, r, mpi, o)) return false;
-    /* One item first, because some drivers (POCL) compile at the first launch. */
-    const tally_mpi_args all = args;
-    if (args.n) args.n = 1;
     if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
-    args = all;
     const double begun = units_seconds();
-    if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
+    args.n = s->n;
+    if ((r->form ? axes_reduce(w, r, s, mpi, o) : tally_mpi_reduce(mpi, &args, 0, o->result)) != TALLY_OK) return agreed(w);
     o->seconds += units_seconds() - begun;
-    MPI_Reduce(&s->n, &o->n, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    const uint64_t items = s->n * s->columns;
+    MPI_Reduce(&items, &o->n, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     o->bytes = o->n * tally_dtype_bytes(s->dtype) * r->inputs;
     return true;
 }
@@ -67,7 +67,7 @@ static bool reduce_files(const world *w, const reduce_request *r, char *const *f
     reduce_outcome o = {0};
     tally_mpi *mpi = NULL;
     const double begun = units_seconds();
-    share_open(&s, w, files, r->inputs, r->types.raw, r->quiet || r->json, &mine);
+    share_open(&s, w, files, r, &mine);
     bool done = world_is_well(w, &mine);
     o.seconds = units_seconds() - begun;
     if (done) {
@@ -80,8 +80,11 @@ static bool reduce_files(const world *w, const reduce_request *r, char *const *f
         done = done ? reduce_share(w, r, &s, mpi, &o) : agreed(w);
     }
     if (done && w->rank == 0) {
-        reduce_print(r, files, &o);
-        if (!strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
+        if (r->form)
+            axes_print(r, files, &s, &o, tally_plan_result_bytes(tally_mpi_plan(mpi)));
+        else
+            reduce_print(r, files, &o);
+        if (!r->form && !strstr(total->variants.text, o.variant)) cli_add_name(&total->variants, o.variant);
         total->seconds += o.seconds;
         total->bytes += o.bytes;
         total->results++;
@@ -92,10 +95,10 @@ static bool reduce_files(const world *w, const reduce_request *r, char *const *f
     return done;
 }
 
-static cli_exit check_request(const reduce_request *r) {
-    if (r->form)
-        return cli_usage(
-            "tally-mpi: --axis, --offsets, --by, --where and --initial are of tally reduce: ranks share whole inputs");
+static cli_exit check_request(const world *w, const reduce_request *r) {
+    if ((r->form && r->form != REDUCE_AXES) || r->where || r->initial || r->output)
+        return cli_usage("tally-mpi: --offsets, --by, --where, --initial and --output are of tally reduce");
+    if (r->form && w->parts) return cli_usage("tally-mpi: --parts and --axis exclude each other");
     for (int i = 0; i < r->file_count; i++)
         if (strcmp(r->files[i], "-") == 0)
             return cli_usage("tally-mpi: ranks read their shares of files, not of standard input");
@@ -108,7 +111,7 @@ static cli_exit reduce(const world *w, const arguments *a) {
     /* All ranks have the same arguments, so rank 0 alone complains. */
     const int kept = w->rank ? reduce_silence() : -1;
     cli_exit code = reduce_understand(&a->options, a->count - 1, a->words + 1, &r);
-    if (code == CLI_DONE) code = check_request(&r);
+    if (code == CLI_DONE) code = check_request(w, &r);
     if (w->rank) reduce_unsilence(kept);
     problem mine = {""};
     if (code == CLI_DONE) {

@@ -5,7 +5,7 @@
 
 #include <tally/mpi.h>
 
-#include "tools/reduce/reduce.h"
+#include "tools/reduce/segments.h"
 
 /* What all processes have in common. */
 typedef struct world {
@@ -24,14 +24,25 @@ bool world_is_well(const world *w, const problem *mine);
 /* This rank's share of a file, or of as many files as the operator has inputs. */
 typedef struct share {
     void *items[TALLY_MAX_INPUTS]; /* freed by share_close */
-    uint64_t n, total;             /* items of this rank; of the file, 0 if it is this rank's alone */
     tally_dtype dtype;
+    npy_shape shape;  /* of the file */
+    uint64_t n;       /* rows of this rank */
+    uint64_t rows;    /* of the file; a row is an item, but by axes all items of the kept axes */
+    uint64_t columns; /* items of a row */
 } share;
 
 /* share.c: reads this rank's items of the files, or with --parts those of its own file. Progress is
- * rank 0's. Not collective. `raw` is the type that --dtype gives, or 0. */
-void share_open(share *s, const world *w, char *const *files, uint32_t inputs, tally_dtype raw, bool quiet, problem *failed);
+ * rank 0's. Not collective. */
+void share_open(share *s, const world *w, char *const *files, const reduce_request *r, problem *failed);
 void share_close(share *s);
+
+/* axes.c: finds rows and columns of a shape; the reduced axes must come first. */
+bool axes_divide(const reduce_request *r, const char *path, const npy_shape *shape, share *s, problem *failed);
+/* Reduces the columns. All ranks return the same; *count is that of the results, which the caller
+ * frees (o->result). */
+tally_status axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o);
+/* Prints the results. */
+void axes_print(const reduce_request *r, char *const *files, const share *s, const reduce_outcome *o, size_t result_bytes);
 
 /* device.c: opens this rank's device. Processes of one machine share its CUDA devices in turn,
  * unless the selection names one. */

@@ -12,6 +12,7 @@
 
 #include "program.h"
 #include "tools/files/npy.h"
+#include "tools/files/shape.h"
 #include "tools/files/swap.h"
 #include "tools/print/progress.h"
 
@@ -88,30 +89,45 @@ static bool open_source(source *from, tally_dtype raw, problem *failed) {
 
 static bool read_share(share *s, uint32_t k, const source *from, uint64_t first, problem *failed) {
     const npy_header *header = &from->header;
-    const uint64_t item = tally_dtype_bytes(header->dtype), bytes = s->n * item;
+    const uint64_t item = tally_dtype_bytes(header->dtype), items = s->n * s->columns, bytes = items * item;
     s->items[k] = malloc(bytes ? bytes : 1);
     if (!s->items[k]) FAIL("%s: out of memory for a share of %" PRIu64 " bytes", from->path, bytes);
-    if (!read_at(from, s->items[k], header->data_offset + first * item, bytes, k * bytes, failed)) return false;
+    if (!read_at(from, s->items[k], header->data_offset + first * s->columns * item, bytes, k * bytes, failed)) return false;
     const uint64_t parts = tally_dtype_kind(header->dtype) == TALLY_KIND_COMPLEX ? 2 : 1;
-    if (header->swapped) swap_parts(s->items[k], s->items[k], s->n * parts, (size_t)(item / parts));
+    if (header->swapped) swap_parts(s->items[k], s->items[k], items * parts, (size_t)(item / parts));
+    return true;
+}
+
+/* Checks that a further input fits the first. */
+static bool fits(const share *s, const source *from, problem *failed) {
+    const npy_header *header = &from->header;
+    if (header->dtype != s->dtype)
+        FAIL("%s: has items of %s, and the file before %s", from->path, tally_dtype_name(header->dtype),
+             tally_dtype_name(s->dtype));
+    if (header->n != s->rows * s->columns)
+        FAIL("%s: has %" PRIu64 " items, and the file before %" PRIu64, from->path, header->n, s->rows * s->columns);
+    if (!shape_equal(&header->shape, &s->shape))
+        FAIL("%s: has the shape %s, and the file before %s", from->path, shape_text(&header->shape).text,
+             shape_text(&s->shape).text);
     return true;
 }
 
 /* Reads input k. The first decides type and number of items. */
-static bool take(share *s, const world *w, uint32_t k, source *from, tally_dtype raw, problem *failed) {
-    if (!open_source(from, raw, failed)) return false;
+static bool take(share *s, const world *w, uint32_t k, source *from, const reduce_request *r, problem *failed) {
+    if (!open_source(from, r->types.raw, failed)) return false;
     const npy_header *header = &from->header;
-    uint64_t first = 0, n = header->n;
-    if (!w->parts && tally_share(header->n, (uint64_t)w->size, (uint64_t)w->rank, &first, &n) != TALLY_OK)
+    if (k && !fits(s, from, failed)) return false;
+    if (!k) {
+        s->dtype = header->dtype;
+        s->shape = header->shape;
+        s->rows = header->n;
+        s->columns = 1;
+        if (r->form == REDUCE_AXES && !axes_divide(r, from->path, &header->shape, s, failed)) return false;
+    }
+    uint64_t first = 0;
+    s->n = s->rows;
+    if (!w->parts && tally_share(s->rows, (uint64_t)w->size, (uint64_t)w->rank, &first, &s->n) != TALLY_OK)
         FAIL("%s: %s", from->path, tally_last_error());
-    if (k && header->dtype != s->dtype)
-        FAIL("%s: has items of %s, and the file before %s", from->path, tally_dtype_name(header->dtype),
-             tally_dtype_name(s->dtype));
-    if (k && (header->n != s->total || n != s->n))
-        FAIL("%s: has %" PRIu64 " items, and the file before %" PRIu64, from->path, header->n, s->total);
-    s->dtype = header->dtype;
-    s->n = n;
-    s->total = header->n;
     return read_share(s, k, from, first, failed);
 }
 
@@ -123,17 +139,17 @@ static bool name_part(const char *pattern, int rank, char *path, size_t bytes, p
     return true;
 }
 
-void share_open(share *s, const world *w, char *const *files, uint32_t inputs, tally_dtype raw, bool quiet, problem *failed) {
+void share_open(share *s, const world *w, char *const *files, const reduce_request *r, problem *failed) {
     char path[4096];
     *s = (share){.n = 0};
     failed->text[0] = 0;
-    for (uint32_t k = 0; k < inputs && !failed->text[0]; k++) {
+    for (uint32_t k = 0; k < r->inputs && !failed->text[0]; k++) {
         source from = {.path = w->parts ? path : files[k], .fd = -1};
         struct stat about;
         if (w->parts && !name_part(w->parts, w->rank, path, sizeof(path), failed)) return;
-        if (!quiet && w->rank == 0 && !stat(from.path, &about))
+        if (!r->quiet && !r->json && w->rank == 0 && !stat(from.path, &about))
             progress_begin(from.path, PROGRESS_BYTES, (uint64_t)about.st_size / (w->parts ? 1 : (uint64_t)w->size));
-        take(s, w, k, &from, raw, failed);
+        take(s, w, k, &from, r, failed);
         progress_end();
         if (from.fd >= 0) close(from.fd);
     }

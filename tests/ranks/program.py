@@ -27,8 +27,8 @@ def run(command):
 
 
 def values_of(text):
-    """All lines but that about the run, which has its time."""
-    return [line for line in text.splitlines() if not line.startswith(("by ", "    "))]
+    """All lines but those about the run, which have its time."""
+    return [line for line in text.splitlines() if not line.startswith(("by ", "on ")) and not line.endswith("B/s")]
 
 
 def compare(*words, alone=None):
@@ -73,6 +73,16 @@ def main(folder):
     compare("max", f32, str(folder / "none.npy"))
     compare("--load", "x*x", "--combine", "a+b", "--identity", "0", f32)
     compare("sum,var", "--parts", parts, alone=("sum,var", f32))
+    write_npy(folder / "rows.npy", "<f4", False, "(10000, 7)", floats[:70000].tobytes())
+    write_npy(folder / "cube.npy", "<f4", False, "(90, 100, 7)", floats[:63000].tobytes())
+    rows, cube = str(folder / "rows.npy"), str(folder / "cube.npy")
+    compare("sum,argmax", "--axis", "0", rows)
+    compare("mean", "--axis", "0,1", cube)
+    compare("var", "--axis", "0", "--quiet", cube)
+    compare("minmax,std", "--axis", "0,1,2", "--keepdims", cube)
+    refused("ranks share the leading axes", 1, "sum", "--axis", "1", rows)
+    refused("has 2 axes", 1, "sum", "--axis", "2", rows)
+    refused("of tally reduce", 2, "sum", "--axis", "0", "-o", "x.npy", rows)
     refused("rank 0: ", 1, "sum", str(folder / "absent.npy"))
     refused("the file ends", 1, "sum", str(folder / "cut.npy"))
     refused("is no .npy file", 1, "sum", str(folder / "text.csv"))
