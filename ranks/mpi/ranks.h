@@ -104,8 +104,8 @@ tally_status ranks_read_failure(const unsigned char *element);
 
 /* steps.c: the call under way. */
 tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, bool blocking);
-/* Joins the records of all ranks on this rank's device, and writes the result. The elements begin at
- * `gathered`, `step` bytes apart. */
+/* Joins the records of all ranks on this rank's device, and writes the result. The elements begin
+ * at `gathered`, `step` bytes apart. */
 tally_status ranks_fold(tally_mpi *mpi, const unsigned char *gathered, uint64_t step, void *result);
 /* Goes on with the call under way, if there is one, and waits for it if `wait`. */
 tally_status ranks_advance(tally_mpi *mpi, bool wait);

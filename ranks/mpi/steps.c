@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
- * its share. Then records that the host can join are joined by a user-defined operation of MPI. Others
- * (of custom operators) are gathered, folded by each rank's device, and the folds' statuses are
- * exchanged.
+ * its share. A user-defined operation of MPI joins records that the host can join. Those of custom
+ * operators are gathered. Each rank's device folds them, and the folds' statuses are exchanged.
  *
  * A failure after the agreement travels in place of the record.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* share.c: reads a rank's share of a file, by pread, so that ranks read a file on a shared disk side
- * by side. Shares are cut at multiples of TALLY_CHUNK items. */
+/* share.c: reads a rank's share of a file, by pread, so that ranks read a file on a shared disk
+ * side by side. Shares are cut at multiples of TALLY_CHUNK items. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

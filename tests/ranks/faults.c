@@ -15,7 +15,7 @@
 
 static float items[ITEMS];
 
-/* Checks that all ranks have the status, and one text, which begins with the rank and has `part`. */
+/* Checks that all ranks have the status, and one text: it begins with the rank and has `part`. */
 static void check_agreed(const tester *t, const char *what, tally_status status, tally_status wanted, int rank,
                          const char *part) {
     char mine[512] = "", first[512], name[32];

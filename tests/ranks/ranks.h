@@ -37,7 +37,7 @@ typedef enum shape { EVEN, RANDOM, EMPTY, SHORT, ONE, SHAPES } shape;
 /* Fills cuts[0..size]: rank r has the items from cuts[r] to cuts[r + 1]. Draws the same on all
  * ranks. */
 void cut(int size, uint64_t n, shape of, uint64_t *cuts);
-/* Writes items that are the same on all ranks: floats between -8 and 8 that do not add up exactly. */
+/* Writes items that are the same on all ranks: floats between -8 and 8 whose sums round. */
 void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed);
 
 /* reductions.c: equal bits for all shares, ops and forms. */
