@@ -14,8 +14,8 @@
  * list of items that gives one value: a row, a column, a run between offsets or of a key.
  *
  * Headers. core.h has contexts, buffers and queues; ops.h operators; reduce.h reductions of whole
- * inputs; part.h those of parts; segments.h those of rows, columns, segments and keys; scan.h
- * scans; move.h gather and scatter.
+ * inputs; part.h those of parts; devices.h those over several devices; segments.h those of rows,
+ * columns, segments and keys; scan.h scans; move.h gather and scatter.
  *
  * Threads. Threads may share a context and may create plans at the same time. A plan or a feed
  * serves one queue and one thread at a time.
@@ -28,6 +28,7 @@
 #define TALLY_TALLY_H
 
 #include <tally/core.h>
+#include <tally/devices.h>
 #include <tally/move.h>
 #include <tally/ops.h>
 #include <tally/part.h>

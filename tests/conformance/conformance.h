@@ -17,6 +17,7 @@ extern const device_test memory_tests[];         /* memory.c: sizes of buffers, 
 extern const device_test empty_tests[];          /* empties.c: none, one and two items of every op and type */
 extern const device_test host_tests[];           /* host.c: few items on a CPU device, which the calling thread reduces */
 extern const device_test feed_tests[];           /* feed.c: items in pieces */
+extern const device_test devices_tests[];        /* devices.c: one reduction over several devices */
 extern const device_test part_tests[];           /* parts.c: parts, and records joined */
 extern const device_test thread_tests[];         /* thread.c: contexts shared by threads */
 extern const device_test cache_tests[];          /* cache.c: the program cache on disk */

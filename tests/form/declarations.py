@@ -15,7 +15,7 @@ except ImportError:
     print("skipped: no pycparser (Debian: python3-pycparser)")
     sys.exit(0)
 
-HEADERS = ["core", "ops", "reduce", "part", "segments", "scan", "move"]
+HEADERS = ["core", "ops", "reduce", "part", "devices", "segments", "scan", "move"]
 # The types that the headers take from <stddef.h> and <stdint.h>.
 TYPES = "typedef unsigned long size_t; typedef int int32_t; typedef long int64_t;" + "".join(
     f"typedef unsigned long {name};" for name in ("uint8_t", "uint32_t", "uint64_t"))
