@@ -63,8 +63,8 @@ TALLY_API tally_status tally_devices_reduce(tally_devices *devices, const tally_
  * tally_plan_result lays it out. Errors: E_DEVICE, E_MEMORY; E_ARGUMENT if nothing is enqueued.
  */
 TALLY_API tally_status tally_devices_finish(tally_devices *devices, void *result);
-/* The same; the result goes to a buffer, from byte `offset` on, through `queue`, which may be of any
- * context. Waits for that too. */
+/* The same; the result goes to a buffer, from byte `offset` on, through `queue`, which is of the
+ * buffer's context. Waits for that too. */
 TALLY_API tally_status tally_devices_finish_to(tally_devices *devices, tally_queue *queue, tally_buffer *out, uint64_t offset);
 
 #ifdef __cplusplus

@@ -140,6 +140,10 @@ static void take_parts(world *w, int *argc, char **argv) {
     }
 }
 
+static const char usage[] =
+    "usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%d.npy' for a file of each "
+    "rank; other options are those of tally reduce for whole files, and --axis for leading axes";
+
 static cli_exit run(world *w, int argc, char **argv) {
     take_parts(w, &argc, argv);
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};
@@ -150,11 +154,10 @@ static cli_exit run(world *w, int argc, char **argv) {
     cli_exit code = arguments_parse(argc, argv, &a);
     if (code == CLI_DONE && a.options.version) {
         if (w->rank == 0) printf("tally-mpi %s\n", tally_version());
-    } else if (code == CLI_DONE && (a.options.help || !a.count || strcmp(a.words[0], "reduce") != 0)) {
-        code =
-            cli_usage("usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%%d.npy' for a file of each "
-                      "rank; the other options are those of tally reduce for whole files");
-        if (a.options.help) code = CLI_DONE;
+    } else if (code == CLI_DONE && a.options.help) {
+        if (w->rank == 0) printf("%s\n", usage);
+    } else if (code == CLI_DONE && (!a.count || strcmp(a.words[0], "reduce") != 0)) {
+        code = cli_usage("%s", usage);
     }
     if (w->rank) reduce_unsilence(kept);
     if (code == CLI_DONE && a.count && !a.options.help && !a.options.version) code = reduce(w, &a);
