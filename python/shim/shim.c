@@ -182,3 +182,7 @@ tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const 
     }
     return status;
 }
+
+uint64_t tally_python_no_index(void) {
+    return TALLY_NO_INDEX;
+}

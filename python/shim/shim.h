@@ -57,6 +57,9 @@ tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const 
                                     uint64_t rows, uint64_t n, uint64_t row_pitch, tally_buffer *out, uint64_t out_offset,
                                     uint64_t out_pitch);
 
+/* Returns TALLY_NO_INDEX, a macro that a binding cannot see. */
+uint64_t tally_python_no_index(void);
+
 /* ---- DLPack ---------------------------------------------------------------------------------- */
 
 /* The layouts of DLPack 1.x, by its specification. */

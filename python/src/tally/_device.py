@@ -56,7 +56,12 @@ class TorchKind(Kind):
                     like.stream)
 
     def contiguous(self, view: View) -> View:
-        raise ValueError("this tensor's items are not aligned: x.clone() gives one whose are")
+        strides = [stride // view.dtype.bytes for stride in view.strides]
+        moved = self.torch.as_strided(view.owner, view.shape, strides, view.owner.storage_offset())
+        return self.view(moved.clone(memory_format=self.torch.contiguous_format))
+
+    def move_axis(self, array: Any, source: int, to: int) -> Any:
+        return self.torch.movedim(array, source, to)
 
 
 # ---- CuPy ------------------------------------------------------------------------------------------
@@ -90,6 +95,13 @@ class CupyKind(Kind):
         with self.cupy.cuda.Device(like.device):
             made = self.cupy.empty(shape, name)
         return View(made, made.data.ptr, dtype, shape, made.strides, self, False, CUDA, like.device, like.stream)
+
+    def contiguous(self, view: View) -> View:
+        moved = self.cupy.lib.stride_tricks.as_strided(view.owner, view.shape, view.strides)
+        return self.view(self.cupy.array(moved, order="C", copy=True))
+
+    def move_axis(self, array: Any, source: int, to: int) -> Any:
+        return self.cupy.moveaxis(array, source, to)
 
 
 # ---- __cuda_array_interface__ ----------------------------------------------------------------------

@@ -118,6 +118,10 @@ class Kind:
         """A copy of another item type; None if the kind cannot make one."""
         return None
 
+    def move_axis(self, array: Any, source: int, to: int) -> Any:
+        """The array with an axis at another place."""
+        raise TypeError(f"a {self.name} has no other axis than the last here: move the axis first")
+
 
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
     """The first value at `memory`, as Python's int, float, complex or bool."""
@@ -189,7 +193,7 @@ class NumpyKind(Kind):
         return view.owner[()]
 
     def scalar(self, memory: Any, dtype: Dtype) -> Any:
-        return self.numpy.frombuffer(ffi.buffer(memory), self.dtype(dtype), 1)[0]
+        return self.numpy.frombuffer(ffi.buffer(memory, dtype.bytes), self.dtype(dtype))[0]
 
     def array_of(self, view: View) -> Any:
         """A NumPy array of a view's memory."""
@@ -205,6 +209,9 @@ class NumpyKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return view_of_numpy(self.numpy.array(self.array_of(view), order="C", copy=True))
+
+    def move_axis(self, array: Any, source: int, to: int) -> Any:
+        return self.numpy.moveaxis(array, source, to)
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         with self.numpy.errstate(all="ignore"):
