@@ -191,6 +191,10 @@ def reduce(name: str, op: int, inputs: "Sequence[View]", axis: Axis, keepdims: b
 
 def _whole(op: int, view: View, wanted: Dtype) -> Any:
     """All items of a host array, which are neighbours: the library's shortest way."""
+    if not view.kind.has_scalars:
+        made = view.kind.empty(view, (), wanted)
+        check(lib.tally_python_whole(context_of(view).address, op, view.dtype.number, view.address, view.size, made.address))
+        return view.kind.finish(made)
     result = ffi.new(_RESULT)
     check(lib.tally_python_whole(context_of(view).address, op, view.dtype.number, view.address, view.size,
                                  int(ffi.cast("uintptr_t", result))))

@@ -51,6 +51,8 @@ class View:
     def is_aligned(self) -> bool:
         """Tells whether address and strides are multiples of what an item needs."""
         item, align = self.dtype.bytes, self.dtype.align
+        if 0 in self.shape:
+            return True
         return not ((self.address + self.offset) % align if self.place != OPENCL else self.offset % item) and not any(
             stride % item for extent, stride in zip(self.shape, self.strides) if extent > 1)
 
@@ -105,8 +107,11 @@ class Kind:
         """What the caller gets: a scalar for no axes where the kind has scalars."""
         return view.owner
 
+    #: 1: a result without axes is a scalar, which `scalar` makes of host memory
+    has_scalars = False
+
     def scalar(self, memory: Any, dtype: Dtype) -> Any:
-        """A value in host memory as the kind's scalar."""
+        """A value in host memory as Python's number, or the kind's scalar."""
         return python_scalar(memory, dtype)
 
     def contiguous(self, view: View) -> View:
@@ -141,6 +146,8 @@ def python_scalar(memory: Any, dtype: Dtype) -> Any:
 class BufferKind(Kind):
     """Objects with the buffer protocol: results are memoryviews, or Python's numbers."""
 
+    has_scalars = True
+
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
         count = 1
         for extent in shape:
@@ -166,6 +173,7 @@ class NumpyKind(Kind):
     """NumPy's arrays."""
 
     name = "NumPy array"
+    has_scalars = True
 
     def __init__(self) -> None:
         import numpy
