@@ -116,7 +116,6 @@ class Context:
         self._plans: "dict[Hashable, list[KeptPlan]]" = {}
         self._queues: "list[Queue]" = []
         self._streams: "dict[int, Queue]" = {}
-        self._tokens: "list[Any]" = []
 
     def _info(self) -> Any:
         info = ffi.new("tally_context_info *")
@@ -133,11 +132,11 @@ class Context:
         return text(room)
 
     def __enter__(self) -> "Context":
-        self._tokens.append(_current.set(self))
+        _current.set((*_current.get(), self))
         return self
 
     def __exit__(self, *_: Any) -> None:
-        _current.reset(self._tokens.pop())
+        _current.set(_current.get()[:-1])
 
     # ---- plans and queues: a call takes one and gives it back ------------------------------------
 
@@ -191,7 +190,8 @@ class Context:
         return queue
 
 
-_current: "contextvars.ContextVar[Optional[Context]]" = contextvars.ContextVar("tally_context", default=None)
+#: the contexts of the `with` blocks around, the innermost last
+_current: "contextvars.ContextVar[tuple[Context, ...]]" = contextvars.ContextVar("tally_contexts", default=())
 _default: Optional[Context] = None
 _of_devices: "dict[Any, Context]" = {}
 _lock = threading.Lock()
@@ -200,7 +200,10 @@ _lock = threading.Lock()
 def current() -> Context:
     """The context that reduces host arrays."""
     global _default
-    context = _current.get() or _default
+    inner = _current.get()
+    if inner:
+        return inner[-1]
+    context = _default
     if context is None:
         with _lock:
             if _default is None:

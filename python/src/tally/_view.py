@@ -159,11 +159,12 @@ class BufferKind(Kind):
     def finish(self, view: View) -> Any:
         if not view.shape:
             return python_scalar(ffi.from_buffer(view.owner), view.dtype)
-        if not view.dtype.format or (view.dtype.format == "e" and sys.version_info < (3, 14)):
+        letter: Any = view.dtype.format
+        if not letter or (letter == "e" and sys.version_info < (3, 14)):
             raise TypeError(f"a buffer of {view.dtype} has no letter in Python's memoryview: give a NumPy array")
-        if 0 in view.shape:
-            return memoryview(b"").cast("B").cast(view.dtype.format) if len(view.shape) == 1 else memoryview(b"")
-        return memoryview(view.owner)[:].cast(view.dtype.format, view.shape)
+        if 0 in view.shape:  # memoryviews of no items have one axis
+            return memoryview(b"").cast(letter)
+        return memoryview(view.owner).cast(letter, view.shape)
 
 
 # ---- NumPy -----------------------------------------------------------------------------------------
