@@ -3,7 +3,12 @@
 data-apis/array-api-tests takes it: ARRAY_API_TESTS_MODULE=tally_array_api."""
 import numpy as _numpy
 from numpy import *  # noqa: F403
-from numpy import __array_namespace_info__, bool, fft, linalg as _linalg  # noqa: F401
+from numpy import bool_ as bool, fft, linalg as _linalg  # noqa: F401
+
+try:
+    from numpy import __array_namespace_info__  # noqa: F401
+except ImportError:  # NumPy 1: its arrays do, though its own functions are not all of the standard
+    pass
 
 import tally as _tally
 

@@ -314,3 +314,17 @@ def test_errors():
 def test_many_axes():
     x = np.arange(2**16).reshape((2,) * 16)
     np.testing.assert_array_equal(tally.sum(x, axis=(0, 5, 15)), np.sum(x, axis=(0, 5, 15)))
+
+
+def test_the_manual_has_every_function():
+    import pathlib
+
+    manual = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+    if not manual.exists():
+        pytest.skip("no clone around: there is no docs/python.md")
+    text = manual.read_text()
+    import re
+
+    words = set(re.findall(r"\w+", "".join(re.findall(r"`[^`]*`", text))))
+    missing = [name for name in tally.__all__ if name not in words]
+    assert not missing
