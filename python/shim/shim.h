@@ -17,10 +17,11 @@ typedef enum tally_python_memory {
 } tally_python_memory;
 
 /*
- * Arrays of a reduction along axes. `numbers` has axis_count extents, axis_count flags (1: reduced),
- * and for each array - the inputs, the mask if `masks` is 1, the outputs - its address (a cl_mem for
- * TALLY_PYTHON_OPENCL), the byte offset of the item whose indices are all 0, the bytes of an item,
- * and axis_count strides in bytes. An output's strides along reduced axes are ignored.
+ * Arrays of a reduction along axes. `numbers` has axis_count extents, then axis_count flags (1:
+ * reduced). The arrays follow: the inputs, the mask if `masks` is 1, the outputs. Each has its
+ * address (a cl_mem for TALLY_PYTHON_OPENCL), the byte offset of the item whose indices are all 0,
+ * the bytes of an item, and axis_count strides in bytes. An output's strides along reduced axes are
+ * ignored.
  */
 typedef struct tally_python_arrays {
     uintptr_t context, plan, queue;
@@ -31,20 +32,20 @@ typedef struct tally_python_arrays {
 /* A reduction bound to its arrays: ready to run, many times. */
 typedef struct tally_python_bound tally_python_bound;
 
-/* Wraps the arrays. The caller ends *out with tally_python_unbind, after the queue has been waited
- * for. The arrays' memory stays the caller's and must outlive *out. Errors: as tally_buffer_create
- * and the wrapping functions; E_ARGUMENT for a stride or an offset that is no multiple of the item's
- * bytes. */
+/* Wraps the arrays. The caller ends *out with tally_python_unbind. The arrays' memory stays the
+ * caller's and must outlive *out. Strides and offsets must be multiples of the items' bytes. Errors:
+ * as tally_buffer_create and the wrapping functions. */
 tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_bound **out);
-/* Reduces. Host memory: blocks. Device memory: enqueues. Errors: as tally_reduce_axes. */
+/* Reduces. Blocks for host memory, enqueues for device memory. Errors: as tally_reduce_axes. */
 tally_status tally_python_run(tally_python_bound *bound);
+/* Ends what tally_python_bind made. Takes NULL. Waits for the queue of host memory. */
 void tally_python_unbind(tally_python_bound *bound);
 
-/* Binds, runs and unbinds. */
+/* Binds, runs and unbinds. Errors: as the three. */
 tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t queue, int memory, uint32_t axis_count,
                                  uint32_t inputs, uint32_t masks, uint32_t outputs, const int64_t *numbers);
 
-/* Reduces n neighbouring host items. Blocks. */
+/* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
 tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result);
 
 /* Makes memory a buffer: `address` is as in `numbers`. TALLY_PYTHON_COPIED allocates device memory
@@ -91,8 +92,8 @@ typedef struct tally_dl_versioned {
 
 /*
  * Makes the content of a capsule for the memory of `buffer`. tensor->shape and ->strides are
- * copied. The content owns the buffer from then on: the deleter destroys it. `versioned` chooses the
- * layout. Returns NULL where memory ran out; the buffer then stays the caller's.
+ * copied. The content owns the buffer from then on: the deleter destroys it. `versioned` chooses
+ * the layout. Returns NULL where memory ran out; the buffer then stays the caller's.
  */
 void *tally_python_export(tally_buffer *buffer, const tally_dl_tensor *tensor, int versioned);
 /* A capsule's destructor: frees the content of one that nobody has consumed. */
