@@ -8,7 +8,7 @@
 
 #include <tally/tally.h>
 
-/* Where the arrays of a call lie. */
+/* The memory of a call's arrays. */
 typedef enum tally_python_memory {
     TALLY_PYTHON_IN_PLACE = 0, /* host memory that the device uses as it is */
     TALLY_PYTHON_COPIED = 1,   /* host memory that is copied to the device; outputs in C order */
@@ -33,8 +33,8 @@ typedef struct tally_python_arrays {
 typedef struct tally_python_bound tally_python_bound;
 
 /* Wraps the arrays. The caller ends *out with tally_python_unbind. The arrays' memory stays the
- * caller's and must outlive *out. Strides and offsets must be multiples of the items' bytes. Errors:
- * as tally_buffer_create and the wrapping functions. */
+ * caller's and must outlive *out. Strides and offsets must be multiples of the items' bytes.
+ * Errors: as tally_buffer_create and the wrapping functions. */
 tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_bound **out);
 /* Reduces. Blocks for host memory, enqueues for device memory. Errors: as tally_reduce_axes. */
 tally_status tally_python_run(tally_python_bound *bound);
