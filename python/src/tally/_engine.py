@@ -33,17 +33,26 @@ class Term(NamedTuple):
             to.custom = self.custom.handle
 
 
-class Call(NamedTuple):
+class Call:
     """A reduction along axes: what it reads, and where its results go."""
 
-    terms: "tuple[Term, ...]"
-    inputs: "Sequence[View]"  #: of one shape
-    reduced: "Sequence[int]"  #: for each axis 1 or 0
-    where: Optional[View]
-    initial: Optional[bytes]
-    params: "tuple[tuple[bytes, float], ...]"
-    outputs: "Sequence[View]"  #: for each term; of the kept axes, or of all with extents of 1
-    values: int  #: how many values a result is
+    __slots__ = ("terms", "inputs", "reduced", "where", "initial", "params", "outputs", "values")
+
+    def __init__(self, terms: "tuple[Term, ...]", inputs: "Sequence[View]", reduced: "Sequence[int]", where: Optional[View],
+                 initial: Optional[bytes], params: "tuple[tuple[bytes, float], ...]", outputs: "Sequence[View]",
+                 values: int) -> None:
+        self.terms = terms
+        self.inputs = inputs  #: of one shape
+        self.reduced = reduced  #: for each axis 1 or 0
+        self.where = where
+        self.initial = initial
+        self.params = params
+        self.outputs = outputs  #: for each term; of the kept axes, or of all with extents of 1
+        self.values = values  #: how many values a result is
+
+    def alone(self, index: int) -> "Call":
+        """The same of one of the terms, without outputs."""
+        return Call((self.terms[index],), self.inputs, self.reduced, self.where, self.initial, (), (), self.values)
 
 
 def size_of(n: int) -> int:
@@ -102,7 +111,7 @@ def _fill(desc: Any, call: Call) -> Any:
 
 def plan_of(context: Context, call: Call, queue_key: Hashable) -> KeptPlan:
     """A plan for the call, with its parameters set."""
-    size = size_of(call.inputs[0].size)
+    size = _SIZES[0] if call.inputs[0].size <= _SIZES[0] else size_of(call.inputs[0].size)
     key = (call.terms, call.inputs[0].dtype.number, call.where is not None, call.initial, size, queue_key)
 
     def make(out: Any) -> int:
@@ -152,9 +161,10 @@ def _copied_outputs(call: Call) -> "Sequence[View]":
 
 def reduce_axes(call: Call) -> None:
     """Runs a reduction along axes. Host arrays: blocks. Device arrays: enqueues."""
-    views = [*call.inputs, *([call.where] if call.where is not None else ()), *call.outputs]
-    if len(views) > 1:
-        same_place(views)
+    views = [*call.inputs, *call.outputs]
+    if call.where is not None:
+        views.append(call.where)
+    same_place(views)
     shape = call.inputs[0].shape
     if len(shape) > MOST_AXES:
         raise ValueError(f"an array of {len(shape)} axes: {MOST_AXES} at most")
@@ -162,7 +172,7 @@ def reduce_axes(call: Call) -> None:
     memory = memory_of(context, call.inputs[0])
     given = call.outputs
     if memory == _COPIED:
-        call = call._replace(outputs=_copied_outputs(call))
+        call.outputs = _copied_outputs(call)
         if not call.params and call.inputs[0].size * call.inputs[0].dtype.bytes > context.device.memory_bytes // 4:
             _reduce_in_pieces(context, call)
             return _copy_back(call.outputs, given)
@@ -174,11 +184,13 @@ def reduce_axes(call: Call) -> None:
         if status:
             fail(status)
         context.give_plan(plan)
-        settle(queue, views)
+        if queue_key is not None:
+            settle(queue, views)
     finally:
         if queue_key is None:
             context.give_queue(queue)
-    _copy_back(call.outputs, given)
+    if memory == _COPIED:
+        _copy_back(call.outputs, given)
 
 
 def _copy_back(made: "Sequence[View]", given: "Sequence[View]") -> None:

@@ -79,14 +79,16 @@ def _prepare(ops: "Sequence[AnyOp]", arrays: "Sequence[Any]", axis: Axis, keepdi
         given = output_view(out, shape, (*views, mask))
         if given.dtype.number != types[0].number:
             raise TypeError(f"out has items of type {given.dtype}: the results have {types[0]}")
-        return call._replace(outputs=(given,))
-    return call._replace(outputs=tuple(views[0].kind.empty(views[0], shape, wanted) for wanted in types))
+        call.outputs = (given,)
+    else:
+        call.outputs = tuple(views[0].kind.empty(views[0], shape, wanted) for wanted in types)
+    return call
 
 
 def _own_type(call: Call, index: int) -> int:
     """The type of the result of an op of one's own: the plan knows it."""
     context = context_of(call.inputs[0])
-    alone = call._replace(terms=(call.terms[index],), params=())
+    alone = call.alone(index)
     queue, key = queue_for(context, call.inputs)
     if key is None:
         context.give_queue(queue)

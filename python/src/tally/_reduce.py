@@ -69,6 +69,19 @@ def default_result(op: int, items: Dtype) -> Dtype:
     return own
 
 
+_types_kept: "dict[Any, tuple[Dtype, int, Dtype]]" = {}
+
+
+def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
+    """The op's own type of result, the number of its values, and the type that the caller wants."""
+    key = (op, items.number, dtype)
+    found = _types_kept.get(key)
+    if found is None:
+        own, values = natural(op, items)
+        found = _types_kept[key] = own, values, default_result(op, items) if dtype is None else dtype_of_name(dtype)
+    return found
+
+
 def check_conversion(name: str, own: Dtype, wanted: Dtype) -> None:
     """Raises TypeError unless the library converts results so."""
     integers = "iu"
@@ -163,9 +176,8 @@ def reduce(name: str, op: int, inputs: "Sequence[View]", axis: Axis, keepdims: b
     """One built-in op along axes."""
     view = inputs[0]
     items = view.dtype
-    own, values = natural(op, items)
+    own, values, wanted = types_of(op, items, dtype)
     reduced = reduced_axes(axis, len(view.shape))
-    wanted = default_result(op, items) if dtype is None else dtype_of_name(dtype)
     if (axis is None or 0 not in reduced) and out is None and where is None and initial is None and not params and \
             wanted.bytes == own.bytes and dtype is None and accuracy == "default" and not keepdims and view.place == HOST and \
             len(inputs) == 1 and values == 1 and view.size and view.is_contiguous():
@@ -207,12 +219,13 @@ def _call(name: str, op: int, inputs: "Sequence[View]", own: Dtype, values: int,
     an op's own, the items are converted instead."""
     items = inputs[0].dtype
     is_same = own.number == wanted.number or (op in _COUNTS and wanted.number == _INT64.number)
+    acc = 0
     if not is_same:
         check_conversion(name, own, wanted)
-    # float64 sums of float32 accumulate in float64, as NumPy's.
-    acc = _FLOAT64.number if wanted.name in ("f64", "c128") and items.kind in "fc" and op in _KEEPS_FLOATS and \
-        items.name not in ("f64", "c128") else 0
-    if context_of(inputs[0]).is_host_backend and inputs[0].place == HOST:
+        # float64 sums of float32 accumulate in float64, as NumPy's.
+        if wanted.name in ("f64", "c128") and items.kind in "fc" and op in _KEEPS_FLOATS:
+            acc = _FLOAT64.number
+    if not is_same and context_of(inputs[0]).is_host_backend and inputs[0].place == HOST:
         if acc:
             inputs = [converted(view, wanted) for view in inputs]
         acc, is_same = 0, True
@@ -239,14 +252,16 @@ def _run(call: Call, shape: "tuple[int, ...]", wanted: Dtype, given: Optional[Vi
     full = (*shape, call.values) if call.values > 1 else shape
     if own.number == wanted.number:
         made = given or kind.empty(call.inputs[0], full, wanted)
-        reduce_axes(call._replace(outputs=(made,)))
+        call.outputs = (made,)
+        reduce_axes(call)
         return out if given is not None else kind.finish(made)
     # The backend host: converted afterwards.
     numpy = numpy_kind_if_here()
     if numpy is None:
         raise TypeError(f"results of type {wanted} need NumPy on the backend host, which gives {own}")
     made = numpy.empty(call.inputs[0], full, own)
-    reduce_axes(call._replace(outputs=(made,)))
+    call.outputs = (made,)
+    reduce_axes(call)
     last = numpy.convert(made, wanted)
     assert last is not None
     to = given or kind.empty(call.inputs[0], full, wanted)

@@ -50,11 +50,19 @@ class View:
 
     def is_aligned(self) -> bool:
         """Tells whether address and strides are multiples of what an item needs."""
-        item, align = self.dtype.bytes, self.dtype.align
-        if 0 in self.shape:
-            return True
-        return not ((self.address + self.offset) % align if self.place != OPENCL else self.offset % item) and not any(
-            stride % item for extent, stride in zip(self.shape, self.strides) if extent > 1)
+        item = self.dtype.bytes
+        is_aligned = not (self.offset % item if self.place is OPENCL else self.address % self.dtype.align)
+        for stride in self.strides:
+            if stride % item:
+                is_aligned = False
+        return is_aligned or 0 in self.shape or (self._starts_aligned() and self._steps_aligned())
+
+    def _starts_aligned(self) -> bool:
+        return not (self.offset % self.dtype.bytes if self.place == OPENCL else self.address % self.dtype.align)
+
+    def _steps_aligned(self) -> bool:
+        """The stride of an axis of one item is of no account."""
+        return not any(stride % self.dtype.bytes for extent, stride in zip(self.shape, self.strides) if extent > 1)
 
     def broadcast(self, shape: "tuple[int, ...]", name: str) -> "View":
         """The view repeated to `shape`, as NumPy broadcasts."""
