@@ -256,6 +256,11 @@ def test_buffers():
     with pytest.raises(ValueError, match="read-only"):
         tally.sum(x, axis=0, out=memoryview(bytes(24)).cast("q"))
     assert tally.sum(x[:0], axis=0).tolist() == [0, 0, 0]
+    half = memoryview(np.array([1.5, 60000, 60000], "f2"))
+    assert tally.sum(half[:1]) == 1.5 and tally.sum(half) == float("inf")
+    assert tally.sum(x, dtype="int8") == 15 and tally.sum(x, axis=0, dtype="float64").tolist() == [3.0, 5.0, 7.0]
+    wide = array.array("d", [0, 0, 0])
+    assert tally.sum(x, axis=0, out=wide) is wide and list(wide) == [3, 5, 7]
     held = bytearray(8)
     tally.sum(held)
     held.append(1)  # a buffer that is still held could not grow
@@ -299,7 +304,15 @@ def test_torch():
     x = torch.arange(6, dtype=torch.float32).reshape(2, 3).T
     assert tally.sum(x, axis=0).tolist() == [3, 12] and isinstance(tally.sum(x), torch.Tensor)
     assert tally.cumulative_sum(x, axis=0).tolist() == torch.cumsum(x, 0).tolist()
-    assert tally.sum(x.to(torch.bfloat16), axis=1).dtype == torch.bfloat16
+    half = x.to(torch.bfloat16)
+    assert tally.sum(half, axis=1).tolist() == [3, 5, 7] and tally.sum(half, axis=1).dtype == torch.bfloat16
+    assert tally.cumulative_sum(half, axis=0).dtype == tally.sum(half).dtype == torch.bfloat16
+    out = torch.zeros(3, 2, dtype=torch.bfloat16)[:, 0]
+    assert tally.sum(half, axis=1, out=out) is out and out.tolist() == [3, 5, 7]
+    assert tally.sum(x.to(torch.int32), dtype=torch.int8).dtype == torch.int8
+    assert tally.sum(x[:, 1:].conj(), axis=1).tolist() == [3, 4, 5] and tally.sum(x.flip(0), axis=0).tolist() == [3, 12]
+    plan = tally.Plan("max", x, axis=0)
+    assert plan().tolist() == [2, 5]
     with pytest.raises(TypeError, match="to_dense"):
         tally.sum(x.to_sparse())
 

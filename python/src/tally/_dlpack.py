@@ -178,6 +178,14 @@ class NamespaceKind(Kind):
         view.owner = made
         return made
 
+    def convert(self, view: View, dtype: Dtype) -> Optional[View]:
+        numpy = numpy_kind_if_here()
+        if numpy is None or view.place != HOST:
+            return None
+        made = self.empty(view, view.shape, dtype)
+        numpy.array_of(made)[...] = numpy.array_of(view).astype(numpy.dtype(dtype))
+        return made
+
     def move_axis(self, array: Any, source: int, to: int) -> Any:
         return self.namespace.moveaxis(array, source, to)
 
@@ -204,11 +212,18 @@ class JaxKind(Kind):
         return view
 
     def finish(self, view: View) -> Any:
-        import jax
+        import jax  # type: ignore[import-not-found, unused-ignore]
 
         if isinstance(view.owner, Exported):
             return jax.dlpack.from_dlpack(view.owner)
         return jax.numpy.asarray(view.owner)
+
+    def convert(self, view: View, dtype: Dtype) -> Optional[View]:
+        numpy = numpy_kind_if_here()
+        made = numpy.convert(view, dtype) if numpy and view.place == HOST else None
+        if made is not None:
+            made.kind = self
+        return made
 
     def contiguous(self, view: View) -> View:
         numpy = numpy_kind_if_here()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import struct
 from typing import Any, Optional, Sequence, Union
 
 from tally._arrays import view_of
 from tally._context import context_of
 from tally._engine import Call, Term, natural, reduce_axes
 from tally._library import BY_NAME, DTYPES, AxisError, Dtype, check, dtype_of_name, ffi, lib, op_number
-from tally._view import BUFFER, HOST, Kind, View, numpy_kind_if_here, strides_of
+from tally._view import BUFFER, HOST, Kind, View, numpy_kind, pack, strides_of
 
 Axis = Union[None, int, "tuple[int, ...]"]
 _INDEX_OPS = frozenset(op_number(name) for name in ("argmin", "argmax", "iamax"))
@@ -92,26 +91,6 @@ def check_conversion(name: str, own: Dtype, wanted: Dtype) -> None:
     if own.kind == "b" and wanted.kind in integers:
         return
     raise TypeError(f"{name} gives {own} here, which is not converted to {wanted}: convert the array or the result")
-
-
-def pack(value: Any, dtype: Dtype) -> bytes:
-    """A number as the bytes of an item. Raises TypeError or ValueError if it is none."""
-    try:
-        if dtype.kind == "c":
-            number = complex(value)
-            return struct.pack("ff" if dtype.bytes == 8 else "dd", number.real, number.imag)
-        if dtype.kind == "b":
-            return struct.pack("?", bool(value))
-        if dtype.kind != "f":
-            return struct.pack(dtype.format, operator.index(value))
-        number = float(value)
-        if dtype.name == "bf16":
-            bits = struct.unpack("I", struct.pack("f", number))[0]
-            rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
-            return struct.pack("H", rounded >> 16 & 0xFFFF)
-        return struct.pack(dtype.format, number)
-    except (struct.error, OverflowError) as error:
-        raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
 
 
 def mask_view(where: Any, view: View) -> Optional[View]:
@@ -256,17 +235,17 @@ def _run(call: Call, shape: "tuple[int, ...]", wanted: Dtype, given: Optional[Vi
         reduce_axes(call)
         return out if given is not None else kind.finish(made)
     # The backend host: converted afterwards.
-    numpy = numpy_kind_if_here()
-    if numpy is None:
-        raise TypeError(f"results of type {wanted} need NumPy on the backend host, which gives {own}")
-    made = numpy.empty(call.inputs[0], full, own)
+    made = kind.empty(call.inputs[0], full, own)
     call.outputs = (made,)
     reduce_axes(call)
-    last = numpy.convert(made, wanted)
-    assert last is not None
-    to = given or kind.empty(call.inputs[0], full, wanted)
-    numpy.array_of(to)[...] = last.owner
-    return out if given is not None else kind.finish(to)
+    last = converted(made, wanted)
+    if given is None:
+        return kind.finish(last)
+    if given.is_contiguous():
+        ffi.memmove(ffi.cast("void *", given.address), ffi.cast("void *", last.address), given.size * wanted.bytes)
+    else:
+        numpy_kind().array_of(given, True)[...] = numpy_kind().array_of(last, True)
+    return out
 
 
 def reduce_terms(terms: "Sequence[Term]", types: "Sequence[Dtype]", inputs: "Sequence[View]", axis: Axis, keepdims: bool,
@@ -282,4 +261,4 @@ def reduce_terms(terms: "Sequence[Term]", types: "Sequence[Dtype]", inputs: "Seq
     return [view.kind.finish(output) for output in outputs]
 
 
-__all__ = ["Axis", "reduce", "reduce_terms", "view_of", "strides_of"]
+__all__ = ["Axis", "pack", "reduce", "reduce_terms", "view_of", "strides_of"]

@@ -2,6 +2,8 @@
 """Views: where an array's items lie, and how arrays of the same kind are made."""
 from __future__ import annotations
 
+import operator
+import struct
 import sys
 from typing import Any, Optional
 
@@ -138,14 +140,41 @@ class Kind:
 
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
     """The first value at `memory`, as Python's int, float, complex or bool."""
-    import struct
-
     raw = bytes(ffi.buffer(ffi.cast("char *", memory), dtype.bytes))
     if dtype.kind == "c":
         return complex(*struct.unpack("ff" if dtype.bytes == 8 else "dd", raw))
     if dtype.name == "bf16":
         return struct.unpack("f", b"\0\0" + raw)[0]
     return struct.unpack(dtype.format, raw)[0]
+
+
+def pack(value: Any, dtype: Dtype) -> bytes:
+    """A number as the bytes of an item. Raises TypeError or ValueError if it is none."""
+    try:
+        if dtype.kind == "c":
+            number = complex(value)
+            return struct.pack("ff" if dtype.bytes == 8 else "dd", number.real, number.imag)
+        if dtype.kind == "b":
+            return struct.pack("?", bool(value))
+        if dtype.kind != "f":
+            return struct.pack(dtype.format, operator.index(value))
+        number = float(value)
+        if dtype.name == "bf16":
+            bits = struct.unpack("I", struct.pack("f", number))[0]
+            rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
+            return struct.pack("H", rounded >> 16 & 0xFFFF)
+        return struct.pack(dtype.format, number)
+    except (struct.error, OverflowError) as error:
+        raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
+
+
+def _in_range(value: Any, dtype: Dtype) -> Any:
+    """The number, or an infinity where a float of the type would be one."""
+    try:
+        pack(value, dtype)
+    except ValueError:
+        return float("inf") if value > 0 else float("-inf")
+    return value
 
 
 # ---- the buffer protocol ---------------------------------------------------------------------------
@@ -163,6 +192,20 @@ class BufferKind(Kind):
         memory = bytearray(max(count, 1) * dtype.bytes)
         address = int(ffi.cast("intptr_t", ffi.from_buffer(memory)))
         return View(memory, address, dtype, shape, strides_of(shape, dtype.bytes), self)
+
+    def convert(self, view: View, dtype: Dtype) -> Optional[View]:
+        made = self.empty(view, view.shape, dtype)
+        if not view.is_contiguous():
+            return None
+        for i in range(view.size):
+            value = python_scalar(view.address + i * view.dtype.bytes, view.dtype)
+            if dtype.kind in "iu" and view.dtype.kind in "iub":
+                value = int(value) & ((1 << 8 * dtype.bytes) - 1)
+                raw = value.to_bytes(dtype.bytes, sys.byteorder)
+            else:
+                raw = pack(_in_range(value, dtype), dtype)
+            made.owner[i * dtype.bytes:(i + 1) * dtype.bytes] = raw
+        return made
 
     def finish(self, view: View) -> Any:
         if not view.shape:
@@ -212,17 +255,18 @@ class NumpyKind(Kind):
     def scalar(self, memory: Any, dtype: Dtype) -> Any:
         return self.numpy.frombuffer(ffi.buffer(memory, dtype.bytes), self.dtype(dtype))[0]
 
-    def array_of(self, view: View) -> Any:
-        """A NumPy array of a view's memory."""
+    def array_of(self, view: View, as_bits: bool = False) -> Any:
+        """A NumPy array of a view's memory; as_bits: its items without a meaning, to be copied."""
+        dtype = self.numpy.dtype(f"V{view.dtype.bytes}") if as_bits else self.dtype(view.dtype)
         first = view.address
         last = view.address + view.dtype.bytes
         for extent, stride in zip(view.shape, view.strides):
             if extent == 0:
-                return self.numpy.empty(view.shape, self.dtype(view.dtype))
+                return self.numpy.empty(view.shape, dtype)
             first += min(0, stride * (extent - 1))
             last += max(0, stride * (extent - 1))
         memory = ffi.buffer(ffi.cast("char *", first), last - first)
-        return self.numpy.ndarray(view.shape, self.dtype(view.dtype), memory, view.address - first, view.strides)
+        return self.numpy.ndarray(view.shape, dtype, memory, view.address - first, view.strides)
 
     def contiguous(self, view: View) -> View:
         return view_of_numpy(self.numpy.array(self.array_of(view), order="C", copy=True))
