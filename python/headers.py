@@ -2,12 +2,14 @@
 """Turns tally's public headers into declarations for a C parser that has no preprocessor. The
 package's binding and tests/form/declarations.py share it, so that no second list of the API exists.
 """
+
 import pathlib
 import re
 
 
 def names(include: pathlib.Path) -> "list[str]":
-    """The names of the headers that tally.h includes, in an order in which each has what it needs."""
+    """The names of the headers that tally.h includes, in an order in which each has what it
+    needs."""
     found: "list[str]" = []
 
     def add(name: str) -> None:

@@ -5,6 +5,7 @@ and puts both into the package.
 TALLY_PREFIX=DIR takes the library, the headers and the program that are installed in DIR.
 TALLY_CMAKE_ARGS has further arguments for CMake, "-DTALLY_CUDA_ARCHS=90", say.
 """
+
 import os
 import pathlib
 import re
@@ -23,7 +24,18 @@ sys.path.insert(0, str(HERE))
 import headers  # noqa: E402
 
 # In a clone the library is the folder above; in a source distribution it lies in `library`.
-LIBRARY_PARTS = ["CMakeLists.txt", "LICENSE", "cmake", "include", "src", "backends", "kernels", "kernels_cl", "oracle", "tools"]
+LIBRARY_PARTS = [
+    "CMakeLists.txt",
+    "LICENSE",
+    "cmake",
+    "include",
+    "src",
+    "backends",
+    "kernels",
+    "kernels_cl",
+    "oracle",
+    "tools",
+]
 INSIDE = HERE / "library"
 SOURCE = INSIDE if INSIDE.exists() else HERE.parent
 # A Python without the global lock has no stable ABI.
@@ -57,11 +69,21 @@ class Build(build_ext):
         prefix = build / "prefix"
         cmake = shutil.which("cmake")
         if not cmake:
-            sys.exit("building tally needs CMake 3.25 and a C compiler (Debian: cmake build-essential libxxhash-dev "
-                     "opencl-headers); TALLY_PREFIX=DIR takes an installed tally instead")
-        json_c = subprocess.run(["pkg-config", "--exists", "json-c"], check=False).returncode == 0 if shutil.which("pkg-config") else False
+            sys.exit(
+                "building tally needs CMake 3.25 and a C compiler (Debian: cmake build-essential libxxhash-dev "
+                "opencl-headers); TALLY_PREFIX=DIR takes an installed tally instead"
+            )
+        json_c = (
+            subprocess.run(["pkg-config", "--exists", "json-c"], check=False).returncode == 0
+            if shutil.which("pkg-config")
+            else False
+        )
         options = [f"-DTALLY_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES")]
-        options += [f"-DTALLY_TOOLS={'ON' if json_c else 'OFF'}", "-DTALLY_STATIC_JSON_C=ON", "-DCMAKE_BUILD_TYPE=Release"]
+        options += [
+            f"-DTALLY_TOOLS={'ON' if json_c else 'OFF'}",
+            "-DTALLY_STATIC_JSON_C=ON",
+            "-DCMAKE_BUILD_TYPE=Release",
+        ]
         options += ["-DCMAKE_INSTALL_LIBDIR=lib", *shlex.split(os.environ.get("TALLY_CMAKE_ARGS", ""))]
         subprocess.run([cmake, "-S", SOURCE, "-B", build, *options], check=True)
         subprocess.run([cmake, "--build", build, "--parallel", str(os.cpu_count() or 2)], check=True)
@@ -69,13 +91,17 @@ class Build(build_ext):
         return prefix
 
     def write_binding(self) -> None:
-        """Writes the binding's C text: the compiler then checks the declarations against the headers."""
+        """Writes the binding's C text: the compiler then checks the declarations against the
+        headers."""
         import cffi
 
         include = self.prefix / "include"
         ffi = cffi.FFI()
         ffi.cdef(headers.declarations(include, ("cuda", "opencl")) + headers.plain((HERE / "shim/shim.h").read_text()))
-        ffi.set_source("tally._tally", '#include <tally/tally.h>\n#include <tally/cuda.h>\n#include <tally/opencl.h>\n#include "shim.h"\n')
+        ffi.set_source(
+            "tally._tally",
+            '#include <tally/tally.h>\n#include <tally/cuda.h>\n#include <tally/opencl.h>\n#include "shim.h"\n',
+        )
         folder = pathlib.Path(self.build_temp)
         folder.mkdir(parents=True, exist_ok=True)
         extension = self.extensions[0]

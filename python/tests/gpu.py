@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""For a machine with a CUDA device: CuPy, PyTorch, JAX and Numba, their streams, graphs and results.
+"""For a machine with a CUDA device: CuPy, PyTorch, JAX and Numba, their streams, graphs and
+results.
 
     pytest python/tests/gpu.py          # each library is skipped where it is missing
     python python/tests/gpu.py          # the overhead of calls, beside torch's
 
 pytest does not collect this file by itself.
 """
+
 import gc
 import time
 
@@ -16,8 +18,29 @@ import tally
 
 HERE = [device for device in tally.devices() if device.backend == "cuda"]
 pytestmark = pytest.mark.skipif(not HERE, reason=f"no CUDA device: {tally.missing().get('cuda')}")
-OPS = ["sum", "prod", "min", "max", "mean", "var", "std", "argmin", "argmax", "any", "all", "count_nonzero", "logsumexp", "norm",
-       "nanmin", "nanmax", "asum", "sumsq", "absmax", "iamax", "ptp"]
+OPS = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "argmin",
+    "argmax",
+    "any",
+    "all",
+    "count_nonzero",
+    "logsumexp",
+    "norm",
+    "nanmin",
+    "nanmax",
+    "asum",
+    "sumsq",
+    "absmax",
+    "iamax",
+    "ptp",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +82,7 @@ def all_cases(convert, kind, names=OPS):
                 same(result, getattr(tally, name)(other, axis=axis))
 
 
-# ---- PyTorch ---------------------------------------------------------------------------------------
+# ---- PyTorch -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -131,7 +154,10 @@ def test_torch_scans_moves_keys(torch):
     same(tally.take(x, torch.from_numpy(index).cuda()), tally.take(host, index))
     with pytest.raises(IndexError):
         tally.take(x, torch.tensor([50000], device="cuda"))
-    same(tally.segment_reduce(x, torch.tensor([0, 5, 50000], device="cuda")), tally.segment_reduce(host, np.array([0, 5, 50000])))
+    same(
+        tally.segment_reduce(x, torch.tensor([0, 5, 50000], device="cuda")),
+        tally.segment_reduce(host, np.array([0, 5, 50000])),
+    )
     keys = np.repeat([4, 2], [20000, 30000])
     for one, other in zip(tally.reduce_by_key(torch.from_numpy(keys).cuda(), x), tally.reduce_by_key(keys, host)):
         same(one, other)
@@ -159,7 +185,7 @@ def test_torch_memory_is_flat(torch):
     assert torch.cuda.memory_allocated() == before[0] and abs(torch.cuda.mem_get_info()[0] - before[1]) < 1 << 22
 
 
-# ---- CuPy ------------------------------------------------------------------------------------------
+# ---- CuPy ----------------------------------------------------------------------------------------
 
 
 def test_cupy():
@@ -174,7 +200,7 @@ def test_cupy():
         assert float(result) == 2 * (1 << 24)
 
 
-# ---- JAX -------------------------------------------------------------------------------------------
+# ---- JAX -----------------------------------------------------------------------------------------
 
 
 def test_jax():
@@ -191,7 +217,7 @@ def test_jax():
     assert tally._library.lib.tally_python_exports() <= before + 1
 
 
-# ---- __cuda_array_interface__ ----------------------------------------------------------------------
+# ---- __cuda_array_interface__ --------------------------------------------------------------------
 
 
 def test_numba():
@@ -229,7 +255,7 @@ def test_plain_producers(torch, wrap):
     same(torch.as_tensor(by_interface, device="cuda"), tally.sum(host, axis=0))
 
 
-# ---- host arrays on the device, and speed ----------------------------------------------------------
+# ---- host arrays on the device, and speed --------------------------------------------------------
 
 
 def test_host_arrays_on_the_device():
@@ -264,10 +290,15 @@ def main():
     print(f"plan()                        {microseconds(plan, wait):8.2f} us")
     print(f"tally.sum(x, axis=1)          {microseconds(lambda: tally.sum(x, axis=1), wait):8.2f} us")
     print(f"torch.sum(x, dim=1)           {microseconds(lambda: torch.sum(x, dim=1), wait):8.2f} us")
-    for shape, dtype, axis in (((1 << 23, 32), torch.float32, 1), ((1 << 30,), torch.int8, 0), ((1 << 26, 4), torch.bfloat16, 1)):
+    for shape, dtype, axis in (
+        ((1 << 23, 32), torch.float32, 1),
+        ((1 << 30,), torch.int8, 0),
+        ((1 << 26, 4), torch.bfloat16, 1),
+    ):
         y = torch.ones(shape, device="cuda", dtype=dtype)
         total = tally.sum(y, axis=axis)
         assert bool((total == y.shape[axis]).all())
+
         def timed(call):
             call(), wait()
             begin = time.perf_counter()
@@ -275,8 +306,11 @@ def main():
                 call()
             wait()
             return (time.perf_counter() - begin) / 10 * 1e3
-        print(f"{tuple(shape)} {dtype} axis {axis}: tally {timed(lambda: tally.sum(y, axis=axis)):.3f} ms, "
-              f"torch {timed(lambda: torch.sum(y, dim=axis)):.3f} ms")
+
+        print(
+            f"{tuple(shape)} {dtype} axis {axis}: tally {timed(lambda: tally.sum(y, axis=axis)):.3f} ms, "
+            f"torch {timed(lambda: torch.sum(y, dim=axis)):.3f} ms"
+        )
         del y, total
 
 

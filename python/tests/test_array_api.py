@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The array API standard (2024.12), sentence by sentence, for the functions that tally has."""
+
 import inspect
 
 import numpy as np
@@ -13,11 +14,24 @@ UNSIGNED = [xp.uint8, xp.uint16, xp.uint32, xp.uint64]
 FLOATS = [xp.float32, xp.float64]
 COMPLEX = [xp.complex64, xp.complex128]
 SIGNATURES = {
-    "sum": "x axis dtype keepdims", "prod": "x axis dtype keepdims", "min": "x axis keepdims", "max": "x axis keepdims",
-    "mean": "x axis keepdims", "var": "x axis correction keepdims", "std": "x axis correction keepdims", "any": "x axis keepdims",
-    "all": "x axis keepdims", "count_nonzero": "x axis keepdims", "argmin": "x axis keepdims", "argmax": "x axis keepdims",
-    "cumulative_sum": "x axis dtype include_initial", "cumulative_prod": "x axis dtype include_initial", "vecdot": "x y axis",
-    "vector_norm": "x axis keepdims ord", "take": "x indices axis"}
+    "sum": "x axis dtype keepdims",
+    "prod": "x axis dtype keepdims",
+    "min": "x axis keepdims",
+    "max": "x axis keepdims",
+    "mean": "x axis keepdims",
+    "var": "x axis correction keepdims",
+    "std": "x axis correction keepdims",
+    "any": "x axis keepdims",
+    "all": "x axis keepdims",
+    "count_nonzero": "x axis keepdims",
+    "argmin": "x axis keepdims",
+    "argmax": "x axis keepdims",
+    "cumulative_sum": "x axis dtype include_initial",
+    "cumulative_prod": "x axis dtype include_initial",
+    "vecdot": "x y axis",
+    "vector_norm": "x axis keepdims ord",
+    "take": "x indices axis",
+}
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -26,14 +40,17 @@ def test_signature(name):
     parameters = inspect.signature(getattr(tally, name)).parameters
     for word in SIGNATURES[name].split():
         arrays = word in ("x", "y", "indices")
-        assert parameters[word].kind == inspect.Parameter.POSITIONAL_ONLY if arrays else \
-            parameters[word].kind != inspect.Parameter.POSITIONAL_ONLY
+        assert (
+            parameters[word].kind == inspect.Parameter.POSITIONAL_ONLY
+            if arrays
+            else parameters[word].kind != inspect.Parameter.POSITIONAL_ONLY
+        )
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
 def test_default_dtypes(name):
-    """"If x has a signed integer data type, the returned array must have the default integer data type";
-    unsigned: an unsigned one with its number of bits; else x's."""
+    """ "If x has a signed integer data type, the returned array must have the default integer data
+    type"; unsigned: an unsigned one with its number of bits; else x's."""
     given = {"axis": 0} if name.startswith("cum") else {}
     function = getattr(xp, name)
     for dtype in INTEGERS:
@@ -47,7 +64,8 @@ def test_default_dtypes(name):
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *UNSIGNED, *FLOATS])
 def test_same_dtype(dtype):
-    """min, max: "The returned array must have the same data type as x"; vecdot: that of promotion."""
+    """min, max: "The returned array must have the same data type as x"; vecdot: that of
+    promotion."""
     x = xp.ones((2, 3), dtype=dtype)
     assert xp.min(x).dtype == xp.max(x, axis=0).dtype == xp.vecdot(x, x).dtype == dtype
     assert xp.argmax(x).dtype == xp.argmin(x, axis=1).dtype == xp.count_nonzero(x).dtype == xp.int64
@@ -69,21 +87,26 @@ def test_special_cases():
     assert not xp.any(none) and xp.all(none)
     for name in ("min", "max", "mean", "sum", "prod", "var", "std"):
         assert xp.isnan(getattr(xp, name)(nan)), name
-    assert xp.isnan(xp.var(xp.asarray([1.0]), correction=1)) and xp.any(xp.asarray([xp.nan])) and xp.all(xp.asarray([xp.nan]))
+    assert (
+        xp.isnan(xp.var(xp.asarray([1.0]), correction=1))
+        and xp.any(xp.asarray([xp.nan]))
+        and xp.all(xp.asarray([xp.nan]))
+    )
     assert xp.count_nonzero(xp.asarray([xp.nan, 0.0, -0.0])) == 1
     assert xp.argmax(xp.asarray([[1, 5], [5, 1]])) == 1, "the first occurrence, of the flattened array"
 
 
 def test_complex_truth():
-    """any, all and count_nonzero: x "should have a numeric or boolean data type", of which complex is one."""
+    """any, all and count_nonzero: x "should have a numeric or boolean data type", of which complex
+    is one."""
     x = xp.asarray([[0, 1j], [1, 2 + 1j]])
     assert xp.any(x, axis=0).tolist() == [True, True] and xp.all(x, axis=0).tolist() == [False, True]
     assert xp.count_nonzero(x) == 3
 
 
 def test_keepdims_and_axis():
-    """"If True, the reduced axes (dimensions) must be included in the result as singleton dimensions"; an axis
-    may be negative; a tuple reduces several; () reduces none."""
+    """ "If True, the reduced axes (dimensions) must be included in the result as singleton
+    dimensions"; an axis may be negative; a tuple reduces several; () reduces none."""
     x = xp.reshape(xp.arange(24.0), (2, 3, 4))
     for name in ("sum", "mean", "max", "any", "var", "count_nonzero"):
         function = getattr(xp, name)
@@ -94,8 +117,8 @@ def test_keepdims_and_axis():
 
 
 def test_cumulative():
-    """"axis ... must be provided if x has more than one"; include_initial: "the size of the axis ... must be
-    N+1"; "If x is zero-dimensional ... unspecified"."""
+    """ "axis ... must be provided if x has more than one"; include_initial: "the size of the axis
+    ... must be N+1"; "If x is zero-dimensional ... unspecified"."""
     x = xp.reshape(xp.arange(6), (2, 3))
     assert xp.cumulative_sum(x, axis=0, include_initial=True).tolist() == [[0, 0, 0], [0, 1, 2], [3, 5, 7]]
     assert xp.cumulative_sum(xp.arange(3)).tolist() == [0, 1, 3]
@@ -105,7 +128,8 @@ def test_cumulative():
 
 
 def test_vecdot():
-    """"the conjugate of x1"; shapes "must be broadcast-compatible"; the axis "must have the same size"."""
+    """ "the conjugate of x1"; shapes "must be broadcast-compatible"; the axis "must have the same
+    size"."""
     x, y = xp.asarray([[1j, 2]]), xp.asarray([[1j, 1], [2, 2]])
     assert xp.vecdot(x, y).tolist() == (np.conj(x) * y).sum(-1).tolist()
     assert xp.vecdot(xp.ones((4, 1, 3)), xp.ones((2, 3))).shape == (4, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays in and out: DLPack's capsules, the buffer protocol, other libraries."""
+
 import array
 import ctypes
 import gc
@@ -14,7 +15,11 @@ from tally._library import BY_NAME, check, ffi, lib
 from tally._view import strides_of
 
 api = ctypes.pythonapi
-api.PyCapsule_New.argtypes, api.PyCapsule_New.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
+api.PyCapsule_New.argtypes, api.PyCapsule_New.restype = [
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_void_p,
+], ctypes.py_object
 api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
@@ -41,7 +46,9 @@ class Old(Plain):
 class Producer:
     """A producer whose capsules are made here, field by field. Counts what its deleter is told."""
 
-    def __init__(self, x, versioned=True, major=1, flags=0, device=(1, 0), code=None, no_strides=False, no_deleter=False):
+    def __init__(
+        self, x, versioned=True, major=1, flags=0, device=(1, 0), code=None, no_strides=False, no_deleter=False
+    ):
         self.x, self.device, self.deleted, self.streams = x, device, 0, []
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
         self.deleter = kind(self.delete)
@@ -56,7 +63,9 @@ class Producer:
         tensor.code, tensor.bits = {"i": 0, "u": 1, "f": 2}[x.dtype.kind] if code is None else code, 8 * x.itemsize
         tensor.shape, tensor.strides = self.shape, ffi.NULL if no_strides else self.strides
         if not no_deleter:
-            self.content.deleter = ffi.cast(ffi.typeof(self.content.deleter), ctypes.cast(self.deleter, ctypes.c_void_p).value)
+            self.content.deleter = ffi.cast(
+                ffi.typeof(self.content.deleter), ctypes.cast(self.deleter, ctypes.c_void_p).value
+            )
         if versioned:
             self.content.major, self.content.flags = major, flags
         self.name = b"dltensor_versioned" if versioned else b"dltensor"
@@ -145,7 +154,8 @@ def test_errors_of_producers_pass():
 
 @pytest.mark.parametrize("stream,asked", [(None, 1), (7, 7), (1, 1), (2, 2), (-1, -1)])
 def test_stream_is_asked_for(stream, asked):
-    """The view of a CUDA producer, without a CUDA device: the stream is handed over, and nothing is read."""
+    """The view of a CUDA producer, without a CUDA device: the stream is handed over, and nothing is
+    read."""
     from tally._dlpack import view_of_dlpack
     from tally._view import numpy_kind
 
@@ -170,7 +180,13 @@ def test_cuda_array_interface():
 
     class Array:
         def __init__(self, **other):
-            self.__cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (0, False), "version": 3, **other}
+            self.__cuda_array_interface__ = {
+                "shape": (2, 3),
+                "typestr": "<f4",
+                "data": (0, False),
+                "version": 3,
+                **other,
+            }
 
     view = CudaKind().view(Array(shape=(0, 3), stream=None))
     assert (view.place, view.shape, view.strides, view.stream) == ("cuda", (0, 3), (12, 4), 1)
@@ -184,10 +200,13 @@ def test_cuda_array_interface():
 
 
 def exported(versioned):
-    """An export of a buffer of the context: the address is NumPy's, so that a consumer can read it."""
+    """An export of a buffer of the context: the address is NumPy's, so that a consumer can read
+    it."""
     memory = np.arange(6, dtype="f4")
     made = ffi.new("tally_buffer **")
-    check(lib.tally_buffer_wrap_host(tally.current().handle, ffi.cast("void *", memory.ctypes.data), memory.nbytes, made))
+    check(
+        lib.tally_buffer_wrap_host(tally.current().handle, ffi.cast("void *", memory.ctypes.data), memory.nbytes, made)
+    )
     return memory, Exported(made[0], memory.ctypes.data, BY_NAME["f32"], (2, 3), (1, 0))
 
 
@@ -227,8 +246,13 @@ def test_export_waits_for_other_streams(monkeypatch):
     from tally import _dlpack
 
     waited = []
-    monkeypatch.setattr(_dlpack, "lib", types.SimpleNamespace(tally_queue_wait=lambda queue: waited.append(queue) or 0,
-                                                              tally_buffer_destroy=lib.tally_buffer_destroy))
+    monkeypatch.setattr(
+        _dlpack,
+        "lib",
+        types.SimpleNamespace(
+            tally_queue_wait=lambda queue: waited.append(queue) or 0, tally_buffer_destroy=lib.tally_buffer_destroy
+        ),
+    )
     _, source = exported(True)
     source.queue, source.stream = "queue", 5
     for stream, waits in ((5, 0), (-1, 0), (None, 1), (1, 1), (9, 1)):
@@ -242,7 +266,7 @@ def test_export_waits_for_other_streams(monkeypatch):
     assert not waited
 
 
-# ---- the buffer protocol ---------------------------------------------------------------------------
+# ---- the buffer protocol -------------------------------------------------------------------------
 
 
 def test_buffers():
@@ -268,7 +292,7 @@ def test_buffers():
         tally.sum(array.array("u", "ab"))
 
 
-# ---- other libraries, where they are installed -----------------------------------------------------
+# ---- other libraries, where they are installed ---------------------------------------------------
 
 
 def test_array_api_strict():

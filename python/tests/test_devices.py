@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The devices that are here: the same bits on each, copies to a device, operators of one's own."""
+
 import os
 
 import numpy as np
@@ -40,8 +41,12 @@ def test_same_bits(device, items, name):
 
 def test_types(device, items):
     """Result types, which the backend host converts afterwards, are those of a device."""
-    cases = [("sum", items.astype("f2"), {}), ("sum", items.astype("i4"), {"dtype": "int16"}),
-             ("sum", items, {"dtype": "float64"}), ("mean", items.astype("f2"), {"axis": 1})]
+    cases = [
+        ("sum", items.astype("f2"), {}),
+        ("sum", items.astype("i4"), {"dtype": "int16"}),
+        ("sum", items, {"dtype": "float64"}),
+        ("mean", items.astype("f2"), {"axis": 1}),
+    ]
     for name, x, more in cases:
         with device:
             ours = np.asarray(getattr(tally, name)(x, **more))
@@ -64,11 +69,17 @@ def test_scan(device, items):
 
 def test_moves_segments_and_keys(device, items):
     flat, index = items.ravel(), np.array([3, 3, 100], "u4")
+
     def work():
         changed = flat[:200].copy()
         tally.put(changed, index[1:], flat[:2])
-        return [tally.take(flat, index), changed, tally.segment_reduce(flat, np.array([0, 5, 9000])),
-                *tally.reduce_by_key(np.repeat([1, 2], [100, 50]), flat[:150])]
+        return [
+            tally.take(flat, index),
+            changed,
+            tally.segment_reduce(flat, np.array([0, 5, 9000])),
+            *tally.reduce_by_key(np.repeat([1, 2], [100, 50]), flat[:150]),
+        ]
+
     with device:
         ours = work()
     for one, other in zip(ours, work()):
@@ -82,7 +93,9 @@ def test_copied(device, items, monkeypatch):
     expected = tally.sum(items[::-1], axis=1), tally.var(items.T, axis=(0, 2), correction=1), tally.sum(items, axis=0)
     for memory_bytes in (device.device.memory_bytes, 1000):  # 1000: in pieces
         with monkeypatch.context() as patch:
-            patch.setattr(device, "device", dataclasses.replace(device.device, host_memory=False, memory_bytes=memory_bytes))
+            patch.setattr(
+                device, "device", dataclasses.replace(device.device, host_memory=False, memory_bytes=memory_bytes)
+            )
             with device:
                 out = np.zeros((5, 166), "f4")[:, ::2]
                 assert tally.sum(items, axis=0, out=out) is out
@@ -99,12 +112,24 @@ def test_copied(device, items, monkeypatch):
 
 def test_own_ops(device):
     x = np.arange(40, dtype="f4").reshape(4, 10)
-    limit = tally.Op(load="x > p.limit ? 1 : 0", combine="a + b", identity="0", acc="int64", params={"limit": 20}, exact=True)
-    where = tally.Op(fields={"value": ("float32", "-INFINITY", "x", "a.value > b.value ? a.value : b.value"),
-                             "count": ("int64", "0", "1", "a.count + b.count")},
-                     finish="a.value + (f32)a.count", out="float32")
+    limit = tally.Op(
+        load="x > p.limit ? 1 : 0", combine="a + b", identity="0", acc="int64", params={"limit": 20}, exact=True
+    )
+    where = tally.Op(
+        fields={
+            "value": ("float32", "-INFINITY", "x", "a.value > b.value ? a.value : b.value"),
+            "count": ("int64", "0", "1", "a.count + b.count"),
+        },
+        finish="a.value + (f32)a.count",
+        out="float32",
+    )
     with device:
-        assert tally.reduce(limit, x) == 19 and tally.reduce(limit, x, axis=1, params={"limit": 4.5}).tolist() == [5, 10, 10, 10]
+        assert tally.reduce(limit, x) == 19 and tally.reduce(limit, x, axis=1, params={"limit": 4.5}).tolist() == [
+            5,
+            10,
+            10,
+            10,
+        ]
         assert tally.reduce(where, x, axis=0).tolist() == (x.max(0) + 4).tolist()
         counted, total = tally.reduce([limit, "sum"], x, axis=1)
         assert counted.tolist() == [0, 0, 9, 10] and total.tolist() == x.sum(1).tolist()

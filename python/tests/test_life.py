@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Many calls and many threads. TALLY_TEST_CALLS=1000000 is the long run of the first."""
+
 import array
 import gc
 import os
@@ -72,7 +73,9 @@ def test_threads(context):
     """Eight threads share the context and its plans."""
     rng = np.random.default_rng(1)
     arrays = [rng.standard_normal((rng.integers(1, 60), rng.integers(1, 3000))).astype("f4") for _ in range(6)]
-    cases = [(name, x, axis) for name in ("sum", "max", "var", "argmin", "mean") for x in arrays for axis in (None, 0, 1)]
+    cases = [
+        (name, x, axis) for name in ("sum", "max", "var", "argmin", "mean") for x in arrays for axis in (None, 0, 1)
+    ]
     expected = [np.asarray(getattr(tally, name)(x, axis=axis)).tobytes() for name, x, axis in cases]
     wrong, errors = [], []
 

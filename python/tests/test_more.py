@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Scans, moves, segments, keys, fused ops, operators of one's own, plans and feeds."""
+
 import subprocess
 import sys
 
@@ -18,9 +19,17 @@ def test_cumulative_sum(data, include_initial):
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     expected = np.cumsum(x, axis=axis, dtype=None)
     if include_initial:
-        expected = np.concatenate([np.zeros_like(np.take(expected, [0], axis=axis)) if x.shape[axis] else
-                                   np.zeros(tuple(1 if i == axis % x.ndim else n for i, n in enumerate(x.shape)), expected.dtype),
-                                   expected], axis=axis)
+        expected = np.concatenate(
+            [
+                (
+                    np.zeros_like(np.take(expected, [0], axis=axis))
+                    if x.shape[axis]
+                    else np.zeros(tuple(1 if i == axis % x.ndim else n for i, n in enumerate(x.shape)), expected.dtype)
+                ),
+                expected,
+            ],
+            axis=axis,
+        )
     ours = tally.cumulative_sum(x, axis=axis, include_initial=include_initial)
     np.testing.assert_array_equal(ours, expected)
     assert ours.dtype == expected.dtype
@@ -93,8 +102,11 @@ def test_segments_and_keys():
     offsets = np.array([0, 0, 4097, 4100, 5000])
     sums = tally.segment_reduce(x, offsets)
     for i in range(4):
-        assert sums[i].tobytes() == tally.sum(x[offsets[i]:offsets[i + 1]]).tobytes()
-    assert tally.segment_reduce(x, np.array([5, 0]), "max", ends=np.array([9, 3])).tolist() == [x[5:9].max(), x[:3].max()]
+        assert sums[i].tobytes() == tally.sum(x[offsets[i] : offsets[i + 1]]).tobytes()
+    assert tally.segment_reduce(x, np.array([5, 0]), "max", ends=np.array([9, 3])).tolist() == [
+        x[5:9].max(),
+        x[:3].max(),
+    ]
     assert tally.segment_reduce(x, np.array([0, 5000]), "argmax").tolist() == [int(x.argmax())]
     assert tally.segment_reduce(x.astype("f2"), offsets).dtype == np.float16
     with pytest.raises(ValueError, match="segment"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reductions of NumPy arrays, against NumPy."""
+
 import warnings
 
 import hypothesis.extra.numpy as arrays
@@ -51,7 +52,9 @@ def axes(draw, ndim):
     if ndim == 0:
         return draw(st.sampled_from([None, ()]))
     one = st.integers(-ndim, ndim - 1)
-    several = st.sets(st.integers(0, ndim - 1)).map(lambda chosen: tuple(a - ndim if a % 2 else a for a in sorted(chosen)))
+    several = st.sets(st.integers(0, ndim - 1)).map(
+        lambda chosen: tuple(a - ndim if a % 2 else a for a in sorted(chosen))
+    )
     return draw(st.one_of(st.none(), one, several))
 
 
@@ -85,10 +88,12 @@ def test_sum_and_prod(data, name, keepdims):
     if name == "prod" and x.dtype.kind in "fc":
         x = np.sign(x.real).astype(x.dtype)
     axis = data.draw(axes(x.ndim))
+
     def wide(a, axis, keepdims):
         if a.dtype == np.float16:
             return getattr(np, name)(a.astype("f4"), axis=axis, keepdims=keepdims).astype("f2")
         return getattr(np, name)(a, axis=axis, keepdims=keepdims)
+
     compare(name, wide, x, axis, keepdims)
 
 
@@ -119,13 +124,25 @@ def test_moments(data, name, keepdims):
     more = {} if name == "mean" else {"correction": correction}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        reduced = np.prod([x.shape[a] for a in (range(x.ndim) if axis is None else np.atleast_1d(axis).astype(int))], initial=1)
+        reduced = np.prod(
+            [x.shape[a] for a in (range(x.ndim) if axis is None else np.atleast_1d(axis).astype(int))], initial=1
+        )
         if name != "mean" and reduced <= correction:
             return  # nan or inf: test_few_items
         dtype = "f4" if x.dtype == np.float16 else x.dtype
-        compare(name, lambda a, axis, keepdims: np.asarray(getattr(np, name)(
-            a.astype(dtype), axis=axis, keepdims=keepdims, **({} if name == "mean" else {"ddof": correction}))).astype(
-                a.dtype if a.dtype.kind in "fc" else "f8")[()], x, axis, keepdims, exact=False, **more)
+        compare(
+            name,
+            lambda a, axis, keepdims: np.asarray(
+                getattr(np, name)(
+                    a.astype(dtype), axis=axis, keepdims=keepdims, **({} if name == "mean" else {"ddof": correction})
+                )
+            ).astype(a.dtype if a.dtype.kind in "fc" else "f8")[()],
+            x,
+            axis,
+            keepdims,
+            exact=False,
+            **more
+        )
 
 
 def test_few_items():
@@ -139,11 +156,15 @@ def test_where_and_initial(data, keepdims):
     x = data.draw(strided(INTEGERS))
     axis = data.draw(axes(x.ndim))
     mask = data.draw(arrays.arrays(bool, data.draw(st.sampled_from([x.shape, x.shape[1:], ()]))))
-    same(tally.sum(x, axis=axis, where=mask, initial=3, keepdims=keepdims),
-         np.sum(x, axis=axis, where=mask, initial=3, keepdims=keepdims))
+    same(
+        tally.sum(x, axis=axis, where=mask, initial=3, keepdims=keepdims),
+        np.sum(x, axis=axis, where=mask, initial=3, keepdims=keepdims),
+    )
     low = int(np.iinfo(x.dtype).min)
-    same(tally.max(x, axis=axis, where=mask, initial=low, keepdims=keepdims),
-         np.max(x, axis=axis, where=mask, initial=low, keepdims=keepdims))
+    same(
+        tally.max(x, axis=axis, where=mask, initial=low, keepdims=keepdims),
+        np.max(x, axis=axis, where=mask, initial=low, keepdims=keepdims),
+    )
 
 
 @given(st.data(), st.sampled_from(["sum", "max", "mean", "argmax"]))
@@ -161,7 +182,8 @@ def test_out_with_strides(data, name):
 
 @given(st.data())
 def test_layouts_have_the_same_bits(data):
-    """An array in Fortran order, reversed twice or cut out of another gives the bits of its C copy."""
+    """An array in Fortran order, reversed twice or cut out of another gives the bits of its C
+    copy."""
     seed = data.draw(st.integers(0, 2**32 - 1))
     shape = data.draw(arrays.array_shapes(min_dims=2, max_dims=3, max_side=70))
     x = np.random.default_rng(seed).standard_normal(shape).astype(data.draw(st.sampled_from(FLOATS)))
@@ -169,8 +191,10 @@ def test_layouts_have_the_same_bits(data):
     big = np.zeros(tuple(2 * n for n in shape), x.dtype)
     big[tuple(slice(None, None, 2) for _ in shape)] = x
     for name in ("sum", "mean", "var", "norm", "logsumexp"):
-        results = [np.asarray(getattr(tally, name)(a, axis=axis)) for a in (
-            x, np.asfortranarray(x), x[::-1].copy()[::-1], big[tuple(slice(None, None, 2) for _ in shape)])]
+        results = [
+            np.asarray(getattr(tally, name)(a, axis=axis))
+            for a in (x, np.asfortranarray(x), x[::-1].copy()[::-1], big[tuple(slice(None, None, 2) for _ in shape)])
+        ]
         for other in results[1:]:
             assert other.tobytes() == results[0].tobytes(), name
         if axis is not None:

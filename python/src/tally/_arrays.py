@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Finds how an object is an array."""
+
 from __future__ import annotations
 
 import sys
@@ -45,9 +46,11 @@ def _importer(x: Any) -> "Callable[[Any], View]":
         from tally._buffer import view_of_buffer
 
         return view_of_buffer
-    raise TypeError(f"{type(x).__name__} is no array that tally can read: give an array of NumPy, CuPy, PyTorch, JAX or "
-                    "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol "
-                    "(numpy.asarray makes one of a list)")
+    raise TypeError(
+        f"{type(x).__name__} is no array that tally can read: give an array of NumPy, CuPy, PyTorch, JAX or "
+        "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol "
+        "(numpy.asarray makes one of a list)"
+    )
 
 
 def _dlpack_importer(x: Any) -> "Callable[[Any], View]":

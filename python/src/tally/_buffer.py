@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays by Python's buffer protocol, with strides, without NumPy."""
+
 from __future__ import annotations
 
 import ctypes
@@ -12,10 +13,19 @@ from tally._view import BUFFER, View
 class _Buffer(ctypes.Structure):
     """Py_buffer, whose layout is part of Python's stable ABI."""
 
-    _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
-                ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
-                ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-                ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)), ("internal", ctypes.c_void_p)]
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.py_object),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
 
 
 _STRIDES, _FORMAT = 0x0010 | 0x0008, 0x0004
@@ -49,6 +59,13 @@ def view_of_buffer(x: Any) -> View:
     if dtype is None or dtype.bytes != buffer.itemsize:
         raise TypeError(f"a buffer of items '{letters}' is not reduced: convert the array first")
     axes = range(buffer.ndim)
-    view = View(held, buffer.buf or 0, dtype, tuple(buffer.shape[i] for i in axes), tuple(buffer.strides[i] for i in axes),
-                BUFFER, bool(buffer.readonly))
+    view = View(
+        held,
+        buffer.buf or 0,
+        dtype,
+        tuple(buffer.shape[i] for i in axes),
+        tuple(buffer.strides[i] for i in axes),
+        BUFFER,
+        bool(buffer.readonly),
+    )
     return view if view.is_aligned() else BUFFER.contiguous(view)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Buffers of a call: for scans, moves, segments by offsets and by keys, whose arrays lie in C order."""
+"""Buffers of a call: for scans, moves, segments by offsets and by keys, whose arrays lie in C
+order."""
+
 from __future__ import annotations
 
 from typing import Any, Hashable, Optional, Sequence
@@ -13,6 +15,11 @@ from tally._view import HOST, OPENCL, View
 def in_order(view: View) -> View:
     """The view itself if its items lie in C order, else a copy that does."""
     return view if view.is_contiguous() else view.kind.contiguous(view)
+
+
+def struct(name: str, **members: Any) -> Any:
+    """A struct of the library that begins with its size. A member `in_` is `in`."""
+    return ffi.new(f"{name} *", {"size": ffi.sizeof(name), **{key.rstrip("_"): one for key, one in members.items()}})
 
 
 class Buffers:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Contexts: opened devices, with the plans that calls keep."""
+
 from __future__ import annotations
 
 import contextvars
@@ -35,8 +36,17 @@ class Device:
 
 
 def _device(info: Any) -> Device:
-    return Device(text(info.backend), info.index, text(lib.tally_device_class_name(info.device_class)), text(info.name),
-                  text(info.platform), text(info.driver), info.compute_units, info.memory_bytes, bool(info.host_memory))
+    return Device(
+        text(info.backend),
+        info.index,
+        text(lib.tally_device_class_name(info.device_class)),
+        text(info.name),
+        text(info.platform),
+        text(info.driver),
+        info.compute_units,
+        info.memory_bytes,
+        bool(info.host_memory),
+    )
 
 
 def devices() -> "List[Device]":
@@ -89,9 +99,9 @@ class Queue:
 
 
 class Context:
-    """An opened device. Host arrays are reduced by the current one: the innermost `with` block's, or
-    the default one, which `TALLY_BACKEND` chooses ("cuda,opencl,host" unless it is set). Arrays on a
-    device are reduced on that device.
+    """An opened device. Host arrays are reduced by the current one: the innermost `with` block's,
+    or the default one, which `TALLY_BACKEND` chooses ("cuda,opencl,host" unless it is set). Arrays
+    on a device are reduced on that device.
 
     select: "cuda:1", "opencl:pocl", "host", or a list of such with commas, tried in order.
 
@@ -123,7 +133,9 @@ class Context:
         return info
 
     def __repr__(self) -> str:
-        return f"<tally.Context {self.device.select} ({self.device.name}), chosen by {self.chosen_by}: {self.selection}>"
+        return (
+            f"<tally.Context {self.device.select} ({self.device.name}), chosen by {self.chosen_by}: {self.selection}>"
+        )
 
     def describe(self) -> str:
         """The device, how it was chosen, the caches and their counters, one "key: value" a line."""
@@ -231,6 +243,9 @@ def _open(view: View) -> Context:
         return Context(f"cuda:{view.device}")
     native, device = view.device
     made = ffi.new("tally_context **")
-    check(lib.tally_context_create_opencl(ffi.cast("struct _cl_context *", native), ffi.cast("struct _cl_device_id *", device),
-                                          made))
+    check(
+        lib.tally_context_create_opencl(
+            ffi.cast("struct _cl_context *", native), ffi.cast("struct _cl_device_id *", device), made
+        )
+    )
     return Context(_handle=made[0])

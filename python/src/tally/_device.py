@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Device arrays: PyTorch, CuPy, __cuda_array_interface__ and pyopencl, each on its own stream."""
+
 from __future__ import annotations
 
 import sys
@@ -9,7 +10,7 @@ from tally._dlpack import CUDA_DEVICE, Exported, LEGACY_STREAM
 from tally._library import BY_NAME, BY_TYPESTR, DTYPES, Dtype, check, ffi, lib
 from tally._view import CUDA, HOST, Kind, OPENCL, View, strides_of
 
-# ---- PyTorch ---------------------------------------------------------------------------------------
+# ---- PyTorch -------------------------------------------------------------------------------------
 
 
 class TorchKind(Kind):
@@ -56,8 +57,18 @@ class TorchKind(Kind):
         if found is None:
             raise TypeError(f"PyTorch has no {dtype.long_name}, the type of the result")
         made = like.owner.new_empty(shape, dtype=found)
-        return View(made, made.data_ptr(), dtype, shape, strides_of(shape, dtype.bytes), self, False, like.place, like.device,
-                    like.stream)
+        return View(
+            made,
+            made.data_ptr(),
+            dtype,
+            shape,
+            strides_of(shape, dtype.bytes),
+            self,
+            False,
+            like.place,
+            like.device,
+            like.stream,
+        )
 
     def _tensor(self, view: View) -> Any:
         strides = [stride // view.dtype.bytes for stride in view.strides]
@@ -73,7 +84,7 @@ class TorchKind(Kind):
         return self.torch.movedim(array, source, to)
 
 
-# ---- CuPy ------------------------------------------------------------------------------------------
+# ---- CuPy ----------------------------------------------------------------------------------------
 
 
 class CupyKind(Kind):
@@ -113,7 +124,7 @@ class CupyKind(Kind):
         return self.cupy.moveaxis(array, source, to)
 
 
-# ---- __cuda_array_interface__ ----------------------------------------------------------------------
+# ---- __cuda_array_interface__ --------------------------------------------------------------------
 
 
 class CudaMemory:
@@ -132,8 +143,14 @@ class CudaMemory:
         exported = self._exported
         if exported.buffer is None:
             raise AttributeError("this memory was handed over by DLPack")
-        return {"shape": exported.shape, "typestr": exported.dtype.typestr, "data": (exported.address, False), "version": 3,
-                "strides": None, "stream": exported.stream or LEGACY_STREAM}
+        return {
+            "shape": exported.shape,
+            "typestr": exported.dtype.typestr,
+            "data": (exported.address, False),
+            "version": 3,
+            "strides": None,
+            "stream": exported.stream or LEGACY_STREAM,
+        }
 
     def __dlpack_device__(self) -> "tuple[int, int]":
         return self._exported.__dlpack_device__()
@@ -160,8 +177,18 @@ class CudaKind(Kind):
         if stream == 0:
             raise ValueError("__cuda_array_interface__ has the stream 0, which its specification forbids")
         address, readonly = interface["data"]
-        return View(x, address or 0, dtype, shape, tuple(strides) if strides is not None else strides_of(shape, dtype.bytes),
-                    self, bool(readonly), CUDA, cuda_device_of(address or 0), LEGACY_STREAM if stream is None else stream)
+        return View(
+            x,
+            address or 0,
+            dtype,
+            shape,
+            tuple(strides) if strides is not None else strides_of(shape, dtype.bytes),
+            self,
+            bool(readonly),
+            CUDA,
+            cuda_device_of(address or 0),
+            LEGACY_STREAM if stream is None else stream,
+        )
 
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
         return cuda_memory(like, shape, dtype, self)
@@ -202,10 +229,12 @@ def cuda_memory(like: View, shape: "tuple[int, ...]", dtype: Dtype, kind: Kind) 
     exported = Exported(made[0], 0, dtype, shape, (CUDA_DEVICE, like.device), context.queue_of(like), like.stream)
     check(lib.tally_buffer_get_cuda(made[0], pointer))
     exported.address = pointer[0]
-    return View(exported, pointer[0], dtype, shape, strides_of(shape, dtype.bytes), kind, False, CUDA, like.device, like.stream)
+    return View(
+        exported, pointer[0], dtype, shape, strides_of(shape, dtype.bytes), kind, False, CUDA, like.device, like.stream
+    )
 
 
-# ---- pyopencl --------------------------------------------------------------------------------------
+# ---- pyopencl ------------------------------------------------------------------------------------
 
 
 class OpenclKind(Kind):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """DLPack: arrays of any library in, and tally's own memory out."""
+
 from __future__ import annotations
 
 import ctypes
@@ -38,13 +39,17 @@ class Consumed:
         self.pointer = 0
         self.versioned = bool(_is_valid(capsule, _NAMES[True]))
         if not self.versioned and not _is_valid(capsule, _NAMES[False]):
-            raise BufferError("__dlpack__ gave no capsule 'dltensor' or 'dltensor_versioned': it may have been consumed before")
+            raise BufferError(
+                "__dlpack__ gave no capsule 'dltensor' or 'dltensor_versioned': it may have been consumed before"
+            )
         pointer = _get_pointer(capsule, _NAMES[self.versioned])
         _set_name(capsule, _USED[self.versioned])
         self.pointer = pointer
         self.content = ffi.cast("tally_dl_versioned *" if self.versioned else "tally_dl_managed *", pointer)
         if self.versioned and self.content.major != 1:
-            raise BufferError(f"this DLPack capsule has the version {self.content.major}.{self.content.minor}: tally reads 1.x")
+            raise BufferError(
+                f"this DLPack capsule has the version {self.content.major}.{self.content.minor}: tally reads 1.x"
+            )
 
     def __del__(self) -> None:
         pointer, self.pointer = self.pointer, 0
@@ -69,35 +74,59 @@ def ask(x: Any, stream: Optional[int]) -> Any:
 
 
 def view_of_dlpack(x: Any, kind: Kind, stream: Optional[int] = None) -> View:
-    """The view of an array by DLPack. On a device, the producer makes `stream` wait for its own work."""
+    """The view of an array by DLPack. On a device, the producer makes `stream` wait for its own
+    work."""
     device_type, device_id = x.__dlpack_device__()
     device_type = int(device_type)
     on_cuda = device_type in (CUDA_DEVICE, CUDA_MANAGED)
     if not on_cuda and device_type not in (CPU_DEVICE, CUDA_HOST):
-        raise TypeError(f"DLPack device {device_type}:{device_id} is not read by DLPack: there are CPU (1) and CUDA (2)")
+        raise TypeError(
+            f"DLPack device {device_type}:{device_id} is not read by DLPack: there are CPU (1) and CUDA (2)"
+        )
     if on_cuda and stream is None:
         stream = LEGACY_STREAM
     held = Consumed(ask(x, stream if on_cuda else None))
     tensor = held.content.tensor
     dtype = BY_DLPACK.get((tensor.code, tensor.bits))
     if dtype is None or tensor.lanes != 1:
-        raise TypeError(f"DLPack items of code {tensor.code}, {tensor.bits} bits and {tensor.lanes} lanes are not reduced: "
-                        "convert the array first")
+        raise TypeError(
+            f"DLPack items of code {tensor.code}, {tensor.bits} bits and {tensor.lanes} lanes are not reduced: "
+            "convert the array first"
+        )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides == ffi.NULL:
         strides = strides_of(shape, dtype.bytes)
     else:
         strides = tuple(tensor.strides[i] * dtype.bytes for i in range(tensor.ndim))
     address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
-    return View(held, address, dtype, shape, strides, kind, held.readonly, CUDA if on_cuda else HOST,
-                int(device_id) if on_cuda else None, stream if on_cuda else None)
+    return View(
+        held,
+        address,
+        dtype,
+        shape,
+        strides,
+        kind,
+        held.readonly,
+        CUDA if on_cuda else HOST,
+        int(device_id) if on_cuda else None,
+        stream if on_cuda else None,
+    )
 
 
 class Exported:
-    """Memory of tally's own, for one consumer's from_dlpack. It owns `buffer` until a capsule does."""
+    """Memory of tally's own, for one consumer's from_dlpack. It owns `buffer` until a capsule
+    does."""
 
-    def __init__(self, buffer: Any, address: int, dtype: Dtype, shape: "tuple[int, ...]", device: "tuple[int, int]",
-                 queue: Any = None, stream: Optional[int] = None) -> None:
+    def __init__(
+        self,
+        buffer: Any,
+        address: int,
+        dtype: Dtype,
+        shape: "tuple[int, ...]",
+        device: "tuple[int, int]",
+        queue: Any = None,
+        stream: Optional[int] = None,
+    ) -> None:
         self.buffer: Any = buffer
         self.address = address
         self.dtype = dtype
@@ -113,8 +142,14 @@ class Exported:
     def __dlpack_device__(self) -> "tuple[int, int]":
         return self.device
 
-    def __dlpack__(self, *, stream: Optional[int] = None, max_version: "Optional[tuple[int, int]]" = None,
-                   dl_device: "Optional[tuple[int, int]]" = None, copy: Optional[bool] = None) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Optional[int] = None,
+        max_version: "Optional[tuple[int, int]]" = None,
+        dl_device: "Optional[tuple[int, int]]" = None,
+        copy: Optional[bool] = None,
+    ) -> Any:
         """Hands the memory over in a capsule, once."""
         if self.buffer is None:
             raise BufferError("this memory was handed over before")
@@ -126,10 +161,20 @@ class Exported:
         versioned = max_version is not None and max_version[0] >= 1
         extents = ffi.new("int64_t[]", [*self.shape, 0])
         strides = ffi.new("int64_t[]", [*(s // self.dtype.bytes for s in strides_of(self.shape, self.dtype.bytes)), 0])
-        tensor = ffi.new("tally_dl_tensor *", {
-            "data": ffi.cast("void *", self.address), "device_type": self.device[0], "device_id": self.device[1],
-            "ndim": len(self.shape), "code": self.dtype.code, "bits": 8 * self.dtype.bytes, "lanes": 1, "shape": extents,
-            "strides": strides})
+        tensor = ffi.new(
+            "tally_dl_tensor *",
+            {
+                "data": ffi.cast("void *", self.address),
+                "device_type": self.device[0],
+                "device_id": self.device[1],
+                "ndim": len(self.shape),
+                "code": self.dtype.code,
+                "bits": 8 * self.dtype.bytes,
+                "lanes": 1,
+                "shape": extents,
+                "strides": strides,
+            },
+        )
         content = lib.tally_python_export(self.buffer, tensor, versioned)
         if content == ffi.NULL:
             raise MemoryError("no memory for a DLPack capsule")
@@ -149,7 +194,7 @@ class Exported:
             check(lib.tally_queue_wait(self.queue))
 
 
-# ---- kinds of arrays that DLPack brings ------------------------------------------------------------
+# ---- kinds of arrays that DLPack brings ----------------------------------------------------------
 
 
 class NamespaceKind(Kind):

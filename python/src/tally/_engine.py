@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Runs reductions of views: the plan, the queue, the call."""
+
 from __future__ import annotations
 
 from typing import Any, Hashable, NamedTuple, Optional, Sequence
@@ -38,9 +39,17 @@ class Call:
 
     __slots__ = ("terms", "inputs", "reduced", "where", "initial", "params", "outputs", "values")
 
-    def __init__(self, terms: "tuple[Term, ...]", inputs: "Sequence[View]", reduced: "Sequence[int]", where: Optional[View],
-                 initial: Optional[bytes], params: "tuple[tuple[bytes, float], ...]", outputs: "Sequence[View]",
-                 values: int) -> None:
+    def __init__(
+        self,
+        terms: "tuple[Term, ...]",
+        inputs: "Sequence[View]",
+        reduced: "Sequence[int]",
+        where: Optional[View],
+        initial: Optional[bytes],
+        params: "tuple[tuple[bytes, float], ...]",
+        outputs: "Sequence[View]",
+        values: int,
+    ) -> None:
         self.terms = terms
         self.inputs = inputs  #: of one shape
         self.reduced = reduced  #: for each axis 1 or 0
@@ -68,8 +77,10 @@ def same_place(views: "Sequence[View]") -> None:
     first = views[0]
     for view in views[1:]:
         if view.place != first.place or view.device != first.device:
-            raise ValueError(f"the arrays are on different devices: {first.place} {first.device or ''} and {view.place} "
-                             f"{view.device or ''}")
+            raise ValueError(
+                f"the arrays are on different devices: {first.place} {first.device or ''} and {view.place} "
+                f"{view.device or ''}"
+            )
 
 
 def numbers_of(call: Call) -> "list[int]":
@@ -143,7 +154,8 @@ def settle(queue: Queue, views: "Sequence[View]") -> None:
 
 
 def queue_for(context: Context, views: "Sequence[View]") -> "tuple[Queue, Hashable]":
-    """The queue of a call, and what its plans are kept by. Inputs of other streams are waited for."""
+    """The queue of a call, and what its plans are kept by. Inputs of other streams are waited
+    for."""
     first = views[0]
     if first.place == HOST:
         return context.take_queue(), None
@@ -179,8 +191,17 @@ def reduce_axes(call: Call) -> None:
     queue, queue_key = queue_for(context, views)
     try:
         plan = plan_of(context, call, queue_key)
-        status = lib.tally_python_reduce(context.address, plan.address, queue.address, memory, len(shape), len(call.inputs),
-                                         call.where is not None, len(call.outputs), ffi.new("int64_t[]", numbers_of(call)))
+        status = lib.tally_python_reduce(
+            context.address,
+            plan.address,
+            queue.address,
+            memory,
+            len(shape),
+            len(call.inputs),
+            call.where is not None,
+            len(call.outputs),
+            ffi.new("int64_t[]", numbers_of(call)),
+        )
         if status:
             fail(status)
         context.give_plan(plan)
@@ -205,7 +226,9 @@ def _reduce_in_pieces(context: Context, call: Call) -> None:
     held = _fill(desc, call)
     shape = call.inputs[0].shape
     axes = ffi.new("tally_axis[]", max(len(shape), 1))
-    array = ffi.new("tally_host_axes *", {"size": ffi.sizeof("tally_host_axes"), "axes": axes, "axis_count": len(shape)})
+    array = ffi.new(
+        "tally_host_axes *", {"size": ffi.sizeof("tally_host_axes"), "axes": axes, "axis_count": len(shape)}
+    )
     for k, view in enumerate(call.inputs):
         getattr(array, "in")[k] = ffi.cast("void *", view.address)
         for i, stride in enumerate(view.strides):
@@ -222,7 +245,7 @@ def _reduce_in_pieces(context: Context, call: Call) -> None:
     del held
 
 
-# ---- results ---------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 _natural: "dict[tuple[int, int], tuple[Dtype, int]]" = {}
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The library: its errors as Python's, its item types and ops by name."""
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -10,17 +11,15 @@ __all__ = ["AxisError", "DeviceError", "Dtype", "check", "dtype_of_name", "fail"
 
 
 class DeviceError(RuntimeError):
-    """A device is absent, lacks what was asked for, or its driver failed. The text is the library's."""
+    """A device is absent, lacks what was asked for, or its driver failed. The text is the
+    library's."""
 
 
 class AxisError(ValueError, IndexError):
     """An axis that the array does not have."""
 
 
-ERRORS: "dict[int, type[Exception]]" = {
-    lib.TALLY_E_ARGUMENT: ValueError,
-    lib.TALLY_E_MEMORY: MemoryError,
-}
+ERRORS: "dict[int, type[Exception]]" = {lib.TALLY_E_ARGUMENT: ValueError, lib.TALLY_E_MEMORY: MemoryError}
 
 
 def text(value: Any) -> str:
@@ -50,8 +49,13 @@ class Dtype:
         self.bytes = int(lib.tally_dtype_bytes(number))
         kind = int(lib.tally_dtype_kind(number))
         #: DLPack's code of the type
-        self.code = {lib.TALLY_KIND_FLOAT: 2, lib.TALLY_KIND_SIGNED: 0, lib.TALLY_KIND_UNSIGNED: 1,
-                     lib.TALLY_KIND_BOOL: 6, lib.TALLY_KIND_COMPLEX: 5}[kind]
+        self.code = {
+            lib.TALLY_KIND_FLOAT: 2,
+            lib.TALLY_KIND_SIGNED: 0,
+            lib.TALLY_KIND_UNSIGNED: 1,
+            lib.TALLY_KIND_BOOL: 6,
+            lib.TALLY_KIND_COMPLEX: 5,
+        }[kind]
         if self.name == "bf16":
             self.code = 4
         self.kind = {0: "i", 1: "u", 2: "f", 4: "f", 5: "c", 6: "b"}[self.code]
@@ -61,8 +65,20 @@ class Dtype:
         self.long_name = "bfloat16" if self.name == "bf16" else word if word == "bool" else f"{word}{8 * self.bytes}"
         self.typestr = ("|" if self.bytes == 1 else "<") + ("V" if self.name == "bf16" else self.kind) + str(self.bytes)
         #: struct's letter; "" where it has none
-        self.format = {"f16": "e", "f32": "f", "f64": "d", "i8": "b", "u8": "B", "i16": "h", "u16": "H", "i32": "i",
-                       "u32": "I", "i64": "q", "u64": "Q", "bool": "?"}.get(self.name, "")
+        self.format = {
+            "f16": "e",
+            "f32": "f",
+            "f64": "d",
+            "i8": "b",
+            "u8": "B",
+            "i16": "h",
+            "u16": "H",
+            "i32": "i",
+            "u32": "I",
+            "i64": "q",
+            "u64": "Q",
+            "bool": "?",
+        }.get(self.name, "")
 
     def __repr__(self) -> str:
         return self.long_name
@@ -76,15 +92,23 @@ BY_DLPACK: "dict[tuple[int, int], Dtype]" = {(d.code, 8 * d.bytes): d for d in D
 BY_NUMBER = DTYPES
 #: buffers name their items by struct's letters; "l" and "L" have the platform's size
 BY_FORMAT: "dict[str, Dtype]" = {d.format: d for d in DTYPES.values() if d.format}
-BY_FORMAT.update({"l": BY_NAME[f"i{8 * ffi.sizeof('long')}"], "L": BY_NAME[f"u{8 * ffi.sizeof('long')}"],
-                  "n": BY_NAME[f"i{8 * ffi.sizeof('ssize_t')}"], "N": BY_NAME[f"u{8 * ffi.sizeof('size_t')}"],
-                  "Zf": BY_NAME["c64"], "Zd": BY_NAME["c128"], "c": BY_NAME["u8"]})
+BY_FORMAT.update(
+    {
+        "l": BY_NAME[f"i{8 * ffi.sizeof('long')}"],
+        "L": BY_NAME[f"u{8 * ffi.sizeof('long')}"],
+        "n": BY_NAME[f"i{8 * ffi.sizeof('ssize_t')}"],
+        "N": BY_NAME[f"u{8 * ffi.sizeof('size_t')}"],
+        "Zf": BY_NAME["c64"],
+        "Zd": BY_NAME["c128"],
+        "c": BY_NAME["u8"],
+    }
+)
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def dtype_of_name(dtype: Any) -> Dtype:
-    """The item type that a dtype argument names: "float32", numpy.float32, numpy.dtype, torch.float32,
-    float, or a Dtype."""
+    """The item type that a dtype argument names: "float32", numpy.float32, numpy.dtype,
+    torch.float32, float, or a Dtype."""
     if isinstance(dtype, Dtype):
         return dtype
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:

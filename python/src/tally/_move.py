@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Gather and scatter, segments by offsets, runs of keys."""
+
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Callable, Hashable, Optional
 
 from tally._arrays import view_of
-from tally._buffers import Buffers, in_order
+from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
 from tally._engine import natural
-from tally._library import BY_NAME, Dtype, ffi, lib, op_number
+from tally._library import BY_NAME, Dtype, lib, op_number
 from tally._reduce import _COUNTS, converted, default_result
 from tally._scan import _size
 from tally._view import HOST, View
@@ -23,36 +24,47 @@ def _map_view(indices: Any, name: str) -> View:
     return in_order(view)
 
 
-def _move(kind: str, create: Any, call: Any, item: int, source: View, index: View, to: View, items: int, mask: Optional[View],
-          flags: int) -> None:
+def _move(
+    kind: str,
+    create: Any,
+    call: Any,
+    item: int,
+    source: View,
+    index: View,
+    to: View,
+    items: int,
+    mask: Optional[View],
+    flags: int,
+) -> None:
     """Runs a gather or a scatter of items of `item` bytes."""
     flags |= lib.TALLY_STENCIL if mask is not None else 0
     n = index.size
     size, out_size = _size(max(n, 1)), _size(max(items, 1)) if flags & lib.TALLY_SCATTER_LAST else 0
 
-    def make(context: Any, plan: Any) -> Any:
-        desc = ffi.new("tally_move_desc *", {"size": ffi.sizeof("tally_move_desc"), "item_bytes": item, "map": index.dtype.number,
-                                             "flags": flags, "max_n": size, "max_out": out_size})
-        return create(context, desc, plan)
+    def make(context: Any, plan: Any) -> int:
+        desc = struct(
+            "tally_move_desc", item_bytes=item, map=index.dtype.number, flags=flags, max_n=size, max_out=out_size
+        )
+        return int(create(context, desc, plan))
 
-    views = [source, index, to, *([mask] if mask is not None else ())]
     if not n:
         return
-    with Buffers(views) as buffers:
+    with Buffers([source, index, to, *([mask] if mask is not None else ())]) as buffers:
+        args = struct("tally_move_args", n=n, items=items)
+        args.map, args.map_offset = buffers.wrap(index)
         read, read_at = buffers.wrap(source)
-        where, where_at = buffers.wrap(index)
         out, out_at = buffers.update(to) if kind == "scatter" else buffers.wrap(to, True)
-        stencil, stencil_at = buffers.wrap(mask)
-        args = ffi.new("tally_move_args *", {
-            "size": ffi.sizeof("tally_move_args"), "map": where, "map_offset": where_at, "n": n, "in": read,
-            "in_offset": read_at * source.dtype.bytes // item, "stencil": stencil, "stencil_offset": stencil_at, "out": out,
-            "out_offset": out_at * to.dtype.bytes // item, "items": items})
-        buffers.run((kind, item, index.dtype.number, flags, size, out_size), make, lambda plan, queue: call(plan, queue, args))
+        setattr(args, "in", read)
+        args.in_offset = read_at * source.dtype.bytes // item
+        args.out, args.out_offset = out, out_at * to.dtype.bytes // item
+        args.stencil, args.stencil_offset = buffers.wrap(mask)
+        key = (kind, item, index.dtype.number, flags, size, out_size)
+        buffers.run(key, make, lambda plan, queue: call(plan, queue, args))
 
 
 def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
-    """The items of x at these places: gather. Of an array of one axis, or along axis 0 of one whose rows are
-    up to 16 bytes. IndexError for a place that is negative or beyond the end.
+    """The items of x at these places: gather. Of an array of one axis, or along axis 0 of one whose
+    rows are up to 16 bytes. IndexError for a place that is negative or beyond the end.
 
     >>> import numpy, tally
     >>> tally.take(numpy.array([10, 20, 30]), numpy.array([2, 0, 2]))
@@ -73,9 +85,10 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
 
 
 def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool = False) -> None:
-    """Writes values[i] to x[indices[i]]: scatter, in place. x is an array of one axis in C order; values has
-    its type and as many items as indices. where: a mask of bool, one for each index. last: of indices
-    that are equal the last wins; else any. IndexError as take; all other values are written.
+    """Writes values[i] to x[indices[i]]: scatter, in place. x is an array of one axis in C order;
+    values has its type and as many items as indices. where: a mask of bool, one for each index.
+    last: of indices that are equal the last wins; else any. IndexError as take; all other values
+    are written.
 
     >>> import numpy, tally
     >>> x = numpy.zeros(4, int)
@@ -92,12 +105,23 @@ def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool =
     if mask is not None and (mask.dtype.name not in ("bool", "u8") or mask.size != index.size):
         raise ValueError(f"put: where must be {index.size} items of bool")
     flags = int(lib.TALLY_SCATTER_LAST) if last else 0
-    _move("scatter", lib.tally_scatter_plan_create, lib.tally_scatter, to.dtype.bytes, source, index, to, to.shape[0], mask, flags)
+    _move(
+        "scatter",
+        lib.tally_scatter_plan_create,
+        lib.tally_scatter,
+        to.dtype.bytes,
+        source,
+        index,
+        to,
+        to.shape[0],
+        mask,
+        flags,
+    )
 
 
 def _of_segments(op: str, view: View) -> "tuple[int, Dtype, int, Dtype]":
-    """An op of segments: its number, the type that the library writes and the one to ask it for, and the
-    type of the results."""
+    """An op of segments: its number, the type that the library writes and the one to ask it for,
+    and the type of the results."""
     number = op_number(op)
     if lib.tally_op_inputs(number) != 1:
         raise TypeError(f"{op} has two inputs: segments are of one")
@@ -116,10 +140,29 @@ def _finish(made: View, wanted: Dtype) -> Any:
     return made.kind.finish(made if made.dtype.number == wanted.number else converted(made, wanted))
 
 
+def _segments_plan(
+    by: int, op: int, view: View, out: int, sizes: "tuple[int, int]", **more: int
+) -> "tuple[Hashable, Callable[[Any, Any], int]]":
+    """What a plan of segments is kept by, and what makes it."""
+
+    def make(context: Any, plan: Any) -> int:
+        desc = struct("tally_segments_desc", by=by, op=op, in_=view.dtype.number, out=out, **more)
+        desc.max_n, desc.max_segments = sizes
+        return int(lib.tally_segments_plan_create(context, desc, plan))
+
+    return ("segments", by, op, view.dtype.number, out, sizes, *more.values()), make
+
+
+def _wrap_items(buffers: Buffers, args: Any, view: View, made: View) -> None:
+    """Gives a call of segments its items and its results."""
+    getattr(args, "in")[0], args.in_offset[0] = buffers.wrap(view)
+    args.out[0], args.out_offset[0] = buffers.wrap(made, True)
+
+
 def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -> Any:
     """A value for each segment of an array of one axis. Segment i is the items offsets[i] to
-    offsets[i + 1] - 1, or with `ends` to ends[i] - 1. Segments may be empty. ValueError names the first
-    one that is wrong.
+    offsets[i + 1] - 1, or with `ends` to ends[i] - 1. Segments may be empty. ValueError names the
+    first one that is wrong.
 
     >>> import numpy, tally
     >>> tally.segment_reduce(numpy.array([1, 2, 3, 4]), numpy.array([0, 1, 1, 4]))
@@ -136,32 +179,22 @@ def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -
     count = begins.size - (stops is None)
     number, written, asked, wanted = _of_segments(op, view)
     made = view.kind.empty(view, (count,), written)
-    sizes = _size(max(view.size, 1)), _size(max(count, 1))
-
-    def make(context: Any, plan: Any) -> Any:
-        desc = ffi.new("tally_segments_desc *", {
-            "size": ffi.sizeof("tally_segments_desc"), "by": lib.TALLY_BY_OFFSETS, "op": number, "in": view.dtype.number,
-            "out": asked, "max_n": sizes[0], "max_segments": sizes[1], "offsets": begins.dtype.number})
-        return lib.tally_segments_plan_create(context, desc, plan)
-
     if count:
         with Buffers([view, begins, made, *([stops] if stops is not None else ())]) as buffers:
-            source, source_at = buffers.wrap(view)
-            first, first_at = buffers.wrap(begins)
-            last, last_at = buffers.wrap(stops)
-            out, out_at = buffers.wrap(made, True)
-            args = ffi.new("tally_offsets_args *", {
-                "size": ffi.sizeof("tally_offsets_args"), "count": count, "begins": first, "begins_offset": first_at,
-                "ends": last, "ends_offset": last_at, "in": [source], "in_offset": [source_at], "n": view.size, "out": [out],
-                "out_offset": [out_at]})
-            buffers.run(("offsets", number, view.dtype.number, asked, begins.dtype.number, sizes), make,
-                        lambda plan, queue: lib.tally_reduce_offsets(plan, queue, args))
+            args = struct("tally_offsets_args", count=count, n=view.size)
+            args.begins, args.begins_offset = buffers.wrap(begins)
+            args.ends, args.ends_offset = buffers.wrap(stops)
+            _wrap_items(buffers, args, view, made)
+            sizes = _size(max(view.size, 1)), _size(max(count, 1))
+            key, make = _segments_plan(lib.TALLY_BY_OFFSETS, number, view, asked, sizes, offsets=begins.dtype.number)
+            buffers.run(key, make, lambda plan, queue: lib.tally_reduce_offsets(plan, queue, args))
     return _finish(made, wanted)
 
 
 def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
-    """Reduces each run of equal neighbouring keys. Gives the runs' keys, their results and their lengths
-    (uint64). Sort by key first where equal keys are to be one run. Keys are equal if their bytes are.
+    """Reduces each run of equal neighbouring keys. Gives the runs' keys, their results and their
+    lengths (uint64). Sort by key first where equal keys are to be one run. Keys are equal if their
+    bytes are.
 
     >>> import numpy, tally
     >>> keys, sums, lengths = tally.reduce_by_key(numpy.array([7, 7, 3]), numpy.array([1, 2, 5]))
@@ -174,27 +207,19 @@ def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
     n = view.size
     number, written, asked, wanted = _of_segments(op, view)
     made = [view.kind.empty(view, (n,), dtype) for dtype in (names.dtype, written, BY_NAME["u64"])]
-    size, runs = _size(max(n, 1)), 0
-
-    def make(context: Any, plan: Any) -> Any:
-        desc = ffi.new("tally_segments_desc *", {
-            "size": ffi.sizeof("tally_segments_desc"), "by": lib.TALLY_BY_KEYS, "op": number, "in": view.dtype.number,
-            "out": asked, "max_n": size, "max_segments": size, "key_bytes": names.dtype.bytes})
-        return lib.tally_segments_plan_create(context, desc, plan)
-
+    runs = 0
     if n:
         with Buffers([names, view, *made]) as buffers:
-            key, key_at = buffers.wrap(names)
-            source, source_at = buffers.wrap(view)
-            (out_key, out_key_at), (out, out_at), (length, length_at) = (buffers.wrap(each, True) for each in made)
-            total = buffers.own(8)
-            args = ffi.new("tally_keys_args *", {
-                "size": ffi.sizeof("tally_keys_args"), "keys": key, "keys_offset": key_at, "in": [source],
-                "in_offset": [source_at], "n": n, "capacity": n, "out_keys": out_key, "out_keys_offset": out_key_at, "out": [out],
-                "out_offset": [out_at], "lengths": length, "lengths_offset": length_at, "runs": total})
-            buffers.run(("keys", number, view.dtype.number, asked, names.dtype.bytes, size), make,
-                        lambda plan, queue: lib.tally_reduce_keys(plan, queue, args))
-            runs = buffers.read_number(total)
+            args = struct("tally_keys_args", n=n, capacity=n)
+            args.keys, args.keys_offset = buffers.wrap(names)
+            args.out_keys, args.out_keys_offset = buffers.wrap(made[0], True)
+            args.lengths, args.lengths_offset = buffers.wrap(made[2], True)
+            _wrap_items(buffers, args, view, made[1])
+            args.runs = buffers.own(8)
+            sizes = _size(n), _size(n)
+            key, make = _segments_plan(lib.TALLY_BY_KEYS, number, view, asked, sizes, key_bytes=names.dtype.bytes)
+            buffers.run(key, make, lambda plan, queue: lib.tally_reduce_keys(plan, queue, args))
+            runs = buffers.read_number(args.runs)
     return view.kind.finish(made[0])[:runs], _finish(made[1], wanted)[:runs], view.kind.finish(made[2])[:runs]
 
 

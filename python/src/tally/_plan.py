@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Several ops in one pass, plans for repeated calls, and feeds."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence, Union
@@ -10,8 +11,23 @@ from tally._context import KeptPlan, context_of, current
 from tally._engine import Call, Term, memory_of, natural, numbers_of, plan_of, queue_for, reduce_axes, same_place
 from tally._library import DTYPES, Dtype, check, dtype_of_name, ffi, lib, op_number, text
 from tally._op import Op
-from tally._reduce import (_COUNTS, _FLOAT64, _INT64, _KEEPS_FLOATS, _NO_VALUE_OF_NONE, ACCURACIES, Axis, broadcast_shapes,
-                           check_conversion, default_result, mask_view, output_view, reduced_axes, refuse_empty, result_shape)
+from tally._reduce import (
+    _COUNTS,
+    _FLOAT64,
+    _INT64,
+    _KEEPS_FLOATS,
+    _NO_VALUE_OF_NONE,
+    ACCURACIES,
+    Axis,
+    broadcast_shapes,
+    check_conversion,
+    default_result,
+    mask_view,
+    output_view,
+    reduced_axes,
+    refuse_empty,
+    result_shape,
+)
 from tally._view import HOST, View
 
 AnyOp = Union[str, Op]
@@ -56,8 +72,17 @@ def _packed(params: Params) -> "tuple[tuple[bytes, float], ...]":
     return tuple((name.encode(), float(value)) for name, value in (params or {}).items())
 
 
-def _prepare(ops: "Sequence[AnyOp]", arrays: "Sequence[Any]", axis: Axis, keepdims: bool, where: Any, dtype: Any, accuracy: str,
-             params: Params, out: Any = None) -> Call:
+def _prepare(
+    ops: "Sequence[AnyOp]",
+    arrays: "Sequence[Any]",
+    axis: Axis,
+    keepdims: bool,
+    where: Any,
+    dtype: Any,
+    accuracy: str,
+    params: Params,
+    out: Any = None,
+) -> Call:
     """The call of some ops, with its outputs."""
     if not ops:
         raise ValueError("no op: give one name or more")
@@ -99,28 +124,48 @@ def _own_type(call: Call, index: int) -> int:
     return int(info.dtype)
 
 
-def reduce(ops: "Union[AnyOp, Sequence[AnyOp]]", x: Any, /, *more: Any, axis: Axis = None, keepdims: bool = False,
-           where: Any = None, dtype: Any = None, accuracy: str = "default", params: Params = None) -> Any:
-    """Reduces by one op, or by several in one pass over the items: names, or an Op. A tuple of results for
-    several. params: numbers that ops of one's own, var, std and allclose read by name.
+def reduce(
+    ops: "Union[AnyOp, Sequence[AnyOp]]",
+    x: Any,
+    /,
+    *more: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    where: Any = None,
+    dtype: Any = None,
+    accuracy: str = "default",
+    params: Params = None,
+) -> Any:
+    """Reduces by one op, or by several in one pass over the items: names, or an Op. A tuple of
+    results for several. params: numbers that ops of one's own, var, std and allclose read by name.
 
     >>> import numpy, tally
-    >>> low, high, total = tally.reduce(["min", "max", "sum"], numpy.array([[1, 5], [4, 2]]), axis=1)
+    >>> x = numpy.array([[1, 5], [4, 2]])
+    >>> low, high, total = tally.reduce(["min", "max", "sum"], x, axis=1)
     >>> total
     array([6, 6])
     """
     several = not isinstance(ops, (str, Op))
-    call = _prepare(list(ops) if not isinstance(ops, (str, Op)) else [ops], (x, *more), axis, keepdims, where, dtype, accuracy,
-                    params)
+    call = _prepare(
+        list(ops) if not isinstance(ops, (str, Op)) else [ops],
+        (x, *more),
+        axis,
+        keepdims,
+        where,
+        dtype,
+        accuracy,
+        params,
+    )
     reduce_axes(call)
     results = tuple(view.kind.finish(view) for view in call.outputs)
     return results if several else results[0]
 
 
 class Plan:
-    """A reduction bound to its arrays, to be run many times: each call reduces what the arrays hold then.
-    Host arrays: a call returns when it is done. Device arrays: a call enqueues on the stream that was
-    current when the plan was made. The arguments are those of `reduce`; `out` takes the results.
+    """A reduction bound to its arrays, to be run many times: each call reduces what the arrays hold
+    then. Host arrays: a call returns when it is done. Device arrays: a call enqueues on the stream
+    that was current when the plan was made. The arguments are those of `reduce`; `out` takes the
+    results.
 
     >>> import numpy, tally
     >>> x = numpy.array([[1, 2], [3, 4]])
@@ -130,8 +175,20 @@ class Plan:
     array([13,  6])
     """
 
-    def __init__(self, op: AnyOp, x: Any, /, *more: Any, axis: Axis = None, keepdims: bool = False, where: Any = None,
-                 dtype: Any = None, accuracy: str = "default", params: Params = None, out: Any = None) -> None:
+    def __init__(
+        self,
+        op: AnyOp,
+        x: Any,
+        /,
+        *more: Any,
+        axis: Axis = None,
+        keepdims: bool = False,
+        where: Any = None,
+        dtype: Any = None,
+        accuracy: str = "default",
+        params: Params = None,
+        out: Any = None,
+    ) -> None:
         call = _prepare([op], (x, *more), axis, keepdims, where, dtype, accuracy, params, out)
         context = context_of(call.inputs[0])
         memory = memory_of(context, call.inputs[0])
@@ -144,9 +201,19 @@ class Plan:
         self._queue, key = queue_for(context, call.inputs)
         self._plan: KeptPlan = plan_of(context, call, ("bound", key, id(self)))
         self._call, self._op, self._axis = call, op, axis
-        arrays = ffi.new("tally_python_arrays *", {
-            "context": context.address, "plan": self._plan.address, "queue": self._queue.address, "memory": memory,
-            "axis_count": len(shape), "inputs": len(call.inputs), "masks": call.where is not None, "outputs": 1})
+        arrays = ffi.new(
+            "tally_python_arrays *",
+            {
+                "context": context.address,
+                "plan": self._plan.address,
+                "queue": self._queue.address,
+                "memory": memory,
+                "axis_count": len(shape),
+                "inputs": len(call.inputs),
+                "masks": call.where is not None,
+                "outputs": 1,
+            },
+        )
         made = ffi.new("tally_python_bound **")
         check(lib.tally_python_bind(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
         self._bound = ffi.gc(made[0], lib.tally_python_unbind)
@@ -169,8 +236,10 @@ class Plan:
 
     def __repr__(self) -> str:
         variant = text(lib.tally_plan_variant(self._plan.handle))
-        return (f"<tally.Plan {self._op} of {self._call.inputs[0].dtype} {self._call.inputs[0].shape}, axis {self._axis}: variant "
-                f"{variant} on {self.context.device.select} ({self.context.device.name})>")
+        return (
+            f"<tally.Plan {self._op} of {self._call.inputs[0].dtype} {self._call.inputs[0].shape}, axis {self._axis}: variant "
+            f"{variant} on {self.context.device.select} ({self.context.device.name})>"
+        )
 
 
 def shape_of(call: Call) -> "tuple[int, ...]":
@@ -180,13 +249,15 @@ def shape_of(call: Call) -> "tuple[int, ...]":
 
 def tally_error(select: str) -> Exception:
     """The error of a plan whose device cannot reach the arrays."""
-    return ValueError(f"{select} does not use host memory in place: a plan's arrays must be on the device, or the context that of a "
-                      "CPU (with tally.Context('host'))")
+    return ValueError(
+        f"{select} does not use host memory in place: a plan's arrays must be on the device, or the context that of a "
+        "CPU (with tally.Context('host'))"
+    )
 
 
 class Feed:
-    """Reduces host items that come in pieces, in order, of any lengths. The bits are those of one call over
-    all of them.
+    """Reduces host items that come in pieces, in order, of any lengths. The bits are those of one
+    call over all of them.
 
     >>> import numpy, tally
     >>> feed = tally.Feed("sum", "float32")
@@ -202,8 +273,11 @@ class Feed:
         self._op = op
         self._inputs = op.inputs if isinstance(op, Op) else int(lib.tally_op_inputs(op_number(op)))
         desc = ffi.new("tally_reduce_desc *", {"size": ffi.sizeof("tally_reduce_desc"), "in": self.items.number})
-        term, _ = _term(op, self.items, None, accuracy, True) if isinstance(op, Op) or natural(op_number(op), self.items)[1] == 1 \
+        term, _ = (
+            _term(op, self.items, None, accuracy, True)
+            if isinstance(op, Op) or natural(op_number(op), self.items)[1] == 1
             else (Term(op_number(op), 0, 0, 0), None)
+        )
         term.fill(desc)
         made = ffi.new("tally_feed **")
         check(lib.tally_feed_create(self.context.handle, desc, made))
@@ -237,7 +311,8 @@ class Feed:
         del held
 
     def finish(self, *arrays: Any) -> Any:
-        """Adds the last items, if any, waits, and gives the result. The feed is then ready for a new start."""
+        """Adds the last items, if any, waits, and gives the result. The feed is then ready for a
+        new start."""
         pointers, n, held = self._pieces(arrays)
         result = ffi.new("char[]", self._bytes)
         check(lib.tally_feed_finish_inputs(self._feed, pointers, n, result))

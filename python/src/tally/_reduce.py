@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the functions share: axes, types, masks, initial values, outputs."""
+
 from __future__ import annotations
 
 import operator
@@ -14,8 +15,10 @@ from tally._view import BUFFER, HOST, Kind, View, numpy_kind, pack, strides_of
 Axis = Union[None, int, "tuple[int, ...]"]
 _INDEX_OPS = frozenset(op_number(name) for name in ("argmin", "argmax", "iamax"))
 _COUNTS = frozenset(op_number(name) for name in ("count_nonzero",)) | _INDEX_OPS
-_KEEPS_FLOATS = frozenset(op_number(name) for name in ("sum", "prod", "asum", "sumsq", "nrm2", "mean", "var", "std", "logsumexp",
-                                                       "dot", "dotc", "dist2"))
+_KEEPS_FLOATS = frozenset(
+    op_number(name)
+    for name in ("sum", "prod", "asum", "sumsq", "nrm2", "mean", "var", "std", "logsumexp", "dot", "dotc", "dist2")
+)
 _NO_VALUE_OF_NONE = frozenset(op_number(name) for name in ("min", "max", "nanmin", "nanmax", "minmax")) | _INDEX_OPS
 _INT64, _FLOAT64 = BY_NAME["i64"], BY_NAME["f64"]
 ACCURACIES = {"default": int(lib.TALLY_ACCURACY_DEFAULT), "compensated": int(lib.TALLY_ACCURACY_COMPENSATED)}
@@ -58,8 +61,8 @@ def broadcast_shapes(a: "tuple[int, ...]", b: "tuple[int, ...]") -> "tuple[int, 
 
 
 def default_result(op: int, items: Dtype) -> Dtype:
-    """The type of a result when the caller names none: floats give the items' own, counts and indices
-    int64, all else what the library gives."""
+    """The type of a result when the caller names none: floats give the items' own, counts and
+    indices int64, all else what the library gives."""
     own, _ = natural(op, items)
     if op in _COUNTS:
         return _INT64
@@ -99,8 +102,9 @@ def mask_view(where: Any, view: View) -> Optional[View]:
         return None
     if where is False:
         where = bytearray(1)
-        return View(where, int(ffi.cast("intptr_t", ffi.from_buffer(where))), BY_NAME["bool"], (), (), BUFFER).broadcast(
-            view.shape, "where")
+        return View(
+            where, int(ffi.cast("intptr_t", ffi.from_buffer(where))), BY_NAME["bool"], (), (), BUFFER
+        ).broadcast(view.shape, "where")
     mask = view_of(where)
     if mask.dtype.name not in ("bool", "u8"):
         raise TypeError(f"where has items of type {mask.dtype}: it must be a mask of bool")
@@ -113,7 +117,9 @@ def output_view(out: Any, shape: "tuple[int, ...]", inputs: "Sequence[Optional[V
         out = out[0]
     view = view_of(out)
     if view.readonly:
-        raise ValueError("out cannot be written in place: it is read-only, or its items are byte-swapped or not aligned")
+        raise ValueError(
+            "out cannot be written in place: it is read-only, or its items are byte-swapped or not aligned"
+        )
     if view.shape != shape:
         raise ValueError(f"out has the shape {view.shape}: the results have {shape}")
     for other in inputs:
@@ -149,17 +155,41 @@ def refuse_empty(name: str, shape: "tuple[int, ...]", reduced: "Sequence[int]") 
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
 
 
-def reduce(name: str, op: int, inputs: "Sequence[View]", axis: Axis, keepdims: bool, *, dtype: Any = None, out: Any = None,
-           where: Any = None, initial: Any = None, accuracy: str = "default",
-           params: "tuple[tuple[bytes, float], ...]" = ()) -> Any:
+def reduce(
+    name: str,
+    op: int,
+    inputs: "Sequence[View]",
+    axis: Axis,
+    keepdims: bool,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    where: Any = None,
+    initial: Any = None,
+    accuracy: str = "default",
+    params: "tuple[tuple[bytes, float], ...]" = (),
+) -> Any:
     """One built-in op along axes."""
     view = inputs[0]
     items = view.dtype
     own, values, wanted = types_of(op, items, dtype)
     reduced = reduced_axes(axis, len(view.shape))
-    if (axis is None or 0 not in reduced) and out is None and where is None and initial is None and not params and \
-            wanted.bytes == own.bytes and dtype is None and accuracy == "default" and not keepdims and view.place == HOST and \
-            len(inputs) == 1 and values == 1 and view.size and view.is_contiguous():
+    if (
+        (axis is None or 0 not in reduced)
+        and out is None
+        and where is None
+        and initial is None
+        and not params
+        and wanted.bytes == own.bytes
+        and dtype is None
+        and accuracy == "default"
+        and not keepdims
+        and view.place == HOST
+        and len(inputs) == 1
+        and values == 1
+        and view.size
+        and view.is_contiguous()
+    ):
         return _whole(op, view, wanted)
     shape = result_shape(view.shape, reduced, keepdims)
     mask = mask_view(where, view)
@@ -167,8 +197,10 @@ def reduce(name: str, op: int, inputs: "Sequence[View]", axis: Axis, keepdims: b
         if 0 in view.shape:
             refuse_empty(name, view.shape, reduced)
         if mask is not None and op not in _INDEX_OPS:
-            raise ValueError(f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify "
-                             "'initial'")
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
+            )
     given = None if out is None else output_view(out, shape, (*inputs, mask))
     if given is not None and dtype is None:
         wanted = given.dtype
@@ -184,18 +216,36 @@ def _whole(op: int, view: View, wanted: Dtype) -> Any:
     """All items of a host array, which are neighbours: the library's shortest way."""
     if not view.kind.has_scalars:
         made = view.kind.empty(view, (), wanted)
-        check(lib.tally_python_whole(context_of(view).address, op, view.dtype.number, view.address, view.size, made.address))
+        check(
+            lib.tally_python_whole(
+                context_of(view).address, op, view.dtype.number, view.address, view.size, made.address
+            )
+        )
         return view.kind.finish(made)
     result = ffi.new(_RESULT)
-    check(lib.tally_python_whole(context_of(view).address, op, view.dtype.number, view.address, view.size,
-                                 int(ffi.cast("uintptr_t", result))))
+    check(
+        lib.tally_python_whole(
+            context_of(view).address, op, view.dtype.number, view.address, view.size, int(ffi.cast("uintptr_t", result))
+        )
+    )
     return view.kind.scalar(result, wanted)
 
 
-def _call(name: str, op: int, inputs: "Sequence[View]", own: Dtype, values: int, wanted: Dtype, reduced: "Sequence[int]",
-          mask: Optional[View], initial: Any, accuracy: int, params: "tuple[tuple[bytes, float], ...]") -> Call:
-    """The call, whose output is still to be made. On the backend host, which has no other types than
-    an op's own, the items are converted instead."""
+def _call(
+    name: str,
+    op: int,
+    inputs: "Sequence[View]",
+    own: Dtype,
+    values: int,
+    wanted: Dtype,
+    reduced: "Sequence[int]",
+    mask: Optional[View],
+    initial: Any,
+    accuracy: int,
+    params: "tuple[tuple[bytes, float], ...]",
+) -> Call:
+    """The call, whose output is still to be made. On the backend host, which has no other types
+    than an op's own, the items are converted instead."""
     items = inputs[0].dtype
     is_same = own.number == wanted.number or (op in _COUNTS and wanted.number == _INT64.number)
     acc = 0
@@ -248,9 +298,17 @@ def _run(call: Call, shape: "tuple[int, ...]", wanted: Dtype, given: Optional[Vi
     return out
 
 
-def reduce_terms(terms: "Sequence[Term]", types: "Sequence[Dtype]", inputs: "Sequence[View]", axis: Axis, keepdims: bool,
-                 where: Any = None, values: int = 1, params: "tuple[tuple[bytes, float], ...]" = (),
-                 initial: Optional[bytes] = None) -> "list[Any]":
+def reduce_terms(
+    terms: "Sequence[Term]",
+    types: "Sequence[Dtype]",
+    inputs: "Sequence[View]",
+    axis: Axis,
+    keepdims: bool,
+    where: Any = None,
+    values: int = 1,
+    params: "tuple[tuple[bytes, float], ...]" = (),
+    initial: Optional[bytes] = None,
+) -> "list[Any]":
     """Several ops, or one's own, in one pass: a result for each."""
     view = inputs[0]
     reduced = reduced_axes(axis, len(view.shape))

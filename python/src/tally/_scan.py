@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Scans: running sums and their kin."""
+
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 from tally._arrays import view_of
-from tally._buffers import Buffers, in_order
+from tally._buffers import Buffers, in_order, struct
+from tally._context import context_of
 from tally._engine import natural
 from tally._library import AxisError, Dtype, dtype_of_name, ffi, lib, op_number
 from tally._reduce import _COUNTS, _FLOAT64, _INT64, _KEEPS_FLOATS, check_conversion, converted, default_result, pack
@@ -40,12 +42,25 @@ def _size(n: int) -> int:
     return max(1 << 16, 1 << (n - 1).bit_length())
 
 
-def scan(op: str, x: Any, /, *, axis: Optional[int] = None, exclusive: bool = False, reverse: bool = False, initial: Any = None,
-         flags: Any = None, offsets: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """For each item the op's result of the items up to it, along one axis. exclusive: of the items before
-    it; `initial` is then an item before the first. reverse: from the last item on. flags (bool, one for
-    each item) or offsets (int64 or uint64) say where segments begin, each a scan of its own: of arrays of
-    one axis. Rows are scanned one by one, so that each has the bits of a scan of it alone.
+def scan(
+    op: str,
+    x: Any,
+    /,
+    *,
+    axis: Optional[int] = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    initial: Any = None,
+    flags: Any = None,
+    offsets: Any = None,
+    dtype: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """For each item the op's result of the items up to it, along one axis. exclusive: of the items
+    before it; `initial` is then an item before the first. reverse: from the last item on. flags
+    (bool, one for each item) or offsets (int64 or uint64) say where segments begin, each a scan of
+    its own: of arrays of one axis. Rows are scanned one by one, so that each has the bits of a scan
+    of it alone.
 
     >>> import numpy, tally
     >>> tally.scan("max", numpy.array([1, 3, 2, 5]))
@@ -66,8 +81,15 @@ def scan(op: str, x: Any, /, *, axis: Optional[int] = None, exclusive: bool = Fa
     rows = _rows(view, at)
     segments = view_of(flags if flags is not None else offsets) if flags is not None or offsets is not None else None
     _check_segments(rows, segments, flags is not None, flags is not None and offsets is not None)
-    made = _run(number, rows, segments, flags is not None, own if is_same else wanted, wanted, exclusive, reverse, initial, values,
-                include_initial)
+    mode = lib.TALLY_SEGMENTS_FLAGS if flags is not None else lib.TALLY_SEGMENTS_OFFSETS
+    mode = int(lib.TALLY_SEGMENTS_NONE if segments is None else mode)
+    bits = (lib.TALLY_EXCLUSIVE if exclusive else 0) | (lib.TALLY_REVERSE if reverse else 0)
+    work, rows, written = _prepare(number, rows, mode, own if is_same else wanted, wanted, bits, initial)
+    shape = (*rows.shape[:-1], rows.shape[-1] + include_initial, *((values,) if values > 1 else ()))
+    made = rows.kind.empty(rows, shape, written)
+    _run(work, rows, made, segments, flags is not None, int(include_initial))
+    if made.dtype.number != wanted.number:
+        made = converted(made, wanted)
     array = made.kind.finish(made)
     if include_initial:
         array[..., 0] = {"sum": 0, "prod": 1}[op]
@@ -89,60 +111,80 @@ def _check_segments(rows: View, segments: Optional[View], are_flags: bool, both:
         raise TypeError("scan: offsets must be an array of int64 or uint64 of one axis")
 
 
-def _run(op: int, rows: View, segments: Optional[View], are_flags: bool, out: Dtype, wanted: Dtype, exclusive: bool, reverse: bool,
-         initial: Any, values: int, include_initial: bool) -> View:
-    """Runs the scan of each row."""
-    from tally._context import context_of
+class _Scan(NamedTuple):
+    """A scan of rows: what its plan is made of, and kept by."""
 
+    op: int
+    items: int
+    out: int
+    acc: int
+    bits: int
+    segments: int
+    initial: Optional[bytes]
+    size: int
+
+    def make(self, context: Any, plan: Any) -> int:
+        """Makes the plan."""
+        held = ffi.new("char[]", self.initial) if self.initial is not None else ffi.NULL
+        desc = struct("tally_scan_desc", op=self.op, in_=self.items, out=self.out, acc=self.acc, max_n=self.size)
+        desc.flags, desc.segments, desc.initial = self.bits, self.segments, held
+        return int(lib.tally_scan_plan_create(context, desc, plan))
+
+
+def _prepare(
+    op: int, rows: View, mode: int, out: Dtype, wanted: Dtype, bits: int, initial: Any
+) -> "tuple[_Scan, View, Dtype]":
+    """The scan, its items and the type that the library writes. The backend host has no other types
+    than an op's own: items are converted before, values afterwards."""
+    is_wide = (
+        wanted.name in ("f64", "c128") and op in _KEEPS_FLOATS and rows.dtype.name in ("f16", "bf16", "f32", "c64")
+    )
     on_host = rows.place == HOST and context_of(rows).is_host_backend
-    acc = _FLOAT64.number if wanted.name in ("f64", "c128") and op in _KEEPS_FLOATS and rows.dtype.name in (
-        "f16", "bf16", "f32", "c64") else 0
-    if on_host and acc:
-        rows, acc = converted(rows, wanted), 0
-    result = natural(op, rows.dtype)[0] if on_host else out
-    if op in _COUNTS and wanted.number == _INT64.number:
-        result = wanted
-    n = rows.shape[-1]
-    count = 1
+    if is_wide and on_host:
+        rows, is_wide = converted(rows, wanted), False
+    own = natural(op, rows.dtype)[0]
+    is_count = op in _COUNTS and wanted.number == _INT64.number
+    written = wanted if is_count else own if on_host else out
+    asked = 0 if is_count or written.number == own.number else written.number
+    packed = None if initial is None else pack(initial, rows.dtype)
+    size = _size(max(rows.shape[-1], 1))
+    return (
+        _Scan(op, rows.dtype.number, asked, _FLOAT64.number if is_wide else 0, bits, mode, packed, size),
+        rows,
+        written,
+    )
+
+
+def _run(scan: _Scan, rows: View, made: View, segments: Optional[View], are_flags: bool, skipped: int) -> None:
+    """Scans each row. The first `skipped` values of each are left as they are."""
+    n, count = rows.shape[-1], 1
     for extent in rows.shape[:-1]:
         count *= extent
-    shape = (*rows.shape[:-1], n + include_initial, *((values,) if values > 1 else ()))
-    made = rows.kind.empty(rows, shape, result)
-    packed = None if initial is None else pack(initial, rows.dtype)
-    mode = int(lib.TALLY_SEGMENTS_NONE if segments is None else lib.TALLY_SEGMENTS_FLAGS if are_flags else lib.TALLY_SEGMENTS_OFFSETS)
-    bits = (lib.TALLY_EXCLUSIVE if exclusive else 0) | (lib.TALLY_REVERSE if reverse else 0)
-    term = 0 if result.number in (natural(op, rows.dtype)[0].number,) or op in _COUNTS else result.number
-    size = _size(max(n, 1))
+    if not n or not count:
+        return
+    marks = in_order(segments) if segments is not None else None
+    with Buffers([rows, made, *([marks] if marks is not None else ())]) as buffers:
+        args = struct("tally_scan_args", n=n)
+        source, source_at = buffers.wrap(rows)
+        to, to_at = buffers.wrap(made, True)
+        if marks is not None:
+            setattr(args, "in", source)
+            args.in_offset, args.out, args.out_offset = source_at, to, to_at
+            args.segments, args.segments_offset = buffers.wrap(marks)
+            args.count = 0 if are_flags else marks.shape[0]
 
-    def make(context: Any, to: Any) -> Any:
-        held = ffi.new("char[]", packed) if packed is not None else ffi.NULL
-        desc = ffi.new("tally_scan_desc *", {"size": ffi.sizeof("tally_scan_desc"), "op": op, "in": rows.dtype.number, "out": term,
-                                             "acc": acc, "max_n": size, "flags": bits, "segments": mode, "initial": held})
-        return lib.tally_scan_plan_create(context, desc, to)
-
-    views = [rows, made, *([in_order(segments)] if segments is not None else ())]
-    if n and count:
-        with Buffers(views) as buffers:
-            source, source_at = buffers.wrap(rows)
-            to, to_at = buffers.wrap(made, True)
-            marks, marks_at = buffers.wrap(views[2] if segments is not None else None)
-
-            def call(plan: Any, queue: Any) -> Any:
-                if segments is None:
-                    return lib.tally_python_scan_rows(plan, queue, source, source_at, count, n, n, to, to_at + include_initial,
-                                                      n + include_initial)
-                args = ffi.new("tally_scan_args *", {
-                    "size": ffi.sizeof("tally_scan_args"), "in": source, "in_offset": source_at, "n": n, "segments": marks,
-                    "segments_offset": marks_at, "count": 0 if are_flags else segments.shape[0], "out": to, "out_offset": to_at})
+        def call(plan: Any, queue: Any) -> Any:
+            if marks is not None:
                 return lib.tally_scan_with(plan, queue, args)
+            pitch = n + skipped
+            return lib.tally_python_scan_rows(plan, queue, source, source_at, count, n, n, to, to_at + skipped, pitch)
 
-            buffers.run(("scan", op, rows.dtype.number, term, acc, bits, mode, packed, size), make, call)
-    return made if made.dtype.number == wanted.number else converted(made, wanted)
+        buffers.run(("scan", *scan), scan.make, call)
 
 
 def cumulative_sum(x: Any, /, *, axis: Optional[int] = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Running sums along an axis, as the array API's. include_initial: 0 comes first, so that there is one
-    value more.
+    """Running sums along an axis, as the array API's. include_initial: 0 comes first, so that there
+    is one value more.
 
     >>> import numpy, tally
     >>> tally.cumulative_sum(numpy.array([1, 2, 3]), include_initial=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Views: where an array's items lie, and how arrays of the same kind are made."""
+
 from __future__ import annotations
 
 import operator
@@ -16,11 +17,34 @@ HOST, CUDA, OPENCL = "host", "cuda", "opencl"
 class View:
     """The items of an array, where they lie. Strides and the offset are in bytes."""
 
-    __slots__ = ("owner", "address", "offset", "dtype", "shape", "strides", "place", "device", "stream", "readonly", "kind")
+    __slots__ = (
+        "owner",
+        "address",
+        "offset",
+        "dtype",
+        "shape",
+        "strides",
+        "place",
+        "device",
+        "stream",
+        "readonly",
+        "kind",
+    )
 
-    def __init__(self, owner: Any, address: int, dtype: Dtype, shape: "tuple[int, ...]", strides: "tuple[int, ...]",
-                 kind: "Kind", readonly: bool = False, place: str = HOST, device: Any = None, stream: Optional[int] = None,
-                 offset: int = 0) -> None:
+    def __init__(
+        self,
+        owner: Any,
+        address: int,
+        dtype: Dtype,
+        shape: "tuple[int, ...]",
+        strides: "tuple[int, ...]",
+        kind: "Kind",
+        readonly: bool = False,
+        place: str = HOST,
+        device: Any = None,
+        stream: Optional[int] = None,
+        offset: int = 0,
+    ) -> None:
         self.owner = owner
         self.address = address
         self.offset = offset
@@ -86,8 +110,19 @@ class View:
 
     def like(self, shape: "tuple[int, ...]", strides: "tuple[int, ...]", offset: int = 0) -> "View":
         """Another view of the same memory."""
-        view = View(self.owner, self.address, self.dtype, shape, strides, self.kind, self.readonly, self.place, self.device,
-                    self.stream, self.offset)
+        view = View(
+            self.owner,
+            self.address,
+            self.dtype,
+            shape,
+            strides,
+            self.kind,
+            self.readonly,
+            self.place,
+            self.device,
+            self.stream,
+            self.offset,
+        )
         if self.place == OPENCL:
             view.offset += offset
         else:
@@ -126,8 +161,10 @@ class Kind:
 
     def contiguous(self, view: View) -> View:
         """A copy in C order, aligned."""
-        raise ValueError(f"this {self.name} has items that are not aligned, or in rows that are not whole items apart: "
-                         "copy it into an array of its own first")
+        raise ValueError(
+            f"this {self.name} has items that are not aligned, or in rows that are not whole items apart: "
+            "copy it into an array of its own first"
+        )
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         """A copy of another item type; None if the kind cannot make one."""
@@ -177,7 +214,7 @@ def _in_range(value: Any, dtype: Dtype) -> Any:
     return value
 
 
-# ---- the buffer protocol ---------------------------------------------------------------------------
+# ---- the buffer protocol -------------------------------------------------------------------------
 
 
 class BufferKind(Kind):
@@ -204,7 +241,7 @@ class BufferKind(Kind):
                 raw = value.to_bytes(dtype.bytes, sys.byteorder)
             else:
                 raw = pack(_in_range(value, dtype), dtype)
-            made.owner[i * dtype.bytes:(i + 1) * dtype.bytes] = raw
+            made.owner[i * dtype.bytes : (i + 1) * dtype.bytes] = raw
         return made
 
     def finish(self, view: View) -> Any:
@@ -218,7 +255,7 @@ class BufferKind(Kind):
         return memoryview(view.owner).cast(letter, view.shape)
 
 
-# ---- NumPy -----------------------------------------------------------------------------------------
+# ---- NumPy ---------------------------------------------------------------------------------------
 
 
 class NumpyKind(Kind):
