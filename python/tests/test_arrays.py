@@ -276,6 +276,9 @@ def test_buffers():
     assert tally.sum(b"abc") == sum(b"abc") and tally.mean(bytearray(b"ab")) == 97.5
     assert tally.sum(array.array("d")) == 0.0
     assert tally.minmax(array.array("h", [3, -1])) == (-1, 3) and tally.ptp(array.array("h", [3, -1])) == 4
+    assert [end.tolist() for end in tally.minmax(x, axis=0)] == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(TypeError, match="no subtraction"):
+        tally.ptp(x, axis=0)
     assert strides_of((2, 3), 4) == (12, 4)
     with pytest.raises(ValueError, match="read-only"):
         tally.sum(x, axis=0, out=memoryview(bytes(24)).cast("q"))

@@ -264,6 +264,8 @@ def test_empty(name):
         function(np.zeros((0, 3)), axis=0)
     with pytest.raises(ValueError):
         function(np.zeros(0))
+    with pytest.raises(ValueError):
+        function(np.zeros((0, 0)), axis=0)
     assert np.shape(np.asarray(function(np.zeros((0, 3)), axis=1)))[-1] == 0
 
 

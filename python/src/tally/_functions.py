@@ -13,6 +13,7 @@ from typing import Any
 
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
+from tally._plan import reduce as fused
 from tally._reduce import Axis, converted, reduce
 from tally._view import View
 
@@ -127,13 +128,8 @@ def minmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> "tuple[An
     >>> tuple(int(value) for value in tally.minmax(numpy.array([3, 1, 2])))
     (1, 3)
     """
-    view = view_of(x)
-    both = reduce("minmax", OPS["minmax"], (view,), axis, keepdims)
-    if len(both.shape) == 1:
-        return both[0], both[1]
-    if isinstance(both, memoryview):
-        raise TypeError("minmax and ptp of a buffer give no arrays: give a NumPy array, or axis=None")
-    return both[..., 0], both[..., 1]
+    low, high = fused(["min", "max"], x, axis=axis, keepdims=keepdims)
+    return low, high
 
 
 def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
@@ -146,6 +142,8 @@ def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     if view_of(x).dtype.kind == "b":
         raise TypeError("ptp does not take items of type bool: there is no difference of truth values")
     low, high = minmax(x, axis, keepdims=keepdims)
+    if not hasattr(high, "__sub__"):
+        raise TypeError(f"ptp: {type(high).__name__} has no subtraction: minmax gives both ends")
     return high - low
 
 

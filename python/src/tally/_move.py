@@ -8,6 +8,7 @@ from typing import Any, Callable, Hashable, Optional
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
+from tally._dlpack import Exported
 from tally._engine import natural
 from tally._library import BY_NAME, Dtype, lib, op_number
 from tally._reduce import _COUNTS, converted, default_result
@@ -140,6 +141,14 @@ def _finish(made: View, wanted: Dtype) -> Any:
     return made.kind.finish(made if made.dtype.number == wanted.number else converted(made, wanted))
 
 
+def _first(made: View, runs: int, wanted: Optional[Dtype] = None) -> Any:
+    """The first values of an array that was made with room for more."""
+    if isinstance(made.owner, Exported):
+        made.owner.shape = (runs,)
+        return made.kind.finish(made)
+    return _finish(made, wanted or made.dtype)[:runs]
+
+
 def _segments_plan(
     by: int, op: int, view: View, out: int, sizes: "tuple[int, int]", **more: int
 ) -> "tuple[Hashable, Callable[[Any, Any], int]]":
@@ -220,7 +229,7 @@ def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
             key, make = _segments_plan(lib.TALLY_BY_KEYS, number, view, asked, sizes, key_bytes=names.dtype.bytes)
             buffers.run(key, make, lambda plan, queue: lib.tally_reduce_keys(plan, queue, args))
             runs = buffers.read_number(args.runs)
-    return view.kind.finish(made[0])[:runs], _finish(made[1], wanted)[:runs], view.kind.finish(made[2])[:runs]
+    return _first(made[0], runs), _first(made[1], runs, wanted), _first(made[2], runs)
 
 
 __all__ = ["put", "reduce_by_key", "segment_reduce", "take"]

@@ -148,8 +148,8 @@ def _meet(a: View, b: View) -> bool:
 
 
 def refuse_empty(name: str, shape: "tuple[int, ...]", reduced: "Sequence[int]") -> None:
-    """Raises ValueError, as NumPy, where a value of no items would be needed and there is none."""
-    if 0 in shape and 0 not in result_shape(shape, reduced, False):
+    """Raises ValueError, as NumPy, where a reduced axis has no items: also where there are no results."""
+    if any(flag and not extent for flag, extent in zip(reduced, shape)):
         if name.startswith(("arg", "iamax")):
             raise ValueError(f"attempt to get {name} of an empty sequence")
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
