@@ -24,7 +24,7 @@ static const struct {
 
 static void open_library(void) {
     char *reason = tally_opencl.reason;
-    /* A program that links an OpenCL library, or has one preloaded (oclgrind), keeps to that one. */
+    /* A program that links an OpenCL library, or has one preloaded (oclgrind), keeps that one. */
     const int is_here = dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL;
     void *library = is_here ? RTLD_DEFAULT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!is_here && !library) {
