@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The devices that are here: the same bits on each, copies to a device, operators of one's own."""
+"""The devices that are here: the same bits on each, copies to a device, operators of one's own. Each
+op and type is a program that a device has to compile, so there are few."""
 
 import os
 
@@ -30,7 +31,7 @@ def items():
     return np.random.default_rng(9).standard_normal((37, 5, 83)).astype("f4")
 
 
-@pytest.mark.parametrize("name", ["sum", "var", "argmax"])
+@pytest.mark.parametrize("name", ["sum", "argmax"])
 def test_same_bits(device, items, name):
     for x in (items, items[::-1, :, ::2], items.T):
         for axis in (None, 0, 2, (0, 2)):
@@ -41,12 +42,7 @@ def test_same_bits(device, items, name):
 
 def test_types(device, items):
     """Result types, which the backend host converts afterwards, are those of a device."""
-    cases = [
-        ("sum", items.astype("f2"), {}),
-        ("sum", items.astype("i4"), {"dtype": "int16"}),
-        ("sum", items, {"dtype": "float64"}),
-        ("mean", items.astype("f2"), {"axis": 1}),
-    ]
+    cases = [("sum", items.astype("f2"), {"axis": 1}), ("sum", items.astype("i4"), {"dtype": "int16"})]
     for name, x, more in cases:
         with device:
             ours = np.asarray(getattr(tally, name)(x, **more))
