@@ -22,9 +22,6 @@ install(FILES ${PROJECT_BINARY_DIR}/tally-config.cmake ${PROJECT_BINARY_DIR}/tal
         DESTINATION ${package_dir})
 
 set(pc_libs_private "-ldl -lm -pthread")
-if(TALLY_WITH_OPENCL)
-    string(PREPEND pc_libs_private "-lOpenCL ")
-endif()
 # The prefix is relative to the .pc file, so that `cmake --install --prefix` can move everything.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(pc_prefix "${CMAKE_INSTALL_PREFIX}")

@@ -20,7 +20,7 @@ static struct {
 
 static tally_device_class class_of(cl_device_id device) {
     cl_device_type type = 0;
-    clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     if (type & CL_DEVICE_TYPE_GPU) return TALLY_CLASS_GPU;
     return type & CL_DEVICE_TYPE_CPU ? TALLY_CLASS_CPU : TALLY_CLASS_OTHER;
 }
@@ -28,8 +28,8 @@ static tally_device_class class_of(cl_device_id device) {
 /* Returns 1 if kernels can be built and run on the device. */
 static int usable(cl_device_id device) {
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
-    clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof(compiler), &compiler, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof(available), &available, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof(compiler), &compiler, NULL);
     return available && compiler;
 }
 
@@ -37,7 +37,11 @@ static void find_devices(void) {
     static const tally_device_class order[] = {TALLY_CLASS_GPU, TALLY_CLASS_OTHER, TALLY_CLASS_CPU};
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint platform_count = 0;
-    const cl_int error = clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
+    if (!tally_opencl_open()) {
+        snprintf(found.reason, sizeof(found.reason), "%s", tally_opencl.reason);
+        return;
+    }
+    const cl_int error = tally_opencl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &platform_count);
     if (error || !platform_count) {
         snprintf(found.reason, sizeof(found.reason),
                  "no OpenCL platform is registered (is an ICD such as pocl-opencl-icd installed?)");
@@ -48,7 +52,7 @@ static void find_devices(void) {
         for (cl_uint p = 0; p < platform_count; p++) {
             cl_device_id devices[MAX_DEVICES];
             cl_uint count = 0;
-            if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &count)) continue;
+            if (tally_opencl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &count)) continue;
             for (cl_uint d = 0; d < count && d < MAX_DEVICES && found.count < MAX_DEVICES; d++)
                 if (class_of(devices[d]) == order[o] && usable(devices[d])) found.devices[found.count++] = devices[d];
         }
@@ -68,7 +72,7 @@ tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes) {
 
 static void text_info(cl_device_id device, cl_device_info what, char *text, size_t bytes) {
     char value[1024] = "";
-    clGetDeviceInfo(device, what, sizeof(value) - 1, value, NULL);
+    tally_opencl.clGetDeviceInfo(device, what, sizeof(value) - 1, value, NULL);
     /* Some drivers pad their names. */
     const char *start = value + strspn(value, " ");
     size_t length = strlen(start);
@@ -78,10 +82,10 @@ static void text_info(cl_device_id device, cl_device_info what, char *text, size
 
 static int has_extension(cl_device_id device, const char *name) {
     size_t bytes = 0;
-    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
     char *extensions = calloc(1, bytes + 1);
     if (!extensions) return 0;
-    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, bytes, extensions, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, bytes, extensions, NULL);
     const int found_it = strstr(extensions, name) != NULL;
     free(extensions);
     return found_it;
@@ -89,7 +93,7 @@ static int has_extension(cl_device_id device, const char *name) {
 
 static int is_rounded(cl_device_id device) {
     cl_device_fp_config f32 = 0;
-    clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(f32), &f32, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(f32), &f32, NULL);
     return (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
 }
 
@@ -100,9 +104,9 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
 
     cl_platform_id platform = NULL;
     char name[64] = "", version[128] = "";
-    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    tally_opencl.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    tally_opencl.clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
     /* The version tells platforms apart, too: POCL's has the number of its LLVM. The name comes
      * first, because selections look for a part of it. */
     snprintf(info->platform, sizeof(info->platform), "%s, %.*s", name, 60, version);
@@ -113,12 +117,12 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     cl_ulong memory = 0, buffer = 0, local = 0;
     size_t group = 0;
     cl_device_fp_config f64 = 0;
-    clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(buffer), &buffer, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(local), &local, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(f64), &f64, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(buffer), &buffer, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(local), &local, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(group), &group, NULL);
+    tally_opencl.clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(f64), &f64, NULL);
     info->compute_units = units ? units : 1;
     info->memory_bytes = memory;
     info->max_buffer_bytes = buffer;
@@ -140,7 +144,8 @@ tally_status ocl_device_info(int index, tally_device_info *info) {
 static tally_status adopt(ocl_device *device, cl_context context, cl_device_id id, int *index) {
     cl_device_id ids[MAX_DEVICES];
     size_t bytes = 0;
-    const cl_int error = clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(ids), ids, &bytes);
+    if (!tally_opencl_open()) return tally_fail(TALLY_E_NO_DEVICE, "%s", tally_opencl.reason);
+    const cl_int error = tally_opencl.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(ids), ids, &bytes);
     if (error) return ocl_fail(error, "clGetContextInfo");
     *index = -1;
     for (int i = 0; i < found.count; i++)
@@ -149,7 +154,7 @@ static tally_status adopt(ocl_device *device, cl_context context, cl_device_id i
         if (ids[i] != id) continue;
         device->id = id;
         device->context = context;
-        clRetainContext(context);
+        tally_opencl.clRetainContext(context);
         return TALLY_OK;
     }
     return tally_fail(TALLY_E_ARGUMENT, "the device is not one of the context's");
@@ -164,11 +169,11 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
         status = adopt(device, native_context, native_device, &index);
     } else {
         device->id = found.devices[index];
-        device->context = clCreateContext(NULL, 1, &device->id, NULL, NULL, &error);
+        device->context = tally_opencl.clCreateContext(NULL, 1, &device->id, NULL, NULL, &error);
         if (error) status = ocl_fail(error, "clCreateContext");
     }
     if (!status) {
-        device->maps = clCreateCommandQueue(device->context, device->id, 0, &error);
+        device->maps = tally_opencl.clCreateCommandQueue(device->context, device->id, 0, &error);
         if (error) status = ocl_fail(error, "clCreateCommandQueue");
     }
     if (!status) {
@@ -188,7 +193,7 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
 
 void ocl_device_close(void *opaque) {
     ocl_device *device = opaque;
-    if (device->maps) clReleaseCommandQueue(device->maps);
-    if (device->context) clReleaseContext(device->context);
+    if (device->maps) tally_opencl.clReleaseCommandQueue(device->maps);
+    if (device->context) tally_opencl.clReleaseContext(device->context);
     free(device);
 }

@@ -7,20 +7,20 @@
 
 static cl_mem create(const ocl_device *device, cl_mem_flags flags, uint64_t bytes, void *host, cl_int *error) {
     /* OpenCL has no empty buffers: one of 0 bytes gets one byte. */
-    if (!bytes) return clCreateBuffer(device->context, CL_MEM_READ_WRITE, 1, NULL, error);
-    return clCreateBuffer(device->context, flags, bytes, host, error);
+    if (!bytes) return tally_opencl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, 1, NULL, error);
+    return tally_opencl.clCreateBuffer(device->context, flags, bytes, host, error);
 }
 
 /* Wraps the caller's cl_mem, which must belong to this context, and sets *bytes to its size. */
 static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, uint64_t *bytes) {
     cl_context context = NULL;
     size_t size = 0;
-    cl_int error = clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
-    if (!error) error = clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof(size), &size, NULL);
+    cl_int error = tally_opencl.clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+    if (!error) error = tally_opencl.clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof(size), &size, NULL);
     if (error) return ocl_fail(error, "clGetMemObjectInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
     if (context != device->context) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem is of another cl_context");
     if (*bytes > size) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem has %zu bytes", size);
-    error = clRetainMemObject(native);
+    error = tally_opencl.clRetainMemObject(native);
     if (error) return ocl_fail(error, "clRetainMemObject");
     mem->handle = native;
     *bytes = size;
@@ -31,7 +31,7 @@ static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, 
  * fast, and needs only the alignment of a vector. */
 static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes) {
     cl_device_type type = 0;
-    clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    tally_opencl.clGetDeviceInfo(device->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
     if (type & CL_DEVICE_TYPE_CPU) {
         const size_t rounded = (bytes + 4096) / 4096 * 4096;
         mem->host = mem->owned = aligned_alloc(4096, rounded);
@@ -41,8 +41,8 @@ static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes
     cl_int error;
     mem->handle = create(device, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
     if (error) return ocl_fail(error, "clCreateBuffer(%llu bytes of staging)", (unsigned long long)bytes);
-    mem->host = clEnqueueMapBuffer(device->maps, mem->handle, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes ? bytes : 1, 0,
-                                   NULL, NULL, &error);
+    mem->host = tally_opencl.clEnqueueMapBuffer(device->maps, mem->handle, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                                bytes ? bytes : 1, 0, NULL, NULL, &error);
     return error ? ocl_fail(error, "clEnqueueMapBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
@@ -83,10 +83,10 @@ void ocl_mem_close(void *opaque, void *closed) {
     const ocl_device *device = opaque;
     ocl_mem *mem = closed;
     if (mem->kind == TALLY_MEM_STAGING && mem->handle && mem->host) {
-        clEnqueueUnmapMemObject(device->maps, mem->handle, mem->host, 0, NULL, NULL);
-        clFinish(device->maps);
+        tally_opencl.clEnqueueUnmapMemObject(device->maps, mem->handle, mem->host, 0, NULL, NULL);
+        tally_opencl.clFinish(device->maps);
     }
-    if (mem->handle) clReleaseMemObject(mem->handle);
+    if (mem->handle) tally_opencl.clReleaseMemObject(mem->handle);
     free(mem->owned);
     free(mem);
 }

@@ -9,6 +9,57 @@
 
 #include <tally/backend.h>
 
+/* The entry points of the OpenCL library, which is opened at run time: nothing is linked. */
+#define TALLY_OPENCL_CALLS(X)                                                                                                  \
+    X(clBuildProgram)                                                                                                          \
+    X(clCreateBuffer)                                                                                                          \
+    X(clCreateCommandQueue)                                                                                                    \
+    X(clCreateContext)                                                                                                         \
+    X(clCreateKernel)                                                                                                          \
+    X(clCreateProgramWithBinary)                                                                                               \
+    X(clCreateProgramWithSource)                                                                                               \
+    X(clEnqueueMapBuffer)                                                                                                      \
+    X(clEnqueueMarkerWithWaitList)                                                                                             \
+    X(clEnqueueNDRangeKernel)                                                                                                  \
+    X(clEnqueueReadBuffer)                                                                                                     \
+    X(clEnqueueUnmapMemObject)                                                                                                 \
+    X(clEnqueueWriteBuffer)                                                                                                    \
+    X(clFinish)                                                                                                                \
+    X(clGetCommandQueueInfo)                                                                                                   \
+    X(clGetContextInfo)                                                                                                        \
+    X(clGetDeviceIDs)                                                                                                          \
+    X(clGetDeviceInfo)                                                                                                         \
+    X(clGetEventProfilingInfo)                                                                                                 \
+    X(clGetMemObjectInfo)                                                                                                      \
+    X(clGetPlatformIDs)                                                                                                        \
+    X(clGetPlatformInfo)                                                                                                       \
+    X(clGetProgramBuildInfo)                                                                                                   \
+    X(clGetProgramInfo)                                                                                                        \
+    X(clReleaseCommandQueue)                                                                                                   \
+    X(clReleaseContext)                                                                                                        \
+    X(clReleaseEvent)                                                                                                          \
+    X(clReleaseKernel)                                                                                                         \
+    X(clReleaseMemObject)                                                                                                      \
+    X(clReleaseProgram)                                                                                                        \
+    X(clRetainCommandQueue)                                                                                                    \
+    X(clRetainContext)                                                                                                         \
+    X(clRetainMemObject)                                                                                                       \
+    X(clSetKernelArg)                                                                                                          \
+    X(clWaitForEvents)
+
+/* The library. tally_opencl_open sets it. */
+typedef struct tally_opencl_library {
+#define FIELD(name) __typeof__(name) *name;
+    TALLY_OPENCL_CALLS(FIELD)
+#undef FIELD
+    int is_open;
+    char reason[256]; /* why it is not */
+} tally_opencl_library;
+extern tally_opencl_library tally_opencl;
+
+/* Opens the library, once. Returns 1 if it is open. */
+int tally_opencl_open(void);
+
 typedef struct ocl_device {
     cl_context context;
     cl_device_id id;

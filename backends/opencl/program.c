@@ -59,9 +59,9 @@ static tally_status build_failed(cl_program program, cl_device_id device, cl_int
     char name[192] = "";
     char *log = NULL;
     size_t bytes = 0;
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    tally_opencl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
     if (bytes) log = calloc(1, bytes + 1);
-    if (log) clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+    if (log) tally_opencl.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
     if (log) keep_errors(log);
     if (log) find_line_name(log, text, text_bytes, name, sizeof(name));
     tally_fail(TALLY_E_BUILD, "clBuildProgram: error %d: %s%.*s", (int)error, name, LOG_HEAD, log && log[0] ? log : "no log");
@@ -91,22 +91,24 @@ tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, vo
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;
         write_options(device, desc, options, sizeof(options));
-        program = clCreateProgramWithSource(device->context, 1, &text, &desc->bytes, &error);
+        program = tally_opencl.clCreateProgramWithSource(device->context, 1, &text, &desc->bytes, &error);
         if (error) return ocl_fail(error, "clCreateProgramWithSource");
     } else {
         const unsigned char *binary = desc->data;
-        program = clCreateProgramWithBinary(device->context, 1, &device->id, &desc->bytes, &binary, &loaded, &error);
+        program =
+            tally_opencl.clCreateProgramWithBinary(device->context, 1, &device->id, &desc->bytes, &binary, &loaded, &error);
         if (error || loaded) {
-            if (program) clReleaseProgram(program);
+            if (program) tally_opencl.clReleaseProgram(program);
             return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
     /* A binary is as it was built. */
-    error = clBuildProgram(program, 1, &device->id, desc->form == TALLY_PROGRAM_SOURCE ? options : NULL, NULL, NULL);
+    error =
+        tally_opencl.clBuildProgram(program, 1, &device->id, desc->form == TALLY_PROGRAM_SOURCE ? options : NULL, NULL, NULL);
     if (error) {
         const tally_status status =
             build_failed(program, device->id, error, desc->data, desc->form == TALLY_PROGRAM_SOURCE ? desc->bytes : 0);
-        clReleaseProgram(program);
+        tally_opencl.clReleaseProgram(program);
         return status;
     }
     *out = program;
@@ -117,16 +119,16 @@ tally_status ocl_program_binary(void *device, void *program, void **data, size_t
     (void)device;
     cl_uint devices = 0;
     size_t size = 0;
-    cl_int error = clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL);
+    cl_int error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL);
     /* An adopted context may have several devices. Its programs then have a binary for each. */
     if (!error && devices != 1)
         return tally_fail(TALLY_E_UNSUPPORTED, "opencl: a program of %u devices is not cached", devices);
-    if (!error) error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
+    if (!error) error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
     if (error) return ocl_fail(error, "clGetProgramInfo");
     if (!size) return tally_fail(TALLY_E_UNSUPPORTED, "opencl: the driver gives no binary");
     unsigned char *binary = malloc(size);
     if (!binary) return tally_fail(TALLY_E_MEMORY, "opencl: out of memory");
-    error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
+    error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
     if (error) {
         free(binary);
         return ocl_fail(error, "clGetProgramInfo");
@@ -138,7 +140,7 @@ tally_status ocl_program_binary(void *device, void *program, void **data, size_t
 
 void ocl_program_close(void *device, void *program) {
     (void)device;
-    clReleaseProgram(program);
+    tally_opencl.clReleaseProgram(program);
 }
 
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **out) {
@@ -146,7 +148,7 @@ tally_status ocl_kernel_create(void *device, void *program, const char *entry, v
     cl_int error;
     ocl_kernel *kernel = calloc(1, sizeof(*kernel));
     if (!kernel) return tally_fail(TALLY_E_MEMORY, "kernel: out of memory");
-    kernel->handle = clCreateKernel(program, entry, &error);
+    kernel->handle = tally_opencl.clCreateKernel(program, entry, &error);
     if (error) return free(kernel), ocl_fail(error, "clCreateKernel(%s)", entry);
     *out = kernel;
     return TALLY_OK;
@@ -155,6 +157,6 @@ tally_status ocl_kernel_create(void *device, void *program, const char *entry, v
 void ocl_kernel_close(void *device, void *opaque) {
     (void)device;
     ocl_kernel *kernel = opaque;
-    clReleaseKernel(kernel->handle);
+    tally_opencl.clReleaseKernel(kernel->handle);
     free(kernel);
 }

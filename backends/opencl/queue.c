@@ -10,9 +10,9 @@ static tally_status check_native(const ocl_device *device, cl_command_queue nati
     cl_context context = NULL;
     cl_device_id id = NULL;
     cl_command_queue_properties properties = 0;
-    cl_int error = clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
-    if (!error) error = clGetCommandQueueInfo(native, CL_QUEUE_DEVICE, sizeof(id), &id, NULL);
-    if (!error) error = clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    cl_int error = tally_opencl.clGetCommandQueueInfo(native, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    if (!error) error = tally_opencl.clGetCommandQueueInfo(native, CL_QUEUE_DEVICE, sizeof(id), &id, NULL);
+    if (!error) error = tally_opencl.clGetCommandQueueInfo(native, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
     if (error) return ocl_fail(error, "clGetCommandQueueInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
     if (context != device->context || id != device->id)
         return tally_fail(TALLY_E_ARGUMENT, "the queue is of another cl_context or device");
@@ -30,10 +30,10 @@ tally_status ocl_queue_open(void *opaque, int wrap, void *native, void **out) {
     cl_int error = CL_SUCCESS;
     if (wrap) {
         status = check_native(device, native);
-        if (!status) error = clRetainCommandQueue(native);
+        if (!status) error = tally_opencl.clRetainCommandQueue(native);
         queue->handle = native;
     } else {
-        queue->handle = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
+        queue->handle = tally_opencl.clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &error);
     }
     if (error) status = ocl_fail(error, wrap ? "clRetainCommandQueue" : "clCreateCommandQueue");
     if (status)
@@ -46,13 +46,13 @@ tally_status ocl_queue_open(void *opaque, int wrap, void *native, void **out) {
 void ocl_queue_close(void *device, void *opaque) {
     (void)device;
     ocl_queue *queue = opaque;
-    clReleaseCommandQueue(queue->handle);
+    tally_opencl.clReleaseCommandQueue(queue->handle);
     free(queue);
 }
 
 tally_status ocl_queue_wait(void *opaque) {
     const ocl_queue *queue = opaque;
-    const cl_int error = clFinish(queue->handle);
+    const cl_int error = tally_opencl.clFinish(queue->handle);
     return error ? ocl_fail(error, "clFinish") : TALLY_OK;
 }
 
@@ -64,15 +64,15 @@ void *ocl_queue_native(void *opaque) {
 
 tally_status ocl_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
     const ocl_queue *queue = opaque;
-    const cl_int error =
-        clEnqueueWriteBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
+    const cl_int error = tally_opencl.clEnqueueWriteBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes,
+                                                           host, 0, NULL, NULL);
     return error ? ocl_fail(error, "clEnqueueWriteBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
 tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, uint64_t bytes) {
     const ocl_queue *queue = opaque;
     const cl_int error =
-        clEnqueueReadBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
+        tally_opencl.clEnqueueReadBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
     return error ? ocl_fail(error, "clEnqueueReadBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
@@ -86,8 +86,8 @@ static cl_int set_arg(ocl_kernel *kernel, uint32_t i, const tally_arg *arg) {
     const size_t bytes = mem ? sizeof(mem->number) : arg->bytes;
     ocl_kept *kept = i < OCL_KEPT_ARGS && bytes <= sizeof(kept->value) ? &kernel->kept[i] : NULL;
     if (kept && kept->bytes == bytes && !memcmp(kept->value, identity, bytes)) return CL_SUCCESS;
-    const cl_int error = mem ? clSetKernelArg(kernel->handle, i, sizeof(cl_mem), &mem->handle)
-                             : clSetKernelArg(kernel->handle, i, arg->bytes, arg->value);
+    const cl_int error = mem ? tally_opencl.clSetKernelArg(kernel->handle, i, sizeof(cl_mem), &mem->handle)
+                             : tally_opencl.clSetKernelArg(kernel->handle, i, arg->bytes, arg->value);
     if (kept) {
         kept->bytes = error ? 0 : bytes;
         memcpy(kept->value, identity, bytes);
@@ -104,7 +104,8 @@ tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint
         if (error) return ocl_fail(error, "clSetKernelArg(%u)", i);
     }
     const size_t global = groups * threads, local = threads;
-    const cl_int error = clEnqueueNDRangeKernel(queue->handle, kernel->handle, 1, NULL, &global, &local, 0, NULL, NULL);
+    const cl_int error =
+        tally_opencl.clEnqueueNDRangeKernel(queue->handle, kernel->handle, 1, NULL, &global, &local, 0, NULL, NULL);
     if (error) return ocl_fail(error, "clEnqueueNDRangeKernel(%llu groups of %u)", (unsigned long long)groups, threads);
     return TALLY_OK;
 }
@@ -122,16 +123,16 @@ tally_status ocl_event_create(void *device, void **event) {
 void ocl_event_close(void *device, void *opaque) {
     (void)device;
     cl_event *slot = opaque;
-    if (*slot) clReleaseEvent(*slot);
+    if (*slot) tally_opencl.clReleaseEvent(*slot);
     free(slot);
 }
 
 tally_status ocl_event_record(void *opaque, void *event) {
     const ocl_queue *queue = opaque;
     cl_event *slot = event;
-    if (*slot) clReleaseEvent(*slot);
+    if (*slot) tally_opencl.clReleaseEvent(*slot);
     *slot = NULL;
-    const cl_int error = clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, slot);
+    const cl_int error = tally_opencl.clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, slot);
     return error ? ocl_fail(error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
 }
 
@@ -139,9 +140,9 @@ tally_status ocl_event_seconds(void *from, void *to, double *seconds) {
     cl_event events[] = {*(cl_event *)from, *(cl_event *)to};
     if (!events[0] || !events[1]) return tally_fail(TALLY_E_ARGUMENT, "event: not recorded");
     cl_ulong begin = 0, end = 0;
-    cl_int error = clWaitForEvents(2, events);
-    if (!error) error = clGetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_END, sizeof(begin), &begin, NULL);
-    if (!error) error = clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL);
+    cl_int error = tally_opencl.clWaitForEvents(2, events);
+    if (!error) error = tally_opencl.clGetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_END, sizeof(begin), &begin, NULL);
+    if (!error) error = tally_opencl.clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL);
     if (error) return ocl_fail(error, "clGetEventProfilingInfo");
     *seconds = (double)(end - begin) * 1e-9;
     return TALLY_OK;

@@ -8,6 +8,9 @@ foreach(backend IN ITEMS CUDA OPENCL)
   endif()
 endforeach()
 target_include_directories(conformance SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR} ${OpenCL_INCLUDE_DIRS})
+if(TALLY_WITH_OPENCL)
+  target_link_libraries(conformance PRIVATE OpenCL::OpenCL) # for handles of its own
+endif()
 # The host must round as the devices do.
 set_source_files_properties(conformance/custom_examples.c conformance/custom.c conformance/accuracy.c conformance/moments.c
                             PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")

@@ -9,30 +9,24 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from headers import names, plain  # noqa: E402
+
 try:
     from pycparser import c_ast, c_parser
 except ImportError:
     print("skipped: no pycparser (Debian: python3-pycparser)")
     sys.exit(0)
 
-HEADERS = ["core", "ops", "reduce", "part", "devices", "segments", "scan", "move"]
 # The types that the headers take from <stddef.h> and <stdint.h>.
 TYPES = "typedef unsigned long size_t; typedef int int32_t; typedef long int64_t;" + "".join(
     f"typedef unsigned long {name};" for name in ("uint8_t", "uint32_t", "uint64_t"))
 
 
-def plain(text):
-    """Removes comments, directives, TALLY_API, and lines for C++."""
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    text = re.sub(r"#ifdef __cplusplus.*?#endif", "", text, flags=re.S)
-    text = re.sub(r"(?m)^\s*#.*(?:\\\n.*)*$", "", text)
-    return text.replace("TALLY_API ", "")
-
-
 def main():
-    folder = pathlib.Path(sys.argv[1]) / "include" / "tally"
-    texts = {name: (folder / f"{name}.h").read_text() for name in HEADERS}
-    tree = c_parser.CParser().parse(TYPES + "".join(plain(text) for text in texts.values()))
+    include = pathlib.Path(sys.argv[1]) / "include"
+    texts = {name: (include / "tally" / f"{name}.h").read_text() for name in names(include)}
+    tree = c_parser.CParser().parse(TYPES + re.sub(r"(?m)^#.*$", "", "".join(plain(text) for text in texts.values())))
     functions, constants = set(), set()
     for node in tree.ext:
         if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenCL library, opened at run time, so that tally loads where there is none. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl.h"
+
+#define LIBRARY "libOpenCL.so.1"
+
+tally_opencl_library tally_opencl;
+
+/* The place of each entry point in tally_opencl_library. */
+static const struct {
+    const char *name;
+    size_t offset;
+} calls[] = {
+#define ROW(name) {#name, offsetof(tally_opencl_library, name)},
+    TALLY_OPENCL_CALLS(ROW)
+#undef ROW
+};
+
+static void open_library(void) {
+    char *reason = tally_opencl.reason;
+    /* A program that links an OpenCL library, or has one preloaded (oclgrind), keeps that one. */
+    const int is_here = dlsym(RTLD_DEFAULT, "clGetPlatformIDs") != NULL;
+    void *library = is_here ? RTLD_DEFAULT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!is_here && !library) {
+        const char *error = dlerror();
+        snprintf(reason, sizeof(tally_opencl.reason), "%s", error ? error : LIBRARY " cannot be opened");
+        return;
+    }
+    /* The library stays open: drivers cannot be unloaded. */
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        void *address = dlsym(library, calls[i].name);
+        if (!address) {
+            snprintf(reason, sizeof(tally_opencl.reason), LIBRARY " has no %s: OpenCL 1.2 is needed", calls[i].name);
+            return;
+        }
+        memcpy((char *)&tally_opencl + calls[i].offset, &address, sizeof(address));
+    }
+    tally_opencl.is_open = 1;
+}
+
+int tally_opencl_open(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    return tally_opencl.is_open;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* shim.c: reductions of arrays that are given by addresses and strides. */
+#include "shim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tally/cuda.h>
+#include <tally/opencl.h>
+
+#define MOST_ARRAYS (TALLY_MAX_INPUTS + 1 + TALLY_MAX_TERMS)
+
+struct tally_python_bound {
+    tally_python_arrays of;
+    tally_axis axes[TALLY_MAX_AXES];
+    tally_axes_args args;
+    tally_buffer *buffers[MOST_ARRAYS];
+    uintptr_t address[MOST_ARRAYS]; /* of the first byte of each buffer */
+    uint32_t count;
+};
+
+/* An array of a call. */
+typedef struct array {
+    uintptr_t address;
+    int64_t offset, item;   /* bytes */
+    const int64_t *strides; /* bytes */
+} array;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out) {
+    tally_context *of = (tally_context *)context;
+    if (memory == TALLY_PYTHON_OPENCL) return tally_buffer_wrap_opencl(of, (struct _cl_mem *)address, out);
+    if (memory == TALLY_PYTHON_COPIED || !bytes) return tally_buffer_create(of, bytes, out);
+    if (memory == TALLY_PYTHON_CUDA) return tally_buffer_wrap_cuda(of, address, bytes, out);
+    return tally_buffer_wrap_host(of, (const void *)address, bytes, out);
+}
+
+static int is_host(const tally_python_bound *b) {
+    return b->of.memory == TALLY_PYTHON_IN_PLACE || b->of.memory == TALLY_PYTHON_COPIED;
+}
+
+/* Finds the bytes that an array takes, from *low below its origin on. 0: it has no items. */
+static uint64_t span_of(const tally_python_bound *b, const array *a, int is_output, int64_t *low) {
+    int64_t high = a->item;
+    *low = 0;
+    for (uint32_t i = 0; i < b->of.axis_count; i++) {
+        if (is_output && b->axes[i].reduced) continue;
+        if (!b->axes[i].extent) return 0;
+        const int64_t last = a->strides[i] * (int64_t)(b->axes[i].extent - 1);
+        if (last < 0)
+            *low += last;
+        else
+            high += last;
+    }
+    return (uint64_t)(high - *low);
+}
+
+/* Wraps an array and gives the place of its origin in the buffer, in items. */
+static tally_status bind_array(tally_python_bound *b, const array *a, int is_output, const tally_buffer **buffer,
+                               uint64_t *offset) {
+    int64_t low;
+    const uint64_t bytes = span_of(b, a, is_output, &low);
+    const uint32_t k = b->count;
+    const int whole = b->of.memory == TALLY_PYTHON_OPENCL;
+    b->address[k] = whole ? a->address : a->address + (uintptr_t)(a->offset + low);
+    const tally_status status = tally_python_wrap(b->of.context, (int)b->of.memory, b->address[k], bytes, &b->buffers[k]);
+    if (status) return status;
+    b->count++;
+    *buffer = b->buffers[k];
+    *offset = (uint64_t)(whole ? a->offset : -low) / (uint64_t)a->item;
+    if (b->of.memory != TALLY_PYTHON_COPIED || is_output || !bytes) return TALLY_OK;
+    return tally_buffer_write((tally_queue *)b->of.queue, b->buffers[k], 0, (const void *)b->address[k], bytes);
+}
+
+/* Takes the next array of `numbers`. */
+static array next_array(const tally_python_bound *b, const int64_t **numbers) {
+    const array a = {(uintptr_t)(*numbers)[0], (*numbers)[1], (*numbers)[2], *numbers + 3};
+    *numbers += 3 + b->of.axis_count;
+    return a;
+}
+
+static tally_status bind(tally_python_bound *b, const int64_t *numbers) {
+    const uint32_t axes = b->of.axis_count;
+    tally_status status = TALLY_OK;
+    for (uint32_t i = 0; i < axes; i++) {
+        b->axes[i].extent = (uint64_t)numbers[i];
+        b->axes[i].reduced = (int)numbers[axes + i];
+    }
+    numbers += 2 * axes;
+    for (uint32_t k = 0; k < b->of.inputs && !status; k++) {
+        const array a = next_array(b, &numbers);
+        for (uint32_t i = 0; i < axes; i++) b->axes[i].in_stride[k] = a.strides[i] / a.item;
+        status = bind_array(b, &a, 0, &b->args.in[k], &b->args.in_offset[k]);
+    }
+    if (b->of.masks && !status) {
+        const array a = next_array(b, &numbers);
+        for (uint32_t i = 0; i < axes; i++) b->axes[i].where_stride = a.strides[i];
+        status = bind_array(b, &a, 0, &b->args.where, &b->args.where_offset);
+    }
+    for (uint32_t t = 0; t < b->of.outputs && !status; t++) {
+        const array a = next_array(b, &numbers);
+        const tally_buffer *out = NULL;
+        for (uint32_t i = 0; i < axes && !t; i++) b->axes[i].out_stride = a.strides[i] / a.item;
+        status = bind_array(b, &a, 1, &out, &b->args.out_offset[t]);
+        b->args.out[t] = b->count ? b->buffers[b->count - 1] : NULL;
+    }
+    b->args.size = sizeof(b->args);
+    b->args.axes = b->axes;
+    b->args.axis_count = axes;
+    b->args.out_strided = 1;
+    return status;
+}
+
+static void unbind(tally_python_bound *b) {
+    for (uint32_t k = 0; k < b->count; k++) tally_buffer_destroy(b->buffers[k]);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+tally_status tally_python_run(tally_python_bound *b) {
+    tally_queue *queue = (tally_queue *)b->of.queue;
+    tally_status status = tally_reduce_axes((tally_plan *)b->of.plan, queue, &b->args);
+    const uint32_t first = b->count - b->of.outputs;
+    if (!is_host(b)) return status;
+    for (uint32_t t = 0; t < b->of.outputs && !status && b->of.memory == TALLY_PYTHON_COPIED; t++) {
+        const uint64_t bytes = tally_buffer_bytes(b->buffers[first + t]);
+        if (bytes) status = tally_buffer_read(queue, b->buffers[first + t], 0, (void *)b->address[first + t], bytes);
+    }
+    /* After a failure too: enqueued work may still read the caller's items. */
+    const tally_status waited = tally_queue_wait(queue);
+    return status ? status : waited;
+}
+
+tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_bound **out) {
+    tally_python_bound *b = calloc(1, sizeof(*b));
+    *out = NULL;
+    if (!b) return TALLY_E_MEMORY;
+    b->of = *arrays;
+    const tally_status status = bind(b, numbers);
+    if (status) return tally_python_unbind(b), status;
+    *out = b;
+    return TALLY_OK;
+}
+
+void tally_python_unbind(tally_python_bound *b) {
+    if (!b) return;
+    if (is_host(b)) tally_queue_wait((tally_queue *)b->of.queue);
+    unbind(b);
+    free(b);
+}
+
+tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t queue, int memory, uint32_t axis_count,
+                                 uint32_t inputs, uint32_t masks, uint32_t outputs, const int64_t *numbers) {
+    tally_python_bound b = {.of = {context, plan, queue, (tally_python_memory)memory, axis_count, inputs, masks, outputs}};
+    tally_status status = bind(&b, numbers);
+    if (!status)
+        status = tally_python_run(&b);
+    else if (is_host(&b))
+        tally_queue_wait((tally_queue *)queue);
+    unbind(&b);
+    return status;
+}
+
+tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result) {
+    return tally_reduce_host((tally_context *)context, (tally_op)op, (tally_dtype)dtype, (const void *)items, n,
+                             (void *)result);
+}
+
+tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
+                                    uint64_t rows, uint64_t n, uint64_t row_pitch, tally_buffer *out, uint64_t out_offset,
+                                    uint64_t out_pitch) {
+    tally_status status = TALLY_OK;
+    for (uint64_t r = 0; r < rows && !status; r++) {
+        const tally_scan_args args = {.size = sizeof(args),
+                                      .in = in,
+                                      .in_offset = in_offset + r * row_pitch,
+                                      .n = n,
+                                      .out = out,
+                                      .out_offset = out_offset + r * out_pitch};
+        status = tally_scan_with(plan, queue, &args);
+    }
+    return status;
+}
+
+uint64_t tally_python_no_index(void) {
+    return TALLY_NO_INDEX;
+}

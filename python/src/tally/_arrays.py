@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Finds how an object is an array."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from tally._view import View, view_of_numpy
+
+_importers: "dict[type, Callable[[Any], View]]" = {}
+
+
+def _importer(x: Any) -> "Callable[[Any], View]":
+    """The way to take objects of this type. The libraries that tally knows come first, then DLPack,
+    __cuda_array_interface__ and the buffer protocol."""
+    for base in type(x).__mro__:
+        library = base.__module__.partition(".")[0]
+        if library == "numpy" and base.__name__ == "ndarray":
+            return view_of_numpy
+        if library == "torch" and base.__name__ == "Tensor":
+            from tally._device import TorchKind
+
+            return TorchKind().view
+        if library == "cupy" and base.__name__ == "ndarray":
+            from tally._device import CupyKind
+
+            return CupyKind().view
+        if library == "pyopencl" and base.__name__ == "Array":
+            from tally._device import OpenclKind
+
+            return OpenclKind().view
+    if "numpy" in sys.modules and isinstance(x, sys.modules["numpy"].generic):
+        return lambda value: view_of_numpy(sys.modules["numpy"].asarray(value))
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+        return _dlpack_importer(x)
+    if hasattr(x, "__cuda_array_interface__"):
+        from tally._device import CudaKind
+
+        return CudaKind().view
+    try:
+        memoryview(x).release()
+    except TypeError:
+        pass
+    else:
+        from tally._buffer import view_of_buffer
+
+        return view_of_buffer
+    raise TypeError(
+        f"{type(x).__name__} is no array that tally can read: give an array of NumPy, CuPy, PyTorch, JAX or "
+        "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol "
+        "(numpy.asarray makes one of a list)"
+    )
+
+
+def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
+    from tally._dlpack import CUDA_DEVICE, JaxKind, NamespaceKind, view_of_dlpack
+    from tally._device import CudaKind
+    from tally._view import Kind, numpy_kind
+
+    own: "Kind | None" = None
+    if type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        own = JaxKind()
+    elif hasattr(x, "__array_namespace__"):
+        own = NamespaceKind(x.__array_namespace__())
+
+    def view(value: Any) -> View:
+        if own is not None:
+            return view_of_dlpack(value, own)
+        on_cuda = int(value.__dlpack_device__()[0]) == CUDA_DEVICE
+        return view_of_dlpack(value, CudaKind() if on_cuda else numpy_kind())
+
+    return view
+
+
+def view_of(x: Any) -> View:
+    """The view of any array. Items that are not aligned are copied, where the kind can do that."""
+    importer = _importers.get(type(x))
+    if importer is None:
+        importer = _importer(x)
+        _importers[type(x)] = importer
+    view = importer(x)
+    if view.is_aligned():
+        return view
+    copy = view.kind.contiguous(view)
+    copy.readonly = True
+    return copy

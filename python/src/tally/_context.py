@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Contexts: opened devices, with the plans that calls keep."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, Hashable, List, Optional
+
+from tally._library import check, ffi, lib, text
+from tally._view import CUDA, HOST, View
+
+#: kinds of plans that a context keeps at once; the oldest goes
+MOST_KEPT = 256
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device, as its driver describes it."""
+
+    backend: str
+    index: int
+    kind: str
+    name: str
+    platform: str
+    driver: str
+    compute_units: int
+    memory_bytes: int
+    host_memory: bool
+
+    @property
+    def select(self) -> str:
+        """What Context takes: "cuda:0", say."""
+        return f"{self.backend}:{self.index}" if self.index >= 0 else self.backend
+
+
+def _device(info: Any) -> Device:
+    return Device(
+        text(info.backend),
+        info.index,
+        text(lib.tally_device_class_name(info.device_class)),
+        text(info.name),
+        text(info.platform),
+        text(info.driver),
+        info.compute_units,
+        info.memory_bytes,
+        bool(info.host_memory),
+    )
+
+
+def devices() -> "List[Device]":
+    """The devices that are here.
+
+    >>> import tally
+    >>> any(device.backend == "host" for device in tally.devices())
+    True
+    """
+    found = []
+    backend, device = ffi.new("tally_backend_info *"), ffi.new("tally_device_info *")
+    for number in range(lib.tally_backend_count()):
+        check(lib.tally_backend_get(number, backend))
+        for index in range(backend.devices):
+            check(lib.tally_device_get(backend.name, index, device))
+            found.append(_device(device))
+    return found
+
+
+def missing() -> "dict[str, str]":
+    """The backends without a device, and why."""
+    reasons = {}
+    backend = ffi.new("tally_backend_info *")
+    for number in range(lib.tally_backend_count()):
+        check(lib.tally_backend_get(number, backend))
+        if not backend.devices:
+            reasons[text(backend.name)] = text(backend.reason)
+    return reasons
+
+
+class KeptPlan:
+    """A plan, and its address for the shim."""
+
+    __slots__ = ("handle", "address", "key")
+
+    def __init__(self, handle: Any, key: Hashable) -> None:
+        self.handle = ffi.gc(handle, lib.tally_plan_destroy)
+        self.address = int(ffi.cast("uintptr_t", handle))
+        self.key = key
+
+
+class Queue:
+    """A queue, its own or a wrapped one."""
+
+    __slots__ = ("handle", "address")
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = ffi.gc(handle, lib.tally_queue_destroy)
+        self.address = int(ffi.cast("uintptr_t", handle))
+
+
+class Context:
+    """An opened device. Host arrays are reduced by the current one: the innermost `with` block's,
+    or the default one, which `TALLY_BACKEND` chooses ("cuda,opencl,host" unless it is set). Arrays
+    on a device are reduced on that device.
+
+    select: "cuda:1", "opencl:pocl", "host", or a list of such with commas, tried in order.
+
+    >>> import array, tally
+    >>> with tally.Context("host"):
+    ...     tally.sum(array.array("i", [1, 2, 3]))
+    6
+    """
+
+    def __init__(self, select: Optional[str] = None, *, _handle: Any = None) -> None:
+        if _handle is None:
+            made = ffi.new("tally_context **")
+            check(lib.tally_context_create(ffi.NULL if select is None else str(select).encode(), made))
+            _handle = made[0]
+        self.handle = ffi.gc(_handle, lib.tally_context_destroy)
+        self.address = int(ffi.cast("uintptr_t", _handle))
+        info = self._info()
+        self.device = _device(info.device)
+        self.chosen_by = text(info.chosen_by)
+        self.selection = text(info.selection)
+        self.is_host_backend = self.device.backend == "host"
+        self._plans: "dict[Hashable, list[KeptPlan]]" = {}
+        self._queues: "list[Queue]" = []
+        self._streams: "dict[int, Queue]" = {}
+
+    def _info(self) -> Any:
+        info = ffi.new("tally_context_info *")
+        check(lib.tally_context_get_info(self.handle, info))
+        return info
+
+    def __repr__(self) -> str:
+        return (
+            f"<tally.Context {self.device.select} ({self.device.name}), chosen by {self.chosen_by}: {self.selection}>"
+        )
+
+    def describe(self) -> str:
+        """The device, how it was chosen, the caches and their counters, one "key: value" a line."""
+        room = ffi.new("char[]", 8192)
+        check(lib.tally_context_describe(self.handle, room, 8192))
+        return text(room)
+
+    def __enter__(self) -> "Context":
+        _current.set((*_current.get(), self))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _current.set(_current.get()[:-1])
+
+    # ---- plans and queues: a call takes one and gives it back ------------------------------------
+
+    def take_plan(self, key: Hashable, make: "Callable[[Any], int]") -> KeptPlan:
+        """A plan that nobody uses: a kept one, or a new one that `make` writes to its argument."""
+        kept = self._plans.get(key)
+        if kept:
+            try:
+                return kept.pop()
+            except IndexError:  # another thread took the last one
+                pass
+        made = ffi.new("tally_plan **")
+        check(make(made))
+        return KeptPlan(made[0], key)
+
+    def give_plan(self, plan: KeptPlan) -> None:
+        """Keeps a plan for later calls."""
+        kept = self._plans.get(plan.key)
+        if kept is None:
+            kept = self._plans.setdefault(plan.key, [])
+            while len(self._plans) > MOST_KEPT:
+                self._plans.pop(next(iter(self._plans)), None)
+        kept.append(plan)
+
+    def take_queue(self) -> Queue:
+        """A queue of the context's own that nobody uses."""
+        try:
+            return self._queues.pop()
+        except IndexError:
+            made = ffi.new("tally_queue **")
+            check(lib.tally_queue_create(self.handle, made))
+            return Queue(made[0])
+
+    def give_queue(self, queue: Queue) -> None:
+        """Keeps a queue for later calls."""
+        self._queues.append(queue)
+
+    def queue_of(self, view: View) -> Queue:
+        """The queue of a device array's stream."""
+        stream = view.stream or 0
+        if view.place == CUDA and stream == 1:
+            stream = 0  # both are the legacy default stream
+        queue = self._streams.get(stream)
+        if queue is None:
+            made = ffi.new("tally_queue **")
+            if view.place == CUDA:
+                check(lib.tally_queue_wrap_cuda(self.handle, ffi.cast("struct CUstream_st *", stream), made))
+            else:
+                check(lib.tally_queue_wrap_opencl(self.handle, ffi.cast("struct _cl_command_queue *", stream), made))
+            queue = self._streams[stream] = Queue(made[0])
+        return queue
+
+
+#: the contexts of the `with` blocks around, the innermost last
+_current: "contextvars.ContextVar[tuple[Context, ...]]" = contextvars.ContextVar("tally_contexts", default=())
+_default: Optional[Context] = None
+_of_devices: "dict[Any, Context]" = {}
+_lock = threading.Lock()
+
+
+def current() -> Context:
+    """The context that reduces host arrays."""
+    global _default
+    inner = _current.get()
+    if inner:
+        return inner[-1]
+    context = _default
+    if context is None:
+        with _lock:
+            if _default is None:
+                _default = Context()
+            context = _default
+    return context
+
+
+def context_of(view: View) -> Context:
+    """The context that reduces an array: its device's own, or for a host array the current one."""
+    if view.place == HOST:
+        return current()
+    key = (view.place, view.device)
+    context = _of_devices.get(key)
+    if context is None:
+        with _lock:
+            context = _of_devices.get(key)
+            if context is None:
+                context = _of_devices[key] = _open(view)
+    return context
+
+
+def _open(view: View) -> Context:
+    if view.place == CUDA:
+        return Context(f"cuda:{view.device}")
+    native, device = view.device
+    made = ffi.new("tally_context **")
+    check(
+        lib.tally_context_create_opencl(
+            ffi.cast("struct _cl_context *", native), ffi.cast("struct _cl_device_id *", device), made
+        )
+    )
+    return Context(_handle=made[0])

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""The functions of the array API and NumPy, over any array in place.
+
+`x` is an array of any shape and strides. `axis` is None for all axes, an int or a tuple, from -n to
+n - 1. `keepdims` keeps reduced axes with the extent 1. `where` is a mask of bool, repeated to x's
+shape. `out` is an array for the results, of their type and shape. A result is a scalar or an array
+of x's kind, on its device and stream. docs/python.md has the table of names and types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tally._arrays import view_of
+from tally._library import BY_NAME, OPS
+from tally._plan import reduce as fused
+from tally._reduce import Axis, converted, reduce
+from tally._view import View
+
+
+def sum(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    accuracy: str = "default",
+) -> Any:
+    """The sum of the items. Integers accumulate in 64 bits; floats give their own type, float16 and
+    bfloat16 accumulate in float32. accuracy: "default" or "compensated".
+
+    >>> import numpy, tally
+    >>> tally.sum(numpy.arange(6).reshape(2, 3), axis=1)
+    array([ 3, 12])
+    """
+    return reduce(
+        "sum",
+        OPS["sum"],
+        (view_of(x),),
+        axis,
+        keepdims,
+        dtype=dtype,
+        out=out,
+        where=where,
+        initial=initial,
+        accuracy=accuracy,
+    )
+
+
+def prod(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The product of the items. Types as of sum.
+
+    >>> import numpy, tally
+    >>> int(tally.prod(numpy.arange(1, 6)))
+    120
+    """
+    return reduce(
+        "prod", OPS["prod"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, initial=initial
+    )
+
+
+def min(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The smallest item. NaN wins; -0 < +0. ValueError for no items, unless `initial` is given.
+
+    >>> import numpy, tally
+    >>> tally.min(numpy.array([[3, 1], [2, 5]]), axis=0)
+    array([2, 1])
+    """
+    return reduce("min", OPS["min"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def max(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The largest item. NaN wins; -0 < +0. ValueError for no items, unless `initial` is given.
+
+    >>> import numpy, tally
+    >>> tally.max(numpy.array([[3, 1], [2, 5]]), axis=-1)
+    array([3, 5])
+    """
+    return reduce("max", OPS["max"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def nanmin(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The smallest item that is no NaN; NaN where all are.
+
+    >>> import numpy, tally
+    >>> float(tally.nanmin(numpy.array([numpy.nan, 2.0, 1.0])))
+    1.0
+    """
+    return reduce("nanmin", OPS["nanmin"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def nanmax(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The largest item that is no NaN; NaN where all are.
+
+    >>> import numpy, tally
+    >>> float(tally.nanmax(numpy.array([numpy.nan, 2.0, 1.0])))
+    2.0
+    """
+    return reduce("nanmax", OPS["nanmax"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def minmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> "tuple[Any, Any]":
+    """The smallest and the largest item, in one pass.
+
+    >>> import numpy, tally
+    >>> tuple(int(value) for value in tally.minmax(numpy.array([3, 1, 2])))
+    (1, 3)
+    """
+    low, high = fused(["min", "max"], x, axis=axis, keepdims=keepdims)
+    return low, high
+
+
+def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The largest item minus the smallest, in the items' type, as NumPy's.
+
+    >>> import numpy, tally
+    >>> tally.ptp(numpy.array([[1, 5], [7, 2]]), axis=1)
+    array([4, 5])
+    """
+    if view_of(x).dtype.kind == "b":
+        raise TypeError("ptp does not take items of type bool: there is no difference of truth values")
+    low, high = minmax(x, axis, keepdims=keepdims)
+    if not hasattr(high, "__sub__"):
+        raise TypeError(f"ptp: {type(high).__name__} has no subtraction: minmax gives both ends")
+    return high - low
+
+
+def argmin(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False) -> Any:
+    """The index of the first smallest item, or of the first NaN, as int64: along the axis, or in C
+    order of the reduced axes. ValueError for no items.
+
+    >>> import numpy, tally
+    >>> int(tally.argmin(numpy.array([3, 1, 2, 1])))
+    1
+    """
+    return reduce("argmin", OPS["argmin"], (view_of(x),), axis, keepdims, out=out)
+
+
+def argmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False) -> Any:
+    """The index of the first largest item, or of the first NaN. As argmin.
+
+    >>> import numpy, tally
+    >>> tally.argmax(numpy.array([[1, 9], [8, 2]]), axis=0)
+    array([1, 0])
+    """
+    return reduce("argmax", OPS["argmax"], (view_of(x),), axis, keepdims, out=out)
+
+
+def iamax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False) -> Any:
+    """The index of the first item of the largest magnitude, from 0. As argmax; BLAS's name.
+
+    >>> import numpy, tally
+    >>> int(tally.iamax(numpy.array([1.0, -5.0, 4.0])))
+    1
+    """
+    return reduce("iamax", OPS["iamax"], (view_of(x),), axis, keepdims, out=out)
+
+
+def any(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """Tells whether any item is nonzero. NaN is.
+
+    >>> import numpy, tally
+    >>> tally.any(numpy.array([[0, 0], [0, 3]]), axis=1)
+    array([False,  True])
+    """
+    return reduce("any", OPS["any"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
+
+
+def all(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """Tells whether all items are nonzero. NaN is.
+
+    >>> import numpy, tally
+    >>> bool(tally.all(numpy.array([1, 2, 0])))
+    False
+    """
+    return reduce("all", OPS["all"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
+
+
+def count_nonzero(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """The number of nonzero items, as int64. NaN is nonzero.
+
+    >>> import numpy, tally
+    >>> int(tally.count_nonzero(numpy.array([1, 0, 3])))
+    2
+    """
+    return reduce("count_nonzero", OPS["count_nonzero"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
+
+
+def _truth(view: View) -> View:
+    """Complex items as truth values: a copy, since the library's ops of truth take real items."""
+    return converted(view, BY_NAME["bool"]) if view.dtype.kind == "c" else view
+
+
+def mean(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+    accuracy: str = "default",
+) -> Any:
+    """The arithmetic mean: of integers exact before it is rounded to float64. NaN for no items.
+
+    >>> import numpy, tally
+    >>> tally.mean(numpy.array([[1, 2], [3, 4]]), axis=0)
+    array([2., 3.])
+    """
+    return reduce(
+        "mean", OPS["mean"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
+    )
+
+
+def var(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    correction: float = 0.0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
+    """The variance: the squared deviations from the mean over n - correction, in one pass.
+
+    >>> import numpy, tally
+    >>> float(tally.var(numpy.array([1.0, 2.0, 3.0]), correction=1))
+    1.0
+    """
+    return reduce(
+        "var",
+        OPS["var"],
+        (view_of(x),),
+        axis,
+        keepdims,
+        dtype=dtype,
+        out=out,
+        where=where,
+        params=((b"ddof", float(correction)),),
+    )
+
+
+def std(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    correction: float = 0.0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
+    """The standard deviation: the root of the variance.
+
+    >>> import numpy, tally
+    >>> float(tally.std(numpy.array([2.0, 4.0])))
+    1.0
+    """
+    return reduce(
+        "std",
+        OPS["std"],
+        (view_of(x),),
+        axis,
+        keepdims,
+        dtype=dtype,
+        out=out,
+        where=where,
+        params=((b"ddof", float(correction)),),
+    )
+
+
+def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False, out: Any = None, where: Any = None) -> Any:
+    """The logarithm of the sum of exponentials, without overflow. SciPy's name.
+
+    >>> import numpy, tally
+    >>> float(tally.logsumexp(numpy.array([1000.0, -1000.0])))
+    1000.0
+    """
+    return reduce("logsumexp", OPS["logsumexp"], (view_of(x),), axis, keepdims, out=out, where=where)

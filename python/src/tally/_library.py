@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""The library: its errors as Python's, its item types and ops by name."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from tally._tally import ffi, lib
+
+__all__ = ["AxisError", "DeviceError", "Dtype", "check", "dtype_of_name", "fail", "ffi", "lib", "op_number"]
+
+
+class DeviceError(RuntimeError):
+    """A device is absent, lacks what was asked for, or its driver failed. The text is the
+    library's."""
+
+
+class AxisError(ValueError, IndexError):
+    """An axis that the array does not have."""
+
+
+ERRORS: "dict[int, type[Exception]]" = {lib.TALLY_E_ARGUMENT: ValueError, lib.TALLY_E_MEMORY: MemoryError}
+
+
+def text(value: Any) -> str:
+    """A C string as str; "" for NULL."""
+    return "" if value == ffi.NULL else ffi.string(value).decode("utf-8", "replace")
+
+
+def fail(status: int) -> NoReturn:
+    """Raises the exception of a status, with the text of this thread's last failure."""
+    raise ERRORS.get(status, DeviceError)(text(lib.tally_last_error()) or text(lib.tally_status_text(status)))
+
+
+def check(status: int) -> None:
+    """Raises unless the status is TALLY_OK."""
+    if status:
+        fail(status)
+
+
+class Dtype:
+    """An item type of the library."""
+
+    __slots__ = ("number", "name", "bytes", "kind", "align", "long_name", "code", "typestr", "format")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = text(lib.tally_dtype_name(number))
+        self.bytes = int(lib.tally_dtype_bytes(number))
+        kind = int(lib.tally_dtype_kind(number))
+        #: DLPack's code of the type
+        self.code = {
+            lib.TALLY_KIND_FLOAT: 2,
+            lib.TALLY_KIND_SIGNED: 0,
+            lib.TALLY_KIND_UNSIGNED: 1,
+            lib.TALLY_KIND_BOOL: 6,
+            lib.TALLY_KIND_COMPLEX: 5,
+        }[kind]
+        if self.name == "bf16":
+            self.code = 4
+        self.kind = {0: "i", 1: "u", 2: "f", 4: "f", 5: "c", 6: "b"}[self.code]
+        self.align = self.bytes // 2 if self.kind == "c" else self.bytes
+        word = {"i": "int", "u": "uint", "f": "float", "c": "complex"}.get(self.kind, "bool")
+        #: the name that NumPy and the array API use
+        self.long_name = "bfloat16" if self.name == "bf16" else word if word == "bool" else f"{word}{8 * self.bytes}"
+        self.typestr = ("|" if self.bytes == 1 else "<") + ("V" if self.name == "bf16" else self.kind) + str(self.bytes)
+        #: struct's letter; "" where it has none
+        self.format = {
+            "f16": "e",
+            "f32": "f",
+            "f64": "d",
+            "i8": "b",
+            "u8": "B",
+            "i16": "h",
+            "u16": "H",
+            "i32": "i",
+            "u32": "I",
+            "i64": "q",
+            "u64": "Q",
+            "bool": "?",
+        }.get(self.name, "")
+
+    def __repr__(self) -> str:
+        return self.long_name
+
+
+DTYPES: "dict[int, Dtype]" = {number: Dtype(number) for number in range(1, lib.TALLY_DTYPE_END)}
+#: by the library's name and by NumPy's
+BY_NAME: "dict[str, Dtype]" = {name: d for d in DTYPES.values() for name in (d.name, d.long_name)}
+BY_TYPESTR: "dict[str, Dtype]" = {d.typestr: d for d in DTYPES.values() if d.name != "bf16"}
+BY_DLPACK: "dict[tuple[int, int], Dtype]" = {(d.code, 8 * d.bytes): d for d in DTYPES.values()}
+BY_NUMBER = DTYPES
+#: buffers name their items by struct's letters; "l" and "L" have the platform's size
+BY_FORMAT: "dict[str, Dtype]" = {d.format: d for d in DTYPES.values() if d.format}
+BY_FORMAT.update(
+    {
+        "l": BY_NAME[f"i{8 * ffi.sizeof('long')}"],
+        "L": BY_NAME[f"u{8 * ffi.sizeof('long')}"],
+        "n": BY_NAME[f"i{8 * ffi.sizeof('ssize_t')}"],
+        "N": BY_NAME[f"u{8 * ffi.sizeof('size_t')}"],
+        "Zf": BY_NAME["c64"],
+        "Zd": BY_NAME["c128"],
+        "c": BY_NAME["u8"],
+    }
+)
+_PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def dtype_of_name(dtype: Any) -> Dtype:
+    """The item type that a dtype argument names: "float32", numpy.float32, numpy.dtype,
+    torch.float32, float, or a Dtype."""
+    if isinstance(dtype, Dtype):
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return BY_NAME[_PYTHON_TYPES[dtype]]
+    if isinstance(dtype, str):
+        name: Any = dtype
+    else:
+        name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
+    found = BY_NAME.get(name) or BY_TYPESTR.get(name) or BY_TYPESTR.get("<" + str(name))
+    if not found:
+        names = ", ".join(d.long_name for d in DTYPES.values())
+        raise TypeError(f"dtype {dtype!r} is none of tally's: {names}")
+    return found
+
+
+def _ops() -> "dict[str, int]":
+    return {text(lib.tally_op_name(number)): number for number in range(1, lib.TALLY_OP_END)}
+
+
+OPS = _ops()
+
+
+def op_number(name: str) -> int:
+    """The op of that name."""
+    number = OPS.get(name)
+    if number is None:
+        raise ValueError(f"no op '{name}': there are {' '.join(OPS)}")
+    return number

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""Gather and scatter, segments by offsets, runs of keys."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Hashable, Optional
+
+from tally._arrays import view_of
+from tally._buffers import Buffers, in_order, struct
+from tally._context import context_of
+from tally._dlpack import Exported
+from tally._engine import natural
+from tally._library import BY_NAME, Dtype, lib, op_number
+from tally._reduce import _COUNTS, converted, default_result
+from tally._scan import _size
+from tally._view import HOST, View
+
+_MAPS = ("i32", "u32", "i64", "u64")
+
+
+def _map_view(indices: Any, name: str) -> View:
+    view = view_of(indices)
+    if view.dtype.name not in _MAPS:
+        raise TypeError(f"{name} has items of type {view.dtype}: there are int32, uint32, int64 and uint64")
+    return in_order(view)
+
+
+def _move(
+    kind: str,
+    create: Any,
+    call: Any,
+    item: int,
+    source: View,
+    index: View,
+    to: View,
+    items: int,
+    mask: Optional[View],
+    flags: int,
+) -> None:
+    """Runs a gather or a scatter of items of `item` bytes."""
+    flags |= lib.TALLY_STENCIL if mask is not None else 0
+    n = index.size
+    size, out_size = _size(max(n, 1)), _size(max(items, 1)) if flags & lib.TALLY_SCATTER_LAST else 0
+
+    def make(context: Any, plan: Any) -> int:
+        desc = struct(
+            "tally_move_desc", item_bytes=item, map=index.dtype.number, flags=flags, max_n=size, max_out=out_size
+        )
+        return int(create(context, desc, plan))
+
+    if not n:
+        return
+    with Buffers([source, index, to, *([mask] if mask is not None else ())]) as buffers:
+        args = struct("tally_move_args", n=n, items=items)
+        args.map, args.map_offset = buffers.wrap(index)
+        read, read_at = buffers.wrap(source)
+        out, out_at = buffers.update(to) if kind == "scatter" else buffers.wrap(to, True)
+        setattr(args, "in", read)
+        args.in_offset = read_at * source.dtype.bytes // item
+        args.out, args.out_offset = out, out_at * to.dtype.bytes // item
+        args.stencil, args.stencil_offset = buffers.wrap(mask)
+        key = (kind, item, index.dtype.number, flags, size, out_size)
+        buffers.run(key, make, lambda plan, queue: call(plan, queue, args))
+
+
+def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
+    """The items of x at these places: gather. Of an array of one axis, or along axis 0 of one whose
+    rows are up to 16 bytes. IndexError for a place that is negative or beyond the end.
+
+    >>> import numpy, tally
+    >>> tally.take(numpy.array([10, 20, 30]), numpy.array([2, 0, 2]))
+    array([30, 10, 30])
+    """
+    view = view_of(x)
+    if not view.shape or (axis is None and len(view.shape) != 1) or axis not in (None, 0, -len(view.shape)):
+        raise ValueError("take: of an array of one axis, or along axis 0")
+    view, index = in_order(view), _map_view(indices, "indices")
+    item = view.dtype.bytes
+    for extent in view.shape[1:]:
+        item *= extent
+    if not 1 <= item <= 16:
+        raise ValueError(f"take: rows of {item} bytes: an item has 1 to 16")
+    made = view.kind.empty(view, (*index.shape, *view.shape[1:]), view.dtype)
+    _move("gather", lib.tally_gather_plan_create, lib.tally_gather, item, view, index, made, view.shape[0], None, 0)
+    return view.kind.finish(made)
+
+
+def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool = False) -> None:
+    """Writes values[i] to x[indices[i]]: scatter, in place. x is an array of one axis in C order;
+    values has its type and as many items as indices. where: a mask of bool, one for each index.
+    last: of indices that are equal the last wins; else any. IndexError as take; all other values
+    are written.
+
+    >>> import numpy, tally
+    >>> x = numpy.zeros(4, int)
+    >>> tally.put(x, numpy.array([3, 0]), numpy.array([7, 8]))
+    >>> x
+    array([8, 0, 0, 7])
+    """
+    to, source, index = view_of(x), in_order(view_of(values)), _map_view(indices, "indices")
+    if to.readonly or len(to.shape) != 1 or not to.is_contiguous():
+        raise ValueError("put: x must be an array of one axis that can be written, its items neighbours")
+    if source.dtype.number != to.dtype.number or source.size != index.size:
+        raise ValueError(f"put: values must be {index.size} items of type {to.dtype}")
+    mask = None if where is None else in_order(view_of(where))
+    if mask is not None and (mask.dtype.name not in ("bool", "u8") or mask.size != index.size):
+        raise ValueError(f"put: where must be {index.size} items of bool")
+    flags = int(lib.TALLY_SCATTER_LAST) if last else 0
+    _move(
+        "scatter",
+        lib.tally_scatter_plan_create,
+        lib.tally_scatter,
+        to.dtype.bytes,
+        source,
+        index,
+        to,
+        to.shape[0],
+        mask,
+        flags,
+    )
+
+
+def _of_segments(op: str, view: View) -> "tuple[int, Dtype, int, Dtype]":
+    """An op of segments: its number, the type that the library writes and the one to ask it for,
+    and the type of the results."""
+    number = op_number(op)
+    if lib.tally_op_inputs(number) != 1:
+        raise TypeError(f"{op} has two inputs: segments are of one")
+    own, values = natural(number, view.dtype)
+    if values > 1:
+        raise TypeError(f"{op} gives {values} values a segment: take min and max")
+    wanted = default_result(number, view.dtype)
+    if number in _COUNTS or own.number == wanted.number:
+        return number, wanted, 0, wanted
+    if view.place == HOST and context_of(view).is_host_backend:
+        return number, own, 0, wanted
+    return number, wanted, wanted.number, wanted
+
+
+def _finish(made: View, wanted: Dtype) -> Any:
+    return made.kind.finish(made if made.dtype.number == wanted.number else converted(made, wanted))
+
+
+def _first(made: View, runs: int, wanted: Optional[Dtype] = None) -> Any:
+    """The first values of an array that was made with room for more."""
+    if isinstance(made.owner, Exported):
+        made.owner.shape = (runs,)
+        return made.kind.finish(made)
+    return _finish(made, wanted or made.dtype)[:runs]
+
+
+def _segments_plan(
+    by: int, op: int, view: View, out: int, sizes: "tuple[int, int]", **more: int
+) -> "tuple[Hashable, Callable[[Any, Any], int]]":
+    """What a plan of segments is kept by, and what makes it."""
+
+    def make(context: Any, plan: Any) -> int:
+        desc = struct("tally_segments_desc", by=by, op=op, in_=view.dtype.number, out=out, **more)
+        desc.max_n, desc.max_segments = sizes
+        return int(lib.tally_segments_plan_create(context, desc, plan))
+
+    return ("segments", by, op, view.dtype.number, out, sizes, *more.values()), make
+
+
+def _wrap_items(buffers: Buffers, args: Any, view: View, made: View) -> None:
+    """Gives a call of segments its items and its results."""
+    getattr(args, "in")[0], args.in_offset[0] = buffers.wrap(view)
+    args.out[0], args.out_offset[0] = buffers.wrap(made, True)
+
+
+def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -> Any:
+    """A value for each segment of an array of one axis. Segment i is the items offsets[i] to
+    offsets[i + 1] - 1, or with `ends` to ends[i] - 1. Segments may be empty. ValueError names the
+    first one that is wrong.
+
+    >>> import numpy, tally
+    >>> tally.segment_reduce(numpy.array([1, 2, 3, 4]), numpy.array([0, 1, 1, 4]))
+    array([1, 0, 9])
+    """
+    view, begins = in_order(view_of(x)), _map_view(offsets, "offsets")
+    stops = None if ends is None else _map_view(ends, "ends")
+    if len(view.shape) != 1 or len(begins.shape) != 1:
+        raise ValueError("segment_reduce: x and offsets are arrays of one axis")
+    if stops is not None and (stops.dtype.number != begins.dtype.number or stops.shape != begins.shape):
+        raise ValueError("segment_reduce: ends must have the type and the shape of offsets")
+    if stops is None and not begins.size:
+        raise ValueError("segment_reduce: offsets needs one entry more than there are segments")
+    count = begins.size - (stops is None)
+    number, written, asked, wanted = _of_segments(op, view)
+    made = view.kind.empty(view, (count,), written)
+    if count:
+        with Buffers([view, begins, made, *([stops] if stops is not None else ())]) as buffers:
+            args = struct("tally_offsets_args", count=count, n=view.size)
+            args.begins, args.begins_offset = buffers.wrap(begins)
+            args.ends, args.ends_offset = buffers.wrap(stops)
+            _wrap_items(buffers, args, view, made)
+            sizes = _size(max(view.size, 1)), _size(max(count, 1))
+            key, make = _segments_plan(lib.TALLY_BY_OFFSETS, number, view, asked, sizes, offsets=begins.dtype.number)
+            buffers.run(key, make, lambda plan, queue: lib.tally_reduce_offsets(plan, queue, args))
+    return _finish(made, wanted)
+
+
+def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
+    """Reduces each run of equal neighbouring keys. Gives the runs' keys, their results and their
+    lengths (uint64). Sort by key first where equal keys are to be one run. Keys are equal if their
+    bytes are.
+
+    >>> import numpy, tally
+    >>> keys, sums, lengths = tally.reduce_by_key(numpy.array([7, 7, 3]), numpy.array([1, 2, 5]))
+    >>> keys, sums, lengths
+    (array([7, 3]), array([3, 5]), array([2, 1], dtype=uint64))
+    """
+    names, view = in_order(view_of(keys)), in_order(view_of(x))
+    if len(view.shape) != 1 or names.shape != view.shape:
+        raise ValueError("reduce_by_key: keys and x are arrays of one axis, of one length")
+    n = view.size
+    number, written, asked, wanted = _of_segments(op, view)
+    made = [view.kind.empty(view, (n,), dtype) for dtype in (names.dtype, written, BY_NAME["u64"])]
+    runs = 0
+    if n:
+        with Buffers([names, view, *made]) as buffers:
+            args = struct("tally_keys_args", n=n, capacity=n)
+            args.keys, args.keys_offset = buffers.wrap(names)
+            args.out_keys, args.out_keys_offset = buffers.wrap(made[0], True)
+            args.lengths, args.lengths_offset = buffers.wrap(made[2], True)
+            _wrap_items(buffers, args, view, made[1])
+            args.runs = buffers.own(8)
+            sizes = _size(n), _size(n)
+            key, make = _segments_plan(lib.TALLY_BY_KEYS, number, view, asked, sizes, key_bytes=names.dtype.bytes)
+            buffers.run(key, make, lambda plan, queue: lib.tally_reduce_keys(plan, queue, args))
+            runs = buffers.read_number(args.runs)
+    return _first(made[0], runs), _first(made[1], runs, wanted), _first(made[2], runs)
+
+
+__all__ = ["put", "reduce_by_key", "segment_reduce", "take"]

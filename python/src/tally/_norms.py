@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Norms and bitwise reductions. The arguments are those of _functions.py."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from tally._arrays import view_of
+from tally._library import OPS
+from tally._reduce import Axis, reduce
+
+
+def asum(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+    accuracy: str = "default",
+) -> Any:
+    """The sum of magnitudes; of complex items that of |re| + |im|. BLAS's name.
+
+    >>> import numpy, tally
+    >>> float(tally.asum(numpy.array([3.0, -4.0])))
+    7.0
+    """
+    return reduce(
+        "asum", OPS["asum"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
+    )
+
+
+def sumsq(
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+    accuracy: str = "default",
+) -> Any:
+    """The sum of squares.
+
+    >>> import numpy, tally
+    >>> float(tally.sumsq(numpy.array([3.0, -4.0])))
+    25.0
+    """
+    return reduce(
+        "sumsq", OPS["sumsq"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
+    )
+
+
+def absmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
+    """The largest magnitude; of signed integers unsigned, so that it is right for the lowest. 0 for
+    no items. The library calls it amax, which is NumPy's name for max.
+
+    >>> import numpy, tally
+    >>> float(tally.absmax(numpy.array([3.0, -4.0])))
+    4.0
+    """
+    return reduce("amax", OPS["amax"], (view_of(x),), axis, keepdims, out=out, where=where)
+
+
+def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, out: Any = None) -> Any:
+    """The norm of the items along the axes: of order 2 without overflow or underflow, 1, infinity
+    or 0 (the number of nonzero items). Integers give float64.
+
+    >>> import numpy, tally
+    >>> float(tally.vector_norm(numpy.array([3e200, 0.0])))
+    3e+200
+    """
+    view = view_of(x)
+    if ord == 2:
+        return reduce("norm", OPS["nrm2"], (view,), axis, keepdims, out=out)
+    names = {1: "asum", float("inf"): "amax", 0: "count_nonzero"}
+    if ord not in names:
+        raise ValueError(f"norm of order {ord!r}: there are 2, 1, inf and 0")
+    if view.dtype.kind == "c":
+        raise TypeError(f"norm of order {ord!r} does not take items of type {view.dtype}: order 2 does")
+    dtype = None if out is not None else view.dtype if view.dtype.kind == "f" else "float64"
+    if ord == 0 and view.dtype.kind == "f":
+        dtype = None if out is not None else view.dtype if view.dtype.name in ("f32", "f64") else "float32"
+    return reduce("norm", OPS[names[ord]], (view,), axis, keepdims, dtype=dtype, out=out)
+
+
+def norm(x: Any, /, ord: Optional[float] = None, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
+    """The norm of vectors, as numpy.linalg.norm's: of all items by default. There are no norms of
+    matrices but Frobenius's, which is that of all items.
+
+    >>> import numpy, tally
+    >>> tally.norm(numpy.array([[3.0, 4.0], [6.0, 8.0]]), axis=1)
+    array([ 5., 10.])
+    """
+    if isinstance(axis, tuple) and len(axis) == 2 and ord is not None:
+        raise ValueError("norm: of two axes there is the order None alone, Frobenius's")
+    return vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord, out=out)
+
+
+# ---- bits ----------------------------------------------------------------------------------------
+
+
+def band(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The bitwise and of the items: numpy.bitwise_and.reduce.
+
+    >>> import numpy, tally
+    >>> int(tally.band(numpy.array([6, 3])))
+    2
+    """
+    return reduce("band", OPS["band"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def bor(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The bitwise or of the items: numpy.bitwise_or.reduce.
+
+    >>> import numpy, tally
+    >>> int(tally.bor(numpy.array([6, 3])))
+    7
+    """
+    return reduce("bor", OPS["bor"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+
+
+def bxor(
+    x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The bitwise exclusive or of the items: numpy.bitwise_xor.reduce.
+
+    >>> import numpy, tally
+    >>> int(tally.bxor(numpy.array([6, 3])))
+    5
+    """
+    return reduce("bxor", OPS["bxor"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)

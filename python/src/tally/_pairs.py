@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Reductions of two arrays, which are repeated to one shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tally._arrays import view_of
+from tally._library import BY_NAME, OPS
+from tally._reduce import Axis, broadcast_shapes, converted, reduce
+from tally._view import HOST, View, numpy_kind
+
+
+def pair(name: str, x: Any, y: Any) -> "tuple[View, View]":
+    """Two arrays of one type and shape. NumPy's are converted to their common type."""
+    first, second = view_of(x), view_of(y)
+    if first.dtype.number != second.dtype.number:
+        if first.place != HOST or first.kind.name != "NumPy array" or second.kind.name != first.kind.name:
+            raise TypeError(f"{name} takes two arrays of one type, not {first.dtype} and {second.dtype}")
+        numpy = numpy_kind()
+        common = numpy.numpy.result_type(numpy.dtype(first.dtype), numpy.dtype(second.dtype)).name
+        first, second = (v if v.dtype.long_name == common else converted(v, BY_NAME[common]) for v in (first, second))
+    shape = broadcast_shapes(first.shape, second.shape)
+    return first.broadcast(shape, "x"), second.broadcast(shape, "y")
+
+
+def vecdot(
+    x: Any,
+    y: Any,
+    /,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    accuracy: str = "default",
+) -> Any:
+    """The sum of products along one axis, the first array conjugated, as the array API's: of
+    integers in the items' type unless `dtype` says otherwise.
+
+    >>> import numpy, tally
+    >>> tally.vecdot(numpy.array([[1, 2], [3, 4]]), numpy.array([1, 1]))
+    array([3, 7])
+    """
+    first, second = pair("vecdot", x, y)
+    sizes = [
+        (given.shape[axis] if -len(given.shape) <= axis < len(given.shape) else 0) for given in (view_of(x), view_of(y))
+    ]
+    if first.dtype.kind == "b":
+        raise TypeError("vecdot does not take items of type bool: count_nonzero of x & y counts pairs")
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"vecdot: the axis {axis} has {sizes[0]} and {sizes[1]} items: they must be as many")
+    if dtype is None and out is None:
+        dtype = first.dtype
+    return reduce(
+        "vecdot",
+        OPS["dotc" if first.dtype.kind == "c" else "dot"],
+        (first, second),
+        axis,
+        keepdims,
+        dtype=dtype,
+        out=out,
+        accuracy=accuracy,
+    )
+
+
+def dot(x: Any, y: Any, /, *, dtype: Any = None, out: Any = None, accuracy: str = "default") -> Any:
+    """The sum of products along the last axis, of vectors as numpy.dot's. Types as of vecdot;
+    nothing is conjugated. Not a product of matrices.
+
+    >>> import numpy, tally
+    >>> int(tally.dot(numpy.array([1, 2, 3]), numpy.array([4, 5, 6])))
+    32
+    """
+    first, second = pair("dot", x, y)
+    if first.dtype.kind == "b":
+        raise TypeError("dot does not take items of type bool: count_nonzero of x & y counts pairs")
+    if len(view_of(y).shape) != 1 or view_of(x).shape[-1:] != view_of(y).shape:
+        raise ValueError(
+            "dot: the second array must be a vector as long as the first array's last axis; vecdot reduces one axis "
+            "of two arrays, and a product of matrices is no reduction"
+        )
+    if dtype is None and out is None:
+        dtype = first.dtype
+    return reduce("dot", OPS["dot"], (first, second), -1, False, dtype=dtype, out=out, accuracy=accuracy)
+
+
+def vdot(x: Any, y: Any, /, *, dtype: Any = None, accuracy: str = "default") -> Any:
+    """The sum of products of all items, the first array conjugated: numpy.vdot.
+
+    >>> import numpy, tally
+    >>> complex(tally.vdot(numpy.array([1j]), numpy.array([2j])))
+    (2+0j)
+    """
+    first, second = pair("vdot", x, y)
+    op = OPS["dotc" if first.dtype.kind == "c" else "dot"]
+    return reduce(
+        "vdot", op, (first, second), None, False, dtype=first.dtype if dtype is None else dtype, accuracy=accuracy
+    )
+
+
+def dist2(x: Any, y: Any, /, axis: Axis = None, *, keepdims: bool = False, dtype: Any = None, out: Any = None) -> Any:
+    """The sum of squared differences.
+
+    >>> import numpy, tally
+    >>> float(tally.dist2(numpy.array([1.0, 2.0]), numpy.array([4.0, 6.0])))
+    25.0
+    """
+    return reduce("dist2", OPS["dist2"], pair("dist2", x, y), axis, keepdims, dtype=dtype, out=out)
+
+
+def allclose(
+    x: Any, y: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *, axis: Axis = None, keepdims: bool = False
+) -> Any:
+    """Tells whether |x - y| <= atol + rtol |y| for all items: along the axes, or as a bool for all.
+    NaN is close to nothing.
+
+    >>> import numpy, tally
+    >>> tally.allclose(numpy.array([1.0, 2.0]), numpy.array([1.0, 2.0000001]))
+    True
+    """
+    both = pair("allclose", x, y)
+    result = reduce(
+        "allclose", OPS["allclose"], both, axis, keepdims, params=((b"rtol", float(rtol)), (b"atol", float(atol)))
+    )
+    return bool(result) if axis is None and not keepdims and both[0].place == HOST else result

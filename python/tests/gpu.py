@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""For a machine with a CUDA device: CuPy, PyTorch, JAX and Numba, their streams, graphs and
+results.
+
+    pytest python/tests/gpu.py          # each library is skipped where it is missing
+    python python/tests/gpu.py          # the overhead of calls, beside torch's
+
+pytest does not collect this file by itself.
+"""
+
+import gc
+import time
+
+import numpy as np
+import pytest
+
+import tally
+
+HERE = [device for device in tally.devices() if device.backend == "cuda"]
+pytestmark = pytest.mark.skipif(not HERE, reason=f"no CUDA device: {tally.missing().get('cuda')}")
+OPS = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "argmin",
+    "argmax",
+    "any",
+    "all",
+    "count_nonzero",
+    "logsumexp",
+    "norm",
+    "nanmin",
+    "nanmax",
+    "asum",
+    "sumsq",
+    "absmax",
+    "iamax",
+    "ptp",
+]
+
+
+@pytest.fixture(autouse=True)
+def context():
+    """Host arrays, which results are compared with, are reduced on the processor."""
+    with tally.Context("host") as host:
+        yield host
+
+
+def items(dtype="f4"):
+    return np.random.default_rng(6).standard_normal((65, 33, 129)).astype(dtype)
+
+
+def bits(x):
+    """The bytes of an array of any library."""
+    if hasattr(x, "detach"):
+        x = x.detach().cpu().numpy()
+    elif hasattr(x, "get"):
+        x = x.get()
+    return np.asarray(x).tobytes()
+
+
+def same(ours, host):
+    assert tuple(ours.shape) == np.shape(host)
+    assert bits(ours) == np.asarray(host).tobytes()
+
+
+def all_cases(convert, kind, names=OPS):
+    host = items()
+    x = convert(host)
+    views = [(x, host), (x[::2, :, 3:], host[::2, :, 3:])]
+    if not hasattr(x, "at"):  # JAX's transposes are copies
+        views.append((x.T if not hasattr(x, "mT") or hasattr(x, "get") else x.permute(2, 1, 0), host.T))
+    for name in names:
+        for view, other in views:
+            for axis in (None, 0, -1, (0, 2)):
+                result = getattr(tally, name)(view, axis=axis)
+                assert isinstance(result, kind), (name, type(result))
+                same(result, getattr(tally, name)(other, axis=axis))
+
+
+# ---- PyTorch -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def torch():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch sees no CUDA device")
+    return torch
+
+
+def test_torch(torch):
+    all_cases(lambda host: torch.from_numpy(host).cuda(), torch.Tensor)
+    x = torch.ones((4, 300), device="cuda", dtype=torch.bfloat16)
+    result = tally.sum(x, axis=1)
+    assert result.dtype == torch.bfloat16 and result.device == x.device and result.tolist() == [300] * 4
+    out = torch.empty(4, device="cuda", dtype=torch.float32)
+    assert tally.sum(x.float(), axis=1, out=out) is out and out.tolist() == [300] * 4
+
+
+def test_torch_negative_and_where(torch):
+    x = torch.from_numpy(items()).cuda()
+    mask = x > 0
+    same(tally.sum(x, axis=1, where=mask, initial=2.0), tally.sum(items(), axis=1, where=items() > 0, initial=2.0))
+    with pytest.raises(ValueError, match="different devices"):
+        tally.sum(x, where=np.ones(129, bool))
+
+
+def test_torch_streams(torch):
+    """A call is on the current stream: after a slow producer there, before a consumer there."""
+    stream = torch.cuda.Stream()
+    x = torch.zeros(1 << 24, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)
+        x.fill_(1)
+        begin = time.perf_counter()
+        result = tally.sum(x)
+        waited = time.perf_counter() - begin
+        doubled = result * 2
+    assert waited < 0.05, f"the call waited {waited} s"
+    stream.synchronize()
+    assert doubled.item() == 2 * (1 << 24)
+
+
+def test_torch_graph(torch):
+    x = torch.ones((64, 1000), device="cuda")
+    for _ in range(3):
+        tally.sum(x, axis=1)
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        tally.sum(x, axis=1)  # the plan of the stream that captures
+    side.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        result = tally.sum(x, axis=1)
+    for value in (2.0, 3.0):
+        x.fill_(value)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert result.tolist() == [1000 * value] * 64
+
+
+def test_torch_scans_moves_keys(torch):
+    host = items().ravel()[:50000]
+    x = torch.from_numpy(host).cuda()
+    same(tally.cumulative_sum(x), tally.cumulative_sum(host))
+    index = np.array([5, 49999, 5])
+    same(tally.take(x, torch.from_numpy(index).cuda()), tally.take(host, index))
+    with pytest.raises(IndexError):
+        tally.take(x, torch.tensor([50000], device="cuda"))
+    same(
+        tally.segment_reduce(x, torch.tensor([0, 5, 50000], device="cuda")),
+        tally.segment_reduce(host, np.array([0, 5, 50000])),
+    )
+    keys = np.repeat([4, 2], [20000, 30000])
+    for one, other in zip(tally.reduce_by_key(torch.from_numpy(keys).cuda(), x), tally.reduce_by_key(keys, host)):
+        same(one, other)
+
+
+def test_torch_plan_and_own_op(torch):
+    x = torch.arange(1000, device="cuda", dtype=torch.float32).reshape(10, 100)
+    plan = tally.Plan("sum", x, axis=1)
+    assert plan().tolist() == x.sum(1).tolist()
+    op = tally.Op(load="x * x", combine="a + b", identity="0")
+    assert tally.reduce(op, x, axis=0).tolist() == (x * x).sum(0).tolist()
+    low, high = tally.reduce(["min", "max"], x, axis=0)
+    assert low.tolist() == x.amin(0).tolist() and high.tolist() == x.amax(0).tolist()
+
+
+def test_torch_memory_is_flat(torch):
+    x = torch.ones((100, 100), device="cuda")
+    for _ in range(100):
+        tally.sum(x, axis=1)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()[0]
+    for _ in range(20000):
+        tally.sum(x, axis=1)
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() == before[0] and abs(torch.cuda.mem_get_info()[0] - before[1]) < 1 << 22
+
+
+# ---- CuPy ----------------------------------------------------------------------------------------
+
+
+def test_cupy():
+    cupy = pytest.importorskip("cupy")
+    all_cases(cupy.asarray, cupy.ndarray)
+    x = cupy.asarray(items())
+    same(tally.sum(x[::-1], axis=0), tally.sum(items()[::-1], axis=0))
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        y = cupy.ones(1 << 24, "f4")
+        result = tally.sum(y) * 2
+        stream.synchronize()
+        assert float(result) == 2 * (1 << 24)
+
+
+# ---- JAX -----------------------------------------------------------------------------------------
+
+
+def test_jax():
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX sees no CUDA device")
+    all_cases(jax.numpy.asarray, jax.Array, ["sum", "max", "argmin", "var"])
+    before = tally._library.lib.tally_python_exports() if hasattr(tally, "_library") else 0
+    for _ in range(50):
+        total = tally.sum(jax.numpy.ones((1000, 1000)) * 3, axis=1)
+    assert total.tolist() == [3000] * 1000
+    del total
+    gc.collect()
+    assert tally._library.lib.tally_python_exports() <= before + 1
+
+
+# ---- __cuda_array_interface__ --------------------------------------------------------------------
+
+
+def test_numba():
+    cuda = pytest.importorskip("numba.cuda")
+    x = cuda.to_device(items())
+    result = tally.sum(x, axis=1)
+    same(cuda.as_cuda_array(result).copy_to_host(), tally.sum(items(), axis=1))
+
+
+class Interface:
+    """An array by __cuda_array_interface__ alone."""
+
+    def __init__(self, x):
+        self.__cuda_array_interface__ = dict(x.__cuda_array_interface__)
+        self.x = x
+
+
+class Capsules:
+    """An array by DLPack alone."""
+
+    def __init__(self, x):
+        self.x = x
+        self.__dlpack__, self.__dlpack_device__ = x.__dlpack__, x.__dlpack_device__
+
+
+@pytest.mark.parametrize("wrap", [Interface, Capsules])
+def test_plain_producers(torch, wrap):
+    host = items()
+    x = torch.from_numpy(host).cuda()
+    for axis in (None, 1, (0, 2)):
+        result = torch.from_dlpack(tally.sum(wrap(x), axis=axis))
+        assert result.is_cuda
+        same(result, tally.sum(host, axis=axis))
+    by_interface = tally.sum(wrap(x), axis=0)
+    same(torch.as_tensor(by_interface, device="cuda"), tally.sum(host, axis=0))
+
+
+# ---- host arrays on the device, and speed --------------------------------------------------------
+
+
+def test_host_arrays_on_the_device():
+    host = items()
+    expected = tally.sum(host[::-1], axis=1), tally.var(host, axis=0, correction=1)
+    with tally.Context("cuda:0"):
+        assert tally.sum(host[::-1], axis=1).tobytes() == expected[0].tobytes()
+        assert tally.var(host, axis=0, correction=1).tobytes() == expected[1].tobytes()
+
+
+def microseconds(call, synchronize, repeats=2000):
+    for _ in range(50):
+        call()
+    synchronize()
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    spent = time.perf_counter() - begin
+    synchronize()
+    return spent / repeats * 1e6
+
+
+def main():
+    import torch
+
+    x = torch.ones((1000, 32), device="cuda")
+    wait = torch.cuda.synchronize
+    plan = tally.Plan("sum", x, axis=1)
+    ffi, lib, bound = tally._library.ffi, tally._library.lib, plan._bound
+    assert ffi and tally.sum(x, axis=1).tolist() == [32] * 1000
+    print(f"the C call of a bound plan    {microseconds(lambda: lib.tally_python_run(bound), wait):8.2f} us")
+    print(f"plan()                        {microseconds(plan, wait):8.2f} us")
+    print(f"tally.sum(x, axis=1)          {microseconds(lambda: tally.sum(x, axis=1), wait):8.2f} us")
+    print(f"torch.sum(x, dim=1)           {microseconds(lambda: torch.sum(x, dim=1), wait):8.2f} us")
+    for shape, dtype, axis in (
+        ((1 << 23, 32), torch.float32, 1),
+        ((1 << 30,), torch.int8, 0),
+        ((1 << 26, 4), torch.bfloat16, 1),
+    ):
+        y = torch.ones(shape, device="cuda", dtype=dtype)
+        total = tally.sum(y, axis=axis)
+        assert bool((total == y.shape[axis]).all())
+
+        def timed(call):
+            call(), wait()
+            begin = time.perf_counter()
+            for _ in range(10):
+                call()
+            wait()
+            return (time.perf_counter() - begin) / 10 * 1e3
+
+        print(
+            f"{tuple(shape)} {dtype} axis {axis}: tally {timed(lambda: tally.sum(y, axis=axis)):.3f} ms, "
+            f"torch {timed(lambda: torch.sum(y, dim=axis)):.3f} ms"
+        )
+        del y, total
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Scans, moves, segments, keys, fused ops, operators of one's own, plans and feeds."""
+
+import subprocess
+import sys
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tally
+from test_reduce import strided
+
+
+@given(st.data(), st.booleans())
+def test_cumulative_sum(data, include_initial):
+    x = data.draw(strided(["int32", "uint8", "float64", "bool"], min_dims=1))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    expected = np.cumsum(x, axis=axis, dtype=None)
+    if include_initial:
+        expected = np.concatenate(
+            [
+                (
+                    np.zeros_like(np.take(expected, [0], axis=axis))
+                    if x.shape[axis]
+                    else np.zeros(tuple(1 if i == axis % x.ndim else n for i, n in enumerate(x.shape)), expected.dtype)
+                ),
+                expected,
+            ],
+            axis=axis,
+        )
+    ours = tally.cumulative_sum(x, axis=axis, include_initial=include_initial)
+    np.testing.assert_array_equal(ours, expected)
+    assert ours.dtype == expected.dtype
+
+
+def test_scan():
+    x = np.random.default_rng(3).standard_normal(10000)
+    sums = tally.scan("sum", x)
+    np.testing.assert_allclose(sums, np.cumsum(x), atol=1e-10)
+    exclusive = tally.scan("sum", x, exclusive=True)
+    assert exclusive[0] == 0 and exclusive[1:].tobytes() == sums[:-1].tobytes()
+    assert tally.scan("sum", x, exclusive=True, initial=5)[0] == 5
+    np.testing.assert_allclose(tally.scan("sum", x, reverse=True), np.cumsum(x[::-1])[::-1], atol=1e-10)
+    flags = np.zeros(10000, bool)
+    flags[[0, 10, 5000]] = True
+    by_flags = tally.scan("max", x, flags=flags)
+    np.testing.assert_array_equal(by_flags[10:5000], np.maximum.accumulate(x[10:5000]))
+    assert tally.scan("max", x, offsets=np.array([0, 10, 5000])).tobytes() == by_flags.tobytes()
+    rows = tally.cumulative_sum(np.stack([x, -x]), axis=1)
+    assert rows[0].tobytes() == sums.tobytes(), "a row has the bits of a scan of it alone"
+    np.testing.assert_array_equal(tally.cumulative_prod(np.array([2.0, 3.0]), include_initial=True), [1, 2, 6])
+    assert tally.cumulative_sum(np.ones(3, "f2")).dtype == np.float16
+    assert tally.cumulative_sum(np.ones(3, "f4"), dtype="float64").dtype == np.float64
+    np.testing.assert_array_equal(tally.scan("argmax", np.array([1, 5, 2])), [0, 1, 1])
+
+
+def test_scan_errors():
+    with pytest.raises(ValueError, match="needs axis="):
+        tally.cumulative_sum(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="one axis or more"):
+        tally.cumulative_sum(np.array(1.0))
+    with pytest.raises(tally.AxisError):
+        tally.cumulative_sum(np.ones((2, 2)), axis=2)
+    with pytest.raises(ValueError, match="segments are of arrays"):
+        tally.scan("sum", np.ones((2, 2)), axis=0, flags=np.ones(2, bool))
+    with pytest.raises(TypeError, match="two inputs"):
+        tally.scan("dot", np.ones(3))
+    with pytest.raises(ValueError, match="no op 'median'"):
+        tally.scan("median", np.ones(3))
+
+
+def test_take_and_put():
+    x = np.arange(10, dtype="i2")
+    index = np.array([[3, 3], [9, 0]])
+    np.testing.assert_array_equal(tally.take(x, index), np.take(x, index))
+    np.testing.assert_array_equal(tally.take(x[::-2], index[:1] // 2), np.take(x[::-2], index[:1] // 2))
+    pairs = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_array_equal(tally.take(pairs, np.array([2, 0], "u4"), axis=0), pairs[[2, 0]])
+    with pytest.raises(IndexError, match="10"):
+        tally.take(x, np.array([10]))
+    with pytest.raises(IndexError):
+        tally.take(x, np.array([-1]))
+    with pytest.raises(TypeError, match="int32"):
+        tally.take(x, np.array([1.0]))
+    with pytest.raises(ValueError, match="rows of 800 bytes"):
+        tally.take(np.ones((3, 100)), np.array([0]), axis=0)
+    assert tally.take(x, np.array([], "i8")).shape == (0,)
+    tally.put(x, np.array([1, 2, 1]), np.array([7, 8, 9], "i2"), last=True)
+    assert x[:3].tolist() == [0, 9, 8]
+    tally.put(x, np.array([0, 3]), np.array([5, 5], "i2"), where=np.array([True, False]))
+    assert x[[0, 3]].tolist() == [5, 3]
+    with pytest.raises(IndexError):
+        tally.put(x, np.array([77]), np.array([1], "i2"))
+    with pytest.raises(ValueError, match="items of type int16"):
+        tally.put(x, np.array([7]), np.array([1.0]))
+
+
+def test_segments_and_keys():
+    x = np.random.default_rng(8).standard_normal(5000).astype("f4")
+    offsets = np.array([0, 0, 4097, 4100, 5000])
+    sums = tally.segment_reduce(x, offsets)
+    for i in range(4):
+        assert sums[i].tobytes() == tally.sum(x[offsets[i] : offsets[i + 1]]).tobytes()
+    assert tally.segment_reduce(x, np.array([5, 0]), "max", ends=np.array([9, 3])).tolist() == [
+        x[5:9].max(),
+        x[:3].max(),
+    ]
+    assert tally.segment_reduce(x, np.array([0, 5000]), "argmax").tolist() == [int(x.argmax())]
+    assert tally.segment_reduce(x.astype("f2"), offsets).dtype == np.float16
+    with pytest.raises(ValueError, match="segment"):
+        tally.segment_reduce(x, np.array([0, 5001]))
+    with pytest.raises(TypeError, match="offsets has items"):
+        tally.segment_reduce(x, np.array([0.0, 1.0]))
+    keys = np.repeat([3, 1, 3], [10, 4000, 990])
+    names, means, lengths = tally.reduce_by_key(keys, x, "mean")
+    assert names.tolist() == [3, 1, 3] and lengths.tolist() == [10, 4000, 990]
+    assert means[1].tobytes() == tally.mean(x[10:4010]).tobytes()
+    assert [len(part) for part in tally.reduce_by_key(keys[:0], x[:0])] == [0, 0, 0]
+
+
+def test_fused():
+    x = np.random.default_rng(4).standard_normal((50, 60)).astype("f4")
+    for axis in (None, 0, 1):
+        total, low, count = tally.reduce(["sum", "min", "count_nonzero"], x, axis=axis)
+        assert np.asarray(total).tobytes() == np.asarray(tally.sum(x, axis=axis)).tobytes()
+        np.testing.assert_array_equal(low, x.min(axis=axis))
+        np.testing.assert_array_equal(count, np.count_nonzero(x, axis=axis))
+    with pytest.raises(ValueError, match="no op: give"):
+        tally.reduce([], x)
+    with pytest.raises(ValueError, match="no identity"):
+        tally.reduce(["sum", "max"], x[:0])
+    assert tally.reduce("dot", x[0], x[1]) == tally.dot(x[0], x[1])
+
+
+def test_plan():
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    plan = tally.Plan("sum", x, axis=1)
+    assert plan().tolist() == [6, 22, 38]
+    x[0, 0] = 100
+    assert plan() is plan.out and plan.out.tolist() == [106, 22, 38]
+    assert "sum of float32 (3, 4), axis 1" in repr(plan)
+    out = np.zeros((2, 4))[0]
+    whole = tally.Plan("max", x.astype("f8"), axis=0, out=out)
+    assert whole() is out and out.tolist() == [100, 9, 10, 11]
+    assert tally.Plan("mean", x)() == x.mean()
+    spread = tally.Plan("var", x, params={"ddof": 1})
+    np.testing.assert_allclose(spread(), x.var(ddof=1), rtol=1e-6)
+    spread.set_param("ddof", 0)
+    np.testing.assert_allclose(spread(), x.var(), rtol=1e-6)
+    with pytest.raises(ValueError, match="ddof"):
+        spread.set_param("dof", 0)
+
+
+def test_feed():
+    x = np.random.default_rng(4).standard_normal(100000).astype("f4")
+    feed = tally.Feed("sum", "float32")
+    for piece in np.split(x, [1, 1, 5000, 77777]):
+        feed.push(piece)
+    assert feed.finish().tobytes() == tally.sum(x).tobytes()
+    assert feed.finish(x[:10]).tobytes() == tally.sum(x[:10]).tobytes()
+    pairs = tally.Feed("dot", "float32")
+    pairs.push(x, x)
+    assert pairs.finish().tobytes() == tally.dot(x, x).tobytes()
+    assert tally.Feed("minmax", "float32").finish(x) == (x.min(), x.max())
+    with pytest.raises(TypeError, match="host arrays of that type"):
+        feed.push(x.astype("f8"))
+
+
+def test_own_op_is_refused_on_host(context):
+    op = tally.Op(load="x * x", combine="a + b", identity="0", name="squares")
+    assert "squares" in repr(op)
+    if context.device.backend == "host":
+        with pytest.raises(tally.DeviceError, match="host"):
+            tally.reduce(op, np.ones(3))
+    with pytest.raises(ValueError):
+        tally.Op(load="x;", combine="a", identity="0")
+
+
+def test_program():
+    done = subprocess.run([sys.executable, "-m", "tally", "--version"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and tally.__version__ in done.stdout, done.stderr
