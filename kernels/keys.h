@@ -26,16 +26,16 @@ typedef u8 WORD;
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
 /* Tells whether two keys differ. */
-INLINE u32 differs(GLOBAL const WORD *keys, u64 a, u64 b) {
+INLINE u32 differs(GLOBAL const WORD *a, GLOBAL const WORD *b) {
     u32 any = 0;
-    for (int w = 0; w < KEY_WORDS; w++) any |= keys[a * KEY_WORDS + w] != keys[b * KEY_WORDS + w];
+    for (int w = 0; w < KEY_WORDS; w++) any |= a[w] != b[w];
     return any;
 }
 
 /* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
 INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     u32 count = from == 0 && from < to;
-    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys, i, i - 1);
+    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
     return count;
 }
 
@@ -68,11 +68,18 @@ typedef union {
 /* Marks the keys of the group's tile that begin runs. */
 INLINE void make_marks(GLOBAL const WORD *keys, u64 n, LOCAL MARKS *marks) {
     const u64 tile = GROUP_ID * (GROUP * RUN);
+    GLOBAL const WORD *own = keys + (tile + THREAD_ID) * KEY_WORDS;
+    if (tile && tile + GROUP * RUN <= n) { /* each key has one before it, so loads wait for nothing */
 #pragma unroll
+        for (u32 k = 0; k < RUN; k++)
+            marks->mark[k * GROUP + THREAD_ID] =
+                (u8)differs(own + k * (GROUP * KEY_WORDS), own + k * (GROUP * KEY_WORDS) - KEY_WORDS);
+        return;
+    }
+    KEEP_ROLLED
     for (u32 k = 0; k < RUN; k++) {
         const u64 i = tile + k * GROUP + THREAD_ID;
-        const u64 at = min(i, n - 1); /* loads wait for no comparison */
-        marks->mark[k * GROUP + THREAD_ID] = (i < n) & ((i == 0) | differs(keys, at, at - (at > 0)));
+        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS));
     }
 }
 
@@ -164,7 +171,7 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
         const u64 end = min(to, piece + PIECE);
         if (!count_runs(keys, piece, end)) continue;
         for (u64 i = piece; i < end; i++) {
-            if (i && !differs(keys, i, i - 1)) continue;
+            if (i && !differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS)) continue;
             WRITE_RUN(place, i)
             place++;
         }

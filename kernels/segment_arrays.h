@@ -22,18 +22,6 @@
         part_store(p, partials, counts, (i)*leaves + (k));
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-#ifndef AHEAD
-#define AHEAD 1
-#endif
-#ifdef PLAIN
-#define MOST_NEXT 512 /* items of a segment whose successor's are asked for */
-#define ASK_FOR_NEXT                                                                                                           \
-    const u64 next = own + GROUP_COUNT * (GROUP / team);                                                                       \
-    if (AHEAD && shape.n <= MOST_NEXT && leaves == 1 && next < units && item_step(&shape).in[0] == 1)                          \
-        ask_for(SEGMENT_OF(first + next).in, shape.n *ITEM_BYTES, t, team);
-#else
-#define ASK_FOR_NEXT
-#endif
 #define TEAMS_KERNEL(NAME, planes)                                                                                             \
     KERNEL BOUNDS void NAME(CALL_ARGS) {                                                                                       \
         OPEN;                                                                                                                  \
@@ -42,7 +30,6 @@
         for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {                    \
             const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;       \
             const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
-            ASK_FOR_NEXT                                                                                                       \
             const PART p = team_part(&segment, &shape, leaf + k, t, team, planes, meet);                                       \
             if (u < units && t == 0) STORE_PART(p, i, k)                                                                       \
         }                                                                                                                      \
@@ -126,17 +113,11 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
     c.count = (u32)shape.n;
 #define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
     EACH_INPUT(NEXT_SEGMENT)
-    u32 dense = AHEAD; /* rows without gaps */
-#define IS_DENSE(name) dense = dense && step.in[name##_NUMBER] == 1 && next.in[name##_NUMBER] == (i64)shape.n;
-    EACH_INPUT(IS_DENSE)
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {
         const u64 i = begin + thread / team;
         const SEGMENT segment = SEGMENT_OF(first + i);
-        const u64 ahead = begin + GROUP_COUNT * flight;
         SOURCE from = source_on(segment.in, by_quads ? OWN * t : t, step);
-        if (dense && ahead + flight <= count)
-            ask_for(SEGMENT_OF(first + ahead).in, flight * c.count * ITEM_BYTES, thread, GROUP);
         ITEMS v[FLIGHT_ROWS][OWN];
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++) {
@@ -229,11 +210,6 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
         for (int f = 0; f < COLUMNS; f++) {
             is[f] = i + f * wide < count && begin + own_unit < units;
             from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * wide : 0)).in, (i64)c.index, step);
-        }
-        if (AHEAD && shape.n <= MOST_NEXT && leaves == 1 && u + GROUP_COUNT * each < units) {
-            const SOURCE top = SEGMENT_OF(first + i - column + GROUP_COUNT * each * (wide * COLUMNS)).in;
-            for (u32 r = share * wide + column; r < c.count; r += wide * split)
-                ask_for(source_on(top, r, step), wide * COLUMNS * ITEM_BYTES, 0, 1);
         }
         KEEP_ROLLED
         for (u32 q = 0; q < turns; q++) {

@@ -30,20 +30,6 @@
 #define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */
 #endif
 
-#ifdef SHUFFLES
-#define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
-#else
-#define ASK_FOR(at) prefetch(at, 1);
-#endif
-#define LINE_BYTES 128 /* of a cache */
-/* Asks for `bytes` of each input from `at` on, before they are read, by `threads` threads. */
-#define ASK_FOR_LINES(name)                                                                                                    \
-    for (u64 ahead = thread * LINE_BYTES; ahead < bytes; ahead += threads * LINE_BYTES)                                        \
-    ASK_FOR((GLOBAL const u8 *)at.name + ahead)
-INLINE void ask_for(SOURCE at, u64 bytes, u32 thread, u32 threads) {
-    EACH_INPUT(ASK_FOR_LINES)
-}
-
 /* ---- exchange -------------------------------------------------------------------------------- */
 
 typedef union {

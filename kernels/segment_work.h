@@ -71,11 +71,21 @@ INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
 #define FIRST_SORTED 0
 #endif
 
-/* Asks for the items of neighbouring segments, if they are few and in order. */
+/* Asks for neighbouring segments' items before they are read, if they are few and in order. */
+#ifdef SHUFFLES
+#define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
+#else
+#define ASK_FOR(at) prefetch(at, 1);
+#endif
 #define MOST_AHEAD 65536
-INLINE void ask_for_segments(SOURCE in, u64 from, u64 to) {
+#define LINE_BYTES 128 /* of a cache */
+INLINE void ask_for_items(SOURCE in, u64 from, u64 to) {
     const u64 bytes = (to - from) * ITEM_BYTES;
-    if (from <= to && bytes <= MOST_AHEAD) ask_for(source_on(in, (i64)from, item_step(0)), bytes, THREAD_ID, GROUP);
+    if (to < from || bytes > MOST_AHEAD) return;
+    for (u64 at = THREAD_ID * LINE_BYTES; at < bytes; at += GROUP * LINE_BYTES) {
+#define ASK_FOR_LINE(name) ASK_FOR((GLOBAL const u8 *)(in.name + from) + at)
+        EACH_INPUT(ASK_FOR_LINE)
+    }
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -92,7 +102,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     for (u64 begin = GROUP_ID * batch; begin < segments; begin += GROUP_COUNT * batch) {
         const u32 here = (u32)min(batch, segments - begin);
         u32 places[MOST_EACH], classes[MOST_EACH];
-        ask_for_segments(in, (u64)begins[begins_offset + begin], (u64)ends[ends_offset + begin + here - 1]);
+        ask_for_items(in, (u64)begins[begins_offset + begin], (u64)ends[ends_offset + begin + here - 1]);
         BARRIER
         if (thread < CLASSES) group.sizes[thread] = 0;
         BARRIER

@@ -250,11 +250,12 @@ def test_export_waits_for_other_streams(monkeypatch):
         _dlpack,
         "lib",
         types.SimpleNamespace(
-            tally_queue_wait=lambda queue: waited.append(queue) or 0, tally_buffer_destroy=lib.tally_buffer_destroy
+            tally_queue_wait=lambda queue: waited.append(queue) or lib.tally_queue_wait(queue),
+            tally_buffer_destroy=lib.tally_buffer_destroy,
         ),
     )
     _, source = exported(True)
-    source.queue, source.stream = "queue", 5
+    source.queue, source.stream = tally.current().take_queue(), 5
     for stream, waits in ((5, 0), (-1, 0), (None, 1), (1, 1), (9, 1)):
         waited.clear()
         source.hand_over(stream)

@@ -191,7 +191,7 @@ class Exported:
         if (stream or LEGACY_STREAM) != own:
             from tally._library import check
 
-            check(lib.tally_queue_wait(self.queue))
+            check(lib.tally_queue_wait(self.queue.handle))
 
 
 # ---- kinds of arrays that DLPack brings ----------------------------------------------------------
