@@ -144,29 +144,26 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Segments, `wide` apart, and rows of theirs that a thread takes at once. */
+/* Segments, `wide` apart, that a thread takes at once. */
 #define COLUMNS ((int)(sizeof(ACC) <= 4 ? 4 : sizeof(ACC) <= 8 ? 2 : 1))
-#define COLUMN_ROWS 1
-
 #define SPLIT_LEVELS 2 /* of the turns of a thread, 4 at most */
 
-/* Loads the lanes turn + j team of COLUMN_ROWS rows of all columns at once, and adds them to `own`.
- * `at` has each column's item `turn` of the first row; `left` is as that of add_rows. */
+/* Loads the lanes turn + j team of a row of all columns at once, and adds them to `own`. `at` has
+ * each column's item `turn` of the row; `left` is as that of add_rows. */
 INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS step, CHUNK c, u32 row, u32 turn, u32 team,
                         u32 left) {
-    ITEMS v[COLUMNS][COLUMN_ROWS * OWN];
-#define IS_IN_ROW(f) (!left || (f) / OWN * LANES + turn + (f) % OWN * team < left)
+    ITEMS v[COLUMNS][OWN];
+#define IS_IN_ROW(j) (!left || turn + (j)*team < left)
 #pragma unroll
-    for (int f = 0; f < COLUMN_ROWS * OWN; f++)
-#pragma unroll
-        for (int k = 0; k < COLUMNS; k++)
-            if (is[k] && IS_IN_ROW(f)) v[k][f] = items_at(source_on(at[k], f / OWN * LANES + f % OWN * (i64)team, step), 0);
-#pragma unroll
-    for (int f = 0; f < COLUMN_ROWS * OWN; f++)
+    for (int j = 0; j < OWN; j++)
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
-            if (IS_IN_ROW(f))
-                own[k][f % OWN] = lane_step(own[k][f % OWN], v[k][f], c, row + f / OWN, turn + f % OWN * team, at[k].p);
+            if (is[k] && IS_IN_ROW(j)) v[k][j] = items_at(source_on(at[k], j * (i64)team, step), 0);
+#pragma unroll
+    for (int j = 0; j < OWN; j++)
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++)
+            if (IS_IN_ROW(j)) own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[k].p);
 }
 
 /* Without shuffles halvings are done where there is nothing to halve too: POCL has miscompiled
@@ -222,10 +219,10 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
 #pragma unroll
             for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
             KEEP_ROLLED
-            for (; (row + COLUMN_ROWS) * LANES <= c.count; row += COLUMN_ROWS) {
+            for (; (row + 1) * LANES <= c.count; row++) {
                 add_columns(own, at, is, step, c, row, turn, team, 0);
 #pragma unroll
-                for (int f = 0; f < COLUMNS; f++) at[f] = source_on(at[f], COLUMN_ROWS * LANES, step);
+                for (int f = 0; f < COLUMNS; f++) at[f] = source_on(at[f], LANES, step);
             }
             if (row * LANES < c.count) add_columns(own, at, is, step, c, row, turn, team, c.count - row * LANES);
 #pragma unroll

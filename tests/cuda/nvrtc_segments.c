@@ -66,6 +66,7 @@ static void check_kernel(const cell *c, const tally_terms *terms, const char *lo
 static void test_cell(void **state) {
     static const char *const by_axes[] = {"tally_segments_teams", "tally_segments_threads", "tally_segments_fold",
                                           "tally_segments_fold_each"};
+    static const char *const plain[] = {"tally_segments_short", "tally_segments_columns", "tally_segments_planes"};
     static const char *const by_offsets[] = {"tally_segments_clear", "tally_segments_teams", "tally_segments_chunks",
                                              "tally_segments_fold"};
     const cell *c = *state;
@@ -83,6 +84,8 @@ static void test_cell(void **state) {
     if (tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", c->name, tally_last_error());
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(by_axes); k++)
         check_kernel(c, &terms, image.log, form.offset_bytes ? by_offsets[k] : by_axes[k]);
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && !form.has_where; k++)
+        if (!terms.list[0].lane.pivot.load) check_kernel(c, &terms, image.log, plain[k]);
     tally_cuda_image_free(&image);
     free(source);
     tally_terms_close(&terms);
