@@ -37,13 +37,14 @@ TALLY_API void tally_devices_destroy(tally_devices *devices);
 /* Returns the plan on device `index`, for tally_plan_result and the like; NULL beyond the last. It
  * stays the reduction's. */
 TALLY_API tally_plan *tally_devices_plan(tally_devices *devices, uint32_t index);
-/* Sets a parameter on all devices, as tally_plan_set_param does. */
+/* Sets a parameter on all devices, as tally_plan_set_param does. Errors: E_ARGUMENT also while a
+ * reduction is under way. */
 TALLY_API tally_status tally_devices_set_param(tally_devices *devices, const char *name, double value);
 
 /* A device's share of the items. */
 typedef struct tally_devices_share {
     tally_queue *queue;                       /* of the device's context */
-    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the op has inputs */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the op has inputs; n 0: unused */
     uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the share's first item, in items */
     uint64_t n;                               /* 0 too */
 } tally_devices_share;

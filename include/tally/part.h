@@ -58,7 +58,7 @@ TALLY_API tally_status tally_part_bound(const tally_reduce_desc *desc, uint64_t 
 /* A part whose items are in device memory, and the place of its record. */
 typedef struct tally_part_args {
     size_t size;                              /* sizeof(tally_part_args) */
-    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the plan has inputs */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the plan has inputs; n 0: unused */
     uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the part's first item, in items */
     uint64_t first;                           /* index of that item in the whole input */
     uint64_t n;                               /* items of the part */

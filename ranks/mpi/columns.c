@@ -80,12 +80,16 @@ static void reduce_column(const columns_call *c, uint64_t j, unsigned char *elem
         ranks_write(element, (ranks_prefix){.bytes = bytes, .rank = c->mpi->rank});
 }
 
-/* Writes the results of `count` gathered columns. All ranks agree on the outcome. */
-static tally_status fold_columns(const columns_call *c, uint64_t begin, uint64_t count) {
+/* Writes the results of `count` columns where they are wanted. All ranks agree on the outcome. */
+static tally_status write_results(const columns_call *c, uint64_t begin, uint64_t count) {
     tally_mpi *mpi = c->mpi;
     tally_status status = TALLY_OK;
-    for (uint64_t j = 0; j < count && c->wants_result && !status; j++)
-        status = ranks_fold(mpi, c->all + j * c->step, count * c->step, c->results + (begin + j) * c->result_bytes);
+    for (uint64_t j = 0; j < count && c->wants_result && !status; j++) {
+        const unsigned char *element = c->all + j * c->step;
+        unsigned char *result = c->results + (begin + j) * c->result_bytes;
+        status = mpi->gathers ? ranks_fold(mpi, element, count * c->step, result)
+                              : tally_part_value(NULL, element + sizeof(ranks_prefix), ranks_read(element).bytes, result);
+    }
     ranks_tell(mpi, status, 0, c->root, c->args->columns + 1);
     return ranks_agree(mpi);
 }
@@ -99,13 +103,7 @@ static tally_status exchange(const columns_call *c, uint64_t begin, uint64_t cou
                               ? RANKS_MPI(MPI_Allgather(c->mine, (int)count, type, c->all, (int)count, type, mpi->comm))
                               : RANKS_MPI(MPI_Allreduce(c->mine, c->all, (int)count, type, mpi->record_op, mpi->comm));
     for (uint64_t e = 0; e < elements && !status; e++) status = ranks_read_failure(c->all + e * c->step);
-    if (status || mpi->gathers) return status ? status : fold_columns(c, begin, count);
-    for (uint64_t j = 0; j < count && c->wants_result && !status; j++) {
-        const unsigned char *element = c->all + j * c->step;
-        status = tally_part_value(mpi->plan, element + sizeof(ranks_prefix), ranks_read(element).bytes,
-                                  c->results + (begin + j) * c->result_bytes);
-    }
-    return status;
+    return status ? status : write_results(c, begin, count);
 }
 
 static tally_status reduce_batch(const columns_call *c, uint64_t begin, uint64_t count) {

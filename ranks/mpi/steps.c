@@ -99,11 +99,12 @@ static tally_status end_gathering(tally_mpi *mpi) {
     return RANKS_MPI(MPI_Iallreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm, &mpi->request));
 }
 
+/* A record says its parameters, so that it needs no plan, whose own may be others by now. */
 static tally_status end_joining(tally_mpi *mpi) {
     mpi->stage = RANKS_IDLE;
     const tally_status status = ranks_read_failure(mpi->joined);
     if (status || !wants_result(mpi)) return status;
-    return tally_part_value(mpi->plan, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
+    return tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -114,6 +115,13 @@ static tally_status ended(tally_mpi *mpi, bool wait, int *done) {
     if (mpi->request == MPI_REQUEST_NULL) return TALLY_OK;
     if (wait) return RANKS_MPI(MPI_Wait(&mpi->request, MPI_STATUS_IGNORE));
     return RANKS_MPI(MPI_Test(&mpi->request, done, MPI_STATUS_IGNORE));
+}
+
+/* Ends a call that has failed: nothing is left to wait for, or to write. */
+static tally_status give_up(tally_mpi *mpi, tally_status status) {
+    mpi->stage = RANKS_IDLE;
+    mpi->request = MPI_REQUEST_NULL;
+    return status;
 }
 
 tally_status ranks_advance(tally_mpi *mpi, bool wait) {
@@ -133,8 +141,7 @@ tally_status ranks_advance(tally_mpi *mpi, bool wait) {
             status = mpi->gathers ? end_gathering(mpi) : end_joining(mpi);
         }
     }
-    if (status) mpi->stage = RANKS_IDLE;
-    return status;
+    return status ? give_up(mpi, status) : TALLY_OK;
 }
 
 static tally_status check(const tally_mpi *mpi, const tally_mpi_args *args, int root, const void *result) {
@@ -180,7 +187,8 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     if (status) return status;
     if (!args->queue) {
         reduce_host(mpi, args);
-        return exchange(mpi);
+        status = exchange(mpi);
+        return status ? give_up(mpi, status) : TALLY_OK;
     }
     mpi->share_status = enqueue(mpi, args);
     if (mpi->share_status) strncpy(mpi->share_text, tally_last_error(), RANKS_TEXT_BYTES - 1);

@@ -117,6 +117,8 @@ tally_plan *tally_devices_plan(tally_devices *devices, uint32_t index) {
 
 tally_status tally_devices_set_param(tally_devices *devices, const char *name, double value) {
     tally_status status = check(devices);
+    if (!status && devices->under_way)
+        status = tally_fail(TALLY_E_ARGUMENT, "the call before has not been finished: tally_devices_finish");
     /* The plans are of the same ops, so all take the value or none. */
     for (uint32_t i = 0; !status && i < devices->count; i++)
         status = tally_plan_set_param(devices->members[i].plan, name, value);
@@ -195,6 +197,8 @@ tally_status tally_devices_finish_to(tally_devices *devices, tally_queue *queue,
     tally_status status = check(devices);
     if (!status) status = tally_check_pointer(queue, "queue");
     if (!status) status = tally_check_pointer(out, "out");
+    if (!status) status = tally_check_queue(queue, out->context);
+    if (!status) status = tally_check_items(out, offset, tally_plan_result_bytes(devices->members[0].plan), 1, "out");
     if (!status) status = finish(devices, result);
     if (!status) status = tally_buffer_write(queue, out, offset, result, tally_plan_result_bytes(devices->members[0].plan));
     return TALLY_NAMED(status ? status : tally_queue_wait(queue));

@@ -37,7 +37,7 @@ static tally_status check_args(const tally_plan *plan, const tally_queue *queue,
     if (!status) status = tally_part_check_range("the part", a->first, a->n, a->total);
     if (!status) status = tally_check_n(plan, a->n);
     const uint64_t bytes = tally_dtype_bytes(plan ? plan->terms.in : TALLY_DTYPE_DEFAULT);
-    for (uint32_t k = 0; !status && k < plan->terms.inputs; k++) {
+    for (uint32_t k = 0; !status && a->n && k < plan->terms.inputs; k++) {
         status = tally_check_buffer(a->in[k], plan->context, names[k]);
         if (!status) status = tally_check_items(a->in[k], a->in_offset[k], a->n, bytes, names[k]);
     }
@@ -53,7 +53,7 @@ static tally_status check_out(const part_call *call) {
     if (a->out_offset % 8)
         status = tally_fail(TALLY_E_ARGUMENT, "out_offset is %llu: a multiple of 8", (unsigned long long)a->out_offset);
     if (!status) status = tally_check_items(a->out, a->out_offset, call->at.bytes, 1, "out");
-    for (uint32_t k = 0; !status && k < call->plan->base.terms.inputs; k++)
+    for (uint32_t k = 0; !status && a->n && k < call->plan->base.terms.inputs; k++)
         status = tally_check_apart((tally_range){a->in[k], a->in_offset[k] * bytes, a->n * bytes, "in"}, out);
     return status;
 }

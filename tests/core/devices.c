@@ -80,16 +80,25 @@ static void test_calls(void **state) {
     shares[0].n = 3000;
     MUST(tally_devices_reduce(devices, shares, size));
     expect(tally_devices_reduce(devices, shares, size), TALLY_E_ARGUMENT, "has not been finished");
+    expect(tally_devices_set_param(devices, "ddof", 3000), TALLY_E_ARGUMENT, "has not been finished");
     expect(tally_devices_finish(devices, NULL), TALLY_E_ARGUMENT, "result is NULL");
     MUST(tally_devices_finish(devices, &result));
     assert_true(result == 1);
     MUST(tally_devices_set_param(devices, "ddof", 3000));
     MUST(tally_devices_reduce(devices, shares, size));
+    /* A wrong place leaves the call to be finished. */
     expect(tally_devices_finish_to(devices, NULL, out, 0), TALLY_E_ARGUMENT, "queue is NULL");
+    expect(tally_devices_finish_to(devices, queues[0], out, 0), TALLY_E_ARGUMENT, "queue");
+    expect(tally_devices_finish_to(devices, queues[1], out, 16), TALLY_E_ARGUMENT, "out");
     MUST(tally_devices_finish_to(devices, queues[1], out, 4));
     MUST(tally_buffer_read(queues[1], out, 4, &result, sizeof result));
     MUST(tally_queue_wait(queues[1]));
     assert_true(result == 2);
+    shares[1] = (tally_devices_share){.queue = queues[1]}; /* no items, no buffers */
+    MUST(tally_devices_set_param(devices, "ddof", 0));
+    MUST(tally_devices_reduce(devices, shares, size));
+    MUST(tally_devices_finish(devices, &result));
+    assert_true(result == 1);
     MUST(tally_devices_reduce(devices, shares, size)); /* destroyed while it is under way */
     tally_devices_destroy(devices);
     tally_buffer_destroy(out);
