@@ -25,17 +25,31 @@ typedef u8 WORD;
 #endif
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
-/* Tells whether two keys differ. */
+/* Tells whether two keys differ: by words, or by bytes where they lie at no multiple of a word. */
 INLINE u32 differs(GLOBAL const WORD *a, GLOBAL const WORD *b) {
     u32 any = 0;
     for (int w = 0; w < KEY_WORDS; w++) any |= a[w] != b[w];
     return any;
 }
 
+INLINE u32 bytes_differ(GLOBAL const WORD *a, GLOBAL const WORD *b) {
+    u32 any = 0;
+    for (int k = 0; k < KEY_BYTES; k++) any |= ((GLOBAL const u8 *)a)[k] != ((GLOBAL const u8 *)b)[k];
+    return any;
+}
+
+#define IS_ALIGNED(at) (WORD_BYTES == 1 || (u64)(at) % WORD_BYTES == 0)
+/* Tells whether key i, which is not the first, differs from the one before. */
+#define DIFFERS(i)                                                                                                             \
+    (IS_ALIGNED(keys) ? differs(keys + (i)*KEY_WORDS, keys + ((i)-1) * KEY_WORDS)                                              \
+                      : bytes_differ(keys + (i)*KEY_WORDS, keys + ((i)-1) * KEY_WORDS))
+
 /* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
 INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     u32 count = from == 0 && from < to;
-    for (u64 i = from + (from == 0); i < to; i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
+    const u64 begin = from + (from == 0);
+    for (u64 i = begin; i < to && !IS_ALIGNED(keys); i++) count += DIFFERS(i);
+    for (u64 i = begin; i < to && IS_ALIGNED(keys); i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
     return count;
 }
 
@@ -69,8 +83,8 @@ typedef union {
 INLINE void make_marks(GLOBAL const WORD *keys, u64 n, LOCAL MARKS *marks) {
     const u64 tile = GROUP_ID * (GROUP * RUN);
     GLOBAL const WORD *own = keys + (tile + THREAD_ID) * KEY_WORDS;
-    if (tile && tile + GROUP * RUN <= n) { /* each key has one before it, so loads wait for nothing */
-#pragma unroll
+    if (tile && tile + GROUP * RUN <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
+#pragma unroll 8
         for (u32 k = 0; k < RUN; k++)
             marks->mark[k * GROUP + THREAD_ID] =
                 (u8)differs(own + k * (GROUP * KEY_WORDS), own + k * (GROUP * KEY_WORDS) - KEY_WORDS);
@@ -79,7 +93,7 @@ INLINE void make_marks(GLOBAL const WORD *keys, u64 n, LOCAL MARKS *marks) {
     KEEP_ROLLED
     for (u32 k = 0; k < RUN; k++) {
         const u64 i = tile + k * GROUP + THREAD_ID;
-        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS));
+        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || DIFFERS(i));
     }
 }
 
@@ -127,6 +141,14 @@ KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 cap
     if (sums[GROUP] <= capacity) begins[sums[GROUP]] = n;
 }
 
+INLINE void copy_key(GLOBAL WORD *to, GLOBAL const WORD *from) {
+    if (IS_ALIGNED(to) && IS_ALIGNED(from)) {
+        for (int w = 0; w < KEY_WORDS; w++) to[w] = from[w];
+    } else {
+        for (int k = 0; k < KEY_BYTES; k++) ((GLOBAL u8 *)to)[k] = ((GLOBAL const u8 *)from)[k];
+    }
+}
+
 #define WRITE_ARGS                                                                                                             \
     GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL u64 *begins,       \
         GLOBAL WORD *out_keys, u64 out_keys_offset, u32 wants_keys
@@ -135,8 +157,7 @@ KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 cap
     {                                                                                                                          \
         if ((place) <= capacity) begins[place] = i;                                                                            \
         if ((place) < capacity && wants_keys)                                                                                  \
-            for (int w = 0; w < KEY_WORDS; w++)                                                                                \
-                out_keys[(out_keys_offset + (place)) * KEY_WORDS + w] = keys[(i)*KEY_WORDS + w];                               \
+            copy_key(out_keys + (out_keys_offset + (place)) * KEY_WORDS, keys + (i)*KEY_WORDS);                                \
     }
 
 #if GROUP > 1
@@ -171,7 +192,7 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
         const u64 end = min(to, piece + PIECE);
         if (!count_runs(keys, piece, end)) continue;
         for (u64 i = piece; i < end; i++) {
-            if (i && !differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS)) continue;
+            if (i && !DIFFERS(i)) continue;
             WRITE_RUN(place, i)
             place++;
         }

@@ -142,7 +142,7 @@ TALLY_API tally_status tally_reduce_offsets(tally_plan *plan, tally_queue *queue
 /* Runs of equal neighbouring keys. Keys are equal if their bytes are. */
 typedef struct tally_keys_args {
     size_t size;              /* sizeof(tally_keys_args) */
-    const tally_buffer *keys; /* n keys */
+    const tally_buffer *keys; /* n keys, at any address */
     uint64_t keys_offset;     /* in keys */
     const tally_buffer *in[TALLY_MAX_INPUTS];
     uint64_t in_offset[TALLY_MAX_INPUTS], n;

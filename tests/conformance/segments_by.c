@@ -368,6 +368,48 @@ static void test_host_terms(void **state) {
     }
 }
 
+/* Keys of 8 bytes in the caller's memory, at no multiple of 8. */
+static void test_keys_anywhere(void **state) {
+    enum { N = 20000, KEY_BYTES = 8, RUN_ITEMS = 7, RUNS = (N + RUN_ITEMS - 1) / RUN_ITEMS };
+    static _Alignas(8) unsigned char memory[N * KEY_BYTES + 8], found[RUNS * KEY_BYTES];
+    static uint64_t lengths[RUNS];
+    tally_context *context = direct_context(state);
+    tally_queue *queue;
+    tally_plan *plan;
+    tally_buffer *keys, *buffers[3];
+    const size_t sizes[3] = {sizeof found, sizeof lengths, 8};
+    unsigned char *items = memory + 4;
+    uint64_t runs = 0;
+    for (uint64_t i = 0; i < N; i++) memcpy(items + i * KEY_BYTES, &(uint64_t){i / RUN_ITEMS << 20}, KEY_BYTES);
+    if (tally_buffer_wrap_host(context, items, N * KEY_BYTES, &keys)) skip(); /* a GPU */
+    const tally_segments_desc desc = {
+        .size = sizeof desc, .by = TALLY_BY_KEYS, .max_n = N, .max_segments = N, .key_bytes = KEY_BYTES};
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_segments_plan_create(context, &desc, &plan));
+    for (int b = 0; b < 3; b++) MUST(tally_buffer_create(context, sizes[b], &buffers[b]));
+    const tally_keys_args args = {.size = sizeof args,
+                                  .keys = keys,
+                                  .n = N,
+                                  .capacity = RUNS,
+                                  .out_keys = buffers[0],
+                                  .lengths = buffers[1],
+                                  .runs = buffers[2]};
+    MUST(tally_reduce_keys(plan, queue, &args));
+    MUST(tally_buffer_read(queue, buffers[0], 0, found, sizeof found));
+    MUST(tally_buffer_read(queue, buffers[1], 0, lengths, sizeof lengths));
+    MUST(tally_buffer_read(queue, buffers[2], 0, &runs, sizeof runs));
+    MUST(tally_queue_wait(queue));
+    assert_int_equal(runs, RUNS);
+    for (uint64_t r = 0; r < RUNS; r++) {
+        assert_memory_equal(found + r * KEY_BYTES, items + r * RUN_ITEMS * KEY_BYTES, KEY_BYTES);
+        assert_int_equal(lengths[r], r + 1 < RUNS ? RUN_ITEMS : N - r * RUN_ITEMS);
+    }
+    for (int b = 0; b < 3; b++) tally_buffer_destroy(buffers[b]);
+    tally_buffer_destroy(keys);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+}
+
 const device_test segments_list_tests[] = {
     {"segments: offsets", test_offsets},
     {"segments: offsets, ops", test_offsets_ops},
@@ -377,6 +419,7 @@ const device_test segments_list_tests[] = {
     {"segments: keys", test_keys},
     {"segments: keys, ops", test_keys_ops},
     {"segments: keys, forms", test_keys_forms},
+    {"segments: keys anywhere", test_keys_anywhere},
     {"segments: offsets and keys, variants", test_variants},
     {"segments: host arrays", test_host_arrays},
     {"segments: host arrays, several terms", test_host_terms},

@@ -170,7 +170,10 @@ class Context:
         if kept is None:
             kept = self._plans.setdefault(plan.key, [])
             while len(self._plans) > MOST_KEPT:
-                self._plans.pop(next(iter(self._plans)), None)
+                try:
+                    self._plans.pop(next(iter(self._plans)), None)
+                except (RuntimeError, StopIteration):  # another thread has changed it
+                    break
         kept.append(plan)
 
     def take_queue(self) -> Queue:

@@ -147,9 +147,11 @@ def memory_of(context: Context, view: View) -> int:
 
 
 def settle(queue: Queue, views: "Sequence[View]") -> None:
-    """Waits where a library's memory could be used again before the queue has read it: memory that
-    came by DLPack, whose stream is not known."""
-    if any(isinstance(view.owner, Consumed) and view.place == CUDA for view in views):
+    """Waits where memory could be used again before the queue is done with it: memory that came by
+    DLPack, whose stream is not known, and arrays of another stream than the first one's."""
+    if views[0].place != HOST and any(
+        view.stream != views[0].stream or (isinstance(view.owner, Consumed) and view.place == CUDA) for view in views
+    ):
         check(lib.tally_queue_wait(queue.handle))
 
 
