@@ -76,7 +76,7 @@ def test_out_has_the_type_of_the_results():
 
 
 def in_threads(work):
-    """Runs work in 4 threads at once. Returns what each call gave, or the text of its RuntimeError."""
+    """Runs work in 4 threads at once. Returns what each call gave, or its RuntimeError's text."""
     start, given = threading.Barrier(4), []
 
     def run():
@@ -164,5 +164,7 @@ def test_values_of_no_items():
         assert tally.segment_reduce(x, offsets, op)[0] == none
     assert tally.segment_reduce(x.astype("f4"), offsets, "min")[0] == np.inf
     assert tally.Feed("min", "float32").finish() == np.inf
+    assert tally.Feed("argmin", "float32").finish() == -1
+    assert tally.Feed("argmin", "float32").finish(x.astype("f4")).dtype == np.int64
     sums = tally.scan("sum", np.ones(4, "i4"), offsets=np.array([2, 0, 9]))
     assert sums.tolist() == [1, 2, 1, 2]

@@ -306,8 +306,9 @@ class Feed:
             check(lib.tally_plan_set_param(plan, name, value))
         info = ffi.new("tally_result_info *")
         self._types: "list[tuple[Dtype, int]]" = []
+        is_count = isinstance(op, str) and op_number(op) in _COUNTS
         while lib.tally_plan_result(plan, len(self._types), info):
-            self._types.append((DTYPES[info.dtype], info.offset))
+            self._types.append((_INT64 if is_count else DTYPES[info.dtype], info.offset))
         self._bytes = int(lib.tally_plan_result_bytes(plan))
         self._kind: Any = None
         self._lock = threading.Lock()
