@@ -288,7 +288,7 @@ def test_buffers():
     assert tally.sum(half[:1]) == 1.5 and tally.sum(half) == float("inf")
     assert tally.sum(x, dtype="int8") == 15 and tally.sum(x, axis=0, dtype="float64").tolist() == [3.0, 5.0, 7.0]
     wide = array.array("d", [0, 0, 0])
-    assert tally.sum(x, axis=0, out=wide) is wide and list(wide) == [3, 5, 7]
+    assert tally.sum(x, axis=0, dtype="float64", out=wide) is wide and list(wide) == [3, 5, 7]
     held = bytearray(8)
     tally.sum(held)
     held.append(1)  # a buffer that is still held could not grow

@@ -16,6 +16,8 @@ def _importer(x: Any) -> "Callable[[Any], View]":
     __cuda_array_interface__ and the buffer protocol."""
     for base in type(x).__mro__:
         library = base.__module__.partition(".")[0]
+        if library == "numpy" and base.__name__ == "MaskedArray":
+            raise TypeError("a masked array: give x.data and where=~x.mask")
         if library == "numpy" and base.__name__ == "ndarray":
             return view_of_numpy
         if library == "torch" and base.__name__ == "Tensor":

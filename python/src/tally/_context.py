@@ -112,9 +112,11 @@ class Context:
     """
 
     def __init__(self, select: Optional[str] = None, *, _handle: Any = None) -> None:
+        if not (select is None or isinstance(select, str)):
+            raise TypeError(f"select: a string such as 'cuda:0', not {type(select).__name__}")
         if _handle is None:
             made = ffi.new("tally_context **")
-            check(lib.tally_context_create(ffi.NULL if select is None else str(select).encode(), made))
+            check(lib.tally_context_create(ffi.NULL if select is None else select.encode(), made))
             _handle = made[0]
         self.handle = ffi.gc(_handle, lib.tally_context_destroy)
         self.address = int(ffi.cast("uintptr_t", _handle))

@@ -15,7 +15,7 @@ from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
 from tally._plan import reduce as fused
 from tally._reduce import Axis, converted, reduce
-from tally._view import View
+from tally._view import NumpyKind, View
 
 
 def sum(
@@ -139,11 +139,15 @@ def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     >>> tally.ptp(numpy.array([[1, 5], [7, 2]]), axis=1)
     array([4, 5])
     """
-    if view_of(x).dtype.kind == "b":
+    view = view_of(x)
+    if view.dtype.kind == "b":
         raise TypeError("ptp does not take items of type bool: there is no difference of truth values")
     low, high = minmax(x, axis, keepdims=keepdims)
     if not hasattr(high, "__sub__"):
         raise TypeError(f"ptp: {type(high).__name__} has no subtraction: minmax gives both ends")
+    if isinstance(view.kind, NumpyKind) and view.dtype.kind in "iu":
+        with view.kind.numpy.errstate(over="ignore"):  # modulo 2^k, as of arrays
+            return high - low
     return high - low
 
 

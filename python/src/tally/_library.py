@@ -103,21 +103,38 @@ BY_FORMAT.update(
         "c": BY_NAME["u8"],
     }
 )
+
+
+def _codes() -> "dict[str, Dtype]":
+    """What a string names: NumPy's names and codes, and the library's names that are no codes."""
+    made = {d.name: d for d in DTYPES.values() if d.name not in ("i8", "u8", "f16")}
+    made.update({d.long_name: d for d in DTYPES.values()})
+    for d in DTYPES.values():
+        for code in () if d.name == "bf16" else ("?", "b1") if d.kind == "b" else (d.typestr[1:],):
+            made.update({order + code: d for order in ("", "<", "|", "=")})
+    return made
+
+
+#: by what a caller may write. "i8" is NumPy's int64 here and the library's int8 in BY_NAME
+BY_CODE = _codes()
+BY_LONG_NAME: "dict[str, Dtype]" = {d.long_name: d for d in DTYPES.values()}
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def dtype_of_name(dtype: Any) -> Dtype:
-    """The item type that a dtype argument names: "float32", numpy.float32, numpy.dtype,
-    torch.float32, float, or a Dtype."""
+    """The item type that a dtype argument names: "float32", "f4", numpy.float32, numpy.dtype,
+    torch.float32, float, or a Dtype. A code has NumPy's meaning: "i8" is int64."""
     if isinstance(dtype, Dtype):
         return dtype
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return BY_NAME[_PYTHON_TYPES[dtype]]
     if isinstance(dtype, str):
-        name: Any = dtype
+        if dtype.lstrip("<|=") == "f16":
+            raise TypeError(f"dtype {dtype!r} is ambiguous, NumPy's long double or half: say 'float16'")
+        found = BY_CODE.get(dtype)
     else:
         name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
-    found = BY_NAME.get(name) or BY_TYPESTR.get(name) or BY_TYPESTR.get("<" + str(name))
+        found = BY_LONG_NAME.get(str(name))
     if not found:
         names = ", ".join(d.long_name for d in DTYPES.values())
         raise TypeError(f"dtype {dtype!r} is none of tally's: {names}")
@@ -131,8 +148,11 @@ def _ops() -> "dict[str, int]":
 OPS = _ops()
 
 
-def op_number(name: str) -> int:
-    """The op of that name."""
+def op_number(name: Any) -> int:
+    """The op of that name. Raises TypeError for what is no name."""
+    if not isinstance(name, str):
+        kind = type(name).__name__
+        raise TypeError(f"op: a name, not an {kind}, here" if kind == "Op" else f"op: a name or an Op, not {kind}")
     number = OPS.get(name)
     if number is None:
         raise ValueError(f"no op '{name}': there are {' '.join(OPS)}")

@@ -81,10 +81,10 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
         raise ValueError(f"norm of order {ord!r}: there are 2, 1, inf and 0")
     if view.dtype.kind == "c":
         raise TypeError(f"norm of order {ord!r} does not take items of type {view.dtype}: order 2 does")
-    dtype = None if out is not None else view.dtype if view.dtype.kind == "f" else "float64"
+    default = view.dtype if view.dtype.kind == "f" else "float64"
     if ord == 0 and view.dtype.kind == "f":
-        dtype = None if out is not None else view.dtype if view.dtype.name in ("f32", "f64") else "float32"
-    return reduce("norm", OPS[names[ord]], (view,), axis, keepdims, dtype=dtype, out=out)
+        default = view.dtype if view.dtype.name in ("f32", "f64") else "float32"
+    return reduce("norm", OPS[names[ord]], (view,), axis, keepdims, out=out, default=default)
 
 
 def norm(x: Any, /, ord: Optional[float] = None, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:

@@ -50,8 +50,6 @@ def vecdot(
         raise TypeError("vecdot does not take items of type bool: count_nonzero of x & y counts pairs")
     if sizes[0] != sizes[1]:
         raise ValueError(f"vecdot: the axis {axis} has {sizes[0]} and {sizes[1]} items: they must be as many")
-    if dtype is None and out is None:
-        dtype = first.dtype
     return reduce(
         "vecdot",
         OPS["dotc" if first.dtype.kind == "c" else "dot"],
@@ -61,6 +59,7 @@ def vecdot(
         dtype=dtype,
         out=out,
         accuracy=accuracy,
+        default=first.dtype,
     )
 
 
@@ -80,9 +79,9 @@ def dot(x: Any, y: Any, /, *, dtype: Any = None, out: Any = None, accuracy: str 
             "dot: the second array must be a vector as long as the first array's last axis; vecdot reduces one axis "
             "of two arrays, and a product of matrices is no reduction"
         )
-    if dtype is None and out is None:
-        dtype = first.dtype
-    return reduce("dot", OPS["dot"], (first, second), -1, False, dtype=dtype, out=out, accuracy=accuracy)
+    return reduce(
+        "dot", OPS["dot"], (first, second), -1, False, dtype=dtype, out=out, accuracy=accuracy, default=first.dtype
+    )
 
 
 def vdot(x: Any, y: Any, /, *, dtype: Any = None, accuracy: str = "default") -> Any:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence, Union
+import contextlib
+import threading
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
 
 from tally._arrays import view_of
 from tally._buffers import in_order
@@ -28,7 +30,7 @@ from tally._reduce import (
     refuse_empty,
     result_shape,
 )
-from tally._view import HOST, View
+from tally._view import BUFFER, HOST, View
 
 AnyOp = Union[str, Op]
 Params = Optional[Mapping[str, float]]
@@ -146,6 +148,8 @@ def reduce(
     array([6, 6])
     """
     several = not isinstance(ops, (str, Op))
+    if not hasattr(ops, "__iter__") and several:
+        raise TypeError(f"op: a name or an Op, or several, not {type(ops).__name__}")
     call = _prepare(
         list(ops) if not isinstance(ops, (str, Op)) else [ops],
         (x, *more),
@@ -165,7 +169,8 @@ class Plan:
     """A reduction bound to its arrays, to be run many times: each call reduces what the arrays hold
     then. Host arrays: a call returns when it is done. Device arrays: a call enqueues on the stream
     that was current when the plan was made. The arguments are those of `reduce`; `out` takes the
-    results.
+    results. Each call overwrites `plan.out` and returns it: copy what you keep. One thread at a
+    time runs a plan: RuntimeError in another.
 
     >>> import numpy, tally
     >>> x = numpy.array([[1, 2], [3, 4]])
@@ -221,18 +226,32 @@ class Plan:
         #: the array that the results go to
         self.out: Any = out if out is not None else output.owner if output.place == HOST else output.kind.finish(output)
         self._run = lib.tally_python_run
+        lock = threading.Lock()
+        self._take, self._give = lock.acquire, lock.release
         self._finish = None if shape_of(call) or out is not None else (output.kind.finish, output)
 
     def __call__(self) -> Any:
-        """Reduces. Returns `out`, or a scalar where there are no axes left."""
-        status = self._run(self._bound)
-        if status:
-            check(status)
-        return self.out if self._finish is None else self._finish[0](self._finish[1])
+        """Reduces. Returns `out`, which the next call overwrites, or a scalar where there are no
+        axes left. Copy what you keep. RuntimeError if another thread runs the plan."""
+        if not self._take(False):
+            raise RuntimeError("this Plan is running in another thread")
+        try:
+            status = self._run(self._bound)
+            if status:
+                check(status)
+            return self.out if self._finish is None else self._finish[0](self._finish[1])
+        finally:
+            self._give()
 
     def set_param(self, name: str, value: float) -> None:
-        """Changes a parameter of the op, for the calls that follow."""
-        check(lib.tally_plan_set_param(self._plan.handle, name.encode(), value))
+        """Changes a parameter of the op, for the calls that follow. RuntimeError if another thread
+        runs the plan."""
+        if not self._take(False):
+            raise RuntimeError("this Plan is running in another thread")
+        try:
+            check(lib.tally_plan_set_param(self._plan.handle, name.encode(), value))
+        finally:
+            self._give()
 
     def __repr__(self) -> str:
         variant = text(lib.tally_plan_variant(self._plan.handle))
@@ -257,7 +276,7 @@ def tally_error(select: str) -> Exception:
 
 class Feed:
     """Reduces host items that come in pieces, in order, of any lengths. The bits are those of one
-    call over all of them.
+    call over all of them. One thread at a time uses a feed: RuntimeError in another.
 
     >>> import numpy, tally
     >>> feed = tally.Feed("sum", "float32")
@@ -287,10 +306,22 @@ class Feed:
             check(lib.tally_plan_set_param(plan, name, value))
         info = ffi.new("tally_result_info *")
         self._types: "list[tuple[Dtype, int]]" = []
+        is_count = isinstance(op, str) and op_number(op) in _COUNTS
         while lib.tally_plan_result(plan, len(self._types), info):
-            self._types.append((DTYPES[info.dtype], info.offset))
+            self._types.append((_INT64 if is_count else DTYPES[info.dtype], info.offset))
         self._bytes = int(lib.tally_plan_result_bytes(plan))
         self._kind: Any = None
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def _alone(self) -> "Iterator[None]":
+        """Keeps other threads out."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("this Feed is running in another thread")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _pieces(self, arrays: "Sequence[Any]") -> "tuple[Any, int, list[View]]":
         views = [in_order(view_of(array)) for array in arrays]
@@ -306,20 +337,20 @@ class Feed:
 
     def push(self, *arrays: Any) -> None:
         """Adds items: an array for each input. The arrays may be used again when it returns."""
-        pointers, n, held = self._pieces(arrays)
-        check(lib.tally_feed_push_inputs(self._feed, pointers, n))
-        del held
+        with self._alone():
+            pointers, n, held = self._pieces(arrays)
+            check(lib.tally_feed_push_inputs(self._feed, pointers, n))
+            del held
 
     def finish(self, *arrays: Any) -> Any:
         """Adds the last items, if any, waits, and gives the result. The feed is then ready for a
         new start."""
-        pointers, n, held = self._pieces(arrays)
-        result = ffi.new("char[]", self._bytes)
-        check(lib.tally_feed_finish_inputs(self._feed, pointers, n, result))
-        del held
-        from tally._view import BUFFER
-
-        kind = self._kind or BUFFER
+        with self._alone():
+            pointers, n, held = self._pieces(arrays)
+            result = ffi.new("char[]", self._bytes)
+            check(lib.tally_feed_finish_inputs(self._feed, pointers, n, result))
+            del held
+            kind = self._kind or BUFFER
         values = tuple(kind.scalar(result + at, dtype) for dtype, at in self._types)
         return values[0] if len(values) == 1 else values
 

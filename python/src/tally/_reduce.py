@@ -128,6 +128,11 @@ def output_view(out: Any, shape: "tuple[int, ...]", inputs: "Sequence[Optional[V
     return view
 
 
+def _is_wider_float(dtype: Dtype, than: Dtype) -> bool:
+    """Tells whether floats of the type hold those of the other and are larger."""
+    return dtype.kind == than.kind == "f" and dtype.bytes > than.bytes
+
+
 def span(view: View) -> "tuple[int, int]":
     """The first byte of a view and the one behind its last."""
     first = last = view.address + view.offset
@@ -168,11 +173,12 @@ def reduce(
     initial: Any = None,
     accuracy: str = "default",
     params: "tuple[tuple[bytes, float], ...]" = (),
+    default: Any = None,
 ) -> Any:
-    """One built-in op along axes."""
+    """One built-in op along axes. default: the results' type without `dtype`; None: the op's."""
     view = inputs[0]
     items = view.dtype
-    own, values, wanted = types_of(op, items, dtype)
+    own, values, wanted = types_of(op, items, default if dtype is None else dtype)
     reduced = reduced_axes(axis, len(view.shape))
     if (
         (axis is None or 0 not in reduced)
@@ -182,6 +188,7 @@ def reduce(
         and not params
         and wanted.bytes == own.bytes
         and dtype is None
+        and default is None
         and accuracy == "default"
         and not keepdims
         and view.place == HOST
@@ -202,7 +209,7 @@ def reduce(
                 "'initial'"
             )
     given = None if out is None else output_view(out, shape, (*inputs, mask))
-    if given is not None and dtype is None:
+    if given is not None and dtype is None and _is_wider_float(given.dtype, wanted):
         wanted = given.dtype
     if given is not None and given.dtype.number != wanted.number:
         raise TypeError(f"out has items of type {given.dtype}: the results have {wanted}")
