@@ -12,10 +12,20 @@
 #include "tools/print/progress.h"
 #include "tools/print/wrap.h"
 
+/* cli_capture's text, or NULL. */
+static char *captured;
+static size_t captured_bytes;
+
+void cli_capture(char *text, size_t bytes) {
+    captured = text;
+    captured_bytes = bytes;
+}
+
 static void report(const char *ending, const char *format, va_list list) {
     char line[4096];
     const size_t limit = sizeof(line) - 64;
-    size_t n = (size_t)snprintf(line, sizeof(line), "tally: ");
+    const size_t start = (size_t)snprintf(line, sizeof(line), "tally: ");
+    size_t n = start;
     const int wanted = vsnprintf(line + n, limit - n, format, list);
     n += wanted < 0 ? 0 : (size_t)wanted < limit - n ? (size_t)wanted : limit - n - 1;
     while (n && (line[n - 1] == '\n' || line[n - 1] == ' ')) n--;
@@ -23,7 +33,10 @@ static void report(const char *ending, const char *format, va_list list) {
         if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = ' ';
     snprintf(line + n, sizeof(line) - n, "%s\n", ending);
     progress_end();
-    fputs(line, stderr);
+    if (captured)
+        snprintf(captured, captured_bytes, "%.*s", (int)(n - start), line + start);
+    else
+        fputs(line, stderr);
 }
 
 void cli_report(const char *format, ...) {

@@ -23,14 +23,19 @@ static int cuda_devices(void) {
     return 0;
 }
 
-tally_status device_open(const char *select, tally_context **out) {
+cli_exit device_open(const cli_options *options, tally_context **out, problem *failed) {
+    cli_options mine = *options;
+    const char *select = options->backend;
     const int rank = local_rank(); /* collective */
     const char *asked = select && *select ? select : getenv("TALLY_BACKEND");
     char own[32];
     const int devices = !asked || !*asked || strcmp(asked, "cuda") == 0 ? cuda_devices() : 0;
     if (devices > 1) {
         snprintf(own, sizeof(own), "cuda:%d", rank % devices);
-        select = own;
+        mine.backend = own;
     }
-    return tally_context_create(select, out);
+    cli_capture(failed->text, sizeof(failed->text));
+    const cli_exit code = cli_open(&mine, out);
+    cli_capture(NULL, 0);
+    return code;
 }

@@ -99,10 +99,27 @@ static cli_exit check_request(const world *w, const reduce_request *r) {
     if ((r->form && r->form != REDUCE_AXES) || r->where || r->initial || r->output)
         return cli_usage("tally-mpi: --offsets, --by, --where, --initial and --output are of tally reduce");
     if (r->form && w->parts) return cli_usage("tally-mpi: --parts and --axis exclude each other");
-    for (int i = 0; i < r->file_count; i++)
+    for (int i = 0; i < r->file_count; i++) {
         if (strcmp(r->files[i], "-") == 0)
             return cli_usage("tally-mpi: ranks read their shares of files, not of standard input");
+        if (w->parts && !strstr(r->files[i], PART_RANK))
+            return cli_usage("tally-mpi: --parts: %s has no %%d, which stands for the rank", r->files[i]);
+    }
     return CLI_DONE;
+}
+
+/* Opens the devices of all ranks. All ranks return the same. */
+static cli_exit open_devices(const world *w, const cli_options *options, reduce_request *r) {
+    problem mine = {""};
+    cli_exit code = device_open(options, &r->context, &mine);
+    if (code == CLI_DONE && tally_context_get_info(r->context, &r->info)) {
+        snprintf(mine.text, sizeof(mine.text), "%.1000s", tally_last_error());
+        code = CLI_FAILED;
+    }
+    int its = (int)code, worst = CLI_FAILED;
+    MPI_Allreduce(&its, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    world_is_well(w, &mine);
+    return (cli_exit)worst;
 }
 
 static cli_exit reduce(const world *w, const arguments *a) {
@@ -113,35 +130,45 @@ static cli_exit reduce(const world *w, const arguments *a) {
     cli_exit code = reduce_understand(&a->options, a->count - 1, a->words + 1, &r);
     if (code == CLI_DONE) code = check_request(w, &r);
     if (w->rank) reduce_unsilence(kept);
-    problem mine = {""};
-    if (code == CLI_DONE) {
-        if (device_open(a->options.backend, &r.context) || tally_context_get_info(r.context, &r.info))
-            snprintf(mine.text, sizeof(mine.text), "%.1000s", tally_last_error());
-        if (!world_is_well(w, &mine)) code = CLI_FAILED;
-    }
-    for (int i = 0; code != CLI_USAGE && !mine.text[0] && i < r.file_count; i += (int)r.inputs) {
-        if (code == CLI_FAILED && i == 0) break;
+    if (code == CLI_DONE) code = open_devices(w, &a->options, &r);
+    const bool ready = code == CLI_DONE;
+    for (int i = 0; ready && i < r.file_count; i += (int)r.inputs)
         if (!reduce_files(w, &r, r.files + i, &total)) code = CLI_FAILED;
-    }
     if (w->rank == 0) reduce_print_total(&r, &total);
     tally_context_destroy(r.context);
     reduce_forget(&r);
     return code;
 }
 
-/* Takes --parts PATTERN out of the arguments; the pattern becomes the file. */
+/* Takes --parts out of the arguments, wherever it stands; patterns remain, as files. */
 static void take_parts(world *w, int *argc, char **argv) {
-    for (int i = 1; i + 1 < *argc; i++) {
-        if (strcmp(argv[i], "--parts") != 0) continue;
-        w->parts = argv[i + 1];
-        for (int k = i; k + 1 < *argc; k++) argv[k] = argv[k + 1];
-        *argc -= 1;
+    static const char option[] = "--parts";
+    const size_t n = sizeof(option) - 1;
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        const bool found = strncmp(argv[i], option, n) == 0 && (!argv[i][n] || argv[i][n] == '=');
+        w->parts = w->parts || found;
+        if (!found) argv[kept++] = argv[i];
+        if (found && argv[i][n]) argv[kept++] = argv[i] + n + 1;
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+}
+
+/* Warns, once, of a launcher that counts several ranks where this MPI counts one. */
+static void check_launcher(const world *w) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, *const ranks[] = {"OMPI_COMM_WORLD_RANK",
+                                                                                               "PMI_RANK"};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && w->size == 1; i++) {
+        const char *size = getenv(sizes[i]), *rank = getenv(ranks[i]);
+        if (!size || atoi(size) <= 1) continue;
+        if (!rank || atoi(rank) == 0) cli_report("started by an mpiexec of another MPI: every rank is alone");
         return;
     }
 }
 
 static const char usage[] =
-    "usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%d.npy' for a file of each "
+    "usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%d.npy'... for files of each "
     "rank; other options are those of tally reduce for whole files, and --axis for leading axes";
 
 static cli_exit run(world *w, int argc, char **argv) {
@@ -166,10 +193,11 @@ static cli_exit run(world *w, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    world w = {.parts = NULL};
+    world w = {.parts = false};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w.size);
+    check_launcher(&w);
     cli_exit code = run(&w, argc, argv);
     if (!cli_flush()) code = CLI_FAILED;
     MPI_Finalize();

@@ -7,10 +7,13 @@
 
 #include "tools/reduce/segments.h"
 
+/* Stands for the rank in a pattern of --parts. */
+#define PART_RANK "%d"
+
 /* What all processes have in common. */
 typedef struct world {
     int rank, size;
-    const char *parts; /* the argument of --parts, or NULL */
+    bool parts; /* --parts is given: a file is a pattern, and each rank has its own */
 } world;
 
 /* The text of a failure on this rank; "" for none. */
@@ -45,7 +48,7 @@ tally_status axes_reduce(const world *w, const reduce_request *r, const share *s
 void axes_print(const reduce_request *r, char *const *files, const share *s, const reduce_outcome *o, size_t result_bytes);
 
 /* device.c: opens this rank's device. Processes of one machine share its CUDA devices in turn,
- * unless the selection names one. */
-tally_status device_open(const char *select, tally_context **out);
+ * unless the selection names one. Collective; the failure is this rank's. */
+cli_exit device_open(const cli_options *options, tally_context **out, problem *failed);
 
 #endif

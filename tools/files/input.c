@@ -132,6 +132,12 @@ static bool check_whole_items(const input *in, uint64_t bytes) {
     return false;
 }
 
+bool input_check_bytes(input *in, uint64_t file_bytes) {
+    if (in->is_npy) return check_size(in, file_bytes - in->data_offset);
+    in->n = file_bytes / in->item_bytes;
+    return check_whole_items(in, file_bytes);
+}
+
 static bool ends_with_npy(const char *path) {
     const size_t n = strlen(path);
     return n >= 4 && strcmp(path + n - 4, ".npy") == 0;
@@ -156,7 +162,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
         if (npy) {
             if (!read_npy_header(in, raw)) return false;
             set_dtype(in, in->dtype);
-            return !in->map || check_size(in, in->map_bytes - in->data_offset);
+            return !in->map || input_check_bytes(in, in->map_bytes);
         }
         if (ends_with_npy(path))
             return wrong(in, got ? "not a .npy file, in spite of its name" : "truncated: an empty .npy file");
@@ -172,9 +178,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
     }
     set_dtype(in, raw);
     in->n = INPUT_UNKNOWN;
-    if (!in->map) return true;
-    in->n = in->map_bytes / in->item_bytes;
-    return check_whole_items(in, in->map_bytes);
+    return !in->map || input_check_bytes(in, in->map_bytes);
 }
 
 bool input_open(input *in, const char *path, tally_dtype raw) {

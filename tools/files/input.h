@@ -49,6 +49,10 @@ typedef struct input {
  * at a time. */
 bool input_open(input *in, const char *path, tally_dtype raw);
 
+/* Checks the header, or the type of raw items, against the file's size, and sets `n` of a raw file.
+ * Reports a contradiction. input_open does so for a file that it maps. */
+bool input_check_bytes(input *in, uint64_t file_bytes);
+
 /* Gets the next slice. *last is set for the last slice, which may have no items. The items stay
  * valid until the next call. Reports a file that is shorter or longer than expected. */
 bool input_next(input *in, const void **items, uint64_t *n, bool *last);
