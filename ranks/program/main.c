@@ -46,7 +46,7 @@ static bool prepare(const world *w, const reduce_request *r, tally_mpi *mpi, red
 /* Reduces one row before the clock starts, because some drivers (POCL) compile at the first
  * launch; then the share. */
 static bool reduce_share(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
-    tally_mpi_args args = {.size = sizeof(args), .n = s->n > 0};
+    tally_mpi_args args = {.size = sizeof(args), .n = s->n > 0 && s->columns > 0};
     for (uint32_t k = 0; k < r->inputs; k++) args.items[k] = s->items[k];
     if (!prepare(w, r, mpi, o)) return false;
     if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
