@@ -125,7 +125,7 @@ TALLY_API tally_status tally_part_value(tally_plan *plan, const void *part, uint
 
 /* ---- reading records ------------------------------------------------------------------------- */
 
-/* What a record says of itself. */
+/* The description that a record carries. */
 typedef struct tally_part_info {
     uint64_t bytes;              /* of the record */
     uint64_t first, n, total;    /* as in tally_part_args */

@@ -10,7 +10,7 @@
 /* Stands for the rank in a pattern of --parts. */
 #define PART_RANK "%d"
 
-/* What all processes have in common. */
+/* The state that all ranks share. */
 typedef struct world {
     int rank, size;
     bool parts; /* --parts is given: a file is a pattern, and each rank has its own */

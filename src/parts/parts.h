@@ -128,7 +128,7 @@ void tally_part_convert(tally_dtype from, const void *value, tally_dtype out, vo
 
 /* ---- kit.c ----------------------------------------------------------------------------------- */
 
-/* What a plan needs for parts, made by the first call that does. */
+/* The kernels and buffers of parts, made by the first call that does. */
 typedef struct tally_part_kit {
     void *items_kernel, *seal_kernel;
     uint32_t threads;        /* of their groups */

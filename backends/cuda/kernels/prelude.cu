@@ -20,7 +20,7 @@
  * of 48, CUDA 13.0) and has 4 of group_tree's 8 loads in flight.
  */
 #define BOUNDS __launch_bounds__(GROUP, 1)
-/* Of a kernel that waits for memory most of the time: room for so many groups. */
+/* Bounds that leave room for `groups` groups: for kernels that wait for memory. */
 #define BOUNDS_OF(groups) __launch_bounds__(GROUP, groups)
 #define GLOBAL
 #define ATOMIC
