@@ -48,8 +48,11 @@ INLINE u32 bytes_differ(GLOBAL const WORD *a, GLOBAL const WORD *b) {
 INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
     u32 count = from == 0 && from < to;
     const u64 begin = from + (from == 0);
-    for (u64 i = begin; i < to && !IS_ALIGNED(keys); i++) count += DIFFERS(i);
-    for (u64 i = begin; i < to && IS_ALIGNED(keys); i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
+    if (IS_ALIGNED(keys)) {
+        for (u64 i = begin; i < to; i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
+    } else {
+        for (u64 i = begin; i < to; i++) count += bytes_differ(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
+    }
     return count;
 }
 
