@@ -25,35 +25,27 @@ typedef u8 WORD;
 #endif
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
-/* Tells whether two keys differ: by words, or by bytes where they lie at no multiple of a word. */
-INLINE u32 differs(GLOBAL const WORD *a, GLOBAL const WORD *b) {
-    u32 any = 0;
-    for (int w = 0; w < KEY_WORDS; w++) any |= a[w] != b[w];
-    return any;
-}
-
-INLINE u32 bytes_differ(GLOBAL const WORD *a, GLOBAL const WORD *b) {
-    u32 any = 0;
-    for (int k = 0; k < KEY_BYTES; k++) any |= ((GLOBAL const u8 *)a)[k] != ((GLOBAL const u8 *)b)[k];
-    return any;
-}
-
+/* Keys are pointed to as bytes: a compiler takes a pointer to words for aligned. */
+typedef GLOBAL const u8 *KEY;
 #define IS_ALIGNED(at) (WORD_BYTES == 1 || (u64)(at) % WORD_BYTES == 0)
-/* Tells whether key i, which is not the first, differs from the one before. */
-#define DIFFERS(i)                                                                                                             \
-    (IS_ALIGNED(keys) ? differs(keys + (i)*KEY_WORDS, keys + ((i)-1) * KEY_WORDS)                                              \
-                      : bytes_differ(keys + (i)*KEY_WORDS, keys + ((i)-1) * KEY_WORDS))
 
-/* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
-INLINE u32 count_runs(GLOBAL const WORD *keys, u64 from, u64 to) {
-    u32 count = from == 0 && from < to;
-    const u64 begin = from + (from == 0);
-    if (IS_ALIGNED(keys)) {
-        for (u64 i = begin; i < to; i++) count += differs(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
-    } else {
-        for (u64 i = begin; i < to; i++) count += bytes_differ(keys + i * KEY_WORDS, keys + (i - 1) * KEY_WORDS);
-    }
-    return count;
+/* Tells whether two keys differ: by words, or by bytes where they lie at no multiple of a word. */
+INLINE u32 words_differ(KEY a, KEY b) {
+    u32 any = 0;
+    for (int w = 0; w < KEY_WORDS; w++) any |= ((GLOBAL const WORD *)a)[w] != ((GLOBAL const WORD *)b)[w];
+    return any;
+}
+
+INLINE u32 bytes_differ(KEY a, KEY b) {
+    u32 any = 0;
+    for (int k = 0; k < KEY_BYTES; k++) any |= a[k] != b[k];
+    return any;
+}
+
+/* Tells whether key i, which is not the first, differs from the one before. */
+INLINE u32 begins_run(KEY keys, u64 i) {
+    KEY own = keys + i * KEY_BYTES;
+    return IS_ALIGNED(keys) ? words_differ(own, own - KEY_BYTES) : bytes_differ(own, own - KEY_BYTES);
 }
 
 /* Leaves in sums[t + 1] the sum of the group's `own` up to thread t, and 0 in sums[0]. */
@@ -83,20 +75,19 @@ typedef union {
 } MARKS;
 
 /* Marks the keys of the group's tile that begin runs. */
-INLINE void make_marks(GLOBAL const WORD *keys, u64 n, LOCAL MARKS *marks) {
+INLINE void make_marks(KEY keys, u64 n, LOCAL MARKS *marks) {
     const u64 tile = GROUP_ID * (GROUP * RUN);
-    GLOBAL const WORD *own = keys + (tile + THREAD_ID) * KEY_WORDS;
+    KEY own = keys + (tile + THREAD_ID) * KEY_BYTES;
     if (tile && tile + GROUP * RUN <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
 #pragma unroll 8
-        for (u32 k = 0; k < RUN; k++)
-            marks->mark[k * GROUP + THREAD_ID] =
-                (u8)differs(own + k * (GROUP * KEY_WORDS), own + k * (GROUP * KEY_WORDS) - KEY_WORDS);
+        for (u32 k = 0; k < RUN; k++, own += GROUP * KEY_BYTES)
+            marks->mark[k * GROUP + THREAD_ID] = (u8)words_differ(own, own - KEY_BYTES);
         return;
     }
     KEEP_ROLLED
     for (u32 k = 0; k < RUN; k++) {
         const u64 i = tile + k * GROUP + THREAD_ID;
-        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || DIFFERS(i));
+        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || begins_run(keys, i));
     }
 }
 
@@ -108,19 +99,31 @@ INLINE u32 count_marks(const LOCAL MARKS *marks) {
     return count;
 }
 
-KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
+KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     SHARED MARKS marks;
     (void)run;
-    make_marks(keys + keys_offset * KEY_WORDS, n, &marks);
+    make_marks(keys + keys_offset * KEY_BYTES, n, &marks);
     BARRIER
     SUM_OF_GROUP(count_marks(&marks))
     if (THREAD_ID == 0) tiles[GROUP_ID] = sums[GROUP];
 }
 #else
+/* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
+INLINE u32 count_runs(KEY keys, u64 from, u64 to) {
+    u32 count = from == 0 && from < to;
+    const u64 begin = from + (from == 0);
+    if (IS_ALIGNED(keys)) {
+        for (u64 i = begin; i < to; i++) count += words_differ(keys + i * KEY_BYTES, keys + (i - 1) * KEY_BYTES);
+    } else {
+        for (u64 i = begin; i < to; i++) count += bytes_differ(keys + i * KEY_BYTES, keys + (i - 1) * KEY_BYTES);
+    }
+    return count;
+}
+
 #define OWN_KEYS const u64 from = min(n, GROUP_ID * run), to = min(n, from + run);
 
-KERNEL BOUNDS void tally_keys_count(GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
-    keys += keys_offset * KEY_WORDS;
+KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
+    keys += keys_offset * KEY_BYTES;
     OWN_KEYS
     tiles[GROUP_ID] = count_runs(keys, from, to);
 }
@@ -144,23 +147,23 @@ KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 cap
     if (sums[GROUP] <= capacity) begins[sums[GROUP]] = n;
 }
 
-INLINE void copy_key(GLOBAL WORD *to, GLOBAL const WORD *from) {
+INLINE void copy_key(GLOBAL u8 *to, KEY from) {
     if (IS_ALIGNED(to) && IS_ALIGNED(from)) {
-        for (int w = 0; w < KEY_WORDS; w++) to[w] = from[w];
+        for (int w = 0; w < KEY_WORDS; w++) ((GLOBAL WORD *)to)[w] = ((GLOBAL const WORD *)from)[w];
     } else {
-        for (int k = 0; k < KEY_BYTES; k++) ((GLOBAL u8 *)to)[k] = ((GLOBAL const u8 *)from)[k];
+        for (int k = 0; k < KEY_BYTES; k++) to[k] = from[k];
     }
 }
 
 #define WRITE_ARGS                                                                                                             \
-    GLOBAL const WORD *keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL u64 *begins,       \
-        GLOBAL WORD *out_keys, u64 out_keys_offset, u32 wants_keys
+    KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL u64 *begins, GLOBAL u8 *out_keys, \
+        u64 out_keys_offset, u32 wants_keys
 /* Writes where run `place` begins, at key i, and its key. */
 #define WRITE_RUN(place, i)                                                                                                    \
     {                                                                                                                          \
         if ((place) <= capacity) begins[place] = i;                                                                            \
         if ((place) < capacity && wants_keys)                                                                                  \
-            copy_key(out_keys + (out_keys_offset + (place)) * KEY_WORDS, keys + (i)*KEY_WORDS);                                \
+            copy_key(out_keys + (out_keys_offset + (place)) * KEY_BYTES, keys + (i)*KEY_BYTES);                                \
     }
 
 #if GROUP > 1
@@ -169,7 +172,7 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     SHARED MARKS marks;
     SHARED u16 firsts[GROUP * RUN];
     (void)run;
-    keys += keys_offset * KEY_WORDS;
+    keys += keys_offset * KEY_BYTES;
     const u32 any = tiles[GROUP_ID] != tiles[GROUP_ID + 1]; /* else no key is read again */
     if (any) make_marks(keys, n, &marks);
     BARRIER
@@ -188,14 +191,14 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
 #define PIECE 64
 
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
-    keys += keys_offset * KEY_WORDS;
+    keys += keys_offset * KEY_BYTES;
     OWN_KEYS
     u64 place = tiles[GROUP_ID];
     for (u64 piece = from; piece < to; piece += PIECE) {
         const u64 end = min(to, piece + PIECE);
         if (!count_runs(keys, piece, end)) continue;
         for (u64 i = piece; i < end; i++) {
-            if (i && !DIFFERS(i)) continue;
+            if (i && !begins_run(keys, i)) continue;
             WRITE_RUN(place, i)
             place++;
         }

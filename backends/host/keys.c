@@ -62,42 +62,35 @@ typedef struct keys_job {
     unsigned char *out_keys; /* NULL: not wanted */
 } keys_job;
 
-/* Counts the runs that begin in [from, to). Where begins is not NULL, the first of them is run
- * `first`, and their places are written. */
-#define FIND_RUNS(name, is_equal)                                                                                              \
-    static inline uint64_t find_runs_##name(const keys_job *job, uint64_t from, uint64_t to, uint64_t first, bool writes) {    \
-        const unsigned char *keys = job->keys;                                                                                 \
-        uint64_t run = first;                                                                                                  \
-        for (uint64_t i = from; i < to; i++) {                                                                                 \
-            if (i && (is_equal)) continue;                                                                                     \
-            if (writes && run <= job->capacity) job->begins[run] = i;                                                          \
-            if (writes && run < job->capacity && job->out_keys)                                                                \
-                memcpy(job->out_keys + run * job->bytes, keys + i * job->bytes, job->bytes);                                   \
-            run++;                                                                                                             \
-        }                                                                                                                      \
-        return run - first;                                                                                                    \
+/* Counts the runs that begin in [from, to). If `writes`, writes their places too: the first of them
+ * is run `first`. A compiler that knows `bytes` compares words, which may lie anywhere. */
+static inline uint64_t find_runs_of(const keys_job *job, uint32_t bytes, uint64_t from, uint64_t to, uint64_t first,
+                                    bool writes) {
+    const unsigned char *keys = job->keys;
+    uint64_t run = first;
+    for (uint64_t i = from; i < to; i++) {
+        if (i && !memcmp(keys + i * bytes, keys + (i - 1) * bytes, bytes)) continue;
+        if (writes && run <= job->capacity) job->begins[run] = i;
+        if (writes && run < job->capacity && job->out_keys) memcpy(job->out_keys + run * bytes, keys + i * bytes, bytes);
+        run++;
     }
-#define WORDS_EQUAL(type) ((const type *)(const void *)keys)[i] == ((const type *)(const void *)keys)[i - 1]
-FIND_RUNS(1, WORDS_EQUAL(uint8_t))
-FIND_RUNS(2, WORDS_EQUAL(uint16_t))
-FIND_RUNS(4, WORDS_EQUAL(uint32_t))
-FIND_RUNS(8, WORDS_EQUAL(uint64_t))
-FIND_RUNS(any, !memcmp(keys + i * job->bytes, keys + (i - 1) * job->bytes, job->bytes))
+    return run - first;
+}
 
 static inline uint64_t find_runs(const keys_job *job, uint64_t group, uint64_t first, bool writes) {
     const uint64_t from = group * job->run < job->n ? group * job->run : job->n;
     const uint64_t to = job->n - from < job->run ? job->n : from + job->run;
     switch (job->bytes) {
     case 1:
-        return find_runs_1(job, from, to, first, writes);
+        return find_runs_of(job, 1, from, to, first, writes);
     case 2:
-        return find_runs_2(job, from, to, first, writes);
+        return find_runs_of(job, 2, from, to, first, writes);
     case 4:
-        return find_runs_4(job, from, to, first, writes);
+        return find_runs_of(job, 4, from, to, first, writes);
     case 8:
-        return find_runs_8(job, from, to, first, writes);
+        return find_runs_of(job, 8, from, to, first, writes);
     default:
-        return find_runs_any(job, from, to, first, writes);
+        return find_runs_of(job, job->bytes, from, to, first, writes);
     }
 }
 

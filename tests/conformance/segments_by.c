@@ -368,16 +368,15 @@ static void test_host_terms(void **state) {
     }
 }
 
-/* Keys of 8 bytes in the caller's memory, at no multiple of 8. */
+/* Keys of 8 bytes in the caller's memory, read and written at no multiple of 8. */
 static void test_keys_anywhere(void **state) {
     enum { N = 20000, KEY_BYTES = 8, RUN_ITEMS = 7, RUNS = (N + RUN_ITEMS - 1) / RUN_ITEMS };
-    static _Alignas(8) unsigned char memory[N * KEY_BYTES + 8], found[RUNS * KEY_BYTES];
+    static _Alignas(8) unsigned char memory[N * KEY_BYTES + 8], room[RUNS * KEY_BYTES + 8], found[RUNS * KEY_BYTES];
     static uint64_t lengths[RUNS];
     tally_context *context = direct_context(state);
     tally_queue *queue;
     tally_plan *plan;
     tally_buffer *keys, *buffers[3];
-    const size_t sizes[3] = {sizeof found, sizeof lengths, 8};
     unsigned char *items = memory + 4;
     uint64_t runs = 0;
     for (uint64_t i = 0; i < N; i++) memcpy(items + i * KEY_BYTES, &(uint64_t){i / RUN_ITEMS << 20}, KEY_BYTES);
@@ -386,7 +385,9 @@ static void test_keys_anywhere(void **state) {
         .size = sizeof desc, .by = TALLY_BY_KEYS, .max_n = N, .max_segments = N, .key_bytes = KEY_BYTES};
     MUST(tally_queue_create(context, &queue));
     MUST(tally_segments_plan_create(context, &desc, &plan));
-    for (int b = 0; b < 3; b++) MUST(tally_buffer_create(context, sizes[b], &buffers[b]));
+    MUST(tally_buffer_wrap_host(context, room + 4, sizeof found, &buffers[0]));
+    MUST(tally_buffer_create(context, sizeof lengths, &buffers[1]));
+    MUST(tally_buffer_create(context, sizeof runs, &buffers[2]));
     const tally_keys_args args = {.size = sizeof args,
                                   .keys = keys,
                                   .n = N,
