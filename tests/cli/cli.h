@@ -91,6 +91,8 @@ void must_refuse_rows(const bad_row *rows, size_t count, int code);
 
 /* The device that is used by default, for example "opencl:0", or "" without a device. */
 extern char device[64];
+/* TALLY_BACKEND of each run that does not set it, or NULL. */
+extern const char *default_backend;
 /* For tests that reduce: skips the test, or fails under TALLY_TEST_REQUIRE, if there is no
  * device. */
 void need_device(void);
@@ -164,6 +166,7 @@ void test_own_operators(void **unused);
 
 void test_axes(void **unused);
 void test_axes_of_ops(void **unused);
+void test_axes_of_own(void **unused);
 void test_axes_of_pairs(void **unused);
 void test_where(void **unused);
 void test_initial(void **unused);

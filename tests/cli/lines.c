@@ -115,10 +115,10 @@ void test_lines(void **unused) {
     for (size_t i = 0; i < COUNT(rows); i++)
         if (sample_has_turn(i)) expect_lines(NULL, rows[i], 1);
     snprintf(words, sizeof(words), "check --backend %s", device);
-    expect_lines(NULL, words, 1);
+    if (sample_has_turn(1)) expect_lines(NULL, words, 1);
     snprintf(words, sizeof(words), "study --n 2^12 --runs 7 --variant auto,interleaved_strided --backend %s,%s,%s", device,
              device, device);
-    expect_lines(NULL, words, 3);
+    if (sample_has_turn(2)) expect_lines(NULL, words, 3);
     if (run(NULL, "bench --help").code) return;
     expect_lines(NULL, "bench --help", 0);
     expect_lines(NULL, "help bench", 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The program `tally`, run as a user runs it: exit codes, stdout, stderr. */
 #include "cli.h"
+#include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
 #include <stdio.h>
@@ -25,52 +26,76 @@ static int close_all(void **unused) {
     return 0;
 }
 
+/* ---- on the device `host` --------------------------------------------------------------------- */
+
+static char default_device[sizeof(device)];
+
+/* In a sampled run, a test of files, of arguments or of output takes the device `host`, which
+ * compiles nothing. 1 of TALLY_TEST_PART takes the default device. */
+static int take_host(void **name) {
+    snprintf(default_device, sizeof(default_device), "%s", device);
+    if (!is_quick() || (sample_parts() > 1 && sample_takes(*name))) return 0;
+    snprintf(device, sizeof(device), "host:0");
+    default_backend = "host";
+    return 0;
+}
+
+static int leave_host(void **name) {
+    (void)name;
+    snprintf(device, sizeof(device), "%s", default_device);
+    default_backend = NULL;
+    return 0;
+}
+
+#define ON_HOST(test) cmocka_unit_test_prestate_setup_teardown(test, take_host, leave_host, (void *)(uintptr_t) #test)
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_bad_usage),
-    cmocka_unit_test(test_bad_files),
-    cmocka_unit_test(test_bad_streams),
-    cmocka_unit_test(test_foreign_files),
-    cmocka_unit_test(test_bad_operators),
+    ON_HOST(test_bad_usage),
+    ON_HOST(test_bad_files),
+    ON_HOST(test_bad_streams),
+    ON_HOST(test_foreign_files),
+    ON_HOST(test_bad_operators),
     cmocka_unit_test(test_bad_own_operators),
-    cmocka_unit_test(test_bad_items),
-    cmocka_unit_test(test_bad_pairs),
-    cmocka_unit_test(test_bad_output),
+    ON_HOST(test_bad_items),
+    ON_HOST(test_bad_pairs),
+    ON_HOST(test_bad_output),
     cmocka_unit_test(test_no_device),
-    cmocka_unit_test(test_file_limit),
-    cmocka_unit_test(test_shrinking_file),
+    ON_HOST(test_file_limit),
+    ON_HOST(test_shrinking_file),
     cmocka_unit_test(test_nile),
-    cmocka_unit_test(test_formats),
-    cmocka_unit_test(test_streams),
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_slices),
-    cmocka_unit_test(test_several_files),
-    cmocka_unit_test(test_operators),
-    cmocka_unit_test(test_indices),
-    cmocka_unit_test(test_texts),
+    ON_HOST(test_formats),
+    ON_HOST(test_streams),
+    ON_HOST(test_values),
+    ON_HOST(test_slices),
+    ON_HOST(test_several_files),
+    ON_HOST(test_operators),
+    ON_HOST(test_indices),
+    ON_HOST(test_texts),
     cmocka_unit_test(test_parameters),
     cmocka_unit_test(test_accuracy),
-    cmocka_unit_test(test_pairs),
-    cmocka_unit_test(test_slices_of_pairs),
+    ON_HOST(test_pairs),
+    ON_HOST(test_slices_of_pairs),
     cmocka_unit_test(test_own_operators),
-    cmocka_unit_test(test_gather),
-    cmocka_unit_test(test_scatter),
-    cmocka_unit_test(test_bad_moves),
-    cmocka_unit_test(test_orders),
-    cmocka_unit_test(test_moves_of_orders),
-    cmocka_unit_test(test_streams_of_orders),
-    cmocka_unit_test(test_shapes),
+    ON_HOST(test_gather),
+    ON_HOST(test_scatter),
+    ON_HOST(test_bad_moves),
+    ON_HOST(test_orders),
+    ON_HOST(test_moves_of_orders),
+    ON_HOST(test_streams_of_orders),
+    ON_HOST(test_shapes),
     cmocka_unit_test(test_scalars),
-    cmocka_unit_test(test_axes),
-    cmocka_unit_test(test_axes_of_ops),
-    cmocka_unit_test(test_axes_of_pairs),
-    cmocka_unit_test(test_where),
-    cmocka_unit_test(test_initial),
-    cmocka_unit_test(test_offsets),
-    cmocka_unit_test(test_keys),
-    cmocka_unit_test(test_tables),
-    cmocka_unit_test(test_segments_json),
-    cmocka_unit_test(test_segments_usage),
-    cmocka_unit_test(test_segments_refused),
+    ON_HOST(test_axes),
+    ON_HOST(test_axes_of_ops),
+    cmocka_unit_test(test_axes_of_own),
+    ON_HOST(test_axes_of_pairs),
+    ON_HOST(test_where),
+    ON_HOST(test_initial),
+    ON_HOST(test_offsets),
+    ON_HOST(test_keys),
+    ON_HOST(test_tables),
+    ON_HOST(test_segments_json),
+    ON_HOST(test_segments_usage),
+    ON_HOST(test_segments_refused),
     cmocka_unit_test(test_selection),
     cmocka_unit_test(test_home),
     cmocka_unit_test(test_listings),
@@ -86,10 +111,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_compiling),
     cmocka_unit_test(test_scan),
     cmocka_unit_test(test_scan_options),
-    cmocka_unit_test(test_scan_pieces),
-    cmocka_unit_test(test_scan_usage),
-    cmocka_unit_test(test_scan_refused),
-    cmocka_unit_test(test_scan_interrupted),
+    ON_HOST(test_scan_pieces),
+    ON_HOST(test_scan_usage),
+    ON_HOST(test_scan_refused),
+    ON_HOST(test_scan_interrupted),
     cmocka_unit_test(test_study_json),
     cmocka_unit_test(test_study_cells),
     cmocka_unit_test(test_study_tables),

@@ -18,6 +18,7 @@
 
 const char *program, *nile;
 char device[64];
+const char *default_backend;
 static char folder[256];
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -123,6 +124,7 @@ static void set_environment(const setup *how) {
     path_of(cache, sizeof(cache), "cache");
     setenv("TALLY_CACHE_DIR", cache, 0);
     unsetenv("TALLY_BACKEND");
+    if (default_backend) setenv("TALLY_BACKEND", default_backend, 1);
     for (size_t i = 0; i < COUNT(how->env) && how->env[i]; i++) putenv((char *)(uintptr_t)how->env[i]);
 }
 
