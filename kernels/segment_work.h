@@ -6,7 +6,8 @@
  * chunks of longer ones; tally_segments_chunks their partials, tally_segments_fold their results.
  * How: a group sorts its segments by length, so that teams that fit take those of one class.
  * Places on the work list are taken by atomics, in any order. The order of combination is that of a
- * segment's own chunks, so it does not matter. tally_segments_clear empties the list before.
+ * segment's own chunks, so it does not matter. tally_segments_clear empties the list before. If not
+ * `lists`, the list was made before, and long segments are left alone.
  * Needs: kernels/segment_teams.h before it.
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */
@@ -181,7 +182,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
             }
         }
         /* Each thread takes places for long segments; all of them fill these. */
-        const u32 longs = group.sizes[TO_LIST], first_long = first_member;
+        const u32 longs = lists ? group.sizes[TO_LIST] : 0, first_long = first_member;
         for (u32 i = thread; i < longs; i += GROUP) {
             const u64 s = begin + group.members[first_long + i];
             const SEGMENT segment = SEGMENT_OF(s);

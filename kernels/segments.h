@@ -36,7 +36,7 @@ typedef u64 OFFSET_TYPE;
         GLOBAL const OFFSET_TYPE *ends, u64 ends_offset, GLOBAL const u64 *number, u64 number_offset, const SHAPE shape,       \
         u64 first, u64 count, u64 leaf, u64 leaves, u32 team, u32 wide, u32 split, u32 last, GLOBAL ACC *partials,             \
         GLOBAL u64 *counts, GLOBAL ACC *slices, GLOBAL u64 *slice_counts, u64 slice, GLOBAL u64 *work, u64 capacity,           \
-        const RESULT initial, OUT_ARGS
+        u32 lists, const RESULT initial, OUT_ARGS
 
 /* A segment: its items from item 0 on, the place of its result, and how many items it has. */
 typedef struct {

@@ -168,7 +168,8 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     return all;
 }
 
-/* A group takes RUN neighbouring segments at a time. Long ones get a place on the work list. */
+/* A group takes RUN neighbouring segments at a time. Long ones get a place on the work list (`lists`),
+ * or have one. */
 KERNEL void tally_segments_teams(CALL_ARGS) {
     OPEN
     const u64 all = SEGMENTS;
@@ -183,7 +184,7 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
         for (u64 s = begin; s < end; s++) {
             const SEGMENT segment = SEGMENT_OF(s);
             PART p;
-            if (segment.n > CHUNK_ITEMS && enlist(s, segment.n, work, capacity)) continue;
+            if (segment.n > CHUNK_ITEMS && (!lists || enlist(s, segment.n, work, capacity))) continue;
 #ifdef TAKES_ROWS
             if (segment.n <= CHUNK_ITEMS)
                 p.acc = lane_value(lanes_get(&lanes, (int)(s - begin)), chunk_of(segment.n, 0));

@@ -10,8 +10,8 @@
 #include "host/pool.h"
 #include "segments.h"
 
-#define CHUNKS 2 /* the list's first word */
-#define LONGS(capacity) (CHUNKS + 2 * (capacity))
+#define CHUNKS TALLY_LIST_CHUNKS
+#define LONGS TALLY_LIST_LONGS
 
 /* A segment's items from `begin` on. */
 typedef struct item_list {
@@ -85,7 +85,7 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint64_t s = group * job->span; s < job->count && s < (group + 1) * job->span; s++) {
         const item_list list = list_at(job, s);
-        if (list.n > CHUNK && enlist(job, s, list.n)) continue;
+        if (list.n > CHUNK && (!job->lists || enlist(job, s, list.n))) continue;
         for (uint32_t p = 0; p < job->of->part_count; p++) {
             const uint64_t n = fold_list(job, p, list, acc);
             host_put_result(job, p, acc, n, (int64_t)s);

@@ -146,6 +146,7 @@ static void open_offsets(segments_job *job, const tally_arg *own) {
     }
     job->work = words(&own[TALLY_SEGMENT_ARG_WORK]);
     job->capacity = HOST_VALUE(uint64_t, own[TALLY_SEGMENT_ARG_CAPACITY]);
+    job->lists = HOST_VALUE(uint32_t, own[TALLY_SEGMENT_ARG_LISTS]);
 }
 
 static segments_job open_job(const host_kernel *kernel, const tally_arg *args) {

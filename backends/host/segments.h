@@ -33,7 +33,8 @@ typedef struct segments_job {
     uint64_t *slice_counts;
     /* By offsets. */
     const unsigned char *begins, *ends;
-    bool wide; /* offsets of 8 bytes */
+    bool wide;  /* offsets of 8 bytes */
+    bool lists; /* long segments go to the work list; else they are on it */
     uint64_t *work, capacity;
     uint64_t span; /* segments of a group */
 } segments_job;

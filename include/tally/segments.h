@@ -58,6 +58,9 @@ typedef struct tally_segments_desc {
      * does not count in n. NULL: none. Copied. E_UNSUPPORTED with mean, var, std, the index ops,
      * nrm2 of integers of up to 32 bits, and own ops that have fields or a finish. */
     const void *initial;
+    /* By offsets and keys: most items of a segment, a hint; 0: unknown. Where no segment has more
+     * than 4,096, a call is fewer launches. A longer one is right, and slow. */
+    uint64_t max_length;
 } tally_segments_desc;
 
 /*
@@ -117,7 +120,8 @@ typedef struct tally_offsets_args {
     size_t size; /* sizeof(tally_offsets_args) */
     uint64_t count;
     const tally_buffer *begins, *ends; /* ends NULL: begins has count + 1 entries, and segment s ends
-                                        * where segment s + 1 begins */
+                                        * where segment s + 1 begins; both NULL: the plan's own, of
+                                        * tally_plan_keep_offsets */
     uint64_t begins_offset, ends_offset;
     const tally_buffer *in[TALLY_MAX_INPUTS];
     uint64_t in_offset[TALLY_MAX_INPUTS], n; /* n: items that the offsets may name */
@@ -136,6 +140,18 @@ typedef struct tally_offsets_args {
  * Errors: E_ARGUMENT as tally_reduce_with, and the above; E_DEVICE.
  */
 TALLY_API tally_status tally_reduce_offsets(tally_plan *plan, tally_queue *queue, const tally_offsets_args *args);
+
+/*
+ * Gives the plan offsets of its own, for many calls with the same ones: copies and checks them, and
+ * lists the chunks of long segments. A call of tally_reduce_offsets with `begins` and `ends` NULL
+ * takes them: it neither checks nor waits, with as many segments and items, count and n.
+ * Of args it reads count, n, begins, ends and their offsets. The caller's buffers may change
+ * afterwards. Earlier offsets of the plan are replaced; if the call fails they stay.
+ * Blocks: waits for the queue. Takes device memory for the offsets and the list
+ * (tally_plan_workspace_bytes), and host memory for the time of the call.
+ * Errors: E_ARGUMENT as tally_reduce_offsets, also with TALLY_UNCHECKED; E_MEMORY; E_DEVICE.
+ */
+TALLY_API tally_status tally_plan_keep_offsets(tally_plan *plan, tally_queue *queue, const tally_offsets_args *args);
 
 /* ---- by keys --------------------------------------------------------------------------------- */
 

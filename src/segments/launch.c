@@ -15,7 +15,7 @@ typedef struct launch {
     tally_arg args[TALLY_MAX_ARGS], *own; /* own: those behind the inputs */
     uint32_t count;
     uint64_t first, segments, leaf, leaves, slice, capacity;
-    uint32_t team, wide, split, last;
+    uint32_t team, wide, split, last, lists;
     unsigned char shape[TALLY_SHAPE_MOST_BYTES];
 } launch;
 
@@ -66,6 +66,7 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
     l->own[TALLY_SEGMENT_ARG_SLICE] = VALUE(l->slice);
     l->own[TALLY_SEGMENT_ARG_WORK] = buffer(plan->work, any);
     l->own[TALLY_SEGMENT_ARG_CAPACITY] = VALUE(l->capacity);
+    l->own[TALLY_SEGMENT_ARG_LISTS] = VALUE(l->lists);
     l->own[TALLY_SEGMENT_ARG_INITIAL] = (tally_arg){.value = plan->initial, .bytes = terms->result.bytes};
     for (uint32_t t = 0; t < plan->outs; t++) {
         l->own[TALLY_SEGMENT_ARGS + 2 * t] = memory(call->out[t]);
@@ -297,17 +298,28 @@ static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, u
 
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
     const uint64_t mean = call->count ? tally_ceil_div(call->n, call->count) : 0;
+    const uint64_t teams = plan->variant->has_teams ? plan->group_threads / WARP : 1;
+    const tally_kept_offsets *kept = call->kept;
+    uint64_t chunks = plan->capacity, longs = plan->capacity; /* the most */
     launch l;
     open_launch(&l, plan, queue, call, NULL);
     l.segments = call->count;
     l.leaves = 1;
     l.last = 1;
+    l.lists = !kept;
+    if (kept) {
+        l.own[TALLY_SEGMENT_ARG_WORK] = memory(kept->work->mem);
+        l.capacity = chunks = kept->chunks;
+        longs = kept->longs;
+    } else if (call->n <= TALLY_CHUNK_ITEMS) {
+        chunks = 0;
+    }
     if (plan->variant->has_teams) l.wide = segments_each(plan, call->count, mean);
     if (!call->count) return TALLY_OK;
-    tally_status status = run(&l, plan->clear, 1);
+    tally_status status = chunks && l.lists ? run(&l, plan->clear, 1) : TALLY_OK;
     if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, (uint64_t)plan->group_threads * l.wide));
-    if (call->n <= TALLY_CHUNK_ITEMS || status) return status;
+    if (!chunks || status) return status;
     l.team = WARP;
-    status = run(&l, plan->chunks, tally_ceil_div(plan->capacity, plan->variant->has_teams ? plan->group_threads / WARP : 1));
-    return status ? status : run(&l, plan->fold, plan->capacity);
+    status = run(&l, plan->chunks, tally_ceil_div(chunks, teams));
+    return status ? status : run(&l, plan->fold, longs);
 }

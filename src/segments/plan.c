@@ -36,6 +36,8 @@ static tally_status check_desc(tally_segments_desc *desc) {
                           desc->flags);
     if (desc->offsets && desc->by != TALLY_BY_OFFSETS)
         return tally_fail(TALLY_E_ARGUMENT, "desc.offsets is for segments by offsets");
+    if (desc->max_length && by_axes)
+        return tally_fail(TALLY_E_ARGUMENT, "desc.max_length is for segments by offsets and by keys");
     if (desc->key_bytes && !by_keys) return tally_fail(TALLY_E_ARGUMENT, "desc.key_bytes is for segments by keys");
     if (by_keys && (desc->key_bytes < 1 || desc->key_bytes > TALLY_MAX_KEY_BYTES))
         return tally_fail(TALLY_E_ARGUMENT, "desc.key_bytes is %u: 1 to %d", desc->key_bytes, TALLY_MAX_KEY_BYTES);
@@ -90,8 +92,8 @@ static uint64_t depth(const tally_plan *base, uint64_t n) {
 
 static uint64_t workspace_bytes(const tally_plan *base) {
     const tally_segments_plan *p = (const tally_segments_plan *)base;
-    const tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts,
-                                           p->work,     p->bad,    p->begins, p->tiles};
+    const tally_buffer *const buffers[] = {p->partials, p->counts, p->slices,      p->slice_counts, p->work,     p->bad,
+                                           p->begins,   p->tiles,  p->kept.begins, p->kept.ends,    p->kept.work};
     uint64_t bytes = 0;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) bytes += tally_buffer_bytes(buffers[i]);
     return bytes;
@@ -106,6 +108,7 @@ static void close_plan(tally_plan *base) {
                              p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
+    tally_kept_offsets_close(&p->kept);
     free(p->initial);
 }
 
@@ -265,9 +268,10 @@ static tally_status open_stems(tally_segments_plan *plan) {
 #define MOST_LISTED (UINT64_C(1) << 22)
 
 /* Segments longer than a chunk have fewer than two chunks for each chunk's worth of items. */
-static uint64_t capacity_of(const tally_segments_plan *plan) {
+static uint64_t capacity_of(const tally_segments_plan *plan, uint64_t max_length) {
     const uint64_t wanted = 2 * tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS);
     uint64_t capacity = 1;
+    if (plan->by != TALLY_BY_AXES && max_length && max_length <= TALLY_CHUNK_ITEMS) return 0;
     if (plan->by != TALLY_BY_AXES) return wanted < MOST_LISTED ? wanted : MOST_LISTED;
     while (capacity < wanted && capacity < MOST_PARTIALS) capacity *= 2;
     return capacity;
@@ -277,23 +281,21 @@ uint64_t tally_keys_run(const tally_segments_plan *plan) {
     return plan->group_threads > 1 ? 32 : 65536;
 }
 
-static tally_status open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out) {
+tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out) {
     return tally_buffer_open(plan->base.context, TALLY_MEM_DEVICE, NULL, bytes ? bytes : 8, out);
 }
 
 static tally_status open_partials(tally_segments_plan *plan) {
     const uint64_t acc = plan->base.terms.acc.bytes;
-    /* Of one long segment, or of the runs of partials that a fold of several takes. */
-    const uint64_t slices =
-        tally_ceil_div(tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS), plan->capacity) + 1 + plan->capacity / 512;
     const bool by_axes = plan->by == TALLY_BY_AXES, counts = plan->flags & TALLY_WHERE;
-    tally_status status = open_buffer(plan, plan->capacity * acc, &plan->partials);
-    if (!status && counts) status = open_buffer(plan, plan->capacity * 8, &plan->counts);
-    if (!status && by_axes) status = open_buffer(plan, slices * acc, &plan->slices);
-    if (!status && by_axes && counts) status = open_buffer(plan, slices * 8, &plan->slice_counts);
-    /* Two counts; two words for each chunk; three for each long segment, which has two chunks. */
-    if (!status && !by_axes)
-        status = open_buffer(plan, 8 * (2 + 2 * plan->capacity + 3 * (plan->capacity / 2 + 1)), &plan->work);
+    const uint64_t chunks = tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS);
+    /* Of one long segment, or of the runs of partials that a fold of several takes. */
+    const uint64_t slices = by_axes ? tally_ceil_div(chunks, plan->capacity) + 1 + plan->capacity / 512 : 0;
+    tally_status status = tally_segments_open_buffer(plan, plan->capacity * acc, &plan->partials);
+    if (!status && counts) status = tally_segments_open_buffer(plan, plan->capacity * 8, &plan->counts);
+    if (!status && by_axes) status = tally_segments_open_buffer(plan, slices * acc, &plan->slices);
+    if (!status && by_axes && counts) status = tally_segments_open_buffer(plan, slices * 8, &plan->slice_counts);
+    if (!status && !by_axes) status = tally_segments_open_buffer(plan, TALLY_LIST_BYTES(plan->capacity), &plan->work);
     return status;
 }
 
@@ -302,10 +304,11 @@ static tally_status open_memory(tally_segments_plan *plan) {
     const bool is_checked = !(plan->flags & TALLY_UNCHECKED);
     if (plan->by == TALLY_BY_KEYS) {
         const uint64_t tile = tally_keys_run(plan) * plan->group_threads;
-        if (!status) status = open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
-        if (!status) status = open_buffer(plan, 8 * (tally_ceil_div(plan->base.max_n, tile) + 1), &plan->tiles);
+        if (!status) status = tally_segments_open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
+        if (!status) status = tally_segments_open_buffer(plan, 8 * (tally_ceil_div(plan->base.max_n, tile) + 1), &plan->tiles);
     }
-    if (plan->by == TALLY_BY_OFFSETS && is_checked && !status) status = open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);
+    if (plan->by == TALLY_BY_OFFSETS && is_checked && !status)
+        status = tally_segments_open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);
     if (plan->by != TALLY_BY_AXES && is_checked && !status)
         status = tally_buffer_open(plan->base.context, TALLY_MEM_STAGING, NULL, 8 * TALLY_CHECK_GROUPS, &plan->found);
     return status;
@@ -360,7 +363,7 @@ static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *d
                                       .apart = apart,
                                       .axes = TALLY_SHAPE_AXES,
                                       .inputs = terms->inputs};
-    plan->capacity = capacity_of(plan);
+    plan->capacity = capacity_of(plan, desc->max_length);
     if (!terms->count) return TALLY_OK;
     plan->initial = calloc(1, terms->result.bytes);
     if (!plan->initial) return tally_fail(TALLY_E_MEMORY, "out of memory");

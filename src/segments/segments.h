@@ -77,6 +77,7 @@ enum {
     TALLY_SEGMENT_ARG_SLICE,         /* u64 */
     TALLY_SEGMENT_ARG_WORK,          /* u64s: the work list of long segments */
     TALLY_SEGMENT_ARG_CAPACITY,      /* u64: the chunks that it has room for */
+    TALLY_SEGMENT_ARG_LISTS,         /* u32: by offsets: 1: the launch makes the list; 0: it is made */
     TALLY_SEGMENT_ARG_INITIAL,       /* a RESULT */
     TALLY_SEGMENT_ARGS               /* then each output and its offset (u64, in results) */
 };
@@ -100,6 +101,13 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
 tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
                                    const tally_segment_form *form);
 
+/* Offsets that a plan has of its own (keep.c), and the work list of their long segments. */
+typedef struct tally_kept_offsets {
+    tally_buffer *begins, *ends, *work; /* ends NULL: begins has count + 1 entries; work NULL: nothing is kept */
+    uint64_t count, n;
+    uint64_t chunks, longs; /* on the list, and the segments that they are of */
+} tally_kept_offsets;
+
 typedef struct tally_segments_plan tally_segments_plan;
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
@@ -111,7 +119,7 @@ struct tally_segments_plan {
     uint32_t group_threads, flags, offset_bytes, key_bytes;
     tally_segment_form form;
     uint64_t max_segments;
-    uint64_t capacity; /* chunks whose partials there is room for */
+    uint64_t capacity; /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
     uint32_t outs;     /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
     void *initial;                                                                      /* a RESULT; NULL: none */
@@ -121,6 +129,7 @@ struct tally_segments_plan {
     tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
                                 * keys `found` is for the number of runs */
     tally_buffer *begins, *tiles; /* by keys */
+    tally_kept_offsets kept;      /* by offsets */
 };
 
 /* The lines before the stems "offsets" and "keys", for offsets and keys of so many bytes. */
@@ -129,6 +138,14 @@ typedef struct tally_segments_defines {
 } tally_segments_defines;
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
 tally_segments_defines tally_segments_key_defines(uint32_t bytes);
+
+/* Opens memory of the device, of 8 bytes at least. */
+tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out);
+/* The bytes of a work list with room for `chunks` chunks: two counts, two words for each chunk, and
+ * three for each long segment, which has two chunks. */
+#define TALLY_LIST_CHUNKS 2
+#define TALLY_LIST_LONGS(chunks) (TALLY_LIST_CHUNKS + 2 * (chunks))
+#define TALLY_LIST_BYTES(chunks) (8 * (TALLY_LIST_LONGS(chunks) + 3 * ((chunks) / 2 + 1)))
 
 /* Groups that check offsets. */
 #define TALLY_CHECK_GROUPS 256
@@ -142,14 +159,26 @@ typedef struct tally_segments_call {
     void *in[TALLY_MAX_INPUTS], *where, *begins, *ends, *number, *out[TALLY_MAX_TERMS];
     uint64_t in_offset[TALLY_MAX_INPUTS], where_offset, begins_offset, ends_offset, number_offset;
     uint64_t out_offset[TALLY_MAX_TERMS];
-    uint64_t n;     /* by offsets and keys: items of the input */
-    uint64_t count; /* segments; by keys the most */
+    uint64_t n;                     /* by offsets and keys: items of the input */
+    uint64_t count;                 /* segments; by keys the most */
+    const tally_kept_offsets *kept; /* their list; NULL: the call makes one */
 } tally_segments_call;
 
 /* Enqueue the reduction of all segments. */
 tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
                                         const tally_array_shape *shape);
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call);
+
+/* ---- keep.c --------------------------------------------------------------------------------- */
+
+void tally_kept_offsets_close(tally_kept_offsets *kept);
+
+/* ---- offsets.c ------------------------------------------------------------------------------- */
+
+/* Checks the plan, the queue, the sizes and the arrays of offsets of a call, but not its outputs. */
+tally_status tally_offsets_check(tally_plan *base, const tally_queue *queue, const tally_offsets_args *args);
+/* Fails: segment s is wrong. */
+tally_status tally_offsets_fail(uint64_t s, uint64_t n);
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 

@@ -126,6 +126,13 @@ static void test_offsets(void **state) {
                          MASK_ONES, 1);
 }
 
+/* Segments of the hinted length, and longer ones, have the same bits. */
+static void test_offsets_hint(void **state) {
+    static const uint64_t lengths[] = {1, 4096, 4097};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(lengths); i++)
+        expect_lists(state, &(tally_segments_desc){.op = TALLY_SUM, .in = TALLY_F32, .max_length = lengths[i]}, MASK_ONES, 1);
+}
+
 static void test_offsets_ops(void **state) {
     for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
         const oracle_case *of = segments_sample(state, s);
@@ -413,6 +420,7 @@ static void test_keys_anywhere(void **state) {
 
 const device_test segments_list_tests[] = {
     {"segments: offsets", test_offsets},
+    {"segments: offsets, a hint", test_offsets_hint},
     {"segments: offsets, ops", test_offsets_ops},
     {"segments: offsets, every op and type", test_offsets_pairs},
     {"segments: offsets, forms", test_offsets_forms},

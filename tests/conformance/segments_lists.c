@@ -60,6 +60,15 @@ static void describe_offsets(const segments_run *r, const segments_offsets *c, c
                                  (unsigned long long)(c->ends ? c->ends : c->begins + 1)[s]);
 }
 
+/* Gives the plan the call's offsets, and takes them out of the call. Wrong ones must be refused, and named. */
+static void keep_offsets(segments_run *r, const segments_offsets *c, tally_offsets_args *args, const char *about) {
+    const tally_status status = tally_plan_keep_offsets(r->plan, r->queue, args);
+    if (status != (c->bad == TALLY_NO_INDEX ? TALLY_OK : TALLY_E_ARGUMENT))
+        fail_msg("%s: kept: %s: %s", about, tally_status_name(status), status ? tally_last_error() : "");
+    if (status) expect_number(c->bad, about);
+    args->begins = args->ends = NULL;
+}
+
 void segments_run_offsets(segments_run *r, const segments_offsets *c) {
     char about[600];
     describe_offsets(r, c, about, sizeof about);
@@ -78,7 +87,11 @@ void segments_run_offsets(segments_run *r, const segments_offsets *c) {
                                .where = m.where.buffer,
                                .where_offset = m.where.base};
     for (uint32_t k = 0; k < r->inputs; k++) args.in[k] = m.in[k].buffer, args.in_offset[k] = m.in[k].base;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
+        if (pass == 2) {
+            keep_offsets(r, c, &args, about);
+            if (!is_good) break;
+        }
         segments_poison(&m, pass);
         for (uint32_t t = 0; t < m.outs; t++) {
             segments_upload(r, &m.out[t]);

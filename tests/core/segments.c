@@ -128,6 +128,7 @@ static void test_descriptors(void **unused) {
     BAD_DESC(TALLY_BY_AXES, desc.flags = 64, "desc.flags");
     BAD_DESC(TALLY_BY_AXES, desc.flags = TALLY_UNCHECKED, "desc.flags");
     BAD_DESC(TALLY_BY_OFFSETS, desc.flags = 2, "desc.flags");
+    BAD_DESC(TALLY_BY_AXES, desc.max_length = 9, "desc.max_length is for segments by offsets and by keys");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_F32, "desc.offsets is f32");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_I16, "desc.offsets is i16");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_DTYPE_END, "desc.offsets");

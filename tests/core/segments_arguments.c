@@ -240,6 +240,54 @@ static void test_offsets(void **unused) {
     segments_close(&p);
 }
 
+/* ---- offsets of the plan's own --------------------------------------------------------------- */
+
+#define BAD_KEEP(plan, change, ...)                                                                                            \
+    do {                                                                                                                       \
+        tally_offsets_args c = good_offsets(&p);                                                                               \
+        change;                                                                                                                \
+        BAD(tally_plan_keep_offsets(plan, p.queue, &c), "tally_plan_keep_offsets", __VA_ARGS__);                               \
+    } while (0)
+
+static void test_keep(void **unused) {
+    (void)unused;
+    uint64_t offsets[21];
+    segment_parts p;
+    segments_open(&p);
+    const tally_offsets_args good = good_offsets(&p);
+    BAD(tally_plan_keep_offsets(NULL, p.queue, &good), "tally_plan_keep_offsets", "plan is NULL");
+    BAD(tally_plan_keep_offsets(p.offsets, NULL, &good), "tally_plan_keep_offsets", "queue is NULL");
+    BAD(tally_plan_keep_offsets(p.offsets, p.queue, NULL), "tally_plan_keep_offsets", "args is NULL");
+    BAD(tally_plan_keep_offsets(p.offsets, p.other_queue, &good), "queue belongs to another context");
+    BAD_KEEP(p.axes, (void)0, "plan is of segments by axes, not by offsets");
+    BAD_KEEP(p.offsets, c.size = 8, "args.size");
+    BAD_KEEP(p.offsets, c.begins = NULL, "begins is NULL");
+    BAD_KEEP(p.offsets, c.begins = p.strange, "begins belongs to another context");
+    BAD_KEEP(p.offsets, c.count = 51, "51", "max_segments is 50");
+    BAD_KEEP(p.offsets, c.n = 151, "151", "max_n is 150");
+    BAD_KEEP(p.offsets, c.begins_offset = 40, "begins");
+    for (uint64_t s = 0; s <= 20; s++) offsets[s] = 5 * s;
+    offsets[7] = 101;
+    MUST(tally_buffer_write(p.queue, p.begins, 0, offsets, sizeof(offsets)));
+    BAD_KEEP(p.offsets, (void)0, "segment 6 ends", "100 items");
+    BAD_OFFSETS(p.offsets, c.begins = NULL, "begins is NULL", "tally_plan_keep_offsets");
+    offsets[7] = 35;
+    const uint64_t before = tally_plan_workspace_bytes(p.offsets);
+    MUST(tally_buffer_write(p.queue, p.begins, 0, offsets, sizeof(offsets)));
+    MUST(tally_plan_keep_offsets(p.offsets, p.queue, &good));
+    assert_true(tally_plan_workspace_bytes(p.offsets) >= before + sizeof(offsets));
+    GOOD_OFFSETS(p.offsets, c.begins = NULL);
+    BAD_OFFSETS(p.offsets, (c.begins = NULL, c.count = 19), "count is 19", "20 segments");
+    BAD_OFFSETS(p.offsets, (c.begins = NULL, c.n = 99), "n 99", "100 items");
+    BAD_OFFSETS(p.offsets, (c.begins = NULL, c.ends = p.lengths), "begins is NULL");
+    offsets[3] = 1;
+    MUST(tally_buffer_write(p.queue, p.begins, 0, offsets, sizeof(offsets)));
+    BAD_KEEP(p.offsets, (void)0, "segment 2 ends");
+    GOOD_OFFSETS(p.offsets, c.begins = NULL); /* the earlier ones stay */
+    MUST(tally_queue_wait(p.queue));
+    segments_close(&p);
+}
+
 /* ---- by keys --------------------------------------------------------------------------------- */
 
 /* A call that is right: 100 keys, of one run, and room for 20. */
@@ -365,8 +413,13 @@ static void test_host_arrays(void **unused) {
 }
 
 const core_test segments_argument_tests[] = {
-    {"segments: axes, handles", test_axes_handles},         {"segments: axes, sizes", test_axes_sizes},
-    {"segments: axes, overlap", test_axes_overlap},         {"segments: axes that are taken", test_axes_taken},
-    {"segments: offsets, arguments", test_offsets},         {"segments: keys, arguments", test_keys},
-    {"segments: host arrays, arguments", test_host_arrays}, {NULL, NULL},
+    {"segments: axes, handles", test_axes_handles},
+    {"segments: axes, sizes", test_axes_sizes},
+    {"segments: axes, overlap", test_axes_overlap},
+    {"segments: axes that are taken", test_axes_taken},
+    {"segments: offsets, arguments", test_offsets},
+    {"segments: offsets, kept", test_keep},
+    {"segments: keys, arguments", test_keys},
+    {"segments: host arrays, arguments", test_host_arrays},
+    {NULL, NULL},
 };
