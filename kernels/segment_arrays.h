@@ -31,7 +31,9 @@
             const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;       \
             const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
             const PART p = team_part(&segment, &shape, leaf + k, t, team, planes, meet);                                       \
-            if (u < units && t == 0) STORE_PART(p, i, k)                                                                       \
+            if (u < units && t == 0) {                                                                                         \
+                STORE_PART(p, i, k)                                                                                            \
+            }                                                                                                                  \
         }                                                                                                                      \
     }
 TEAMS_KERNEL(tally_segments_teams, 0)

@@ -168,8 +168,8 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     return all;
 }
 
-/* A group takes RUN neighbouring segments at a time. Long ones get a place on the work list (`lists`),
- * or have one. */
+/* A group takes RUN neighbouring segments at a time. Long ones get a place on the work list
+ * (`lists`), or have one. */
 KERNEL void tally_segments_teams(CALL_ARGS) {
     OPEN
     const u64 all = SEGMENTS;

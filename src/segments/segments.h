@@ -169,13 +169,13 @@ tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, 
                                         const tally_array_shape *shape);
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call);
 
-/* ---- keep.c --------------------------------------------------------------------------------- */
+/* ---- keep.c ---------------------------------------------------------------------------------- */
 
 void tally_kept_offsets_close(tally_kept_offsets *kept);
 
 /* ---- offsets.c ------------------------------------------------------------------------------- */
 
-/* Checks the plan, the queue, the sizes and the arrays of offsets of a call, but not its outputs. */
+/* Checks the plan, the queue, the sizes and the arrays of offsets of a call, and no outputs. */
 tally_status tally_offsets_check(tally_plan *base, const tally_queue *queue, const tally_offsets_args *args);
 /* Fails: segment s is wrong. */
 tally_status tally_offsets_fail(uint64_t s, uint64_t n);

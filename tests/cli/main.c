@@ -26,7 +26,7 @@ static int close_all(void **unused) {
     return 0;
 }
 
-/* ---- on the device `host` --------------------------------------------------------------------- */
+/* ---- on the device `host` -------------------------------------------------------------------- */
 
 static char default_device[sizeof(device)];
 

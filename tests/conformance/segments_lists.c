@@ -60,7 +60,8 @@ static void describe_offsets(const segments_run *r, const segments_offsets *c, c
                                  (unsigned long long)(c->ends ? c->ends : c->begins + 1)[s]);
 }
 
-/* Gives the plan the call's offsets, and takes them out of the call. Wrong ones must be refused, and named. */
+/* Gives the plan the call's offsets, and takes them out of the call. Wrong ones must be refused,
+ * and named. */
 static void keep_offsets(segments_run *r, const segments_offsets *c, tally_offsets_args *args, const char *about) {
     const tally_status status = tally_plan_keep_offsets(r->plan, r->queue, args);
     if (status != (c->bad == TALLY_NO_INDEX ? TALLY_OK : TALLY_E_ARGUMENT))

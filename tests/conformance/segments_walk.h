@@ -7,6 +7,9 @@
 
 /* Returns whether the device's backend compiles programs. */
 int segments_compiles(void **state);
+/* Returns whether this run takes entry i of a short list on this device: all where nothing
+ * compiles. */
+int segments_has_turn(void **state, size_t i);
 /* Returns whether the oracle has the case, and the device the needed features. */
 int segments_is_here(void **state, const oracle_case *of);
 
