@@ -235,11 +235,6 @@ static void test_part_ops(void **state) {
         }
 }
 
-static int is_host(void **state) {
-    const place *at = *state;
-    return strcmp(at->info.backend, "host") == 0;
-}
-
 /* Special values in any part: a NaN, infinities, signed zeros. */
 static void test_part_patterns(void **state) {
     static const tally_op ops[] = {TALLY_MIN, TALLY_ARGMAX, TALLY_SUM, TALLY_VAR, TALLY_LOGSUMEXP};
@@ -279,7 +274,7 @@ static void test_part_fused(void **state) {
                                               {.in = TALLY_C64, .terms = complexes, .term_count = 3}};
     tally_context *context = direct_context(state);
     /* The backend host has no results of other types. */
-    for (size_t d = is_host(state) ? 2 : 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
+    for (size_t d = !has_compiler(*state) ? 2 : 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
         whole w;
         whole_open(&w, context, &descs[d], d == 2 ? 2 : 1, PATTERN_WIDE);
         check_all(&w, (int)d, "fused");
@@ -348,7 +343,7 @@ static const tally_op_desc maps = {
 static void test_part_own(void **state) {
     static const tally_op_desc *const own[] = {&own_least, &own_twofold, &maps};
     tally_context *context = direct_context(state);
-    if (is_host(state)) skip();
+    if (!has_compiler(*state)) skip();
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own); i++) {
         unsigned char result[MAX_RESULT];
         whole w;
@@ -384,7 +379,7 @@ static void test_part_levels(void **state) {
         {.op = TALLY_ALLCLOSE, .in = TALLY_F32, .acc = TALLY_F64},
         {.in = TALLY_F32, .terms = mixed, .term_count = 4}};
     tally_context *context = direct_context(state);
-    if (is_host(state)) skip(); /* it has no such plans */
+    if (!has_compiler(*state)) skip(); /* it has no such plans */
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
         const uint32_t inputs = descs[i].op ? oracle_inputs(descs[i].op) : 1;
         whole w;
@@ -399,13 +394,14 @@ static void test_part_levels(void **state) {
 static void test_part_wide(void **state) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F16, TALLY_BF16, TALLY_C64};
     tally_context *context = direct_context(state);
-    if (is_host(state) || !direct_has_f64(state)) skip();
+    if (!has_compiler(*state) || !direct_has_f64(state)) skip();
     int turn = 0;
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
             const tally_reduce_desc desc = {.op = op, .in = types[t], .acc = TALLY_F64};
             whole w;
-            if (!tally_result_dtype(op, types[t]) || !sample_has((uint64_t)++turn, quick() ? 11 : 3)) continue;
+            if (!tally_result_dtype(op, types[t]) || !sample_has((uint64_t)++turn, quick() || sample_parts() > 1 ? 11 : 3))
+                continue;
             whole_open(&w, context, &desc, oracle_inputs(op), op == TALLY_PROD ? PATTERN_NEAR_ONE : PATTERN_WIDE);
             check_all(&w, turn, tally_op_name(op));
             whole_close(&w);

@@ -15,7 +15,7 @@
 static int wants_pair(void **state, tally_op op, tally_dtype in) {
     const oracle_case of = {.op = op, .in = in};
     const int is_first = in == TALLY_F32 || in == TALLY_I32 || in == TALLY_C64 || op == TALLY_SUM || op == TALLY_MAX;
-    return segments_is_here(state, &of) && cells_want_pair(op, in) && (is_first || full() || !segments_compiles(state));
+    return segments_is_here(state, &of) && cells_want_pair(op, in) && (is_first || full() || !has_compiler(*state));
 }
 
 /* ---- long segments --------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static int wants_pair(void **state, tally_op op, tally_dtype in) {
  * axis of stride 0 makes it of few items: item k of them is items 4,096 k to 4,096 k + 4,095. */
 static void test_slices(void **state) {
     enum { ITEMS = (1 << 18) + 77, TIMES = 4096, HIGHEST = (1 << 18) + 3 };
-    if (segments_compiles(state) && !full()) test_skip("only with TALLY_TEST_FULL=1");
+    if (has_compiler(*state) && !full()) test_skip("only with TALLY_TEST_FULL=1");
     tally_context *context = direct_context(state);
     static uint8_t items[ITEMS];
     const tally_axis axes[] = {{.extent = ITEMS, .reduced = 1, .in_stride = {1}}, {.extent = TIMES, .reduced = 1}};

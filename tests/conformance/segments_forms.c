@@ -142,7 +142,7 @@ static void test_initial(void **state) {
         for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
             const oracle_case of = {.op = op, .in = types[t]};
             if (!segments_is_here(state, &of) || !has_initial(&of) || !sample_has_turn(op + t)) continue;
-            if (cells_want_pair(op, types[t]) && (!segments_compiles(state) || full() || (op + t) % 3 == 0))
+            if (cells_want_pair(op, types[t]) && (!has_compiler(*state) || full() || (op + t) % 3 == 0))
                 expect_initial(state, &of, t % 2 ? TALLY_WHERE : 0);
         }
 }

@@ -6,11 +6,6 @@
 #include "direct.h"
 #include "tests/support/sample.h"
 
-int segments_compiles(void **state) {
-    const place *at = *state;
-    return strcmp(at->info.backend, "host") != 0;
-}
-
 int segments_is_here(void **state, const oracle_case *of) {
     const place *at = *state;
     return oracle_takes(of) && !cells_lack_f64(of, &at->info);
@@ -64,7 +59,7 @@ static const oracle_case samples[] = {
 };
 
 int segments_has_turn(void **state, size_t i) {
-    return !segments_compiles(state) || sample_has_turn(i);
+    return !has_compiler(*state) || sample_has_turn(i);
 }
 
 const oracle_case *segments_sample(void **state, size_t s) {

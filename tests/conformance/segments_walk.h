@@ -5,8 +5,6 @@
 
 #include "segments_shapes.h"
 
-/* Returns whether the device's backend compiles programs. */
-int segments_compiles(void **state);
 /* Returns whether this run takes entry i of a short list on this device: all where nothing
  * compiles. */
 int segments_has_turn(void **state, size_t i);

@@ -38,8 +38,10 @@ typedef struct place {
 
 #define MAX_PLACES 32
 
-/* Skips the test on a device whose backend compiles no programs: `host`, which has the built-in ops
+/* Returns whether the device's backend compiles programs. `host` does not: it has the built-in ops
  * with their own types and accuracy alone. */
+int has_compiler(const place *at);
+/* Skips the test where it has none. */
 void need_compiler(const place *at);
 
 /* Finds the devices, opens a context on each and prints them. Returns their number, or -1 with a
