@@ -80,8 +80,13 @@ def test_take_and_put():
     np.testing.assert_array_equal(tally.take(pairs, np.array([2, 0], "u4"), axis=0), pairs[[2, 0]])
     with pytest.raises(IndexError, match="10"):
         tally.take(x, np.array([10]))
+    assert tally.take(x, np.array([-1, 0, -10], "i4")).tolist() == [9, 0, 0], "counted from the end"
     with pytest.raises(IndexError):
-        tally.take(x, np.array([-1]))
+        tally.take(x, np.array([-11]))
+    with pytest.raises(IndexError):
+        tally.take(x, np.array([-1, 10]))
+    with pytest.raises(IndexError):
+        tally.take(memoryview(x), memoryview(np.array([-1])))
     with pytest.raises(TypeError, match="int32"):
         tally.take(x, np.array([1.0]))
     with pytest.raises(ValueError, match="rows of 800 bytes"):

@@ -151,6 +151,8 @@ def test_reductions(name, data):
         return
     params = tuple(more.values())
     out = x.dtype if ours.dtype == x.dtype and x.dtype.kind in "fc" else None
+    if params and 0 < rows.shape[1] <= params[0]:
+        params = (np.nan,)  # as the array API: the library gives what 0 divides
     expected = b"".join(oracle.value(op, row, out=out, params=params) for row in rows)
     same_bits(ours, expected, shape_of(x, axis, keepdims), (name, x.dtype, x.strides, axis))
     if x.dtype in (np.float32, np.float64):

@@ -209,8 +209,13 @@ def test_dtype():
     assert tally.sum(np.array([100, 100], "i1"), dtype="int8") == np.int8(-56)
     assert tally.sum(np.array([3, 4], "i4"), dtype=float).dtype == np.float64
     assert tally.mean(np.array([1, 2], "i8"), dtype="float32") == np.float32(1.5)
+    assert tally.sum(x + 1.5, dtype="int32") == np.sum((x + 1.5).astype("i4")), "cast first, as NumPy"
     with pytest.raises(TypeError, match="not converted to int32"):
-        tally.sum(x, dtype="int32")
+        tally.mean(x, dtype="int32")
+    with pytest.raises(TypeError, match="not converted to bool"):
+        tally.sum(x, dtype=bool)
+    with pytest.raises(TypeError, match="not converted to float32"):
+        tally.sum(x.astype("c8"), dtype="float32")
     with pytest.raises(TypeError, match="none of tally's"):
         tally.sum(x, dtype="float8")
 

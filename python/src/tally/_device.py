@@ -107,18 +107,26 @@ class CupyKind(Kind):
         return View(x, x.data.ptr, dtype, x.shape, x.strides, self, False, CUDA, device, stream)
 
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
-        name: Any = dtype.long_name
-        if dtype.name == "bf16":
-            import ml_dtypes
-
-            name = ml_dtypes.bfloat16
         with self.cupy.cuda.Device(like.device):
-            made = self.cupy.empty(shape, name)
+            made = self.cupy.empty(shape, self._dtype(dtype))
         return View(made, made.data.ptr, dtype, shape, made.strides, self, False, CUDA, like.device, like.stream)
 
+    def _dtype(self, dtype: Dtype) -> Any:
+        if dtype.name != "bf16":
+            return dtype.long_name
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+
+    def _array(self, view: View) -> Any:
+        return self.cupy.lib.stride_tricks.as_strided(view.owner, view.shape, view.strides)
+
     def contiguous(self, view: View) -> View:
-        moved = self.cupy.lib.stride_tricks.as_strided(view.owner, view.shape, view.strides)
-        return self.view(self.cupy.array(moved, order="C", copy=True))
+        return self.view(self.cupy.array(self._array(view), order="C", copy=True))
+
+    def convert(self, view: View, dtype: Dtype) -> Any:
+        with self.cupy.cuda.Device(view.device):
+            return self.view(self._array(view).astype(self._dtype(dtype)))
 
     def move_axis(self, array: Any, source: int, to: int) -> Any:
         return self.cupy.moveaxis(array, source, to)
@@ -243,7 +251,7 @@ class OpenclKind(Kind):
     name = "pyopencl array"
 
     def __init__(self) -> None:
-        import pyopencl.array
+        import pyopencl.array  # type: ignore[import-not-found, unused-ignore]
 
         self.array: Any = pyopencl.array
 

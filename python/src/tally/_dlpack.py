@@ -67,8 +67,9 @@ def ask(x: Any, stream: Optional[int]) -> Any:
     given = {} if stream is None else {"stream": stream}
     try:
         return x.__dlpack__(**given, max_version=(1, 0))
-    except TypeError as error:
-        if "max_version" not in str(error) and "keyword" not in str(error) and "argument" not in str(error):
+    except (TypeError, ValueError, NotImplementedError) as error:
+        words = ("max_version", "keyword", "argument") if isinstance(error, TypeError) else ("max_version",)
+        if not any(word in str(error) for word in words):
             raise
         return x.__dlpack__(**given)
 

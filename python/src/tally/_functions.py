@@ -14,7 +14,7 @@ from typing import Any
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
 from tally._plan import reduce as fused
-from tally._reduce import Axis, converted, reduce
+from tally._reduce import Axis, converted, reduce, reduced_axes
 from tally._view import NumpyKind, View
 
 
@@ -239,6 +239,18 @@ def mean(
     )
 
 
+def _divisor(view: View, axis: Axis, correction: float, where: Any) -> float:
+    """The ddof of var and std: NaN, which the result is then, where the array API says so. The
+    number of items that a mask leaves is not known here."""
+    ddof = float(correction)
+    if ddof <= 0 or not (where is None or where is True):
+        return ddof
+    n = 1
+    for extent, flag in zip(view.shape, reduced_axes(axis, len(view.shape))):
+        n *= extent if flag else 1
+    return ddof if n > ddof else float("nan")
+
+
 def var(
     x: Any,
     /,
@@ -250,22 +262,24 @@ def var(
     keepdims: bool = False,
     where: Any = None,
 ) -> Any:
-    """The variance: the squared deviations from the mean over n - correction, in one pass.
+    """The variance: the squared deviations from the mean over n - correction, in one pass. NaN where
+    n - correction is not positive, as the array API's; with `where`, NaN or infinity, as NumPy's.
 
     >>> import numpy, tally
     >>> float(tally.var(numpy.array([1.0, 2.0, 3.0]), correction=1))
     1.0
     """
+    view = view_of(x)
     return reduce(
         "var",
         OPS["var"],
-        (view_of(x),),
+        (view,),
         axis,
         keepdims,
         dtype=dtype,
         out=out,
         where=where,
-        params=((b"ddof", float(correction)),),
+        params=((b"ddof", _divisor(view, axis, correction, where)),),
     )
 
 
@@ -280,22 +294,23 @@ def std(
     keepdims: bool = False,
     where: Any = None,
 ) -> Any:
-    """The standard deviation: the root of the variance.
+    """The standard deviation: the root of the variance, whose arguments it has.
 
     >>> import numpy, tally
     >>> float(tally.std(numpy.array([2.0, 4.0])))
     1.0
     """
+    view = view_of(x)
     return reduce(
         "std",
         OPS["std"],
-        (view_of(x),),
+        (view,),
         axis,
         keepdims,
         dtype=dtype,
         out=out,
         where=where,
-        params=((b"ddof", float(correction)),),
+        params=((b"ddof", _divisor(view, axis, correction, where)),),
     )
 
 

@@ -11,7 +11,7 @@ from tally._context import context_of
 from tally._dlpack import Exported
 from tally._engine import natural
 from tally._library import BY_NAME, Dtype, lib, op_number
-from tally._reduce import _COUNTS, converted, default_result
+from tally._reduce import _COUNTS, converted, default_result, reduce
 from tally._scan import _size
 from tally._view import HOST, View
 
@@ -65,7 +65,7 @@ def _move(
 
 def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
     """The items of x at these places: gather. Of an array of one axis, or along axis 0 of one whose
-    rows are up to 16 bytes. IndexError for a place that is negative or beyond the end.
+    rows are up to 16 bytes. A negative place counts from the end. IndexError for one beyond an end.
 
     >>> import numpy, tally
     >>> tally.take(numpy.array([10, 20, 30]), numpy.array([2, 0, 2]))
@@ -81,8 +81,24 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
     if not 1 <= item <= 16:
         raise ValueError(f"take: rows of {item} bytes: an item has 1 to 16")
     made = view.kind.empty(view, (*index.shape, *view.shape[1:]), view.dtype)
-    _move("gather", lib.tally_gather_plan_create, lib.tally_gather, item, view, index, made, view.shape[0], None, 0)
+    create, gather, n = lib.tally_gather_plan_create, lib.tally_gather, view.shape[0]
+    try:
+        _move("gather", create, gather, item, view, index, made, n, None, 0)
+    except IndexError:
+        counted = _from_the_end(indices, index, n)
+        if counted is None:
+            raise
+        _move("gather", create, gather, item, view, counted, made, n, None, 0)
     return view.kind.finish(made)
+
+
+def _from_the_end(indices: Any, index: View, n: int) -> Optional[View]:
+    """The places counted from 0 on, a copy, where none is negative after that or beyond the end.
+    None: some are."""
+    if index.dtype.kind != "i" or not hasattr(indices, "__mod__"):
+        return None
+    low, high = (reduce(name, op_number(name), (index,), None, False) for name in ("min", "max"))
+    return in_order(view_of(indices % n)) if -n <= int(low) and int(high) < n else None
 
 
 def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool = False) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+import contextlib
+from typing import Any, ContextManager, Optional
 
 from tally._arrays import view_of
-from tally._library import OPS
-from tally._reduce import Axis, reduce
+from tally._library import BY_NAME, OPS, Dtype
+from tally._reduce import Axis, converted, reduce
+from tally._view import numpy_kind_if_here
 
 
 def asum(
@@ -66,8 +68,10 @@ def absmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fa
 
 
 def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, out: Any = None) -> Any:
-    """The norm of the items along the axes: of order 2 without overflow or underflow, 1, infinity
-    or 0 (the number of nonzero items). Integers give float64.
+    """The norm of the items along the axes: of order 2 without overflow or underflow; 1, infinity,
+    -infinity or 0 (the number of nonzero items); of any other order p the sum of magnitudes to the
+    power p, to the power 1 / p. Other orders than 2, and all but 1, infinity and 0 of real items,
+    copy the magnitudes. Integers give float64.
 
     >>> import numpy, tally
     >>> float(tally.vector_norm(numpy.array([3e200, 0.0])))
@@ -76,15 +80,52 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     view = view_of(x)
     if ord == 2:
         return reduce("norm", OPS["nrm2"], (view,), axis, keepdims, out=out)
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)) or ord != ord:
+        raise ValueError(f"norm of order {ord!r}: an order is a number")
     names = {1: "asum", float("inf"): "amax", 0: "count_nonzero"}
-    if ord not in names:
-        raise ValueError(f"norm of order {ord!r}: there are 2, 1, inf and 0")
-    if view.dtype.kind == "c":
-        raise TypeError(f"norm of order {ord!r} does not take items of type {view.dtype}: order 2 does")
+    if view.dtype.kind == "c" or ord not in names:
+        if out is not None:
+            raise ValueError(f"norm of order {ord!r} of {view.dtype} takes no out: orders 2, 1, inf and 0 of real items do")
+        return _norm_of_copy(x, axis, keepdims, ord)
     default = view.dtype if view.dtype.kind == "f" else "float64"
     if ord == 0 and view.dtype.kind == "f":
         default = view.dtype if view.dtype.name in ("f32", "f64") else "float32"
     return reduce("norm", OPS[names[ord]], (view,), axis, keepdims, out=out, default=default)
+
+
+def _norm_of_copy(x: Any, axis: Axis, keepdims: bool, ord: float) -> Any:
+    """A norm that the library has no op for: of the magnitudes, which the array's own library
+    computes."""
+    view = view_of(x)
+    wide = BY_NAME["f64" if view.dtype.kind in "iub" or view.dtype.name in ("f64", "c128") else "f32"]
+    if view.dtype.kind != "c" and view.dtype.number != wide.number:
+        copy = converted(view, wide)
+        result = _norm_of_copy(copy.kind.finish(copy), axis, keepdims, ord)
+        return _as(result, view.dtype) if view.dtype.kind == "f" else result
+    if not hasattr(x, "__abs__"):
+        raise TypeError(f"norm of order {ord!r} of a {type(x).__name__}: it has no abs(); give a NumPy array")
+    magnitudes = view_of(abs(x))
+    if ord in (float("inf"), float("-inf")):
+        return reduce(f"norm of order {ord}", OPS["max" if ord > 0 else "min"], (magnitudes,), axis, keepdims)
+    if ord in (0, 1):
+        return reduce("norm", OPS["sum" if ord else "count_nonzero"], (magnitudes,), axis, keepdims, default=wide)
+    with quiet():
+        powers = _as(abs(x) ** float(ord), wide)
+        sums = reduce("norm", OPS["sum"], (view_of(powers),), axis, keepdims)
+        return _as(sums ** (1 / float(ord)), wide)
+
+
+def quiet() -> "ContextManager[Any]":
+    """Lets NumPy not warn of infinities and NaN."""
+    kind = numpy_kind_if_here()
+    return kind.numpy.errstate(all="ignore") if kind is not None else contextlib.nullcontext()
+
+
+def _as(array: Any, dtype: Dtype) -> Any:
+    """The array itself if it is of that item type, else a copy that is: NumPy's scalars are float64
+    after an operation with a number of Python's."""
+    view = view_of(array)
+    return array if view.dtype.number == dtype.number else view.kind.finish(converted(view, dtype))
 
 
 def norm(x: Any, /, ord: Optional[float] = None, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:

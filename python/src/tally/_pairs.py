@@ -8,16 +8,16 @@ from typing import Any
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
 from tally._reduce import Axis, broadcast_shapes, converted, reduce
-from tally._view import HOST, View, numpy_kind
+from tally._view import HOST, View, numpy_kind_if_here
 
 
 def pair(name: str, x: Any, y: Any) -> "tuple[View, View]":
-    """Two arrays of one type and shape. NumPy's are converted to their common type."""
+    """Two arrays of one type and shape. Arrays of two types are converted to NumPy's common one."""
     first, second = view_of(x), view_of(y)
     if first.dtype.number != second.dtype.number:
-        if first.place != HOST or first.kind.name != "NumPy array" or second.kind.name != first.kind.name:
+        numpy = numpy_kind_if_here()
+        if numpy is None or first.kind.name != second.kind.name or "bf16" in (first.dtype.name, second.dtype.name):
             raise TypeError(f"{name} takes two arrays of one type, not {first.dtype} and {second.dtype}")
-        numpy = numpy_kind()
         common = numpy.numpy.result_type(numpy.dtype(first.dtype), numpy.dtype(second.dtype)).name
         first, second = (v if v.dtype.long_name == common else converted(v, BY_NAME[common]) for v in (first, second))
     shape = broadcast_shapes(first.shape, second.shape)

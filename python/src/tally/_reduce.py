@@ -19,6 +19,8 @@ _KEEPS_FLOATS = frozenset(
     op_number(name)
     for name in ("sum", "prod", "asum", "sumsq", "nrm2", "mean", "var", "std", "logsumexp", "dot", "dotc", "dist2")
 )
+#: the ops whose `dtype` the array API defines
+_CASTS = frozenset(op_number(name) for name in ("sum", "prod"))
 _NO_VALUE_OF_NONE = frozenset(op_number(name) for name in ("min", "max", "nanmin", "nanmax", "minmax")) | _INDEX_OPS
 _INT64, _FLOAT64 = BY_NAME["i64"], BY_NAME["f64"]
 ACCURACIES = {"default": int(lib.TALLY_ACCURACY_DEFAULT), "compensated": int(lib.TALLY_ACCURACY_COMPENSATED)}
@@ -84,16 +86,31 @@ def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
     return found
 
 
-def check_conversion(name: str, own: Dtype, wanted: Dtype) -> None:
-    """Raises TypeError unless the library converts results so."""
+def converts(own: Dtype, wanted: Dtype) -> bool:
+    """Tells whether the library converts results so."""
     integers = "iu"
     if own.number == wanted.number or (own.kind == wanted.kind and own.kind in "fc"):
-        return
+        return True
     if own.kind in integers and (wanted.kind in integers or wanted.name in ("f32", "f64")):
-        return
-    if own.kind == "b" and wanted.kind in integers:
-        return
-    raise TypeError(f"{name} gives {own} here, which is not converted to {wanted}: convert the array or the result")
+        return True
+    return own.kind == "b" and wanted.kind in integers
+
+
+def check_conversion(name: str, own: Dtype, wanted: Dtype) -> None:
+    """Raises TypeError unless the library converts results so."""
+    if not converts(own, wanted):
+        raise TypeError(f"{name} gives {own} here, which is not converted to {wanted}: convert the array or the result")
+
+
+def cast_first(op: int, view: View, dtype: Any) -> View:
+    """The items as `dtype` where a sum or product asks for it and the library has no such result:
+    the array API casts the array before it sums. Nothing is cast to bool, or from complex to real."""
+    if dtype is None or op not in _CASTS:
+        return view
+    own, _, wanted = types_of(op, view.dtype, dtype)
+    if converts(own, wanted) or wanted.kind == "b" or (own.kind == "c" and wanted.kind != "c"):
+        return view
+    return converted(view, wanted)
 
 
 def mask_view(where: Any, view: View) -> Optional[View]:
@@ -177,6 +194,9 @@ def reduce(
 ) -> Any:
     """One built-in op along axes. default: the results' type without `dtype`; None: the op's."""
     view = inputs[0]
+    if dtype is not None and op in _CASTS:
+        view = cast_first(op, view, dtype)
+        inputs = (view,)
     items = view.dtype
     own, values, wanted = types_of(op, items, default if dtype is None else dtype)
     reduced = reduced_axes(axis, len(view.shape))

@@ -11,7 +11,17 @@ from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
 from tally._engine import natural
 from tally._library import AxisError, Dtype, dtype_of_name, ffi, lib, op_number
-from tally._reduce import _COUNTS, _FLOAT64, _INT64, _KEEPS_FLOATS, check_conversion, converted, default_result, pack
+from tally._reduce import (
+    _COUNTS,
+    _FLOAT64,
+    _INT64,
+    _KEEPS_FLOATS,
+    cast_first,
+    check_conversion,
+    converted,
+    default_result,
+    pack,
+)
 from tally._view import HOST, View
 
 
@@ -67,7 +77,7 @@ def scan(
     array([1, 3, 3, 5])
     """
     number = op_number(op)
-    view = view_of(x)
+    view = cast_first(number, view_of(x), dtype)
     at = _axis(axis, len(view.shape))
     own, values = natural(number, view.dtype)
     if lib.tally_op_inputs(number) != 1:
@@ -90,12 +100,27 @@ def scan(
     _run(work, rows, made, segments, flags is not None, int(include_initial))
     if made.dtype.number != wanted.number:
         made = converted(made, wanted)
+    if include_initial and made.place == HOST:
+        _put_first(made, {"sum": 0, "prod": 1}[op])
     array = made.kind.finish(made)
-    if include_initial:
-        array[..., 0] = {"sum": 0, "prod": 1}[op]
+    if include_initial and made.place != HOST:
+        first = {"sum": 0, "prod": 1}[op]
+        if hasattr(array, "at"):  # JAX's arrays are not written in place
+            array = array.at[..., 0].set(first)
+        else:
+            array[..., 0] = first
     if at != len(view.shape) - 1:
         array = made.kind.move_axis(array, len(view.shape) - 1, at)
     return array
+
+
+def _put_first(made: View, value: int) -> None:
+    """Writes a value before each row of a host array in C order."""
+    item, n, count = pack(value, made.dtype), made.shape[-1], 1
+    for extent in made.shape[:-1]:
+        count *= extent
+    for row in range(count):
+        ffi.memmove(ffi.cast("char *", made.address + row * n * made.dtype.bytes), item, len(item))
 
 
 def _check_segments(rows: View, segments: Optional[View], are_flags: bool, both: bool) -> None:
