@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,120 @@ void tally_python_capsule_end(void *capsule) {
         tally_dl_managed *self = PyCapsule_GetPointer(of, "dltensor");
         self->deleter(self);
     }
+}
+
+/* ---- arrays in ------------------------------------------------------------------------------- */
+
+/* Reads a tensor. strides may be NULL: C order. */
+static tally_dl_status read_tensor(const tally_dl_tensor *from, tally_dl_read *to) {
+    const int32_t axes = from->ndim;
+    if (axes < 0 || axes > TALLY_DL_AXES) return TALLY_DL_TOO_MANY;
+    to->data = (uintptr_t)from->data + (uintptr_t)from->byte_offset;
+    to->device_type = from->device_type;
+    to->device_id = from->device_id;
+    to->code = from->code;
+    to->bits = from->bits;
+    to->lanes = from->lanes;
+    to->ndim = axes;
+    int64_t step = 1;
+    for (int32_t i = axes - 1; i >= 0; i--) {
+        to->numbers[i] = from->shape[i];
+        to->numbers[axes + i] = from->strides ? from->strides[i] : step;
+        step *= from->shape[i] > 1 ? from->shape[i] : 1;
+    }
+    return TALLY_DL_READ;
+}
+
+static tally_dl_status read_versioned(const tally_dl_versioned *from, tally_dl_read *to) {
+    to->content = (uintptr_t)from;
+    to->versioned = 1;
+    to->major = from->major;
+    to->minor = from->minor;
+    if (from->major != 1) return TALLY_DL_VERSION;
+    to->readonly = (from->flags & 1) != 0;
+    return read_tensor(&from->tensor, to);
+}
+
+static tally_dl_status take(PyObject *capsule, tally_dl_read *to) {
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        const tally_dl_versioned *from = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        PyCapsule_SetName(capsule, "used_dltensor_versioned");
+        return read_versioned(from, to);
+    }
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return TALLY_DL_NO_CAPSULE;
+    const tally_dl_managed *from = PyCapsule_GetPointer(capsule, "dltensor");
+    PyCapsule_SetName(capsule, "used_dltensor");
+    to->content = (uintptr_t)from;
+    return read_tensor(&from->tensor, to);
+}
+
+tally_dl_status tally_python_dl_take(uintptr_t capsule, tally_dl_read *to) {
+    memset(to, 0, offsetof(tally_dl_read, numbers));
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const tally_dl_status status = take((PyObject *)capsule, to);
+    PyGILState_Release(state);
+    return status;
+}
+
+void tally_python_dl_end(uintptr_t content, int versioned) {
+    tally_dl_versioned *newer = (tally_dl_versioned *)content;
+    tally_dl_managed *older = (tally_dl_managed *)content;
+    if (!content) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    if (versioned && newer->deleter) newer->deleter(newer);
+    if (!versioned && older->deleter) older->deleter(older);
+    PyGILState_Release(state);
+}
+
+/* The layout of DLPack 1.3's table, up to what is read. */
+typedef struct exchange_header {
+    uint32_t major, minor;
+    struct exchange_header *older;
+} exchange_header;
+
+typedef struct exchange_table {
+    exchange_header header;
+    void (*allocate)(void);
+    int (*managed_of)(void *object, tally_dl_versioned **out);
+    int (*object_of)(tally_dl_versioned *tensor, void **out);
+    int (*tensor_of)(void *object, tally_dl_tensor *out);
+    int (*current_stream)(int device_type, int32_t device_id, void **out);
+} exchange_table;
+
+uintptr_t tally_python_dl_table(uintptr_t capsule) {
+    PyObject *of = (PyObject *)capsule;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const exchange_header *header =
+        PyCapsule_IsValid(of, "dlpack_exchange_api") ? PyCapsule_GetPointer(of, "dlpack_exchange_api") : NULL;
+    PyGILState_Release(state);
+    while (header && header->major > 1) header = header->older;
+    const exchange_table *table = (const exchange_table *)header;
+    return header && header->major == 1 && table->managed_of && table->current_stream ? (uintptr_t)table : 0;
+}
+
+static tally_dl_status exchange(const exchange_table *table, void *object, tally_dl_read *to) {
+    tally_dl_versioned *made = NULL;
+    if (table->managed_of(object, &made) || !made) return TALLY_DL_REFUSED;
+    const tally_dl_status status = read_versioned(made, to);
+    /* 2 is CUDA, 13 its managed memory. */
+    if (status || (to->device_type != 2 && to->device_type != 13)) return status;
+    void *stream = NULL;
+    if (!table->current_stream(2, to->device_id, &stream)) {
+        to->stream = (uintptr_t)stream;
+        return TALLY_DL_READ;
+    }
+    if (made->deleter) made->deleter(made);
+    to->content = 0;
+    return TALLY_DL_REFUSED;
+}
+
+tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tally_dl_read *to) {
+    memset(to, 0, offsetof(tally_dl_read, numbers));
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const tally_dl_status status = exchange((const exchange_table *)table, (void *)object, to);
+    if (status == TALLY_DL_REFUSED) PyErr_Clear();
+    PyGILState_Release(state);
+    return status;
 }
 
 int64_t tally_python_exports(void) {

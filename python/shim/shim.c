@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tally/backend.h>
 #include <tally/cuda.h>
 #include <tally/opencl.h>
 
@@ -116,6 +117,10 @@ static void unbind(tally_python_bound *b) {
     for (uint32_t k = 0; k < b->count; k++) tally_buffer_destroy(b->buffers[k]);
 }
 
+static tally_status out_of_memory(const char *what, size_t bytes) {
+    return tally_fail(TALLY_E_MEMORY, "no host memory for %s (%zu bytes)", what, bytes);
+}
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 tally_status tally_python_run(tally_python_bound *b) {
@@ -135,7 +140,7 @@ tally_status tally_python_run(tally_python_bound *b) {
 tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_bound **out) {
     tally_python_bound *b = calloc(1, sizeof(*b));
     *out = NULL;
-    if (!b) return TALLY_E_MEMORY;
+    if (!b) return out_of_memory("a bound reduction", sizeof(*b));
     b->of = *arrays;
     const tally_status status = bind(b, numbers);
     if (status) return tally_python_unbind(b), status;
@@ -159,6 +164,69 @@ tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t qu
     else if (is_host(&b))
         tally_queue_wait((tally_queue *)queue);
     unbind(&b);
+    return status;
+}
+
+struct tally_python_form {
+    tally_python_arrays of;
+    tally_axis axes[TALLY_MAX_AXES];
+    tally_axes_args args;
+    int64_t low[2];    /* from an array's origin to its first byte */
+    uint64_t bytes[2]; /* that the arrays take */
+    uintptr_t items[2];
+};
+
+tally_status tally_python_form_make(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_form **out) {
+    tally_python_bound b = {.of = *arrays};
+    const uint32_t axes = arrays->axis_count;
+    tally_python_form *made = *out = calloc(1, sizeof(*made));
+    if (!made) return out_of_memory("a form", sizeof(*made));
+    for (uint32_t i = 0; i < axes; i++) {
+        b.axes[i].extent = (uint64_t)numbers[i];
+        b.axes[i].reduced = (int)numbers[axes + i];
+    }
+    numbers += 2 * axes;
+    for (int k = 0; k < 2; k++) {
+        const array a = next_array(&b, &numbers);
+        made->bytes[k] = span_of(&b, &a, k, &made->low[k]);
+        made->items[k] = (uintptr_t)a.item;
+        for (uint32_t i = 0; i < axes; i++)
+            if (k)
+                b.axes[i].out_stride = a.strides[i] / a.item;
+            else
+                b.axes[i].in_stride[0] = a.strides[i] / a.item;
+    }
+    memcpy(made->axes, b.axes, sizeof(made->axes));
+    made->of = *arrays;
+    made->args = (tally_axes_args){.size = sizeof(made->args), .axes = made->axes, .axis_count = axes, .out_strided = 1};
+    made->args.in_offset[0] = (uint64_t)-made->low[0] / (uint64_t)made->items[0];
+    made->args.out_offset[0] = (uint64_t)-made->low[1] / (uint64_t)made->items[1];
+    return TALLY_OK;
+}
+
+void tally_python_form_end(tally_python_form *form) {
+    free(form);
+}
+
+tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in,
+                                   uintptr_t out) {
+    tally_buffer *buffers[2] = {NULL, NULL};
+    tally_axes_args args = form->args;
+    const uintptr_t context = form->of.context;
+    const int memory = (int)form->of.memory;
+    tally_status status = tally_python_wrap(context, memory, in + (uintptr_t)form->low[0], form->bytes[0], &buffers[0]);
+    if (!status) status = tally_python_wrap(context, memory, out + (uintptr_t)form->low[1], form->bytes[1], &buffers[1]);
+    args.in[0] = buffers[0];
+    args.out[0] = buffers[1];
+    if (!status) {
+        status = tally_reduce_axes((tally_plan *)plan, (tally_queue *)queue, &args);
+        if (memory == TALLY_PYTHON_IN_PLACE) {
+            const tally_status waited = tally_queue_wait((tally_queue *)queue);
+            status = status ? status : waited;
+        }
+    }
+    tally_buffer_destroy(buffers[1]);
+    tally_buffer_destroy(buffers[0]);
     return status;
 }
 

@@ -45,6 +45,22 @@ void tally_python_unbind(tally_python_bound *bound);
 tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t queue, int memory, uint32_t axis_count,
                                  uint32_t inputs, uint32_t masks, uint32_t outputs, const int64_t *numbers);
 
+/*
+ * The form of a call of one input and one output: extents, strides and places, without addresses.
+ * A later call of the same form needs the two addresses alone.
+ */
+typedef struct tally_python_form tally_python_form;
+
+/* Makes a form of the arrays of a call, whose addresses are ignored. The caller ends *out with
+ * tally_python_form_end. Errors: E_MEMORY. */
+tally_status tally_python_form_make(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_form **out);
+/* Ends a form. Takes NULL. */
+void tally_python_form_end(tally_python_form *form);
+/* Reduces as tally_python_reduce does. `in` and `out` are the addresses of the items whose indices
+ * are all 0, multiples of what an item needs. A form may run in several threads, each with a plan and
+ * a queue of its own. Errors: as tally_python_reduce. */
+tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t out);
+
 /* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
 tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result);
 
@@ -89,6 +105,45 @@ typedef struct tally_dl_versioned {
     uint64_t flags; /* 1: read-only; 2: a copy */
     tally_dl_tensor tensor;
 } tally_dl_versioned;
+
+/* The most axes that are read. */
+#define TALLY_DL_AXES 64
+
+/* An array that a producer gave, read. */
+typedef struct tally_dl_read {
+    uintptr_t content; /* for tally_python_dl_end; 0: nothing */
+    uintptr_t data;    /* the address of the first item, byte_offset added */
+    uintptr_t stream;  /* of tally_python_dl_exchange, on CUDA: the producer's current stream */
+    int32_t versioned; /* 1: the capsule was "dltensor_versioned" */
+    uint32_t major, minor;
+    int32_t readonly;
+    int32_t device_type, device_id;
+    int32_t code, bits, lanes;
+    int32_t ndim;
+    int64_t numbers[128]; /* the ndim extents, then the ndim strides in items */
+} tally_dl_read;
+
+/* What the readers return. */
+typedef enum tally_dl_status {
+    TALLY_DL_READ = 0,
+    TALLY_DL_NO_CAPSULE = 1, /* neither name, or consumed before */
+    TALLY_DL_VERSION = 2,    /* another major version: `content` is to be ended, nothing else is read */
+    TALLY_DL_TOO_MANY = 3,   /* more than TALLY_DL_AXES axes: `content` is to be ended */
+    TALLY_DL_REFUSED = 4     /* the producer could not; ask it by __dlpack__, which says why */
+} tally_dl_status;
+
+/* Consumes a capsule, a PyObject's address: renames it and reads it. Takes the global lock. */
+tally_dl_status tally_python_dl_take(uintptr_t capsule, tally_dl_read *to);
+/* Calls the deleter of what was taken. Takes the global lock. `versioned` is as read. */
+void tally_python_dl_end(uintptr_t content, int versioned);
+/* The table of DLPack's C exchange interface in a capsule "dlpack_exchange_api", the attribute
+ * __dlpack_c_exchange_api__ of a type. 0 if it is none, or of no version 1. Takes the global
+ * lock. */
+uintptr_t tally_python_dl_table(uintptr_t capsule);
+/* Reads an array of a type that has the table. Its memory must be kept by what the caller ends, as
+ * after tally_python_dl_take. On CUDA `stream` is the producer's current one: work on it is in
+ * order, so nothing has to wait. Takes the global lock. */
+tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tally_dl_read *to);
 
 /*
  * Makes the content of a capsule for the memory of `buffer`. tensor->shape and ->strides are

@@ -235,7 +235,9 @@ def test_running_by_hand(name, data, include_initial):
     if not x.size:
         assert not out.size or (include_initial and (out == first).all())
         return
-    pairs = zip(np.moveaxis(x, along, -1).reshape(-1, x.shape[along]), np.moveaxis(out, along, -1).reshape(-1, shape[along]))
+    pairs = zip(
+        np.moveaxis(x, along, -1).reshape(-1, x.shape[along]), np.moveaxis(out, along, -1).reshape(-1, shape[along])
+    )
     for row, ours in pairs:
         items, ours = row.tolist(), ours.tolist()
         if include_initial:
@@ -491,4 +493,6 @@ def test_strict_others(strict):
     assert tally.vecdot(x, strict.astype(x, strict.int16)).dtype == strict.int16
     assert np.asarray(tally.take(x[0, :], strict.asarray([-1, 0]))).tolist() == [2, 0]
     y = strict.asarray([3.0, -4.0])
-    assert float(tally.vector_norm(y, ord=3)) == pytest.approx(91 ** (1 / 3)) and type(tally.vector_norm(y, ord=-1)) is type(y)
+    assert float(tally.vector_norm(y, ord=3)) == pytest.approx(91 ** (1 / 3)) and type(
+        tally.vector_norm(y, ord=-1)
+    ) is type(y)

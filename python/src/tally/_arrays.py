@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-from tally._view import View, view_of_numpy
+from tally._view import BUFFER, CUDA, Kind, View, numpy_kind, numpy_kind_if_here, view_of_numpy
 
 _importers: "dict[type, Callable[[Any], View]]" = {}
 
@@ -56,9 +56,8 @@ def _importer(x: Any) -> "Callable[[Any], View]":
 
 
 def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
-    from tally._dlpack import CUDA_DEVICE, JaxKind, NamespaceKind, view_of_dlpack
+    from tally._dlpack import JaxKind, NamespaceKind, view_of_dlpack
     from tally._device import CudaKind
-    from tally._view import Kind, numpy_kind
 
     own: "Kind | None" = None
     if type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
@@ -69,9 +68,11 @@ def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
     def view(value: Any) -> View:
         if own is not None:
             return view_of_dlpack(value, own)
-        on_cuda = int(value.__dlpack_device__()[0]) == CUDA_DEVICE
-        return view_of_dlpack(value, CudaKind() if on_cuda else numpy_kind())
+        made = view_of_dlpack(value, BUFFER)
+        made.kind = CudaKind() if made.place == CUDA else numpy_kind()
+        return made
 
+    setattr(view, "is_plain", own is None)
     return view
 
 
@@ -81,9 +82,26 @@ def view_of(x: Any) -> View:
     if importer is None:
         importer = _importer(x)
         _importers[type(x)] = importer
-    view = importer(x)
+    return aligned(importer(x))
+
+
+def aligned(view: View) -> View:
+    """The view itself, or that of a copy whose items are aligned."""
     if view.is_aligned():
         return view
     copy = view.kind.contiguous(view)
     copy.readonly = True
     return copy
+
+
+def way_of(x: Any) -> "tuple[str, Any]":
+    """How objects of x's type are read: "numpy", "torch" or "dlpack", with the kind of the results;
+    "" for another way. Raises TypeError for what is no array."""
+    importer = _importer(x)
+    if importer is view_of_numpy:
+        return "numpy", numpy_kind()
+    owner = getattr(importer, "__self__", None)
+    if owner is not None and owner.name == "torch tensor":
+        return "torch", owner
+    is_plain = getattr(importer, "is_plain", False) and numpy_kind_if_here() is not None
+    return ("dlpack", numpy_kind()) if is_plain else ("", None)

@@ -128,6 +128,8 @@ class Context:
         self._plans: "dict[Hashable, list[KeptPlan]]" = {}
         self._queues: "list[Queue]" = []
         self._streams: "dict[int, Queue]" = {}
+        #: what calls of host arrays have in common with later ones (_forms.py)
+        self.forms: "dict[Hashable, Any]" = {}
 
     def _info(self) -> Any:
         info = ffi.new("tally_context_info *")
@@ -193,13 +195,16 @@ class Context:
 
     def queue_of(self, view: View) -> Queue:
         """The queue of a device array's stream."""
-        stream = view.stream or 0
-        if view.place == CUDA and stream == 1:
+        return self.queue_of_stream(view.place, view.stream or 0)
+
+    def queue_of_stream(self, place: str, stream: int) -> Queue:
+        """The queue of a stream of CUDA, or of a queue of OpenCL."""
+        if place == CUDA and stream == 1:
             stream = 0  # both are the legacy default stream
         queue = self._streams.get(stream)
         if queue is None:
             made = ffi.new("tally_queue **")
-            if view.place == CUDA:
+            if place == CUDA:
                 check(lib.tally_queue_wrap_cuda(self.handle, ffi.cast("struct CUstream_st *", stream), made))
             else:
                 check(lib.tally_queue_wrap_opencl(self.handle, ffi.cast("struct _cl_command_queue *", stream), made))
@@ -231,22 +236,25 @@ def current() -> Context:
 
 def context_of(view: View) -> Context:
     """The context that reduces an array: its device's own, or for a host array the current one."""
-    if view.place == HOST:
-        return current()
-    key = (view.place, view.device)
+    return current() if view.place == HOST else context_of_device(view.place, view.device)
+
+
+def context_of_device(place: str, device: Any) -> Context:
+    """The context of a device: of CUDA by its index, of OpenCL by its context and device."""
+    key = (place, device)
     context = _of_devices.get(key)
     if context is None:
         with _lock:
             context = _of_devices.get(key)
             if context is None:
-                context = _of_devices[key] = _open(view)
+                context = _of_devices[key] = _open(place, device)
     return context
 
 
-def _open(view: View) -> Context:
-    if view.place == CUDA:
-        return Context(f"cuda:{view.device}")
-    native, device = view.device
+def _open(place: str, device: Any) -> Context:
+    if place == CUDA:
+        return Context(f"cuda:{device}")
+    native, device = device
     made = ffi.new("tally_context **")
     check(
         lib.tally_context_create_opencl(

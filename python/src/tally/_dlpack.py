@@ -14,52 +14,66 @@ READ_ONLY = 1
 #: the streams that the array API names: none, CUDA's legacy default, its per-thread default
 NO_STREAM, LEGACY_STREAM, THREAD_STREAM = -1, 1, 2
 
-_api = ctypes.pythonapi
-_is_valid = _api.PyCapsule_IsValid
-_is_valid.argtypes, _is_valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
-_get_pointer = _api.PyCapsule_GetPointer
-_get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
-_set_name = _api.PyCapsule_SetName
-_set_name.argtypes, _set_name.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
-_new = _api.PyCapsule_New
+_new = ctypes.pythonapi.PyCapsule_New
 _new.argtypes, _new.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
-# A deleter is called with the global lock, which it may need or take again.
-_DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 # Names that capsules keep a pointer to.
 _NAMES = {True: b"dltensor_versioned", False: b"dltensor"}
-_USED = {True: b"used_dltensor_versioned", False: b"used_dltensor"}
+_READ, _NO_CAPSULE = int(lib.TALLY_DL_READ), int(lib.TALLY_DL_NO_CAPSULE)
+_VERSION, _REFUSED = int(lib.TALLY_DL_VERSION), int(lib.TALLY_DL_REFUSED)
 
 
 class Consumed:
-    """The content of a consumed capsule. Calls its deleter once, when it goes."""
+    """An array that a producer handed over. Calls its deleter once, when it goes."""
 
-    __slots__ = ("pointer", "content", "versioned")
+    __slots__ = ("content", "versioned", "read", "in_order")
 
-    def __init__(self, capsule: Any) -> None:
-        self.pointer = 0
-        self.versioned = bool(_is_valid(capsule, _NAMES[True]))
-        if not self.versioned and not _is_valid(capsule, _NAMES[False]):
+    def __init__(self, capsule: Any = None, table: int = 0, x: Any = None) -> None:
+        """Of a capsule, which is consumed; or, with a table of the C exchange interface, of x."""
+        self.content = 0
+        read = self.read = ffi.new("tally_dl_read *")
+        #: the work on the stream that was read is in order, so that nothing has to wait
+        self.in_order = bool(table)
+        if table:
+            status = lib.tally_python_dl_exchange(table, id(x), read)
+        else:
+            status = lib.tally_python_dl_take(id(capsule), read)
+        self.content, self.versioned = read.content, read.versioned
+        if status:
+            self._fail(status)
+
+    def _fail(self, status: int) -> None:
+        if status == _NO_CAPSULE:
             raise BufferError(
                 "__dlpack__ gave no capsule 'dltensor' or 'dltensor_versioned': it may have been consumed before"
             )
-        pointer = _get_pointer(capsule, _NAMES[self.versioned])
-        _set_name(capsule, _USED[self.versioned])
-        self.pointer = pointer
-        self.content = ffi.cast("tally_dl_versioned *" if self.versioned else "tally_dl_managed *", pointer)
-        if self.versioned and self.content.major != 1:
+        if status == _VERSION:
             raise BufferError(
-                f"this DLPack capsule has the version {self.content.major}.{self.content.minor}: tally reads 1.x"
+                f"this DLPack capsule has the version {self.read.major}.{self.read.minor}: tally reads 1.x"
             )
+        if status == _REFUSED:
+            raise Refused
+        raise BufferError(f"this DLPack array has more than {int(lib.TALLY_DL_AXES)} axes")
 
     def __del__(self) -> None:
-        pointer, self.pointer = self.pointer, 0
-        if pointer and self.content.deleter != ffi.NULL:
-            _DELETER(int(ffi.cast("intptr_t", self.content.deleter)))(pointer)
+        content, self.content = self.content, 0
+        if content:
+            lib.tally_python_dl_end(content, self.versioned)
 
-    @property
-    def readonly(self) -> bool:
-        """The producer's flag. Capsules without a version have none."""
-        return self.versioned and bool(self.content.flags & READ_ONLY)
+
+class Refused(Exception):
+    """The producer's C exchange interface could not; __dlpack__ says why."""
+
+
+_tables: "dict[type, int]" = {}
+
+
+def table_of(kind: type) -> int:
+    """The table of DLPack's C exchange interface of a type; 0 if it has none."""
+    found = _tables.get(kind)
+    if found is None:
+        capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+        found = _tables[kind] = 0 if capsule is None else int(lib.tally_python_dl_table(id(capsule)))
+    return found
 
 
 def ask(x: Any, stream: Optional[int]) -> Any:
@@ -74,44 +88,60 @@ def ask(x: Any, stream: Optional[int]) -> Any:
         return x.__dlpack__(**given)
 
 
-def view_of_dlpack(x: Any, kind: Kind, stream: Optional[int] = None) -> View:
-    """The view of an array by DLPack. On a device, the producer makes `stream` wait for its own
-    work."""
+def hand_over(x: Any, stream: Optional[int] = None) -> Consumed:
+    """An array handed over: by the C exchange interface where its type has that and the caller names
+    no stream, else by __dlpack__."""
+    table = table_of(type(x)) if stream is None else 0
+    if table:
+        try:
+            return Consumed(None, table, x)
+        except Refused:
+            pass
     device_type, device_id = x.__dlpack_device__()
-    device_type = int(device_type)
+    on_cuda = _is_on_cuda(int(device_type), int(device_id))
+    return Consumed(ask(x, (LEGACY_STREAM if stream is None else stream) if on_cuda else None))
+
+
+def _is_on_cuda(device_type: int, device_id: int) -> bool:
     on_cuda = device_type in (CUDA_DEVICE, CUDA_MANAGED)
     if not on_cuda and device_type not in (CPU_DEVICE, CUDA_HOST):
         raise TypeError(
             f"DLPack device {device_type}:{device_id} is not read by DLPack: there are CPU (1) and CUDA (2)"
         )
-    if on_cuda and stream is None:
-        stream = LEGACY_STREAM
-    held = Consumed(ask(x, stream if on_cuda else None))
-    tensor = held.content.tensor
-    dtype = BY_DLPACK.get((tensor.code, tensor.bits))
-    if dtype is None or tensor.lanes != 1:
+    return on_cuda
+
+
+def view_of_dlpack(x: Any, kind: Kind, stream: Optional[int] = None) -> View:
+    """The view of an array by DLPack. On a device, the producer makes `stream` wait for its own
+    work; by the C exchange interface, the view is on the producer's current stream."""
+    return view_of_held(hand_over(x, stream), kind, stream)
+
+
+def view_of_held(held: Consumed, kind: Kind, stream: Optional[int] = None) -> View:
+    """The view of an array that was handed over."""
+    read = held.read
+    on_cuda = _is_on_cuda(read.device_type, read.device_id)
+    dtype = BY_DLPACK.get((read.code, read.bits))
+    if dtype is None or read.lanes != 1:
         raise TypeError(
-            f"DLPack items of code {tensor.code}, {tensor.bits} bits and {tensor.lanes} lanes are not reduced: "
+            f"DLPack items of code {read.code}, {read.bits} bits and {read.lanes} lanes are not reduced: "
             "convert the array first"
         )
-    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    if tensor.strides == ffi.NULL:
-        strides = strides_of(shape, dtype.bytes)
-    else:
-        strides = tuple(tensor.strides[i] * dtype.bytes for i in range(tensor.ndim))
-    address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
-    return View(
+    ndim, item = read.ndim, dtype.bytes
+    numbers = ffi.unpack(read.numbers, 2 * ndim) if ndim else []
+    view = View(
         held,
-        address,
+        read.data,
         dtype,
-        shape,
-        strides,
+        tuple(numbers[:ndim]),
+        tuple(step * item for step in numbers[ndim:]),
         kind,
-        held.readonly,
-        CUDA if on_cuda else HOST,
-        int(device_id) if on_cuda else None,
-        stream if on_cuda else None,
+        bool(read.readonly),
     )
+    if on_cuda:
+        asked = LEGACY_STREAM if stream is None else stream
+        view.place, view.device, view.stream = CUDA, read.device_id, read.stream if held.in_order else asked
+    return view
 
 
 class Exported:

@@ -120,20 +120,26 @@ def _fill(desc: Any, call: Call) -> Any:
     return initial, terms
 
 
+def plan_key(call: Call, queue_key: Hashable) -> Hashable:
+    """What plans of such calls are kept by."""
+    items = call.inputs[0]
+    size = _SIZES[0] if items.size <= _SIZES[0] else size_of(items.size)
+    return call.terms, items.dtype.number, call.where is not None, call.initial, size, queue_key
+
+
+def fill_plan(context: Context, call: Call, out: Any) -> int:
+    """Makes a plan for the call."""
+    desc = ffi.new("tally_segments_desc *")
+    held = _fill(desc, call)
+    desc.max_n = desc.max_segments = size_of(call.inputs[0].size)
+    status = int(lib.tally_segments_plan_create(context.handle, desc, out))
+    del held
+    return status
+
+
 def plan_of(context: Context, call: Call, queue_key: Hashable) -> KeptPlan:
     """A plan for the call, with its parameters set."""
-    size = _SIZES[0] if call.inputs[0].size <= _SIZES[0] else size_of(call.inputs[0].size)
-    key = (call.terms, call.inputs[0].dtype.number, call.where is not None, call.initial, size, queue_key)
-
-    def make(out: Any) -> int:
-        desc = ffi.new("tally_segments_desc *")
-        held = _fill(desc, call)
-        desc.max_n = desc.max_segments = size
-        status = int(lib.tally_segments_plan_create(context.handle, desc, out))
-        del held
-        return status
-
-    plan = context.take_plan(key, make)
+    plan = context.take_plan(plan_key(call, queue_key), lambda out: fill_plan(context, call, out))
     for name, value in call.params:
         check(lib.tally_plan_set_param(plan.handle, name, value))
     return plan
@@ -148,9 +154,11 @@ def memory_of(context: Context, view: View) -> int:
 
 def settle(queue: Queue, views: "Sequence[View]") -> None:
     """Waits where memory could be used again before the queue is done with it: memory that came by
-    DLPack, whose stream is not known, and arrays of another stream than the first one's."""
+    __dlpack__, whose stream is not known, and arrays of another stream than the first one's."""
     if views[0].place != HOST and any(
-        view.stream != views[0].stream or (isinstance(view.owner, Consumed) and view.place == CUDA) for view in views
+        view.stream != views[0].stream
+        or (isinstance(view.owner, Consumed) and view.place == CUDA and not view.owner.in_order)
+        for view in views
     ):
         check(lib.tally_queue_wait(queue.handle))
 

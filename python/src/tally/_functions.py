@@ -13,8 +13,9 @@ from typing import Any
 
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
+from tally._forms import single
 from tally._plan import reduce as fused
-from tally._reduce import Axis, converted, reduce, reduced_axes
+from tally._reduce import Axis, reduce, reduced_axes
 from tally._view import NumpyKind, View
 
 
@@ -37,10 +38,10 @@ def sum(
     >>> tally.sum(numpy.arange(6).reshape(2, 3), axis=1)
     array([ 3, 12])
     """
-    return reduce(
+    return single(
         "sum",
         OPS["sum"],
-        (view_of(x),),
+        x,
         axis,
         keepdims,
         dtype=dtype,
@@ -68,9 +69,7 @@ def prod(
     >>> int(tally.prod(numpy.arange(1, 6)))
     120
     """
-    return reduce(
-        "prod", OPS["prod"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, initial=initial
-    )
+    return single("prod", OPS["prod"], x, axis, keepdims, dtype=dtype, out=out, where=where, initial=initial)
 
 
 def min(
@@ -82,7 +81,7 @@ def min(
     >>> tally.min(numpy.array([[3, 1], [2, 5]]), axis=0)
     array([2, 1])
     """
-    return reduce("min", OPS["min"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("min", OPS["min"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def max(
@@ -94,7 +93,7 @@ def max(
     >>> tally.max(numpy.array([[3, 1], [2, 5]]), axis=-1)
     array([3, 5])
     """
-    return reduce("max", OPS["max"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("max", OPS["max"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def nanmin(
@@ -106,7 +105,7 @@ def nanmin(
     >>> float(tally.nanmin(numpy.array([numpy.nan, 2.0, 1.0])))
     1.0
     """
-    return reduce("nanmin", OPS["nanmin"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("nanmin", OPS["nanmin"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def nanmax(
@@ -118,7 +117,7 @@ def nanmax(
     >>> float(tally.nanmax(numpy.array([numpy.nan, 2.0, 1.0])))
     2.0
     """
-    return reduce("nanmax", OPS["nanmax"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("nanmax", OPS["nanmax"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def minmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> "tuple[Any, Any]":
@@ -159,7 +158,7 @@ def argmin(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fa
     >>> int(tally.argmin(numpy.array([3, 1, 2, 1])))
     1
     """
-    return reduce("argmin", OPS["argmin"], (view_of(x),), axis, keepdims, out=out)
+    return single("argmin", OPS["argmin"], x, axis, keepdims, out=out)
 
 
 def argmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False) -> Any:
@@ -169,7 +168,7 @@ def argmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fa
     >>> tally.argmax(numpy.array([[1, 9], [8, 2]]), axis=0)
     array([1, 0])
     """
-    return reduce("argmax", OPS["argmax"], (view_of(x),), axis, keepdims, out=out)
+    return single("argmax", OPS["argmax"], x, axis, keepdims, out=out)
 
 
 def iamax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False) -> Any:
@@ -179,7 +178,7 @@ def iamax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fal
     >>> int(tally.iamax(numpy.array([1.0, -5.0, 4.0])))
     1
     """
-    return reduce("iamax", OPS["iamax"], (view_of(x),), axis, keepdims, out=out)
+    return single("iamax", OPS["iamax"], x, axis, keepdims, out=out)
 
 
 def any(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
@@ -189,7 +188,7 @@ def any(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False
     >>> tally.any(numpy.array([[0, 0], [0, 3]]), axis=1)
     array([False,  True])
     """
-    return reduce("any", OPS["any"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
+    return single("any", OPS["any"], x, axis, keepdims, out=out, where=where)
 
 
 def all(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
@@ -199,7 +198,7 @@ def all(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False
     >>> bool(tally.all(numpy.array([1, 2, 0])))
     False
     """
-    return reduce("all", OPS["all"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
+    return single("all", OPS["all"], x, axis, keepdims, out=out, where=where)
 
 
 def count_nonzero(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
@@ -209,12 +208,7 @@ def count_nonzero(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bo
     >>> int(tally.count_nonzero(numpy.array([1, 0, 3])))
     2
     """
-    return reduce("count_nonzero", OPS["count_nonzero"], (_truth(view_of(x)),), axis, keepdims, out=out, where=where)
-
-
-def _truth(view: View) -> View:
-    """Complex items as truth values: a copy, since the library's ops of truth take real items."""
-    return converted(view, BY_NAME["bool"]) if view.dtype.kind == "c" else view
+    return single("count_nonzero", OPS["count_nonzero"], x, axis, keepdims, out=out, where=where)
 
 
 def mean(
@@ -234,9 +228,7 @@ def mean(
     >>> tally.mean(numpy.array([[1, 2], [3, 4]]), axis=0)
     array([2., 3.])
     """
-    return reduce(
-        "mean", OPS["mean"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
-    )
+    return single("mean", OPS["mean"], x, axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy)
 
 
 def _divisor(view: View, axis: Axis, correction: float, where: Any) -> float:
@@ -321,4 +313,4 @@ def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False, out: Any 
     >>> float(tally.logsumexp(numpy.array([1000.0, -1000.0])))
     1000.0
     """
-    return reduce("logsumexp", OPS["logsumexp"], (view_of(x),), axis, keepdims, out=out, where=where)
+    return single("logsumexp", OPS["logsumexp"], x, axis, keepdims, out=out, where=where)

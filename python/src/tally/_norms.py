@@ -7,6 +7,7 @@ import contextlib
 from typing import Any, ContextManager, Optional
 
 from tally._arrays import view_of
+from tally._forms import single
 from tally._library import BY_NAME, OPS, Dtype
 from tally._reduce import Axis, converted, reduce
 from tally._view import numpy_kind_if_here
@@ -29,9 +30,7 @@ def asum(
     >>> float(tally.asum(numpy.array([3.0, -4.0])))
     7.0
     """
-    return reduce(
-        "asum", OPS["asum"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
-    )
+    return single("asum", OPS["asum"], x, axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy)
 
 
 def sumsq(
@@ -51,9 +50,7 @@ def sumsq(
     >>> float(tally.sumsq(numpy.array([3.0, -4.0])))
     25.0
     """
-    return reduce(
-        "sumsq", OPS["sumsq"], (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy
-    )
+    return single("sumsq", OPS["sumsq"], x, axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy)
 
 
 def absmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
@@ -64,7 +61,7 @@ def absmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fa
     >>> float(tally.absmax(numpy.array([3.0, -4.0])))
     4.0
     """
-    return reduce("amax", OPS["amax"], (view_of(x),), axis, keepdims, out=out, where=where)
+    return single("amax", OPS["amax"], x, axis, keepdims, out=out, where=where)
 
 
 def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, out: Any = None) -> Any:
@@ -77,15 +74,17 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     >>> float(tally.vector_norm(numpy.array([3e200, 0.0])))
     3e+200
     """
-    view = view_of(x)
     if ord == 2:
-        return reduce("norm", OPS["nrm2"], (view,), axis, keepdims, out=out)
+        return single("norm", OPS["nrm2"], x, axis, keepdims, out=out)
+    view = view_of(x)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)) or ord != ord:
         raise ValueError(f"norm of order {ord!r}: an order is a number")
     names = {1: "asum", float("inf"): "amax", 0: "count_nonzero"}
     if view.dtype.kind == "c" or ord not in names:
         if out is not None:
-            raise ValueError(f"norm of order {ord!r} of {view.dtype} takes no out: orders 2, 1, inf and 0 of real items do")
+            raise ValueError(
+                f"norm of order {ord!r} of {view.dtype} takes no out: orders 2, 1, inf and 0 of real items do"
+            )
         return _norm_of_copy(x, axis, keepdims, ord)
     default = view.dtype if view.dtype.kind == "f" else "float64"
     if ord == 0 and view.dtype.kind == "f":
@@ -153,7 +152,7 @@ def band(
     >>> int(tally.band(numpy.array([6, 3])))
     2
     """
-    return reduce("band", OPS["band"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("band", OPS["band"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def bor(
@@ -165,7 +164,7 @@ def bor(
     >>> int(tally.bor(numpy.array([6, 3])))
     7
     """
-    return reduce("bor", OPS["bor"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("bor", OPS["bor"], x, axis, keepdims, out=out, where=where, initial=initial)
 
 
 def bxor(
@@ -177,4 +176,4 @@ def bxor(
     >>> int(tally.bxor(numpy.array([6, 3])))
     5
     """
-    return reduce("bxor", OPS["bxor"], (view_of(x),), axis, keepdims, out=out, where=where, initial=initial)
+    return single("bxor", OPS["bxor"], x, axis, keepdims, out=out, where=where, initial=initial)

@@ -19,6 +19,7 @@ _KEEPS_FLOATS = frozenset(
     op_number(name)
     for name in ("sum", "prod", "asum", "sumsq", "nrm2", "mean", "var", "std", "logsumexp", "dot", "dotc", "dist2")
 )
+_TRUTHS = frozenset(op_number(name) for name in ("any", "all", "count_nonzero"))
 #: the ops whose `dtype` the array API defines
 _CASTS = frozenset(op_number(name) for name in ("sum", "prod"))
 _NO_VALUE_OF_NONE = frozenset(op_number(name) for name in ("min", "max", "nanmin", "nanmax", "minmax")) | _INDEX_OPS
@@ -197,6 +198,9 @@ def reduce(
     if dtype is not None and op in _CASTS:
         view = cast_first(op, view, dtype)
         inputs = (view,)
+    if view.dtype.kind == "c" and op in _TRUTHS:  # the library's ops of truth take real items
+        view = converted(view, BY_NAME["bool"])
+        inputs = (view,)
     items = view.dtype
     own, values, wanted = types_of(op, items, default if dtype is None else dtype)
     reduced = reduced_axes(axis, len(view.shape))
@@ -235,7 +239,7 @@ def reduce(
         raise TypeError(f"out has items of type {given.dtype}: the results have {wanted}")
     if accuracy not in ACCURACIES:
         raise ValueError(f"accuracy '{accuracy}' is none of {', '.join(ACCURACIES)}")
-    call = _call(name, op, inputs, own, values, wanted, reduced, mask, initial, ACCURACIES[accuracy], params)
+    call = call_of(name, op, inputs, own, values, wanted, reduced, mask, initial, ACCURACIES[accuracy], params)
     return _run(call, shape, wanted, given, out)
 
 
@@ -258,7 +262,7 @@ def _whole(op: int, view: View, wanted: Dtype) -> Any:
     return view.kind.scalar(result, wanted)
 
 
-def _call(
+def call_of(
     name: str,
     op: int,
     inputs: "Sequence[View]",
@@ -290,6 +294,14 @@ def _call(
     return Call((term,), inputs, reduced, mask, packed, params, (), values)
 
 
+def written_by(call: Call, wanted: Dtype) -> Dtype:
+    """The type of result that the library writes."""
+    op = call.terms[0].op
+    if op in _COUNTS and wanted.number == _INT64.number:
+        return wanted  # the same bytes: 2^64 - 1 is -1
+    return DTYPES[call.terms[0].out] if call.terms[0].out else natural(op, call.inputs[0].dtype)[0]
+
+
 def converted(view: View, dtype: Dtype) -> View:
     """A copy of another item type."""
     made = view.kind.convert(view, dtype)
@@ -300,11 +312,8 @@ def converted(view: View, dtype: Dtype) -> View:
 
 def _run(call: Call, shape: "tuple[int, ...]", wanted: Dtype, given: Optional[View], out: Any) -> Any:
     """Makes the outputs and runs the call."""
-    op, items = call.terms[0].op, call.inputs[0].dtype
     kind: Kind = call.inputs[0].kind
-    own = DTYPES[call.terms[0].out] if call.terms[0].out else natural(op, items)[0]
-    if op in _COUNTS and wanted.number == _INT64.number:
-        own = wanted  # the same bytes: 2^64 - 1 is -1
+    own = written_by(call, wanted)
     full = (*shape, call.values) if call.values > 1 else shape
     if own.number == wanted.number:
         made = given or kind.empty(call.inputs[0], full, wanted)

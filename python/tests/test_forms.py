@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""The short way of a call like an earlier one, and DLPack's C exchange interface."""
+
+import ctypes
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import tally
+from tally import _forms
+from tally._dlpack import table_of
+from tally._library import ffi, lib
+from test_arrays import Plain, Producer, api
+
+
+def bits(x):
+    return np.asarray(x).tobytes()
+
+
+def arrays(seed):
+    """Arrays whose forms are the same for each seed."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((6, 40, 50)).astype("f4")
+    return [x, x[::-1, ::2], x.T, np.broadcast_to(x[:1], x.shape), x[2, 3], x[0, 0, 0], rng.integers(-9, 9, (30, 7))]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "argmax", "any", "count_nonzero", "min", "norm", "logsumexp"])
+def test_later_calls(name, context):
+    """The second array of a form has the bits that it has in a context that knows no form."""
+    function = getattr(tally, name)
+    with tally.Context(context.device.select):
+        for seed in (1, 2, 3):
+            for x in arrays(seed):
+                for axis in (None, *range(-x.ndim, x.ndim)):
+                    with tally.Context(context.device.select):
+                        expected = function(x, axis=axis)
+                    ours = function(x, axis=axis)
+                    assert bits(ours) == bits(expected) and np.shape(ours) == np.shape(expected)
+                    assert type(ours) is type(expected) and ours.dtype == expected.dtype
+        assert len(tally.current().forms) > 20
+
+
+def test_what_a_form_keeps(context):
+    """No array: neither an input nor a result."""
+    x = np.ones((3, 4), "f4")
+    for _ in range(3):
+        tally.sum(x, axis=0), tally.sum(x)
+    gc.collect()
+    before = sys.getrefcount(x)
+    results = [tally.sum(x, axis=0) for _ in range(5)]
+    assert sys.getrefcount(x) == before and len({r.__array_interface__["data"][0] for r in results}) == 5
+    assert any(form.handle is not None for form in context.forms.values())
+
+
+def test_arguments_of_equal_value():
+    """1 == 1.0 == True, and only one is an axis: a known form does not let the others in."""
+    x = np.ones((2, 3))
+    for _ in range(2):
+        assert tally.sum(x, axis=1).shape == (2,)
+    with pytest.raises(TypeError):
+        tally.sum(x, axis=1.0)
+    with pytest.raises(TypeError):
+        tally.sum(x, dtype=["float64"])
+    assert tally.sum(x, axis=np.int64(1)).shape == tally.sum(x, axis=(1,)).shape == (2,)
+    assert tally.sum(x, axis=1, keepdims=True).shape == tally.sum(x, axis=1, keepdims=1).shape == (2, 1)
+    with pytest.raises(tally.AxisError):
+        tally.sum(x, axis=2)
+
+
+def test_same_shape_other_types():
+    """Byte order and alignment are not in shape and strides."""
+    x = np.arange(6, dtype="<f4").reshape(2, 3)
+    for _ in range(2):
+        assert tally.sum(x, axis=1).tolist() == [3, 12]
+    assert tally.sum(x.astype(">f4"), axis=1).tolist() == [3, 12]
+    raw = np.zeros(25, "u1")
+    shifted = np.ndarray((2, 3), "<f4", raw, 1)
+    shifted[...] = x
+    for axis, expected in ((1, [3, 12]), (None, 15)):
+        assert tally.sum(shifted, axis=axis).tolist() == tally.sum(x, axis=axis).tolist() == expected
+    assert tally.sum(x.view("i4"), axis=1).dtype == np.int64
+
+
+def test_forms_are_bounded(context):
+    for n in range(1, _forms.MOST_FORMS + 90):
+        assert tally.sum(np.ones((2, n), "u1"), axis=1).tolist() == [n, n]
+    assert 0 < len(context.forms) <= _forms.MOST_FORMS
+
+
+def test_failures_on_the_short_way(context, monkeypatch):
+    """A failure raises as on the long way, and the next call works."""
+    x = np.ones((5, 6), "f4")
+    for _ in range(2):
+        tally.sum(x, axis=1)
+    free = len(context._queues)
+    with monkeypatch.context() as patch:
+        patch.setattr(_forms, "_run_form", lambda *_: int(lib.TALLY_E_DEVICE))
+        with pytest.raises(tally.DeviceError):
+            tally.sum(x, axis=1)
+    assert len(context._queues) == free, "the queue is given back"
+    assert tally.sum(x, axis=1).tolist() == [6] * 5
+
+
+def test_capsules_of_known_forms():
+    for _ in range(3):
+        producer = Producer(np.arange(6, dtype="f4").reshape(2, 3))
+        assert tally.sum(producer, axis=1).tolist() == [3, 12]
+        assert producer.deleted == 1 and len(producer.streams) == 1
+    plain = Plain(np.arange(6, dtype="i4").reshape(2, 3).T)
+    for _ in range(3):
+        assert tally.max(plain, axis=0).tolist() == [2, 5] and isinstance(tally.max(plain), np.integer)
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    for y in (x, x + 1, x.clone().requires_grad_()):
+        result = tally.sum(y, axis=1)
+        assert result.tolist() == y.sum(1).tolist() and not result.requires_grad
+    z = torch.complex(x, x)
+    for _ in range(2):
+        assert tally.sum(z.imag, axis=1).tolist() == [3, 12]
+    assert tally.sum(z.conj().imag, axis=1).tolist() == [-3, -12], "a negated view has the same strides"
+    with pytest.raises(TypeError, match="to_dense"):
+        tally.sum(x.to_sparse(), axis=1)
+
+
+# ---- the C exchange interface --------------------------------------------------------------------
+
+MANAGED_OF = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+STREAM_OF = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+
+
+class Table(ctypes.Structure):
+    """DLPackExchangeAPI of DLPack 1.3."""
+
+
+Table._fields_ = [
+    ("major", ctypes.c_uint32),
+    ("minor", ctypes.c_uint32),
+    ("older", ctypes.POINTER(Table)),
+    ("allocate", ctypes.c_void_p),
+    ("managed_of", MANAGED_OF),
+    ("object_of", ctypes.c_void_p),
+    ("tensor_of", ctypes.c_void_p),
+    ("current_stream", STREAM_OF),
+]
+
+
+@MANAGED_OF
+def _managed_of(producer, out):
+    if producer.refuses:
+        return -1
+    producer.exchanged += 1
+    out[0] = int(ffi.cast("intptr_t", producer.content))
+    return 0
+
+
+@STREAM_OF
+def _stream_of(device_type, device_id, out):
+    out[0] = 1000 * device_type + device_id
+    return 0
+
+
+def exchanger(major=1, name=b"dlpack_exchange_api", older=None):
+    """A type of producers with the interface."""
+    table = Table(major, 3, ctypes.pointer(older) if older else None, 1, _managed_of, 1, None, _stream_of)
+
+    class Exchanger(Producer):
+        __dlpack_c_exchange_api__ = api.PyCapsule_New(ctypes.addressof(table), name, None)
+        kept = table
+        refuses = False
+        exchanged = 0
+
+    return Exchanger
+
+
+X = np.arange(24, dtype="f4").reshape(2, 3, 4)
+
+
+def test_exchange():
+    """The producer is asked by the table, never by __dlpack__, and its deleter is called once."""
+    kind = exchanger()
+    assert table_of(kind) and table_of(Producer) == 0
+    for x in (X, X[::-1, :, ::2], X.T, np.asarray(X[0, 0, 0]), X + 1):
+        for axis in (None, *range(x.ndim)):
+            producer = kind(x)
+            assert np.asarray(tally.sum(producer, axis=axis)).tolist() == np.asarray(x.sum(axis=axis)).tolist()
+            assert producer.deleted == producer.exchanged == 1 and not producer.streams
+    refused = kind(X)
+    refused.refuses = True
+    assert tally.sum(refused) == X.sum() and refused.deleted == 1 and len(refused.streams) == 1
+    with pytest.raises(TypeError, match="code 3"):
+        tally.sum(kind(X, code=3))
+    with pytest.raises(BufferError, match="version 2"):
+        tally.sum(kind(X, major=2))
+
+
+def test_exchange_tables():
+    """Another major version, unless an older table is behind it; another capsule; no capsule."""
+    newer = exchanger(major=2)
+    producer = newer(X)
+    assert table_of(newer) == 0 and tally.sum(producer) == X.sum() and len(producer.streams) == 1
+    first = exchanger()
+    both = exchanger(major=2, older=first.kept)
+    assert table_of(both) == ctypes.addressof(both.kept.older.contents)
+    assert table_of(exchanger(name=b"another")) == 0
+    odd = type("Odd", (Producer,), {"__dlpack_c_exchange_api__": 7})
+    assert table_of(odd) == 0 and tally.sum(odd(X)) == X.sum()
+
+
+def test_exchange_stream():
+    """On CUDA the view is on the producer's current stream, and nothing has to wait for it. No
+    device is asked."""
+    from tally._dlpack import view_of_dlpack
+    from tally._view import numpy_kind
+
+    producer = exchanger()(X, device=(2, 3))
+    view = view_of_dlpack(producer, numpy_kind())
+    assert (view.place, view.device, view.stream, view.owner.in_order) == ("cuda", 3, 2003, True)
+    managed = view_of_dlpack(exchanger()(X, device=(13, 0)), numpy_kind())
+    assert (managed.place, managed.stream) == ("cuda", 2000)
+    del view
+    assert producer.deleted == 1
+
+
+def test_tvm_ffi():
+    """A producer that others wrote."""
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    x = tvm_ffi.from_dlpack(X)
+    for kind in (x, tvm_ffi.core.DLTensorTestWrapper(x)):
+        for _ in range(3):
+            assert tally.sum(kind, axis=1).tolist() == X.sum(1).tolist()
+    assert table_of(tvm_ffi.core.DLTensorTestWrapper)
