@@ -126,13 +126,14 @@ tally_dl_status tally_python_dl_take(uintptr_t capsule, tally_dl_read *to) {
     return status;
 }
 
-void tally_python_dl_end(uintptr_t content, int versioned) {
-    tally_dl_versioned *newer = (tally_dl_versioned *)content;
-    tally_dl_managed *older = (tally_dl_managed *)content;
-    if (!content) return;
+void tally_python_dl_end(tally_dl_read *of) {
+    tally_dl_versioned *newer = (tally_dl_versioned *)of->content;
+    tally_dl_managed *older = (tally_dl_managed *)of->content;
+    if (!of->content) return;
+    of->content = 0;
     const PyGILState_STATE state = PyGILState_Ensure();
-    if (versioned && newer->deleter) newer->deleter(newer);
-    if (!versioned && older->deleter) older->deleter(older);
+    if (of->versioned && newer->deleter) newer->deleter(newer);
+    if (!of->versioned && older->deleter) older->deleter(older);
     PyGILState_Release(state);
 }
 

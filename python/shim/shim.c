@@ -251,6 +251,21 @@ tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const 
     return status;
 }
 
+void tally_python_end_plan(tally_plan **plan) {
+    tally_plan_destroy(*plan);
+    *plan = NULL;
+}
+
+void tally_python_end_queue(tally_queue **queue) {
+    tally_queue_destroy(*queue);
+    *queue = NULL;
+}
+
+void tally_python_end_buffer(tally_buffer **buffer) {
+    tally_buffer_destroy(*buffer);
+    *buffer = NULL;
+}
+
 uint64_t tally_python_no_index(void) {
     return TALLY_NO_INDEX;
 }

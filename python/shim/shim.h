@@ -57,8 +57,8 @@ tally_status tally_python_form_make(const tally_python_arrays *arrays, const int
 /* Ends a form. Takes NULL. */
 void tally_python_form_end(tally_python_form *form);
 /* Reduces as tally_python_reduce does. `in` and `out` are the addresses of the items whose indices
- * are all 0, multiples of what an item needs. A form may run in several threads, each with a plan and
- * a queue of its own. Errors: as tally_python_reduce. */
+ * are all 0, multiples of what an item needs. A form may run in several threads, each with a plan
+ * and a queue of its own. Errors: as tally_python_reduce. */
 tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t out);
 
 /* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
@@ -67,6 +67,12 @@ tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t 
 /* Makes memory a buffer: `address` is as in `numbers`. TALLY_PYTHON_COPIED allocates device memory
  * and leaves the copy to the caller. Errors: as the wrapping functions. */
 tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out);
+
+/* Destroy what the handle at this place is of, and set it to NULL. A binding's room for a handle
+ * owns it from the call on that makes it. */
+void tally_python_end_plan(tally_plan **plan);
+void tally_python_end_queue(tally_queue **queue);
+void tally_python_end_buffer(tally_buffer **buffer);
 
 /* Scans `rows` rows of n neighbouring items each into as many values. Enqueues. Errors: as
  * tally_scan_with. */
@@ -111,7 +117,7 @@ typedef struct tally_dl_versioned {
 
 /* An array that a producer gave, read. */
 typedef struct tally_dl_read {
-    uintptr_t content; /* for tally_python_dl_end; 0: nothing */
+    uintptr_t content; /* what tally_python_dl_end deletes; 0: nothing */
     uintptr_t data;    /* the address of the first item, byte_offset added */
     uintptr_t stream;  /* of tally_python_dl_exchange, on CUDA: the producer's current stream */
     int32_t versioned; /* 1: the capsule was "dltensor_versioned" */
@@ -134,8 +140,8 @@ typedef enum tally_dl_status {
 
 /* Consumes a capsule, a PyObject's address: renames it and reads it. Takes the global lock. */
 tally_dl_status tally_python_dl_take(uintptr_t capsule, tally_dl_read *to);
-/* Calls the deleter of what was taken. Takes the global lock. `versioned` is as read. */
-void tally_python_dl_end(uintptr_t content, int versioned);
+/* Calls the deleter of what was taken, once. Takes the global lock. */
+void tally_python_dl_end(tally_dl_read *of);
 /* The table of DLPack's C exchange interface in a capsule "dlpack_exchange_api", the attribute
  * __dlpack_c_exchange_api__ of a type. 0 if it is none, or of no version 1. Takes the global
  * lock. */

@@ -31,7 +31,18 @@ def test_names_of_types():
     for name in ("f16", "<f16"):
         with pytest.raises(TypeError, match="say 'float16'"):
             tally.sum(np.ones(2, "f4"), dtype=name)
-    for name in (">i4", "c64x", "|bf16"):
+    for letter in "?bBhHiIlLqQpPefdFD":
+        assert dtype_of_name(letter).long_name == np.dtype(letter).name == dtype_of_name("=" + letter).long_name
+    for name in "byte ubyte short ushort intc uintc longlong uintp half single double csingle cdouble int uint".split():
+        assert dtype_of_name(name).long_name == np.dtype(name).name, name
+    assert tally.sum(x, dtype="f") == 300 and tally.sum(x, dtype="f").dtype == np.float32
+    for name in ("g", "longdouble"):
+        with pytest.raises(TypeError, match="long double, which tally has not: say 'float64'"):
+            tally.sum(np.ones(2, "f4"), dtype=name)
+    for name in (">i4", ">d"):
+        with pytest.raises(TypeError, match="byte-swapped: results have this machine's order"):
+            dtype_of_name(name)
+    for name in ("c64x", "|bf16", "O", "S", "m", "<", ""):
         with pytest.raises(TypeError, match="none of tally's"):
             dtype_of_name(name)
 

@@ -5,15 +5,20 @@ import array
 import gc
 import os
 import random
+import signal
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
 
 import tally
+from tally import _context, _engine
+from tally._dlpack import view_of_dlpack
 from tally._library import lib
-from test_arrays import Producer, exported
+from tally._view import CUDA, View, numpy_kind
+from test_arrays import Producer, api, exported
 
 CALLS = int(os.environ.get("TALLY_TEST_CALLS", "20000"))
 
@@ -101,7 +106,7 @@ def test_threads(context):
 
 def test_the_lock_is_released():
     """Python runs on while a call reduces."""
-    x = np.ones(1 << 26, "u1")
+    x = np.broadcast_to(np.ones(1, "u1"), 1 << 30)  # no memory, and a tenth of a second or more
     counted, done = [0], threading.Event()
 
     def count():
@@ -111,12 +116,225 @@ def test_the_lock_is_released():
     thread = threading.Thread(target=count)
     thread.start()
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(10)  # a thread that holds the lock keeps it, unless it gives it up
+    sys.setswitchinterval(2)  # a thread that holds the lock keeps it, unless it gives it up
     try:
         before = counted[0]
-        assert tally.sum(x) == 1 << 26
+        assert tally.sum(x) == 1 << 30
     finally:
         sys.setswitchinterval(interval)
         done.set()
         thread.join()
     assert counted[0] > before
+
+
+# ---- plans and queues that threads and streams share ---------------------------------------------
+
+
+class Emptied(list):
+    """A list of kept plans whose last one another thread takes just before."""
+
+    def pop(self, *_):
+        raise IndexError("pop from empty list")
+
+
+class Changed(dict):
+    """A dict that another thread changes while it is walked through."""
+
+    def __iter__(self):
+        raise RuntimeError("dictionary changed size during iteration")
+
+
+def test_another_thread_takes_the_last_plan(context):
+    x = np.arange(12, dtype="f4").reshape(3, 4)
+    for _ in range(2):
+        assert tally.var(x, axis=1, correction=1).tolist() == x.var(axis=1, ddof=1).tolist()
+    kept = {key: list(plans) for key, plans in context._plans.items() if plans}
+    context._plans.update({key: Emptied([None]) for key in kept})
+    try:
+        assert tally.var(x, axis=1, correction=1).tolist() == x.var(axis=1, ddof=1).tolist()
+        assert any(isinstance(plan, _context.KeptPlan) for plans in context._plans.values() for plan in plans)
+    finally:
+        context._plans.update(kept)
+
+
+def test_another_thread_changes_the_plans(monkeypatch):
+    context = tally.Context("host")
+    monkeypatch.setattr(_context, "MOST_KEPT", 1)
+    context._plans = Changed()
+    with context:
+        for dtype in ("f4", "f8", "i4"):
+            assert tally.sum(np.ones((2, 3), dtype), axis=1).tolist() == [3, 3]
+
+
+def test_threads_beyond_the_bound(monkeypatch):
+    """Many kinds of plans, two of which are kept: threads take, give and drop them at once."""
+    context = tally.Context("host")
+    monkeypatch.setattr(_context, "MOST_KEPT", 2)
+    wrong, interval = [], sys.getswitchinterval()
+
+    def work(seed):
+        order = random.Random(seed)
+        with context:
+            for _ in range(400):
+                name, dtype = order.choice(["sum", "max", "min", "prod"]), order.choice(["f4", "f8", "i4", "u8"])
+                try:
+                    if getattr(tally, name)(np.ones((2, 5), dtype), axis=0).tolist() != [2 if name == "sum" else 1] * 5:
+                        wrong.append(name)
+                except BaseException as error:  # noqa: BLE001
+                    wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong and len(context._plans) <= 2 + len(threads)
+
+
+def device_view(stream, owner=None):
+    return View(owner, 64, _engine.DTYPES[1], (2,), (4,), numpy_kind(), False, CUDA, 0, stream)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The queues that were waited for. No device is needed."""
+    found = []
+    real = {name: getattr(lib, name) for name in ("TALLY_BY_AXES",)}
+    monkeypatch.setattr(
+        _engine, "lib", types.SimpleNamespace(tally_queue_wait=lambda queue: found.append(queue) or 0, **real)
+    )
+    return found
+
+
+def test_settle_waits_for_other_streams(waits, context):
+    """Arrays of several streams: the first one's queue is done before the call returns, so that no
+    other stream frees or changes memory that it reads."""
+    queue = context.take_queue()
+    ours, same, other = device_view(5), device_view(5), device_view(6)
+    capsule, known = Producer(np.ones(2, "f4"), device=(2, 0)), Producer(np.ones(2, "f4"))
+    unknown = view_of_dlpack(capsule, numpy_kind(), 5)
+    host = view_of_dlpack(known, numpy_kind())
+    for views, expected in (
+        ([ours], 0),
+        ([ours, same], 0),
+        ([ours, other], 1),
+        ([ours, same, other], 1),
+        ([unknown], 1),
+        ([ours, unknown], 1),
+        ([host], 0),
+    ):
+        waits.clear()
+        _engine.settle(queue, views)
+        assert waits == [queue.handle] * expected
+    unknown.owner.in_order = True
+    waits.clear()
+    _engine.settle(queue, [unknown])
+    assert not waits, "by the C exchange interface the stream is known"
+
+
+def test_inputs_of_other_streams_are_waited_for(waits, context, monkeypatch):
+    queues = {5: context.take_queue(), 6: context.take_queue()}
+    monkeypatch.setattr(context, "queue_of", lambda view: queues[view.stream])
+    queue, key = _engine.queue_for(context, [device_view(5), device_view(5), device_view(6)])
+    assert queue is queues[5] and key == queue.number and waits == [queues[6].handle]
+
+
+def test_streams_are_bounded(monkeypatch):
+    """A context does not keep the queue of each stream that it ever saw, nor its plans."""
+    context = tally.Context("host")
+    monkeypatch.setattr(_context, "MOST_STREAMS", 3)
+    numbers = []
+    for stream in range(2, 12):
+        queue = context._keep_stream(stream, context.take_queue())
+        numbers.append(queue.number)
+        context._plans[("sum", queue.number)] = [object()]
+        assert context.queue_of_stream(CUDA, stream) is queue
+    assert list(context._streams) == [9, 10, 11] and sorted(numbers) == numbers
+    assert [key[1] for key in context._plans] == numbers[7:]
+    assert context._keep_stream(11, context.take_queue()) is queue, "another thread was first"
+
+
+# ---- Ctrl-C --------------------------------------------------------------------------------------
+
+
+def interrupt_after(seconds):
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+@pytest.mark.parametrize("way", ["form", "long", "plan", "feed"])
+def test_interrupt_of_a_long_call(way):
+    """The call ends first, then KeyboardInterrupt is raised; plan and feed can be used again."""
+    x = np.broadcast_to(np.ones(1, "f4"), (1 << 8, 1 << 20))
+    small = np.ones((3, 4), "f4")
+    plan, feed = tally.Plan("sum", x, axis=1), tally.Feed("sum", "f4")
+    piece = np.ones(1 << 26, "f4")
+    calls = {
+        "form": lambda: tally.sum(x, axis=1),
+        "long": lambda: tally.var(x, axis=1),
+        "plan": plan,
+        "feed": lambda: [feed.push(piece) for _ in range(200)],
+    }
+    timer = interrupt_after(0.05)
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            calls[way]()
+    timer.join()
+    assert tally.sum(small, axis=0).tolist() == [3] * 4 and tally.var(small, axis=0).tolist() == [0] * 4
+    if way == "plan":
+        assert (plan() == 1 << 20).all()
+    if way == "feed":
+        assert feed.finish() % (1 << 26) == 0
+
+
+def test_interrupts_at_any_place(context):
+    """Signals between any two steps of a call: nothing is lost, and each later call is right."""
+    x = np.arange(60, dtype="f4").reshape(3, 20)
+    plan = tally.Plan("max", x, axis=0)
+    index = np.array([5, 0, 59])
+    producers = []
+
+    def one():
+        producers.append(Producer(x))
+        tally.sum(producers[-1], axis=0)
+        tally.sum(x, axis=1)
+        tally.var(x, axis=1)
+        tally.take(x.ravel(), index)
+        plan()
+
+    armed = [False]
+
+    def raise_it(_, frame):
+        if armed[0] and frame.f_code is not Producer.delete.__code__:  # which counts in Python
+            raise KeyboardInterrupt
+
+    one()
+    order, caught = random.Random(4), 0
+    previous = signal.signal(signal.SIGALRM, raise_it)
+    try:
+        for _ in range(300):
+            try:
+                armed[0] = True
+                # Again and again: Python prints what a signal raises within __del__.
+                signal.setitimer(signal.ITIMER_REAL, order.uniform(1e-5, 1e-3), 1e-3)
+                while True:
+                    one()
+            except KeyboardInterrupt:
+                armed[0] = False
+                caught += 1
+    finally:
+        armed[0] = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    gc.collect()
+    assert caught == 300 and plan().tolist() == x.max(0).tolist()
+    handed = [producer for producer in producers if getattr(producer, "capsule", None) is not None]
+    taken = [p for p in handed if api.PyCapsule_IsValid(p.capsule, b"used_" + p.name)]
+    assert len(taken) >= 50 and all(producer.deleted == 1 for producer in taken)
+    assert tally.take(x.ravel(), index).tolist() == [5, 0, 59]
+    assert len(context._queues) < 50

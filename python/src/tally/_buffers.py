@@ -44,8 +44,8 @@ class Buffers:
                     check(lib.tally_buffer_read(self.queue.handle, made, 0, ffi.cast("void *", view.address), bytes))
         finally:
             waited = lib.tally_queue_wait(self.queue.handle) if self.views[0].place == HOST else 0
-            for made in self._made:
-                lib.tally_buffer_destroy(made)
+            for owner in self._made:
+                ffi.release(owner)
             if self.key is None:
                 self.context.give_queue(self.queue)
         if kind is None:
@@ -54,24 +54,29 @@ class Buffers:
 
     def own(self, bytes: int) -> Any:
         """Device memory for the call's own use."""
-        out = ffi.new("tally_buffer **")
-        check(lib.tally_buffer_create(self.context.handle, bytes, out))
-        self._made.append(out[0])
-        return out[0]
+        owner = self._owner()
+        check(lib.tally_buffer_create(self.context.handle, bytes, owner))
+        return owner[0]
+
+    def _owner(self) -> Any:
+        """Room for a buffer's handle, which owns the buffer until the call's end."""
+        owner = ffi.gc(ffi.new("tally_buffer **"), lib.tally_python_end_buffer)
+        self._made.append(owner)
+        return owner
 
     def wrap(self, view: Optional[View], is_output: bool = False) -> "tuple[Any, int]":
         """The buffer of an array in C order, and the place of its first item. NULL for None."""
         if view is None:
             return ffi.NULL, 0
         bytes = view.size * view.dtype.bytes
-        out = ffi.new("tally_buffer **")
-        check(lib.tally_python_wrap(self.context.address, self.memory, view.address, bytes, out))
-        self._made.append(out[0])
+        owner = self._owner()
+        check(lib.tally_python_wrap(self.context.address, self.memory, view.address, bytes, owner))
+        made = owner[0]
         if self.memory == _COPIED and bytes and not is_output:
-            check(lib.tally_buffer_write(self.queue.handle, out[0], 0, ffi.cast("void *", view.address), bytes))
+            check(lib.tally_buffer_write(self.queue.handle, made, 0, ffi.cast("void *", view.address), bytes))
         if is_output:
-            self._results.append((out[0], view, bytes))
-        return out[0], view.offset // view.dtype.bytes if view.place == OPENCL else 0
+            self._results.append((made, view, bytes))
+        return made, view.offset // view.dtype.bytes if view.place == OPENCL else 0
 
     def update(self, view: View) -> "tuple[Any, int]":
         """The buffer of an array that the call changes in part."""

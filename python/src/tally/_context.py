@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextvars
+import itertools
 import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, List, Optional
@@ -13,6 +14,8 @@ from tally._view import CUDA, HOST, View
 
 #: kinds of plans that a context keeps at once; the oldest goes
 MOST_KEPT = 256
+#: wrapped streams that a context keeps at once; the oldest goes, with its plans
+MOST_STREAMS = 128
 
 
 @dataclass(frozen=True)
@@ -80,22 +83,35 @@ def missing() -> "dict[str, str]":
 class KeptPlan:
     """A plan, and its address for the shim."""
 
-    __slots__ = ("handle", "address", "key")
+    __slots__ = ("owner", "handle", "address", "key")
 
-    def __init__(self, handle: Any, key: Hashable) -> None:
-        self.handle = ffi.gc(handle, lib.tally_plan_destroy)
-        self.address = int(ffi.cast("uintptr_t", handle))
+    def __init__(self, owner: Any, key: Hashable) -> None:
+        self.owner = owner
+        self.handle = owner[0]
+        self.address = int(ffi.cast("uintptr_t", owner[0]))
         self.key = key
+
+
+def _new_queue() -> Any:
+    """Room for a queue's handle, which owns the queue. A signal, which Python raises as soon as the
+    call that makes it returns, does not lose it."""
+    return ffi.gc(ffi.new("tally_queue **"), lib.tally_python_end_queue)
+
+
+_numbers = itertools.count(1)
 
 
 class Queue:
     """A queue, its own or a wrapped one."""
 
-    __slots__ = ("handle", "address")
+    __slots__ = ("owner", "handle", "address", "number")
 
-    def __init__(self, handle: Any) -> None:
-        self.handle = ffi.gc(handle, lib.tally_queue_destroy)
-        self.address = int(ffi.cast("uintptr_t", handle))
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.handle = owner[0]
+        self.address = int(ffi.cast("uintptr_t", owner[0]))
+        #: what plans of the queue are kept by: no other queue has it, a later one neither
+        self.number = next(_numbers)
 
 
 class Context:
@@ -164,9 +180,9 @@ class Context:
                 return kept.pop()
             except IndexError:  # another thread took the last one
                 pass
-        made = ffi.new("tally_plan **")
-        check(make(made))
-        return KeptPlan(made[0], key)
+        owner = ffi.gc(ffi.new("tally_plan **"), lib.tally_python_end_plan)
+        check(make(owner))
+        return KeptPlan(owner, key)
 
     def give_plan(self, plan: KeptPlan) -> None:
         """Keeps a plan for later calls."""
@@ -185,9 +201,9 @@ class Context:
         try:
             return self._queues.pop()
         except IndexError:
-            made = ffi.new("tally_queue **")
-            check(lib.tally_queue_create(self.handle, made))
-            return Queue(made[0])
+            owner = _new_queue()
+            check(lib.tally_queue_create(self.handle, owner))
+            return Queue(owner)
 
     def give_queue(self, queue: Queue) -> None:
         """Keeps a queue for later calls."""
@@ -203,12 +219,25 @@ class Context:
             stream = 0  # both are the legacy default stream
         queue = self._streams.get(stream)
         if queue is None:
-            made = ffi.new("tally_queue **")
+            made = _new_queue()
             if place == CUDA:
                 check(lib.tally_queue_wrap_cuda(self.handle, ffi.cast("struct CUstream_st *", stream), made))
             else:
                 check(lib.tally_queue_wrap_opencl(self.handle, ffi.cast("struct _cl_command_queue *", stream), made))
-            queue = self._streams[stream] = Queue(made[0])
+            queue = self._keep_stream(stream, Queue(made))
+        return queue
+
+    def _keep_stream(self, stream: int, queue: Queue) -> Queue:
+        """Keeps the queue of a stream. Beyond the bound the oldest goes: it is not waited for, since
+        its stream may be gone, and its plans' memory is freed in order by the driver."""
+        queue = self._streams.setdefault(stream, queue)
+        while len(self._streams) > MOST_STREAMS:
+            try:
+                old = self._streams.pop(next(iter(self._streams)))
+                for key in [key for key in list(self._plans) if isinstance(key, tuple) and key[-1] == old.number]:
+                    self._plans.pop(key, None)
+            except (KeyError, RuntimeError, StopIteration):  # another thread has changed it
+                break
         return queue
 
 

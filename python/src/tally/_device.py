@@ -149,7 +149,7 @@ class CudaMemory:
     @property
     def __cuda_array_interface__(self) -> "dict[str, Any]":
         exported = self._exported
-        if exported.buffer is None:
+        if not exported.is_owned:
             raise AttributeError("this memory was handed over by DLPack")
         return {
             "shape": exported.shape,

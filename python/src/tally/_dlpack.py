@@ -25,19 +25,18 @@ _VERSION, _REFUSED = int(lib.TALLY_DL_VERSION), int(lib.TALLY_DL_REFUSED)
 class Consumed:
     """An array that a producer handed over. Calls its deleter once, when it goes."""
 
-    __slots__ = ("content", "versioned", "read", "in_order")
+    __slots__ = ("read", "in_order")
 
     def __init__(self, capsule: Any = None, table: int = 0, x: Any = None) -> None:
         """Of a capsule, which is consumed; or, with a table of the C exchange interface, of x."""
-        self.content = 0
-        read = self.read = ffi.new("tally_dl_read *")
+        # The struct owns what is taken: no signal comes between, as it would in __del__.
+        read = self.read = ffi.gc(ffi.new("tally_dl_read *"), lib.tally_python_dl_end)
         #: the work on the stream that was read is in order, so that nothing has to wait
         self.in_order = bool(table)
         if table:
             status = lib.tally_python_dl_exchange(table, id(x), read)
         else:
             status = lib.tally_python_dl_take(id(capsule), read)
-        self.content, self.versioned = read.content, read.versioned
         if status:
             self._fail(status)
 
@@ -53,11 +52,6 @@ class Consumed:
         if status == _REFUSED:
             raise Refused
         raise BufferError(f"this DLPack array has more than {int(lib.TALLY_DL_AXES)} axes")
-
-    def __del__(self) -> None:
-        content, self.content = self.content, 0
-        if content:
-            lib.tally_python_dl_end(content, self.versioned)
 
 
 class Refused(Exception):
@@ -158,7 +152,8 @@ class Exported:
         queue: Any = None,
         stream: Optional[int] = None,
     ) -> None:
-        self.buffer: Any = buffer
+        #: empty when it was handed over: of two threads, pop serves one
+        self._owned: "list[Any]" = [buffer]
         self.address = address
         self.dtype = dtype
         self.shape = shape
@@ -167,8 +162,13 @@ class Exported:
         self.stream = stream
 
     def __del__(self) -> None:
-        if getattr(self, "buffer", None) is not None:
-            lib.tally_buffer_destroy(self.buffer)
+        for buffer in getattr(self, "_owned", ()):
+            lib.tally_buffer_destroy(buffer)
+
+    @property
+    def is_owned(self) -> bool:
+        """Tells whether nobody has taken the memory yet."""
+        return bool(self._owned)
 
     def __dlpack_device__(self) -> "tuple[int, int]":
         return self.device
@@ -182,7 +182,7 @@ class Exported:
         copy: Optional[bool] = None,
     ) -> Any:
         """Hands the memory over in a capsule, once."""
-        if self.buffer is None:
+        if not self._owned:
             raise BufferError("this memory was handed over before")
         if dl_device is not None and tuple(dl_device) != self.device:
             raise BufferError(f"this memory is on device {self.device}: it cannot be handed over on {tuple(dl_device)}")
@@ -206,10 +206,14 @@ class Exported:
                 "strides": strides,
             },
         )
-        content = lib.tally_python_export(self.buffer, tensor, versioned)
+        try:
+            buffer = self._owned.pop()
+        except IndexError:  # another thread was first
+            raise BufferError("this memory was handed over before") from None
+        content = lib.tally_python_export(buffer, tensor, versioned)
         if content == ffi.NULL:
+            self._owned.append(buffer)
             raise MemoryError("no memory for a DLPack capsule")
-        self.buffer = None
         end = int(ffi.cast("intptr_t", ffi.addressof(lib, "tally_python_capsule_end")))
         return _new(int(ffi.cast("intptr_t", content)), _NAMES[versioned], end)
 

@@ -173,7 +173,7 @@ def queue_for(context: Context, views: "Sequence[View]") -> "tuple[Queue, Hashab
     for view in views[1:]:
         if view.stream != first.stream:
             check(lib.tally_queue_wait(context.queue_of(view).handle))
-    return queue, queue.address
+    return queue, queue.number
 
 
 def _copied_outputs(call: Call) -> "Sequence[View]":

@@ -39,7 +39,7 @@ class Form:
         self.key: Hashable = None
         self.plan: Any = None
 
-    def bind(self, context: Context, call: Call, queue_key: Hashable) -> None:
+    def bind(self, context: Context, call: Call) -> None:
         """Takes extents, strides and the plan's description from a call."""
         view = call.inputs[0]
         arrays = ffi.new("tally_python_arrays *")
@@ -48,7 +48,7 @@ class Form:
         made = ffi.new("tally_python_form **")
         check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
         self.handle = ffi.gc(made[0], lib.tally_python_form_end)
-        self.key = plan_key(call, queue_key)
+        self.key = plan_key(call, None)
         bare = View(None, 0, view.dtype, view.shape, view.strides, view.kind)
         self.plan = Call(call.terms, (bare,), call.reduced, None, None, (), (), 1)
 
@@ -62,7 +62,8 @@ class Form:
             return
         queue = context.take_queue() if stream is None else context.queue_of_stream(CUDA, stream)
         try:
-            plan = context.take_plan(self.key, lambda out: fill_plan(context, self.plan, out))
+            key = self.key if stream is None else plan_key(self.plan, queue.number)
+            plan = context.take_plan(key, lambda out: fill_plan(context, self.plan, out))
             status = _run_form(self.handle, plan.address, queue.address, address, to)
             if status:
                 fail(status)
@@ -302,7 +303,7 @@ def _learn(
         if call.inputs[0] is not view or written_by(call, wanted).number != wanted.number:
             return
         call.outputs = (looker.kind.empty(view, shape, wanted),)
-        form.bind(context, call, None if view.place == HOST else context.queue_of(view).address)
+        form.bind(context, call)
     else:
         return
     if len(forms) >= MOST_FORMS:

@@ -109,10 +109,35 @@ def _codes() -> "dict[str, Dtype]":
     """What a string names: NumPy's names and codes, and the library's names that are no codes."""
     made = {d.name: d for d in DTYPES.values() if d.name not in ("i8", "u8", "f16")}
     made.update({d.long_name: d for d in DTYPES.values()})
+    made.update(_letters())
     for d in DTYPES.values():
         for code in () if d.name == "bf16" else ("?", "b1") if d.kind == "b" else (d.typestr[1:],):
             made.update({order + code: d for order in ("", "<", "|", "=")})
     return made
+
+
+def _letters() -> "dict[str, Dtype]":
+    """NumPy's codes of one letter, and its names without a size."""
+    long = 8 * ffi.sizeof("long")
+    names = {
+        "? bool": "bool",
+        "b byte": "i8",
+        "B ubyte": "u8",
+        "h short": "i16",
+        "H ushort": "u16",
+        "i intc": "i32",
+        "I uintc": "u32",
+        "l": f"i{long}",
+        "L": f"u{long}",
+        "q longlong p intp int": "i64",
+        "Q ulonglong P uintp uint": "u64",
+        "e half": "f16",
+        "f single": "f32",
+        "d double float": "f64",
+        "F csingle": "c64",
+        "D cdouble complex": "c128",
+    }
+    return {word: BY_NAME[to] for words, to in names.items() for word in words.split()}
 
 
 #: by what a caller may write. "i8" is NumPy's int64 here and the library's int8 in BY_NAME
@@ -131,7 +156,11 @@ def dtype_of_name(dtype: Any) -> Dtype:
     if isinstance(dtype, str):
         if dtype.lstrip("<|=") == "f16":
             raise TypeError(f"dtype {dtype!r} is ambiguous, NumPy's long double or half: say 'float16'")
-        found = BY_CODE.get(dtype)
+        found = BY_CODE.get(dtype) or (BY_CODE.get(dtype[1:]) if len(dtype) == 2 and dtype[0] in "<|=" else None)
+        if found is None and dtype in ("g", "G", "longdouble", "clongdouble"):
+            raise TypeError(f"dtype {dtype!r} is NumPy's long double, which tally has not: say 'float64'")
+        if found is None and dtype[:1] == ">" and dtype[1:] in BY_CODE:
+            raise TypeError(f"dtype {dtype!r} is byte-swapped: results have this machine's order, {dtype[1:]!r}")
     else:
         name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
         found = BY_LONG_NAME.get(str(name))

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from tally._arrays import view_of
 from tally._buffers import in_order
@@ -226,32 +225,28 @@ class Plan:
         #: the array that the results go to
         self.out: Any = out if out is not None else output.owner if output.place == HOST else output.kind.finish(output)
         self._run = lib.tally_python_run
-        lock = threading.Lock()
-        self._take, self._give = lock.acquire, lock.release
+        self._lock = threading.Lock()
+        self._is_running = self._lock.locked
         self._finish = None if shape_of(call) or out is not None else (output.kind.finish, output)
 
     def __call__(self) -> Any:
         """Reduces. Returns `out`, which the next call overwrites, or a scalar where there are no
         axes left. Copy what you keep. RuntimeError if another thread runs the plan."""
-        if not self._take(False):
+        if self._is_running():
             raise RuntimeError("this Plan is running in another thread")
-        try:
+        with self._lock:  # `with` lets no signal come between the lock and what it guards
             status = self._run(self._bound)
             if status:
                 check(status)
             return self.out if self._finish is None else self._finish[0](self._finish[1])
-        finally:
-            self._give()
 
     def set_param(self, name: str, value: float) -> None:
         """Changes a parameter of the op, for the calls that follow. RuntimeError if another thread
         runs the plan."""
-        if not self._take(False):
+        if self._is_running():
             raise RuntimeError("this Plan is running in another thread")
-        try:
+        with self._lock:
             check(lib.tally_plan_set_param(self._plan.handle, name.encode(), value))
-        finally:
-            self._give()
 
     def __repr__(self) -> str:
         variant = text(lib.tally_plan_variant(self._plan.handle))
@@ -313,15 +308,11 @@ class Feed:
         self._kind: Any = None
         self._lock = threading.Lock()
 
-    @contextlib.contextmanager
-    def _alone(self) -> "Iterator[None]":
-        """Keeps other threads out."""
-        if not self._lock.acquire(blocking=False):
+    def _alone(self) -> threading.Lock:
+        """The lock that keeps other threads out. RuntimeError if one has it."""
+        if self._lock.locked():
             raise RuntimeError("this Feed is running in another thread")
-        try:
-            yield
-        finally:
-            self._lock.release()
+        return self._lock
 
     def _pieces(self, arrays: "Sequence[Any]") -> "tuple[Any, int, list[View]]":
         views = [in_order(view_of(array)) for array in arrays]
