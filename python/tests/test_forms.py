@@ -234,3 +234,33 @@ def test_tvm_ffi():
         for _ in range(3):
             assert tally.sum(kind, axis=1).tolist() == X.sum(1).tolist()
     assert table_of(tvm_ffi.core.DLTensorTestWrapper)
+
+
+def test_streams(monkeypatch):
+    """The short way on a stream, on host memory and a queue of ours: it takes the plan that the long
+    way made, so that a call can be captured into a graph after one that made it; each stream has
+    plans of its own; nothing of another stream is taken."""
+    own = tally.Context("host")
+    queues = {stream: own.take_queue() for stream in (7, 8)}
+    now, views = [7], []
+
+    class Looker(_forms._Numpy):
+        def look(self, x):
+            return (x.dtype, x.shape, x.strides, now[0]), now[0], 0, None
+
+        def view(self, x, held):
+            views.append(x)
+            return super().view(x, held)
+
+    monkeypatch.setattr(own, "queue_of_stream", lambda place, stream: queues[stream])
+    monkeypatch.setattr(_forms, "context_of_device", lambda place, device: own)
+    monkeypatch.setattr("tally._engine.queue_for", lambda of, arrays: (queues[now[0]], queues[now[0]].number))
+    monkeypatch.setitem(_forms._lookers, np.ndarray, Looker(tally._view.numpy_kind()))
+    monkeypatch.setattr(_forms, "_of_streams", {})
+    with own:
+        for stream in (7, 8):
+            now[0] = stream
+            for i in range(4):
+                assert tally.sum(np.full((3, 4), i, "f4"), axis=1).tolist() == [4 * i] * 3
+    assert len(views) == 2 and len(_forms._of_streams) == 2, "one long way for each stream"
+    assert {key[-1]: len(plans) for key, plans in own._plans.items()} == {q.number: 1 for q in queues.values()}

@@ -70,16 +70,23 @@ def table_of(kind: type) -> int:
     return found
 
 
+_without_versions: "set[type]" = set()
+
+
 def ask(x: Any, stream: Optional[int]) -> Any:
     """Asks a producer for a capsule, a versioned one if it knows them."""
     given = {} if stream is None else {"stream": stream}
+    if type(x) in _without_versions:
+        return x.__dlpack__(**given)
     try:
         return x.__dlpack__(**given, max_version=(1, 0))
     except (TypeError, ValueError, NotImplementedError) as error:
         words = ("max_version", "keyword", "argument") if isinstance(error, TypeError) else ("max_version",)
         if not any(word in str(error) for word in words):
             raise
-        return x.__dlpack__(**given)
+        capsule = x.__dlpack__(**given)
+        _without_versions.add(type(x))
+        return capsule
 
 
 def hand_over(x: Any, stream: Optional[int] = None) -> Consumed:
