@@ -79,7 +79,9 @@ def all_cases(convert, kind, names=OPS):
             for axis in (None, 0, -1, (0, 2)):
                 result = getattr(tally, name)(view, axis=axis)
                 assert isinstance(result, kind), (name, type(result))
-                same(result, getattr(tally, name)(other, axis=axis))
+                expected = getattr(tally, name)(other, axis=axis)
+                same(result, expected)
+                same(getattr(tally, name)(view, axis=axis), expected)  # a later call takes a short way
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------
@@ -100,6 +102,33 @@ def test_torch(torch):
     assert result.dtype == torch.bfloat16 and result.device == x.device and result.tolist() == [300] * 4
     out = torch.empty(4, device="cuda", dtype=torch.float32)
     assert tally.sum(x.float(), axis=1, out=out) is out and out.tolist() == [300] * 4
+
+
+def test_torch_streams_have_forms_of_their_own(torch):
+    """The short way is on the stream that is current, of the tensor that is given."""
+    expected = [torch.full((64,), float(1000 * i), device="cuda") for i in range(4)]
+    for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(stream):
+            for i in range(4):
+                x = torch.full((64, 1000), float(i), device="cuda")
+                torch.cuda._sleep(10_000_000)
+                x += 0
+                assert torch.equal(tally.sum(x, axis=1), expected[i])
+        stream.synchronize()
+
+
+def test_torch_exchange(torch):
+    """DLPack's C exchange interface, where this PyTorch has it."""
+    from tally._dlpack import table_of, view_of_dlpack
+    from tally._view import numpy_kind
+
+    if not table_of(torch.Tensor):
+        pytest.skip(f"PyTorch {torch.__version__} has no __dlpack_c_exchange_api__")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        x = torch.ones((4, 5), device="cuda")
+        view = view_of_dlpack(x, numpy_kind())
+    assert (view.address, view.stream, view.shape) == (x.data_ptr(), stream.cuda_stream, (4, 5))
 
 
 def test_torch_negative_and_where(torch):
@@ -289,6 +318,7 @@ def main():
     print(f"the C call of a bound plan    {microseconds(lambda: lib.tally_python_run(bound), wait):8.2f} us")
     print(f"plan()                        {microseconds(plan, wait):8.2f} us")
     print(f"tally.sum(x, axis=1)          {microseconds(lambda: tally.sum(x, axis=1), wait):8.2f} us")
+    print(f"tally.sum by DLPack alone     {microseconds(lambda: tally.sum(Capsules(x), axis=1), wait):8.2f} us")
     print(f"torch.sum(x, dim=1)           {microseconds(lambda: torch.sum(x, dim=1), wait):8.2f} us")
     for shape, dtype, axis in (
         ((1 << 23, 32), torch.float32, 1),
