@@ -107,6 +107,7 @@ def test_torch(torch):
 def test_torch_streams_have_forms_of_their_own(torch):
     """The short way is on the stream that is current, of the tensor that is given."""
     expected = [torch.full((64,), float(1000 * i), device="cuda") for i in range(4)]
+    torch.cuda.synchronize()
     for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
         with torch.cuda.stream(stream):
             for i in range(4):
