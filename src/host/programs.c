@@ -60,6 +60,8 @@ const char *tally_host_stem(const char *stem) {
         {"published", ""},
         {"cpu_rows", ""},
         {"cpu_scan", "/* cpu_scan */\n"},
+        {"scan_lists", ""},
+        {"cpu_scan_axis", "/* cpu_scan_axis */\n"},
         {"move", "/* move */\n"},
         {"heads", "/* heads */\n"},
         {"segments", ""},

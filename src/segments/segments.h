@@ -39,6 +39,10 @@ void tally_shape_pack(const tally_array_shape *shape, uint32_t inputs, void *to)
  * mask has. */
 tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint32_t inputs, bool where, bool out_strided,
                               tally_array_shape *shape);
+/* Makes the shape of a scan along axes[along]: the scanned axis is the only one of the first list,
+ * and has an `out`. Errors: as above; E_ARGUMENT for no axes, and for `along` beyond them. */
+tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, uint32_t along, bool out_strided,
+                                   tally_array_shape *shape);
 /* The lowest and the highest place that the axes reach from `offset` on, for strides given by
  * their offset in a tally_shape_axis. Returns false if one is below 0 or beyond 63 bits. */
 bool tally_shape_span(const tally_array_shape *shape, size_t stride, bool with_reduced, uint64_t offset, uint64_t *low,
