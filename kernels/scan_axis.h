@@ -71,15 +71,15 @@ INLINE void store_list_cell(const LIST *list, u64 k, const WIDE_RESULTS *r) {
  * The steps are written out: POCL has miscompiled barriers in loops.
  */
 typedef struct {
-    SCAN half[2][GROUP];
+    SCAN part[2][GROUP];
 } EXCHANGE;
 
 #define PUT(number, value)                                                                                                     \
-    meet->half[number][thread] = value;                                                                                        \
+    meet->part[number][thread] = value;                                                                                        \
     BARRIER
 #define STEP_ACROSS(number, a, s)                                                                                              \
     PUT(number, a)                                                                                                             \
-    if (t >= (s)) a = scan_combine(meet->half[number][thread - (s)*pitch], a);
+    if (t >= (s)) a = scan_combine(meet->part[number][thread - (s)*pitch], a);
 
 /* The scan of Kogge and Stone. Thread t's value becomes the combination of those of threads 0 to t;
  * the second half is then free. `t` is below 32. */
@@ -125,7 +125,7 @@ INLINE void scan_short(const LIST *list, u32 is, u32 thread, u32 t, u32 pitch, u
     {
         part = meet_across(part, thread, t, pitch, meet);
         PUT(1, part)
-        left = meet->half[1][t ? thread - pitch : thread];
+        left = meet->part[1][t ? thread - pitch : thread];
     }
     if (is && k < list->c.n) {
         WIDE_RESULTS r;
@@ -165,7 +165,7 @@ INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, 
         } else {
             BARRIER
             PUT(0, part)
-            if (t >= low && t < low + warps) way->rows = meet->half[0][own + (t - row) * WIDTH + WIDTH - 1];
+            if (t >= low && t < low + warps) way->rows = meet->part[0][own + (t - row) * WIDTH + WIDTH - 1];
         }
         const SCAN rows = list_across(way->rows, t);
         before = shuffle_from(rows, row ? row - 1 : 0);
@@ -176,13 +176,13 @@ INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, 
     {
         part = meet_across(part, thread, t, pitch, meet);
         PUT(1, part)
-        left = meet->half[1][t ? thread - pitch : thread];
-        if (t >= low && t < low + warps) way->rows = meet->half[1][own + (t - row) * WIDTH + (WIDTH - 1) * pitch];
+        left = meet->part[1][t ? thread - pitch : thread];
+        if (t >= low && t < low + warps) way->rows = meet->part[1][own + (t - row) * WIDTH + (WIDTH - 1) * pitch];
         const SCAN rows = meet_across(way->rows, thread, t, pitch, meet);
         PUT(1, rows)
-        before = meet->half[1][own + (row ? row - 1 : 0) * pitch];
-        with = meet->half[1][own + row * pitch];
-        whole = meet->half[1][own + (WIDTH - 1) * pitch];
+        before = meet->part[1][own + (row ? row - 1 : 0) * pitch];
+        with = meet->part[1][own + row * pitch];
+        whole = meet->part[1][own + (WIDTH - 1) * pitch];
     }
     SCAN tile_inclusive = way->tile;
     IF_LAST(low + warps == WIDTH) {
@@ -195,7 +195,7 @@ INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, 
         {
             tiles = meet_across(way->tiles, thread, t, pitch, meet);
             PUT(1, tiles)
-            tiles = meet->half[1][own + tile * pitch];
+            tiles = meet->part[1][own + tile * pitch];
         }
         tile_inclusive = scan_join(way->has_block, way->block, tiles);
     }

@@ -205,7 +205,8 @@ static void take_part(const axis_job *job, const axis_lists *lists, unsigned cha
 }
 
 /* Combines each list's part with what is before it, if `has` says that anything is. */
-static void join_lists(const axis_job *job, const axis_lists *lists, bool has, const unsigned char *before, unsigned char *part) {
+static void join_lists(const axis_job *job, const axis_lists *lists, bool has, const unsigned char *before,
+                       unsigned char *part) {
     if (!has) return;
     job->steps->pairs(before, part, lists->parts, lists->count);
     memcpy(part, lists->parts, lists->count * (uint64_t)job->steps->bytes);

@@ -56,8 +56,7 @@ static tally_status check(tally_plan *base, const tally_queue *queue, const tall
     tally_status status = tally_check_plan(base, &tally_scan_kind);
     if (!status) status = tally_check_pointer(a, "args");
     if (!status && a->size != sizeof(*a))
-        status =
-            tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_scan_axis_args) is %zu", a->size, sizeof(*a));
+        status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_scan_axis_args) is %zu", a->size, sizeof(*a));
     if (!status && !((const tally_scan_plan *)base)->axis.variant)
         status = tally_fail(TALLY_E_ARGUMENT, "the plan lacks TALLY_ALONG_AXIS: it is for tally_scan");
     if (!status) status = tally_check_queue(queue, base->context);

@@ -39,8 +39,8 @@ static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *des
     *desc = (tally_scan_desc){0};
     memcpy(desc, given, given->size);
     if (desc->flags & ~(uint32_t)(TALLY_EXCLUSIVE | TALLY_REVERSE | TALLY_ALONG_AXIS))
-        return tally_fail(TALLY_E_ARGUMENT,
-                          "desc.flags is %#x: there are TALLY_EXCLUSIVE, TALLY_REVERSE and TALLY_ALONG_AXIS", desc->flags);
+        return tally_fail(TALLY_E_ARGUMENT, "desc.flags is %#x: there are TALLY_EXCLUSIVE, TALLY_REVERSE and TALLY_ALONG_AXIS",
+                          desc->flags);
     if ((unsigned)desc->segments > TALLY_SEGMENTS_OFFSETS)
         return tally_fail(TALLY_E_ARGUMENT, "desc.segments is %d: no such way", (int)desc->segments);
     if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))

@@ -81,10 +81,10 @@ typedef struct tally_scan_plan {
     uint64_t done;             /* items since the last tally_scan */
     uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
-    tally_scan_launch axis;                        /* along an axis; its variant is NULL without */
-    void *axis_kernels[TALLY_SCAN_AXIS_KERNELS];   /* on CPUs the first alone */
-    tally_buffer *words, *values; /* workspace: kernels/scanning.h */
-    tally_buffer *heads;          /* flags made of offsets */
+    tally_scan_launch axis;                      /* along an axis; its variant is NULL without */
+    void *axis_kernels[TALLY_SCAN_AXIS_KERNELS]; /* on CPUs the first alone */
+    tally_buffer *words, *values;                /* workspace: kernels/scanning.h */
+    tally_buffer *heads;                         /* flags made of offsets */
 } tally_scan_plan;
 
 /* Enqueues a scan of a checked call. With `continues` its items come after those of the plan's

@@ -88,8 +88,8 @@ tally_status tally_scan_shape_axis(tally_scan_launch *launch, const tally_terms 
     if (!launch->variant->info.canonical)
         return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: its order is not the canonical one, which TALLY_ALONG_AXIS needs",
                           name);
-    launch->flags = (launch->flags & (TALLY_SCAN_IS_EXCLUSIVE | TALLY_SCAN_IS_REVERSE | TALLY_SCAN_HAS_INITIAL)) |
-                    TALLY_SCAN_IS_AXIS;
+    launch->flags =
+        (launch->flags & (TALLY_SCAN_IS_EXCLUSIVE | TALLY_SCAN_IS_REVERSE | TALLY_SCAN_HAS_INITIAL)) | TALLY_SCAN_IS_AXIS;
     launch->tiles = 1;
     if (launch->variant->info.group_threads == 1) return TALLY_OK;
     launch->group_threads = AXIS_THREADS;
@@ -115,8 +115,7 @@ static void add_axis(tally_recipe *recipe, bool on_cpu) {
 }
 
 tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
-    static const char *const names[] = {"EXCLUSIVE", "REVERSE",   "SEGMENTED", "INITIAL",
-                                        "STAGED",    "HOLD_BACK", "ALONG_AXIS"};
+    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED", "HOLD_BACK", "ALONG_AXIS"};
     const tally_scan_variant *variant = launch->variant;
     const char *stem = variant->info.stem;
     tally_recipe recipe = {.variant = variant->info.name, .group_threads = launch->group_threads, .features = variant->uses};

@@ -67,8 +67,7 @@ static uint32_t merge(tally_shape_axis *axes, uint32_t count) {
  * become the others. n and count are set. */
 static void make_lists(tally_array_shape *shape, uint32_t first, tally_shape_axis *kept, uint32_t others) {
     /* No items: strides that nobody checks lead nowhere. */
-    for (uint32_t a = 0; a < first && !shape->n; a++)
-        shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
+    for (uint32_t a = 0; a < first && !shape->n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
     for (uint32_t a = 0; a < others && !shape->n; a++)
         kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
     shape->reduced = merge(shape->axis, first);
