@@ -52,12 +52,6 @@ tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t 
  * and leaves the copy to the caller. Errors: as the wrapping functions. */
 tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out);
 
-/* Scans `rows` rows of n neighbouring items each into as many values. Enqueues. Errors: as
- * tally_scan_with. */
-tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                    uint64_t rows, uint64_t n, uint64_t row_pitch, tally_buffer *out, uint64_t out_offset,
-                                    uint64_t out_pitch);
-
 /* Returns TALLY_NO_INDEX, a macro that a binding cannot see. */
 uint64_t tally_python_no_index(void);
 

@@ -80,8 +80,6 @@ class TorchKind(Kind):
     def convert(self, view: View, dtype: Dtype) -> Any:
         return self.view(self._tensor(view).to(self.to_torch[dtype.number])) if dtype.number in self.to_torch else None
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.torch.movedim(array, source, to)
 
 
 # ---- CuPy ----------------------------------------------------------------------------------------
@@ -120,8 +118,6 @@ class CupyKind(Kind):
         moved = self.cupy.lib.stride_tricks.as_strided(view.owner, view.shape, view.strides)
         return self.view(self.cupy.array(moved, order="C", copy=True))
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.cupy.moveaxis(array, source, to)
 
 
 # ---- __cuda_array_interface__ --------------------------------------------------------------------
