@@ -16,7 +16,8 @@
 
 /* ---- lists in memory ------------------------------------------------------------------------- */
 
-/* A list: its CALL, whose `in` and `out` are where index 0 lies, and the steps between neighbours. */
+/* A list: its CALL, whose `in` and `out` are where index 0 lies, and the steps between neighbours
+ * along it. */
 typedef struct {
     CALL c;
     i64 in_step, out_step;

@@ -9,7 +9,7 @@
  * Why: the kernels of GPUs and those of CPUs take the same arguments.
  */
 
-/* src/segments/segments.h describes both. */
+/* src/axes/axes.h describes both. */
 typedef struct {
     u64 extent;
     i64 in, where, out;

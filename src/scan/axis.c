@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of scans along an axis. */
+#include "axes/axes.h"
 #include "scan/scan.h"
-#include "segments/segments.h"
 
 /* A call, checked. */
 typedef struct axis_call {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The launch of a scan: the threads and tiles of its groups, and its program's recipe. */
+#include "axes/axes.h"
 #include "scan/scan.h"
-#include "segments/segments.h"
 
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
     return flags & TALLY_SCAN_IS_SEGMENTED ? (terms->acc.bytes + 7) / 8 * 8 + 8 : terms->acc.bytes;

@@ -198,8 +198,8 @@ static void expect_array(run *r, const array *a, int pattern) {
 
 typedef enum layout { ROWS, COLUMNS, SLICES, BACKWARDS, BROADCAST, IN_PLACE, LAYOUTS } layout;
 
-/* `lists` lists of n items: rows and columns of a matrix without gaps, every third item of rows with
- * gaps, rows with both strides negative, one row for all lists, and columns in place. */
+/* `lists` lists of n items: rows and columns of a matrix without gaps, every third item of rows
+ * with gaps, rows with both strides negative, one row for all lists, and columns in place. */
 static array matrix(uint64_t n, uint64_t lists, layout which) {
     const int64_t width = (int64_t)n, height = (int64_t)lists;
     array a = {.count = 2, .along = 1, .axes = {{.extent = lists}, {.extent = n}}};

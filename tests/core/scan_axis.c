@@ -58,6 +58,24 @@ static tally_scan_axis_args args_of(const setup *s) {
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
+static void test_descriptors(void **unused) {
+    (void)unused;
+    tally_context *context;
+    tally_plan *plan;
+    MUST(tally_context_create("stub:alpha", &context));
+    tally_scan_desc desc = sum_i32;
+    desc.segments = TALLY_SEGMENTS_FLAGS;
+    REFUSED(tally_scan_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "tally_scan_plan_create", "desc.segments",
+            "TALLY_ALONG_AXIS");
+    desc = sum_i32;
+    desc.variant = "warp_carry";
+    REFUSED(tally_scan_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED, "variant warp_carry", "canonical",
+            "TALLY_ALONG_AXIS");
+    assert_null(plan);
+    tally_context_destroy(context);
+    SOUND();
+}
+
 static void test_arguments(void **unused) {
     (void)unused;
     setup s = begin("stub", sum_i32), other = begin("stub", sum_i32);
@@ -251,11 +269,8 @@ static void test_failures(void **unused) {
 }
 
 const core_test scan_axis_tests[] = {
-    {"scan axis: arguments", test_arguments},
-    {"scan axis: kinds of plans", test_kinds},
-    {"scan axis: places", test_places},
-    {"scan axis: in place", test_in_place},
-    {"scan axis: launches", test_launches},
-    {"scan axis: each call fails", test_failures},
-    {NULL, NULL},
+    {"scan axis: descriptors", test_descriptors},  {"scan axis: arguments", test_arguments},
+    {"scan axis: kinds of plans", test_kinds},     {"scan axis: places", test_places},
+    {"scan axis: in place", test_in_place},        {"scan axis: launches", test_launches},
+    {"scan axis: each call fails", test_failures}, {NULL, NULL},
 };

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
+#include "axes/axes.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
-#include "segments/segments.h"
 #include "backend.h"
 #include "module.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "segments/segments.h"
+#include "axes/axes.h"
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
