@@ -3,23 +3,16 @@
  * cpu_scan_axis: scans along an axis of an array on CPUs, in scan order v1.
  *
  * Computes: the scan of each of `count` lists of shape.n items.
- * How: a thread is a group, and takes ACCS neighbouring lists at once, item by item. The loops over
- * the lists become vectors, whatever strides they have and however short they are. Kogge and
+ * How: a thread is a group. In `rows` it takes one list, tile by tile, whose items are neighbours
+ * (cpu_tiles.cl). In `lists` it takes LISTS neighbouring lists at once, item by item. The loops
+ * over the lists become vectors, whatever strides they have and however short they are. Kogge and
  * Stone's scan of 32 parts takes them one after the other: step s of part l needs part l - s as
  * step s / 2 left it, so the last s parts of each step are kept (LEVELS).
- * Needs: kernels/scan_lists.h before it; ACC_ARRAYS (src/program/source.c).
+ * Needs: cpu_tiles.cl and kernels/scan_lists.h before it.
  * Why: one launch for all lists. Lists that are long and few leave threads idle; the planner scans
  * them one by one (src/scan/axis.c).
  */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
-#endif
-
-/* As in cpu_rows.cl. */
-#define PRAGMA(words) _Pragma(#words)
-#define IN_VECTORS PRAGMA(clang loop vectorize_width(64 / __alignof__(ACC_ARRAYS)))
-#define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))
-#define EACH_LIST IN_VECTORS for (int i = 0; i < ACCS; i++)
+#define EACH_LIST IN_VECTORS for (int i = 0; i < LISTS; i++)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
@@ -83,7 +76,7 @@ typedef struct {
     CALL c;
     i64 in_step, out_step;
     int lists, in_line, out_line; /* in_line: each list's items are beside those of the list before; out_line: its values */
-    i64 in[ACCS], out[ACCS];
+    i64 in[LISTS], out[LISTS];
 } SLAB;
 
 INLINE SLAB slab_of(const CALL *c, const SCAN_SHAPE *shape, u64 first, u64 count) {
@@ -91,9 +84,9 @@ INLINE SLAB slab_of(const CALL *c, const SCAN_SHAPE *shape, u64 first, u64 count
     slab.c = *c;
     slab.in_step = shape->axis[0].in;
     slab.out_step = shape->axis[0].out;
-    slab.lists = (int)min((u64)ACCS, count - first);
-    slab.in_line = slab.out_line = slab.lists == ACCS;
-    for (int i = 0; i < ACCS; i++) {
+    slab.lists = (int)min((u64)LISTS, count - first);
+    slab.in_line = slab.out_line = slab.lists == LISTS;
+    for (int i = 0; i < LISTS; i++) {
         const LIST_PLACE place = list_place(shape, first + (i < slab.lists ? i : 0));
         slab.in[i] = place.in;
         slab.out[i] = place.out;
@@ -103,16 +96,32 @@ INLINE SLAB slab_of(const CALL *c, const SCAN_SHAPE *shape, u64 first, u64 count
     return slab;
 }
 
+/* Prefetches the lines of item k + AHEAD_ITEMS of lists that lie side by side: no processor
+ * foresees steps of pages. An address past the end is harmless (cpu_chunks.cl). */
+#define AHEAD_ITEMS 16
+INLINE void prefetch_items(const SLAB *slab, u64 k) {
+#if defined(__x86_64__) || defined(__aarch64__)
+    const i64 place = (i64)PLACE(k + AHEAD_ITEMS, slab->c.n);
+    const size_t in = (size_t)slab->c.in.x + (slab->in[0] + place * slab->in_step) * ITEM_BYTES;
+    const size_t out = (size_t)slab->c.out + (slab->out[0] + place * slab->out_step) * (i64)sizeof(RESULT);
+    if (slab->in_line)
+        for (int at = 0; at < LISTS * ITEM_BYTES; at += 64) __builtin_prefetch((const void *)(in + at));
+    if (slab->out_line)
+        for (int at = 0; at < LISTS * (int)sizeof(RESULT); at += 64) __builtin_prefetch((const void *)(out + at), 1);
+#endif
+}
+
 /* Loads item k of each list. */
 INLINE void load_items(const SLAB *slab, u64 k, ACC_ARRAYS *to) {
     const u64 index = PLACE(k, slab->c.n);
     GLOBAL const ALIASING_ITEM *from = (GLOBAL const ALIASING_ITEM *)slab->c.in.x + (i64)index * slab->in_step;
-    ITEM items[ACCS];
+    ITEM items[LISTS];
+    prefetch_items(slab, k);
     if (slab->in_line) {
         from += slab->in[0];
-        for (int i = 0; i < ACCS; i++) items[i] = from[i];
+        for (int i = 0; i < LISTS; i++) items[i] = from[i];
     } else {
-        for (int i = 0; i < ACCS; i++) items[i] = from[slab->in[i]];
+        for (int i = 0; i < LISTS; i++) items[i] = from[slab->in[i]];
     }
     EACH_LIST {
         ITEMS v;
@@ -125,7 +134,7 @@ INLINE void store_results(const SLAB *slab, u64 k, const RESULT *results) {
     GLOBAL RESULT *to = slab->c.out + (i64)PLACE(k, slab->c.n) * slab->out_step;
     if (slab->out_line) {
         to += slab->out[0];
-        for (int i = 0; i < ACCS; i++) to[i] = results[i];
+        for (int i = 0; i < LISTS; i++) to[i] = results[i];
     } else {
         for (int i = 0; i < slab->lists; i++) to[slab->out[i]] = results[i];
     }
@@ -133,15 +142,15 @@ INLINE void store_results(const SLAB *slab, u64 k, const RESULT *results) {
 
 /* Stores the results of the prefixes of the first `count` items as those of item k. */
 OUT_OF_LINE void store_prefixes(const SLAB *slab, u64 k, const ACC_ARRAYS *prefixes, u64 count) {
-    RESULT results[ACCS];
+    RESULT results[LISTS];
     EACH_LIST results[i] = scan_result(&slab->c, accs_get(prefixes, i), count);
     store_results(slab, k, results);
 }
 
 #ifdef EXCLUSIVE
 INLINE void store_firsts(const SLAB *slab) {
-    RESULT results[ACCS];
-    for (int i = 0; i < ACCS; i++) results[i] = scan_first(&slab->c);
+    RESULT results[LISTS];
+    for (int i = 0; i < LISTS; i++) results[i] = scan_first(&slab->c);
     store_results(slab, 0, results);
 }
 #endif
@@ -177,9 +186,42 @@ KERNEL void tally_scan_axis_lists(AXIS_ARGS) {
     const SOURCE in = SOURCE_OF_ARGS;
     const CALL c = call_of(in, 0, 0, shape.n, out + out_offset, initial);
     WAY way;
-    for (u64 first = GROUP_ID * ACCS; first < count; first += GROUP_COUNT * ACCS) {
+    for (u64 first = GROUP_ID * LISTS; first < count; first += GROUP_COUNT * LISTS) {
         const SLAB slab = slab_of(&c, &shape, first, count);
         for (u64 k = 0; k < shape.n; k += CELL) scan_cells(&slab, &way, k, (int)min((u64)CELL, shape.n - k));
+    }
+    (void)team;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Scans one list. `tiles` has the aggregates of a block's tiles; those that are not known yet are
+ * any value. */
+INLINE void scan_list(const CALL *c) {
+    KEPT kept;
+    SCANS tiles, prefixes;
+    SCAN before = IDENTITY, block = IDENTITY; /* any value, until they are known */
+    for (u64 tile = 0; tile * TILE_ITEMS < c->n; tile++) {
+        const int q = (int)(tile % WIDTH);
+        const SCAN aggregate = fold_tile(c, tile * TILE_ITEMS, &kept);
+        for (int l = q; l < WIDTH; l++) set(&tiles, l, aggregate);
+        prefixes = tiles;
+        scan_parts(&prefixes, 1);
+        const SCAN inclusive = scan_join(tile >= WIDTH, block, get(&prefixes, q));
+        scan_tile(c, tile * TILE_ITEMS, tile > 0, before, inclusive, &kept);
+        before = inclusive;
+        if (q == WIDTH - 1) block = inclusive;
+    }
+    if (PASSES(c)) __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores past the caches keep no order with others */
+}
+
+KERNEL void tally_scan_axis_rows(AXIS_ARGS) {
+    for (u64 s = GROUP_ID; s < count; s += GROUP_COUNT) {
+        const LIST_PLACE place = list_place(&shape, s);
+        SOURCE in = SOURCE_OF_ARGS;
+        in.x += place.in;
+        const CALL c = call_of(in, 0, 0, shape.n, out + out_offset + place.out, initial);
+        scan_list(&c);
     }
     (void)team;
 }

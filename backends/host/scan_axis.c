@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans along an axis: the kernel tally_scan_axis_lists, in scan order v1 (kernels/scanning.h).
+ * Scans along an axis: the kernels tally_scan_axis_lists and, which is the same here,
+ * tally_scan_axis_rows, in scan order v1 (kernels/scanning.h).
  *
  * A group has neighbouring lists. It goes along them by rows of 128 items: it gathers a row of each
  * list, scans the rows' cells together, and turns them into inclusive prefixes. The rows of a tile
@@ -328,7 +329,8 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
 }
 
 tally_status host_scan_axis_entry(host_kernel *kernel, const char *entry) {
-    if (strcmp(entry, "tally_scan_axis_lists")) return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
+    if (strcmp(entry, "tally_scan_axis_lists") && strcmp(entry, "tally_scan_axis_rows"))
+        return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan_axis;
     kernel->args = TALLY_AXIS_ARGS;
     kernel->scratch = aligned_alloc(64, kernel->threads * thread_bytes(kernel->program));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* axes.h: the axes of arrays that are reduced or scanned along some of them, as kernels take them. */
+/* axes.h: the axes of arrays that are reduced or scanned along some of them. */
 #ifndef TALLY_SRC_AXES_H
 #define TALLY_SRC_AXES_H
 

@@ -59,6 +59,7 @@ const char *tally_host_stem(const char *stem) {
         {"scanning", "/* scanning */\n"},
         {"published", ""},
         {"cpu_rows", ""},
+        {"cpu_tiles", ""},
         {"cpu_scan", "/* cpu_scan */\n"},
         {"scan_lists", ""},
         {"cpu_scan_axis", "/* cpu_scan_axis */\n"},

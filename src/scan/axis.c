@@ -74,16 +74,20 @@ static tally_status check(tally_plan *base, const tally_queue *queue, const tall
 
 /*
  * The least items of lists that are scanned one by one, and the most such lists for each unit. One
- * after the other they keep a device busy; at once there would be too few threads, as a list has a
- * lane of a thread on a CPU, and a group on a GPU.
+ * after the other they keep a device busy. At once there would be too few: a list has a thread of a
+ * CPU, or a group of a GPU.
  */
 #define LONG_ITEMS 32768
 #define UNIT_LONG_LISTS 1
+#define CPU_UNIT_LONG_LISTS 4
+
+static bool are_rows(const axis_call *call) {
+    return scanned(call)->in[0] == 1 && scanned(call)->out == 1;
+}
 
 static bool are_one_by_one(const tally_scan_plan *plan, const axis_call *call) {
-    const bool on_cpu = plan->axis.group_threads == 1;
-    const uint64_t most = UNIT_LONG_LISTS * (uint64_t)plan->base.context->info.compute_units * (on_cpu ? TALLY_SCAN_LISTS : 1);
-    return scanned(call)->in[0] == 1 && scanned(call)->out == 1 && call->shape.n >= LONG_ITEMS && call->shape.count <= most;
+    const uint64_t each = plan->axis.group_threads == 1 ? CPU_UNIT_LONG_LISTS : UNIT_LONG_LISTS;
+    return are_rows(call) && call->shape.n >= LONG_ITEMS && call->shape.count <= each * plan->base.context->info.compute_units;
 }
 
 static tally_status launch_one_by_one(tally_scan_plan *plan, void *queue, const axis_call *call) {
@@ -114,6 +118,8 @@ static tally_status launch_one_by_one(tally_scan_plan *plan, void *queue, const 
 /* Most groups for each unit, and the warps of lists that a unit is kept busy by. */
 #define UNIT_GROUPS 64
 #define UNIT_WARPS 32
+/* CPUs: the least items of lists whose items are vectors; shorter ones are vectors across lists. */
+#define CPU_ROW_ITEMS 512
 
 typedef struct axis_launch {
     uint32_t kernel, team;
@@ -124,9 +130,12 @@ typedef struct axis_launch {
 static axis_launch choose(const tally_scan_plan *plan, const axis_call *call) {
     const uint64_t n = call->shape.n, count = call->shape.count, units = plan->base.context->info.compute_units;
     const uint32_t threads = plan->axis.group_threads;
-    if (threads == 1)
-        return (axis_launch){.team = plan->base.terms.list[0].is_index ? TALLY_SCAN_WIDTH : 1,
-                             .groups = tally_ceil_div(count, TALLY_SCAN_LISTS)};
+    if (threads == 1) {
+        const bool rows = are_rows(call) && n >= CPU_ROW_ITEMS;
+        return (axis_launch){.kernel = rows ? TALLY_SCAN_AXIS_ROWS : TALLY_SCAN_AXIS_LISTS,
+                             .team = plan->base.terms.list[0].is_index ? TALLY_SCAN_WIDTH : 1,
+                             .groups = tally_ceil_div(count, rows ? 1 : TALLY_SCAN_LISTS)};
+    }
     const bool is_short = n <= TALLY_ROW_ITEMS;
     const bool is_across =
         nearest(call)->extent > 1 && tally_magnitude(nearest(call)->in[0]) < tally_magnitude(scanned(call)->in[0]);

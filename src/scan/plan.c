@@ -124,19 +124,21 @@ static tally_status open_kernels(tally_scan_plan *plan) {
 
 /* Opens the kernels of scans along an axis, if the plan is for them. */
 static tally_status open_axis_kernels(tally_scan_plan *plan) {
-    static const char *const names[] = {[TALLY_SCAN_AXIS_SHORT] = "tally_scan_axis_short",
-                                        [TALLY_SCAN_AXIS_SHORT_ACROSS] = "tally_scan_axis_short_across",
-                                        [TALLY_SCAN_AXIS_LONG] = "tally_scan_axis_long",
-                                        [TALLY_SCAN_AXIS_LONG_ACROSS] = "tally_scan_axis_long_across"};
+    static const char *const cpu_names[] = {
+        [TALLY_SCAN_AXIS_LISTS] = "tally_scan_axis_lists", [TALLY_SCAN_AXIS_ROWS] = "tally_scan_axis_rows"};
+    static const char *const group_names[] = {[TALLY_SCAN_AXIS_SHORT] = "tally_scan_axis_short",
+                                              [TALLY_SCAN_AXIS_SHORT_ACROSS] = "tally_scan_axis_short_across",
+                                              [TALLY_SCAN_AXIS_LONG] = "tally_scan_axis_long",
+                                              [TALLY_SCAN_AXIS_LONG_ACROSS] = "tally_scan_axis_long_across"};
     const tally_plan *base = &plan->base;
     if (!plan->axis.variant) return TALLY_OK;
+    const bool on_cpu = plan->axis.group_threads == 1;
+    const char *const *names = on_cpu ? cpu_names : group_names;
+    const size_t count = on_cpu ? TALLY_SCAN_AXIS_CPU_KERNELS : TALLY_SCAN_AXIS_KERNELS;
     const tally_recipe recipe = tally_scan_recipe(&plan->axis);
     void *program = NULL;
     tally_status status = tally_program_get(base->context, &base->terms, &recipe, &program);
-    if (plan->axis.group_threads == 1)
-        return status ? status : tally_kernel_open(base, program, "tally_scan_axis_lists", &plan->axis_kernels[0]);
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names) && !status; i++)
-        status = tally_kernel_open(base, program, names[i], &plan->axis_kernels[i]);
+    for (size_t i = 0; i < count && !status; i++) status = tally_kernel_open(base, program, names[i], &plan->axis_kernels[i]);
     return status;
 }
 

@@ -57,7 +57,9 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
 tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                                 tally_scan_launch *launch);
 
-/* The kernels of scans along an axis (kernels/scan_axis.h). CPUs have one (cpu_scan_axis.cl). */
+/* The kernels of scans along an axis (kernels/scan_axis.h), and those of CPUs
+ * (kernels_cl/cpu_scan_axis.cl). */
+enum { TALLY_SCAN_AXIS_LISTS, TALLY_SCAN_AXIS_ROWS, TALLY_SCAN_AXIS_CPU_KERNELS };
 enum {
     TALLY_SCAN_AXIS_SHORT,
     TALLY_SCAN_AXIS_SHORT_ACROSS,
@@ -82,7 +84,7 @@ typedef struct tally_scan_plan {
     uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
     tally_scan_launch axis;                      /* along an axis; its variant is NULL without */
-    void *axis_kernels[TALLY_SCAN_AXIS_KERNELS]; /* on CPUs the first alone */
+    void *axis_kernels[TALLY_SCAN_AXIS_KERNELS]; /* on CPUs the first two */
     tally_buffer *words, *values;                /* workspace: kernels/scanning.h */
     tally_buffer *heads;                         /* flags made of offsets */
 } tally_scan_plan;

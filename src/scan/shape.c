@@ -107,9 +107,15 @@ static void add_axis(tally_recipe *recipe, bool on_cpu) {
     tally_recipe_define(recipe, "SHAPE_AXES", TALLY_SHAPE_AXES);
     recipe->features = 0;
     recipe->has_arrays = on_cpu;
-    if (on_cpu) tally_recipe_define(recipe, "ACCS", TALLY_SCAN_LISTS);
     tally_recipe_add(recipe, "scanning");
-    if (!on_cpu) tally_recipe_add(recipe, "scan");
+    if (on_cpu) {
+        tally_recipe_define(recipe, "ACCS", ROW_PLACES);
+        tally_recipe_define(recipe, "LISTS", TALLY_SCAN_LISTS);
+        tally_recipe_add(recipe, "cpu_rows");
+        tally_recipe_add(recipe, "cpu_tiles");
+    } else {
+        tally_recipe_add(recipe, "scan");
+    }
     tally_recipe_add(recipe, "scan_lists");
     tally_recipe_add(recipe, on_cpu ? "cpu_scan_axis" : "scan_axis");
 }
@@ -137,7 +143,10 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
         tally_recipe_add(&recipe, "scan_groups");
     }
     if (variant->one_launch) tally_recipe_add(&recipe, "published");
-    if (launch->group_threads == 1) tally_recipe_add(&recipe, "cpu_rows");
+    if (launch->group_threads == 1) {
+        tally_recipe_add(&recipe, "cpu_rows");
+        tally_recipe_add(&recipe, "cpu_tiles");
+    }
     tally_recipe_add(&recipe, stem);
     if (variant->tiles) tally_recipe_add(&recipe, variant->tiles);
     return recipe;

@@ -16,7 +16,7 @@
 #include "tests/support/test_main.h"
 
 #define PAD 9 /* elements around those that the axes reach */
-#define MOST_ITEMS UINT64_C(300000)
+#define MOST_ITEMS UINT64_C(1300000)
 
 static void *must_alloc(uint64_t bytes) {
     void *memory = malloc(bytes ? (size_t)bytes : 1);
@@ -352,6 +352,23 @@ static void test_variants(void **state) {
     assert_true(ran >= 1);
 }
 
+/* Several blocks of more rows than are scanned one by one, in either direction. */
+static void test_long_rows(void **state) {
+    const place *at = *state;
+    const uint64_t lists = at->info.device_class == TALLY_CLASS_CPU ? 4 * at->info.compute_units + 1 : 9;
+    if (lists * 132000 > MOST_ITEMS) test_skip("too many processors");
+    for (uint32_t flags = 0; flags <= TALLY_REVERSE; flags += TALLY_REVERSE) {
+        run r;
+        const tally_scan_desc desc = {.op = TALLY_SUM, .in = TALLY_F32, .flags = flags};
+        if (!open_run(&r, state, &desc)) fail_msg("no variant");
+        for (uint64_t n = 131071; n <= 132000; n += 929) {
+            const array a = matrix(n, lists, ROWS);
+            expect_array(&r, &a, PATTERN_WIDE);
+        }
+        close_run(&r);
+    }
+}
+
 static void test_forms(void **state) {
     static const tally_scan_desc ops[] = {
         {.op = TALLY_SUM, .in = TALLY_F32}, {.op = TALLY_ARGMIN, .in = TALLY_F32}, {.op = TALLY_MEAN, .in = TALLY_F64}};
@@ -438,6 +455,7 @@ const device_test scan_axis_tests[] = {
     {"scan axis: accumulators", test_accumulators},
     {"scan axis: variants", test_variants},
     {"scan axis: forms", test_forms},
+    {"scan axis: long rows", test_long_rows},
     {"scan axis: the same items", test_same},
     {NULL, NULL},
 };
