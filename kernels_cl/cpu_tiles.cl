@@ -3,8 +3,8 @@
  * cpu_tiles: a tile of a scan on a CPU, which one thread looks at twice.
  *
  * Computes: nothing by itself. The kernels of CPUs' scans call what stands here.
- * How: the first look computes the tile's aggregate and brings the items into the core's caches; the
- * second one computes the results of the tile's prefixes.
+ * How: the first look computes the tile's aggregate and brings the items into the core's caches.
+ * The second one computes the results of the tile's prefixes.
  * Needs: cpu_rows.cl before it.
  * Why: scans of one list and along an axis differ in how a tile gets its prefixes.
  */
