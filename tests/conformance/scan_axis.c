@@ -95,17 +95,19 @@ typedef struct run {
     uint64_t checked;
 } run;
 
-/* Returns 0 if the variant is not for this device. */
-static int open_run(run *r, void **state, const tally_scan_desc *desc) {
+/* `custom` computes what desc->custom does; NULL for the library's ops. Returns 0 if the variant is not
+ * for this device. */
+static int open_run(run *r, void **state, const tally_scan_desc *desc, const scan_op *custom) {
     *r = (run){.desc = *desc, .context = direct_context(state)};
     r->desc.size = sizeof r->desc;
     r->desc.max_n = MOST_ITEMS;
     r->desc.flags |= TALLY_ALONG_AXIS;
     r->of = (oracle_case){.op = desc->op, .in = desc->in, .acc = desc->acc, .accuracy = desc->accuracy, .out = desc->out};
-    r->op = scan_oracle_op(&r->of);
-    snprintf(r->name, sizeof r->name, "%s: %s %s%s%s%s%s", desc->variant ? desc->variant : "auto", tally_op_name(desc->op),
-             tally_dtype_name(desc->in), desc->flags & TALLY_EXCLUSIVE ? ", exclusive" : "",
-             desc->flags & TALLY_REVERSE ? ", reverse" : "", desc->initial ? ", initial" : "", desc->acc ? " in f64" : "");
+    r->op = custom ? *custom : scan_oracle_op(&r->of);
+    snprintf(r->name, sizeof r->name, "%s: %s %s%s%s%s%s", desc->variant ? desc->variant : "auto",
+             desc->custom ? "custom" : tally_op_name(desc->op), tally_dtype_name(desc->in),
+             desc->flags & TALLY_EXCLUSIVE ? ", exclusive" : "", desc->flags & TALLY_REVERSE ? ", reverse" : "",
+             desc->initial ? ", initial" : "", desc->acc ? " in f64" : "");
     const tally_status status = tally_scan_plan_create(r->context, &r->desc, &r->plan);
     if (status == TALLY_E_UNSUPPORTED && desc->variant) return 0;
     must(status, r->name, __FILE__, __LINE__);
@@ -295,7 +297,7 @@ static int is_here(void **state, const tally_scan_desc *d) {
 /* Returns 0 if the variant is not for this device. */
 static int expect_scan(void **state, const tally_scan_desc *desc, uint64_t parts, unsigned random) {
     run r;
-    if (!open_run(&r, state, desc)) return 0;
+    if (!open_run(&r, state, desc, NULL)) return 0;
     expect_fixed(&r, parts);
     expect_random(&r, random);
     assert_true(r.checked > 1000);
@@ -356,12 +358,12 @@ static void test_variants(void **state) {
 static void test_long_rows(void **state) {
     const place *at = *state;
     const uint64_t lists = at->info.device_class == TALLY_CLASS_CPU ? 4 * at->info.compute_units + 1 : 9;
-    if (lists * 132000 > MOST_ITEMS) test_skip("too many processors");
+    if (lists * 140000 > MOST_ITEMS) test_skip("too many processors");
     for (uint32_t flags = 0; flags <= TALLY_REVERSE; flags += TALLY_REVERSE) {
         run r;
         const tally_scan_desc desc = {.op = TALLY_SUM, .in = TALLY_F32, .flags = flags};
-        if (!open_run(&r, state, &desc)) fail_msg("no variant");
-        for (uint64_t n = 131071; n <= 132000; n += 929) {
+        if (!open_run(&r, state, &desc, NULL)) fail_msg("no variant");
+        for (uint64_t n = 131071; n <= 140000; n += 8929) {
             const array a = matrix(n, lists, ROWS);
             expect_array(&r, &a, PATTERN_WIDE);
         }
@@ -395,6 +397,68 @@ static void test_forms(void **state) {
     assert_true(ran >= 5);
 }
 
+/* ---- operators of one's own ------------------------------------------------------------------ */
+
+/* The maps x -> scale * x + shift, modulo 2^32, whose composition is not commutative. They also use
+ * n and the item's index. */
+typedef struct affine {
+    uint32_t scale, shift, last;
+} affine;
+
+static void affine_load(const void *self, const void *item, uint64_t index, void *acc) {
+    uint32_t x;
+    (void)self;
+    memcpy(&x, item, sizeof x);
+    *(affine *)acc = (affine){2 * x + 1, x ^ 5, (uint32_t)index};
+}
+
+static void affine_combine(const void *self, void *left, const void *right) {
+    affine *a = left;
+    const affine *b = right;
+    (void)self;
+    *a = (affine){a->scale * b->scale, a->shift + a->scale * b->shift, b->last};
+}
+
+static void affine_finish(const void *self, const void *acc, uint64_t n, void *value) {
+    const affine *a = acc;
+    const uint32_t result = n ? a->shift ^ (uint32_t)n << 24 ^ a->last * 3 : 12345;
+    (void)self;
+    memcpy(value, &result, sizeof result);
+}
+
+static void test_custom(void **state) {
+    static const scan_op maps = {4, sizeof(affine), 4, affine_load, affine_combine, affine_finish, NULL};
+    static const tally_op_field fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
+                                            {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"},
+                                            {"last", TALLY_U32, "0", "(u32)i", "b.last"}};
+    static const uint32_t flags[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;
+    need_compiler(*state);
+    tally_custom_op *op = direct_op(&(tally_op_desc){.name = "affine",
+                                                     .fields = fields,
+                                                     .field_count = 3,
+                                                     .finish = "a.shift ^ (u32)n << 24 ^ a.last * 3",
+                                                     .empty = "12345",
+                                                     .out = TALLY_U32});
+    const char *variant;
+    unsigned ran = 0;
+    for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
+        for (size_t f = 0; f < TALLY_ARRAY_LENGTH(flags); f++) {
+            run r;
+            const tally_scan_desc desc = {.custom = op,
+                                          .in = TALLY_U32,
+                                          .variant = variant,
+                                          .flags = flags[f],
+                                          .initial = flags[f] == TALLY_EXCLUSIVE ? &initial : NULL};
+            if (!open_run(&r, state, &desc, &maps)) continue;
+            expect_fixed(&r, 7);
+            expect_random(&r, 6);
+            close_run(&r);
+            ran++;
+        }
+    assert_true(ran >= 3);
+    tally_op_destroy(op);
+}
+
 /* ---- the same items -------------------------------------------------------------------------- */
 
 /* line: scan-axis-same. The same items as each list of an array in every layout have the bits of
@@ -407,7 +471,7 @@ static void test_same(void **state) {
     tally_plan *plan;
     run r;
     pattern_fill(PATTERN_WIDE, TALLY_F32, items, N);
-    if (!open_run(&r, state, &desc)) fail_msg("no variant");
+    if (!open_run(&r, state, &desc, NULL)) fail_msg("no variant");
     tally_buffer *in, *out;
     MUST(tally_buffer_create(context, sizeof array_items, &in));
     MUST(tally_buffer_create(context, sizeof got, &out));
@@ -456,6 +520,7 @@ const device_test scan_axis_tests[] = {
     {"scan axis: variants", test_variants},
     {"scan axis: forms", test_forms},
     {"scan axis: long rows", test_long_rows},
+    {"scan axis: custom", test_custom},
     {"scan axis: the same items", test_same},
     {NULL, NULL},
 };
