@@ -10,6 +10,7 @@
 
 #include "direct.h"
 #include "oracle/patterns.h"
+#include "scan_arrays.h"
 #include "scan_run.h"
 #include "tests/support/calls.h"
 #include "tests/support/sample.h"
@@ -22,64 +23,6 @@ static void *must_alloc(uint64_t bytes) {
     void *memory = malloc(bytes ? (size_t)bytes : 1);
     if (!memory) abort();
     return memory;
-}
-
-/* ---- arrays ---------------------------------------------------------------------------------- */
-
-typedef struct array {
-    uint32_t count, along;
-    int out_strided, is_in_place;
-    tally_axis axes[TALLY_MAX_AXES];
-} array;
-
-/* The elements that an array's axes reach: `count` of them, and the one whose indices are all 0. */
-typedef struct reach {
-    uint64_t count, zero;
-} reach;
-
-static int64_t stride_of(const array *a, uint32_t axis, int out) {
-    int64_t stride = 1;
-    if (!out || a->is_in_place) return a->axes[axis].in_stride[0];
-    if (a->out_strided) return a->axes[axis].out_stride;
-    for (uint32_t b = axis + 1; b < a->count; b++) stride *= (int64_t)a->axes[b].extent;
-    return stride;
-}
-
-static uint64_t items_of(const array *a) {
-    uint64_t items = 1;
-    for (uint32_t k = 0; k < a->count; k++) items *= a->axes[k].extent;
-    return items;
-}
-
-static reach reach_of(const array *a, int out) {
-    reach r = {1, 0};
-    if (!items_of(a)) return (reach){0, 0};
-    for (uint32_t k = 0; k < a->count; k++) {
-        const int64_t stride = stride_of(a, k, out);
-        const uint64_t steps = (uint64_t)(stride < 0 ? -stride : stride) * (a->axes[k].extent - 1);
-        r.count += steps;
-        if (stride < 0) r.zero += steps;
-    }
-    return r;
-}
-
-/* Returns where index 0 of list s lies from the element whose indices are all 0. */
-static int64_t list_at(const array *a, uint64_t s, int out) {
-    int64_t at = 0;
-    for (uint32_t k = a->count; k-- > 0;) {
-        if (k == a->along) continue;
-        at += (int64_t)(s % a->axes[k].extent) * stride_of(a, k, out);
-        s /= a->axes[k].extent;
-    }
-    return at;
-}
-
-static void describe(const array *a, const char *name, char *text, size_t size) {
-    size_t used = (size_t)snprintf(text, size, "%s along axis %u of", name, a->along);
-    for (uint32_t k = 0; k < a->count && used < size; k++)
-        used += (size_t)snprintf(text + used, size - used, " (%llu by %lld to %lld)", (unsigned long long)a->axes[k].extent,
-                                 (long long)stride_of(a, k, 0), (long long)stride_of(a, k, 1));
-    if (used < size && a->is_in_place) snprintf(text + used, size - used, " in place");
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -95,8 +38,8 @@ typedef struct run {
     uint64_t checked;
 } run;
 
-/* `custom` computes what desc->custom does; NULL for the library's ops. Returns 0 if the variant is not
- * for this device. */
+/* `custom` computes what desc->custom does; NULL for the library's ops. Returns 0 if the variant is
+ * not for this device. */
 static int open_run(run *r, void **state, const tally_scan_desc *desc, const scan_op *custom) {
     *r = (run){.desc = *desc, .context = direct_context(state)};
     r->desc.size = sizeof r->desc;
@@ -123,19 +66,19 @@ static void close_run(run *r) {
 /* Puts the oracle's values of each list into `image`, whose element `zero` is that of the indices
  * 0. */
 static void ask_oracle(const run *r, const array *a, const unsigned char *items, unsigned char *image) {
-    const uint64_t n = a->axes[a->along].extent, lists = n ? items_of(a) / n : 0;
+    const uint64_t n = a->axes[a->along].extent, lists = n ? array_items(a) / n : 0;
     const size_t item = r->op.item_bytes, value = r->op.value_bytes;
     unsigned char *list = must_alloc(n * item), *values = must_alloc(n * value);
     const scan_form form = {.exclusive = (r->desc.flags & TALLY_EXCLUSIVE) != 0,
                             .reverse = (r->desc.flags & TALLY_REVERSE) != 0,
                             .initial = r->desc.initial};
     for (uint64_t s = 0; s < lists; s++) {
-        const int64_t from = list_at(a, s, 0), to = list_at(a, s, 1);
+        const int64_t from = array_list(a, s, 0), to = array_list(a, s, 1);
         for (uint64_t i = 0; i < n; i++)
-            memcpy(list + i * item, items + (from + (int64_t)i * stride_of(a, a->along, 0)) * (int64_t)item, item);
+            memcpy(list + i * item, items + (from + (int64_t)i * array_stride(a, a->along, 0)) * (int64_t)item, item);
         scan_oracle(&r->op, &form, list, n, values);
         for (uint64_t i = 0; i < n; i++)
-            memcpy(image + (to + (int64_t)i * stride_of(a, a->along, 1)) * (int64_t)value, values + i * value, value);
+            memcpy(image + (to + (int64_t)i * array_stride(a, a->along, 1)) * (int64_t)value, values + i * value, value);
     }
     free(list);
     free(values);
@@ -151,14 +94,14 @@ static void compare(const unsigned char *got, const unsigned char *wanted, uint6
 
 /* line: scan-axis. Scans an array, with poison of two kinds around its values. */
 static void expect_array(run *r, const array *a, int pattern) {
-    const reach in = reach_of(a, 0), out = reach_of(a, 1);
+    const reach in = array_reach(a, 0), out = array_reach(a, 1);
     const size_t item = r->op.item_bytes, value = r->op.value_bytes;
     const uint64_t in_bytes = (in.count + 2 * PAD) * item, out_bytes = (out.count + 2 * PAD) * value;
     unsigned char *items = must_alloc(in_bytes), *image = must_alloc(out_bytes), *got = must_alloc(out_bytes);
     tally_buffer *in_buffer, *out_buffer = NULL;
     char about[1200];
-    describe(a, r->name, about, sizeof about);
-    assert_true(in_bytes <= UINT64_C(1) << 28 && items_of(a) <= MOST_ITEMS && (!a->is_in_place || item == value));
+    array_describe(a, r->name, about, sizeof about);
+    assert_true(in_bytes <= UINT64_C(1) << 28 && array_items(a) <= MOST_ITEMS && (!a->is_in_place || item == value));
     pattern_fill(pattern, r->desc.in, items, in.count + 2 * PAD);
     MUST(tally_buffer_create(r->context, in_bytes, &in_buffer));
     if (!a->is_in_place) MUST(tally_buffer_create(r->context, out_bytes, &out_buffer));
@@ -187,7 +130,7 @@ static void expect_array(run *r, const array *a, int pattern) {
     MUST(tally_buffer_read(r->queue, in_buffer, 0, kept, in_bytes));
     MUST(tally_queue_wait(r->queue));
     if (!a->is_in_place) compare(kept, items, in_bytes, item, "the item", about);
-    r->checked += items_of(a);
+    r->checked += array_items(a);
     tally_buffer_destroy(in_buffer);
     tally_buffer_destroy(out_buffer);
     free(items);
@@ -197,24 +140,6 @@ static void expect_array(run *r, const array *a, int pattern) {
 }
 
 /* ---- fixed arrays ---------------------------------------------------------------------------- */
-
-typedef enum layout { ROWS, COLUMNS, SLICES, BACKWARDS, BROADCAST, IN_PLACE, LAYOUTS } layout;
-
-/* `lists` lists of n items: rows and columns of a matrix without gaps, every third item of rows
- * with gaps, rows with both strides negative, one row for all lists, and columns in place. */
-static array matrix(uint64_t n, uint64_t lists, layout which) {
-    const int64_t width = (int64_t)n, height = (int64_t)lists;
-    array a = {.count = 2, .along = 1, .axes = {{.extent = lists}, {.extent = n}}};
-    const int64_t in[LAYOUTS][2] = {{width, 1}, {1, height}, {3 * width + 2, 3}, {-width - 1, -1}, {0, 1}, {1, height + 2}};
-    const int64_t out[LAYOUTS][2] = {{0, 0}, {2, 2 * height + 1}, {-width, 1}, {width + 3, -1}, {0, 0}, {1, height + 2}};
-    for (int k = 0; k < 2; k++) {
-        a.axes[k].in_stride[0] = in[which][k];
-        a.axes[k].out_stride = out[which][k];
-    }
-    a.out_strided = which != ROWS && which != BROADCAST;
-    a.is_in_place = which == IN_PLACE;
-    return a;
-}
 
 /* The lengths where cells, rows, tiles and blocks end, and numbers of lists with which a list has
  * from one to eight warps of a GPU. */
@@ -228,7 +153,7 @@ static const struct {
 static void expect_fixed(run *r, uint64_t parts) {
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++)
         for (int which = 0; which < LAYOUTS; which++) {
-            const array a = matrix(sizes[s].n, sizes[s].lists, (layout)which);
+            const array a = array_matrix(sizes[s].n, sizes[s].lists, (layout)which);
             if (a.is_in_place && r->op.item_bytes != r->op.value_bytes) continue;
             if (sizes[s].n > 100000 && parts > 2 && which != (int)(s % LAYOUTS)) continue;
             if ((s * LAYOUTS + (size_t)which + sample_seed()) % parts == 0)
@@ -236,52 +161,10 @@ static void expect_fixed(run *r, uint64_t parts) {
         }
 }
 
-/* ---- arrays drawn at random ------------------------------------------------------------------ */
-
-static uint64_t drawn;
-
-static uint64_t below(uint64_t bound) {
-    return pattern_random(sample_seed() * 1000003 + drawn++) % bound;
-}
-
-/* Strides of axes in any order, with gaps and both signs; with `may_repeat` zeros too. */
-static void draw_strides(array *a, int out, int may_repeat) {
-    uint32_t order[TALLY_MAX_AXES];
-    int64_t step = 1 + (int64_t)(below(3) ? 0 : below(4));
-    for (uint32_t k = 0; k < a->count; k++) order[k] = a->count - 1 - k;
-    for (uint32_t k = 0; k < a->count && below(2); k++) {
-        const uint32_t other = (uint32_t)below(a->count), kept = order[k];
-        order[k] = order[other];
-        order[other] = kept;
-    }
-    for (uint32_t k = 0; k < a->count; k++) {
-        tally_axis *axis = &a->axes[order[k]];
-        int64_t stride = below(4) ? step : -step;
-        step = step * (int64_t)(axis->extent ? axis->extent : 1) + (below(3) ? 0 : (int64_t)below(9));
-        if (may_repeat && below(9) == 0) stride = 0;
-        *(out ? &axis->out_stride : &axis->in_stride[0]) = stride;
-    }
-}
-
-static array draw_array(void) {
-    static const uint64_t usual[] = {1, 2, 3, 4, 5, 7, 8, 16, 31, 33, 64, 127, 129, 1000, 4096, 5000};
-    array a = {.count = 1 + (uint32_t)below(6), .out_strided = below(2) == 0};
-    uint64_t room = 30000;
-    for (uint32_t k = 0; k < a.count; k++) {
-        const uint64_t extent = below(40) == 0 ? 0 : usual[below(TALLY_ARRAY_LENGTH(usual))] + (below(4) == 0);
-        a.axes[k].extent = extent > room ? room : extent;
-        if (extent) room /= a.axes[k].extent;
-    }
-    a.along = (uint32_t)below(a.count);
-    draw_strides(&a, 0, 1);
-    draw_strides(&a, 1, 0);
-    return a;
-}
-
 static void expect_random(run *r, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
-        const array a = draw_array();
-        expect_array(r, &a, r->desc.op == TALLY_PROD ? PATTERN_NEAR_ONE : (int)below(PATTERNS));
+        const array a = array_draw();
+        expect_array(r, &a, r->desc.op == TALLY_PROD ? PATTERN_NEAR_ONE : (int)((i + sample_seed()) % PATTERNS));
     }
 }
 
@@ -364,7 +247,7 @@ static void test_long_rows(void **state) {
         const tally_scan_desc desc = {.op = TALLY_SUM, .in = TALLY_F32, .flags = flags};
         if (!open_run(&r, state, &desc, NULL)) fail_msg("no variant");
         for (uint64_t n = 131071; n <= 140000; n += 8929) {
-            const array a = matrix(n, lists, ROWS);
+            const array a = array_matrix(n, lists, ROWS);
             expect_array(&r, &a, PATTERN_WIDE);
         }
         close_run(&r);
@@ -481,11 +364,11 @@ static void test_same(void **state) {
     MUST(tally_buffer_read(r.queue, out, 0, alone, sizeof alone));
     MUST(tally_queue_wait(r.queue));
     for (int which = 0; which < IN_PLACE; which++) {
-        const array a = matrix(N, LISTS, (layout)which);
-        const reach reached = reach_of(&a, 0), written = reach_of(&a, 1);
+        const array a = array_matrix(N, LISTS, (layout)which);
+        const reach reached = array_reach(&a, 0), written = array_reach(&a, 1);
         for (uint64_t s = 0; s < LISTS; s++)
             for (int64_t i = 0; i < N; i++)
-                array_items[(int64_t)reached.zero + list_at(&a, s, 0) + i * stride_of(&a, 1, 0)] = items[i];
+                array_items[(int64_t)reached.zero + array_list(&a, s, 0) + i * array_stride(&a, 1, 0)] = items[i];
         const tally_scan_axis_args args = {.size = sizeof args,
                                            .axes = a.axes,
                                            .axis_count = 2,
@@ -501,7 +384,7 @@ static void test_same(void **state) {
         MUST(tally_queue_wait(r.queue));
         for (uint64_t s = 0; s < LISTS; s++)
             for (int64_t i = 0; i < N; i++) {
-                const float *value = &got[(int64_t)written.zero + list_at(&a, s, 1) + i * stride_of(&a, 1, 1)];
+                const float *value = &got[(int64_t)written.zero + array_list(&a, s, 1) + i * array_stride(&a, 1, 1)];
                 if (memcmp(value, &alone[i], sizeof *value) != 0)
                     fail_msg("layout %d, list %d, value %d: %a, alone %a", which, (int)s, (int)i, (double)*value,
                              (double)alone[i]);
