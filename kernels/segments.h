@@ -14,7 +14,7 @@
 /* The order of the inputs. */
 enum { x_NUMBER, y_NUMBER, z_NUMBER, w_NUMBER };
 
-/* src/segments/segments.h describes both. */
+/* src/axes/axes.h describes both. */
 typedef struct {
     u64 extent;
     i64 in[INPUTS], where, out;

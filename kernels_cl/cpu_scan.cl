@@ -7,9 +7,9 @@
  * the tiles' aggregates, publishes them, and brings the items into the core's caches. Then the
  * group waits for the aggregates of the tiles before its own within the block, and for the block's
  * exclusive prefix, which the group with the last tile of the block before publishes. The second
- * look computes the results. cpu_rows.cl has what is done with rows, kernels/published.h the words
- * that groups publish, kernels/look_back_tiles.h the same for GPUs.
- * Needs: cpu_rows.cl and kernels/published.h before it; words that other groups see (feature
+ * look computes the results. cpu_tiles.cl has both looks, kernels/published.h the words that groups
+ * publish, kernels/look_back_tiles.h the same for GPUs.
+ * Needs: cpu_tiles.cl and kernels/published.h before it; words that other groups see (feature
  * ORDER); no local memory and no barrier.
  * Why: memory speed. 2^26 f32, POCL 3.1, 2 cores, November 2026: 35 ms; in three launches, which
  * read the items twice, 68.
@@ -17,45 +17,6 @@
  * Groups run in threads of the CPU, each to its end. The waits are bounded all the same: after
  * SPINS polls a group computes what is missing from the items.
  */
-
-/* ---- the first look -------------------------------------------------------------------------- */
-
-/*
- * A group's state of a tile between its two looks. First part l of cells[r] is the combination of
- * cell l and the cells before it in row r, and part r of `rows` that of row r and the rows before
- * it in the tile. At last they are inclusive prefixes.
- */
-typedef struct {
-    SCANS cells[WIDTH], rows;
-} KEPT;
-
-INLINE int rows_of_tile(const CALL *c, u64 begin) {
-    return (int)min((c->n - begin + ROW_ITEMS - 1) / ROW_ITEMS, (u64)WIDTH);
-}
-
-/* Takes the first look at a tile, and returns its aggregate. */
-OUT_OF_LINE SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
-    const int count = rows_of_tile(c, begin);
-    for (int first = 0; first < count; first += AT_ONCE) {
-        const int rows = min(count - first, AT_ONCE);
-        const u64 k = begin + first * ROW_ITEMS;
-        ROW row[AT_ONCE];
-        for (int i = 0; i < rows; i++) {
-            prefetch_row(c, k + i * ROW_ITEMS);
-            load_row(c, k + i * ROW_ITEMS, &row[i]);
-        }
-        for (int i = 0; i < rows; i++) {
-            SCANS parts[CELL];
-            fold_row(c, k + i * ROW_ITEMS, &row[i], parts);
-            for (int l = 0; l < WIDTH; l++) set(&kept->cells[first + i], l, get(&parts[CELL - 1], l));
-        }
-        scan_parts(&kept->cells[first], rows);
-    }
-    /* Rows beyond n take any aggregate: no result that is stored depends on it. */
-    for (int row = 0; row < WIDTH; row++) set(&kept->rows, row, get(&kept->cells[row < count ? row : 0], WIDTH - 1));
-    scan_parts(&kept->rows, 1);
-    return get(&kept->rows, WIDTH - 1);
-}
 
 /* ---- exclusive prefixes ---------------------------------------------------------------------- */
 
@@ -108,28 +69,6 @@ INLINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q
         if (b == block) return has;
         all = get(tiles, WIDTH - 1);
         publish(words_of_block(state, b), all, state->tag, PREFIX);
-    }
-}
-
-/* ---- the second look ------------------------------------------------------------------------- */
-
-/* Takes the second look at a tile, whose prefixes are `exclusive` and `inclusive`. `has` is 1 if
- * anything stands before it. */
-INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN inclusive, KEPT *kept) {
-    const int count = rows_of_tile(c, begin);
-    join_parts(&kept->rows, has, exclusive);
-    set(&kept->rows, WIDTH - 1, inclusive);
-    for (int first = 0; first < count; first += AT_ONCE) {
-        const int rows = min(count - first, AT_ONCE);
-        const u64 k = begin + first * ROW_ITEMS;
-        SCANS *cells = &kept->cells[first];
-        ROW row[AT_ONCE];
-        for (int i = 0; i < rows; i++) {
-            join_parts(&cells[i], has || first + i, get(&kept->rows, first + i - 1));
-            set(&cells[i], WIDTH - 1, get(&kept->rows, first + i));
-            load_row(c, k + i * ROW_ITEMS, &row[i]);
-        }
-        for (int i = 0; i < rows; i++) scan_row(c, k + i * ROW_ITEMS, has || first + i, &row[i], &cells[i]);
     }
 }
 

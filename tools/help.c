@@ -98,7 +98,8 @@ void help_print(const command_row *only) {
              "  tally study --primitive scan --n 2^24");
     if (only && only->run == cli_scan)
         puts("\nOP is an operator of one file (tally reduce --help), FILE .npy, raw or -.\n\nexample:\n"
-             "  tally scan sum --exclusive data.npy -o before.npy");
+             "  tally scan sum --exclusive data.npy -o before.npy\n"
+             "  tally scan sum --axis 0 --reverse table.npy -o below.npy");
     if (only && only->run != cli_reduce) return;
     print_ops();
     print_types();

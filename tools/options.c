@@ -15,8 +15,9 @@ const command_row command_table[] = {
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
      "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own; with --axis, "
      "--offsets or --by to a value of each row, column or other segment"},
-    {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmX", "O", NULL,
-     "write what OP gives of the items up to each item, a value for each"},
+    {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmXA", "O", NULL,
+     "write what OP gives of the items up to each item, a value for each; with --axis, of each row, column or other list "
+     "along an axis"},
     {"check", cli_check, "", "bj", NULL, NULL,
      "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend, that "
      "device alone"},
@@ -62,7 +63,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'q', "quiet", NULL, AT(quiet), "print the values alone, one a line (those of a segment on one), and no progress"},
     {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
     {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
-    {'A', "axis", "LIST", AT(axis), "reduce along these axes: 0, -1 (the last), or several: 0,2"},
+    {'A', "axis", "LIST", AT(axis), "along this axis: 0, or -1 (the last); reduce: or several, 0,2"},
     {'K', "keepdims", NULL, AT(keepdims), "with --axis: keep reduced axes, with the extent 1"},
     {'Z', "offsets", "FILE", AT(offsets),
      "reduce segments: a .npy file of i32, u32, i64 or u64 says where each begins, and last where the last one ends"},

@@ -15,6 +15,7 @@
 #include "host.h"
 #include "host/cpu.h"
 #include "host/pool.h"
+#include "scan/scan.h"
 
 extern const tally_backend tally_backend_host;
 
@@ -229,6 +230,8 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
         for (uint32_t p = 0; p < kernel->of->part_count; p++)
             if (kernel->of->parts[p].program->inputs > kernel->inputs) kernel->inputs = kernel->of->parts[p].program->inputs;
         if (kernel->of->has_segments) return host_segments_entry(kernel, entry);
+        if (TALLY_HOST_IS_SCAN(kernel->form) && TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_AXIS)
+            return host_scan_axis_entry(kernel, entry);
         if (TALLY_HOST_IS_SCAN(kernel->form)) return host_scan_entry(kernel, entry);
         found = host_reduce_entry(kernel, entry);
     }

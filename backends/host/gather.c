@@ -3,6 +3,23 @@
 
 #include <string.h>
 
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+void host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape) {
+    memcpy(&shape->n, from, 8);
+    memcpy(&shape->reduced, from + 8, 4);
+    memcpy(&shape->kept, from + 12, 4);
+    from += 16;
+    for (uint32_t a = 0; a < shape->reduced + shape->kept; a++) {
+        tally_shape_axis *axis = &shape->axis[a];
+        memcpy(&axis->extent, from, 8);
+        memcpy(axis->in, from + 8, 8 * inputs);
+        memcpy(&axis->where, from + 8 + 8 * inputs, 8);
+        memcpy(&axis->out, from + 16 + 8 * inputs, 8);
+        from += 8 * (inputs + 3);
+    }
+}
+
 /* ---- rectangles ------------------------------------------------------------------------------ */
 
 /* A rectangle of items: `items` of each of `segments` segments. Steps are in bytes. */

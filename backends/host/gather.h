@@ -4,7 +4,10 @@
 #define TALLY_BACKENDS_HOST_GATHER_H
 
 #include "host.h"
-#include "segments/segments.h"
+#include "axes/axes.h"
+
+/* Reads a SHAPE, as tally_shape_pack writes it, but for its count. */
+void host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape);
 
 /* Where the items of segments lie in one input, or the mask. Steps are in bytes. */
 typedef struct host_walk {

@@ -56,6 +56,7 @@ bool host_part_entry(host_kernel *kernel, const char *entry);
 bool host_keys_entry(host_kernel *kernel, const char *entry);
 /* Scans and segments also make the kernel's scratch. */
 tally_status host_scan_entry(host_kernel *kernel, const char *entry);
+tally_status host_scan_axis_entry(host_kernel *kernel, const char *entry);
 tally_status host_segments_entry(host_kernel *kernel, const char *entry);
 
 #endif

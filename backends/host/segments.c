@@ -90,23 +90,6 @@ static uint64_t *words(const tally_arg *arg) {
     return (uint64_t *)(void *)host_bytes(arg);
 }
 
-/* Reads a SHAPE, as tally_shape_pack writes it. */
-static void read_shape(segments_job *job, const unsigned char *from) {
-    tally_array_shape *shape = &job->shape;
-    memcpy(&shape->n, from, 8);
-    memcpy(&shape->reduced, from + 8, 4);
-    memcpy(&shape->kept, from + 12, 4);
-    from += 16;
-    for (uint32_t a = 0; a < shape->reduced + shape->kept; a++) {
-        tally_shape_axis *axis = &shape->axis[a];
-        memcpy(&axis->extent, from, 8);
-        memcpy(axis->in, from + 8, 8 * job->inputs);
-        memcpy(&axis->where, from + 8 + 8 * job->inputs, 8);
-        memcpy(&axis->out, from + 16 + 8 * job->inputs, 8);
-        from += 8 * (job->inputs + 3);
-    }
-}
-
 /* The walk along input k, or (k = inputs) the mask. */
 static host_walk walk_of(const segments_job *job, uint32_t k) {
     const tally_array_shape *shape = &job->shape;
@@ -128,7 +111,7 @@ static void open_axes(segments_job *job, const tally_arg *own) {
     const uint64_t slice = HOST_VALUE(uint64_t, own[TALLY_SEGMENT_ARG_SLICE]);
     job->slices = host_bytes(&own[TALLY_SEGMENT_ARG_SLICES]) + slice * job->of->acc_bytes;
     job->slice_counts = words(&own[TALLY_SEGMENT_ARG_SLICE_COUNTS]) + slice;
-    read_shape(job, own[TALLY_SEGMENT_ARG_SHAPE].value);
+    host_read_shape(own[TALLY_SEGMENT_ARG_SHAPE].value, job->inputs, &job->shape);
     for (uint32_t k = 0; k < job->inputs; k++) job->walk[k] = walk_of(job, k);
     job->where_walk = walk_of(job, job->inputs);
 }

@@ -4,6 +4,7 @@
 #define TALLY_BACKENDS_HOST_SEGMENTS_H
 
 #include "gather.h"
+#include "segments/segments.h"
 
 #define CHUNK TALLY_CHUNK_ITEMS
 

@@ -3,7 +3,7 @@
 #ifndef TALLY_API_SCAN_H
 #define TALLY_API_SCAN_H
 
-#include <tally/reduce.h>
+#include <tally/segments.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,9 @@ extern "C" {
 enum {
     TALLY_EXCLUSIVE = 1, /* out[i] is of the items before item i; without it, item i counts too */
     /* The items are taken from the last to the first; "before" and "first" mean that order. */
-    TALLY_REVERSE = 2
+    TALLY_REVERSE = 2,
+    /* The plan is for tally_scan_axis. */
+    TALLY_ALONG_AXIS = 4
 };
 
 /* How a call of tally_scan_with says where segments begin. Each segment is a scan of its own. */
@@ -39,7 +41,7 @@ typedef struct tally_scan_desc {
     tally_dtype acc;
     tally_accuracy accuracy;
     tally_custom_op *custom; /* replaces `op` */
-    uint32_t flags;          /* TALLY_EXCLUSIVE and TALLY_REVERSE, or 0 */
+    uint32_t flags;          /* TALLY_EXCLUSIVE, TALLY_REVERSE and TALLY_ALONG_AXIS, or 0 */
     tally_segments segments;
     /* An item of type `in` that comes before the first item of each segment; NULL: none. It is the
      * first value of each segment. tally_scan_plan_create copies it. For exclusive scans only;
@@ -51,8 +53,9 @@ typedef struct tally_scan_desc {
  * Compiles a scan, or finds it in the cache, and allocates all the memory that it needs
  * (tally_plan_workspace_bytes). Blocks. The caller destroys the plan with tally_plan_destroy.
  * tally_plan_variant, tally_plan_result (of one value), tally_plan_set_param and tally_plan_depth
- * take it too. Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs, and for an
- * initial item with argmin, argmax or iamax.
+ * take it too. Errors: as tally_plan_create; E_UNSUPPORTED for an op of two inputs, for an
+ * initial item with argmin, argmax or iamax, and with TALLY_ALONG_AXIS for segments and for a
+ * variant whose order is not the canonical one.
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 
@@ -96,6 +99,43 @@ TALLY_API tally_status tally_scan(tally_plan *plan, tally_queue *queue, const ta
  */
 #define TALLY_SCAN_BLOCK 131072
 TALLY_API tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_scan_args *args);
+
+/* ---- along an axis --------------------------------------------------------------------------- */
+
+/*
+ * An array to scan along one of its axes. Item (i, j, ...) is at in_offset + i *
+ * axes[0].in_stride[0] + j * axes[1].in_stride[0] + ..., and its value at out_offset + i *
+ * axes[0].out_stride + ... The strides in are in items and may be negative or 0; those out are in
+ * values. The members `reduced` and `where_stride` of an axis are ignored.
+ */
+typedef struct tally_scan_axis_args {
+    size_t size; /* sizeof(tally_scan_axis_args) */
+    const tally_axis *axes;
+    uint32_t axis_count; /* 1 to TALLY_MAX_AXES */
+    uint32_t axis;       /* the index of the axis that is scanned */
+    int out_strided;     /* 1: values lie as out_stride says. 0: they lie in C order of the axes */
+    const tally_buffer *in;
+    uint64_t in_offset; /* in items: of the item whose indices are all 0 */
+    tally_buffer *out;
+    uint64_t out_offset; /* in values: of the value whose indices are all 0 */
+} tally_scan_axis_args;
+
+/*
+ * Enqueues a scan of each list of items along axes[axis], by a plan with TALLY_ALONG_AXIS. The
+ * values of a list have the bits of tally_scan of its items alone. Extents and strides belong to
+ * the call: another shape compiles nothing. max_n of the plan bounds the items of the whole array.
+ * Allocates nothing and does not wait. The buffers stay the caller's; args and axes may go when it
+ * returns. An array with an extent of 0 gives nothing.
+ *
+ * `out` may be `in` if a value is as wide as an item and each value lies at its item's byte. Else
+ * they must not overlap.
+ *
+ * Errors: E_ARGUMENT as tally_reduce_with; for a plan without TALLY_ALONG_AXIS, and for a plan with
+ * it in the calls above; for extents whose product overflows 64 bits, axes whose items or values
+ * lie outside a buffer, values that overlap the input or each other (sorted by stride, each stride
+ * must pass over all values of the smaller ones). E_DEVICE.
+ */
+TALLY_API tally_status tally_scan_axis(tally_plan *plan, tally_queue *queue, const tally_scan_axis_args *args);
 
 /* List the variants of scans, as tally_variant_count and tally_variant_get list those of
  * reductions. Static texts. Errors: E_ARGUMENT for NULL and for an index that is not below the

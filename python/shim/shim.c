@@ -235,22 +235,6 @@ tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t 
                              (void *)result);
 }
 
-tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                    uint64_t rows, uint64_t n, uint64_t row_pitch, tally_buffer *out, uint64_t out_offset,
-                                    uint64_t out_pitch) {
-    tally_status status = TALLY_OK;
-    for (uint64_t r = 0; r < rows && !status; r++) {
-        const tally_scan_args args = {.size = sizeof(args),
-                                      .in = in,
-                                      .in_offset = in_offset + r * row_pitch,
-                                      .n = n,
-                                      .out = out,
-                                      .out_offset = out_offset + r * out_pitch};
-        status = tally_scan_with(plan, queue, &args);
-    }
-    return status;
-}
-
 void tally_python_end_plan(tally_plan **plan) {
     tally_plan_destroy(*plan);
     *plan = NULL;

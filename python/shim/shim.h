@@ -74,12 +74,6 @@ void tally_python_end_plan(tally_plan **plan);
 void tally_python_end_queue(tally_queue **queue);
 void tally_python_end_buffer(tally_buffer **buffer);
 
-/* Scans `rows` rows of n neighbouring items each into as many values. Enqueues. Errors: as
- * tally_scan_with. */
-tally_status tally_python_scan_rows(tally_plan *plan, tally_queue *queue, const tally_buffer *in, uint64_t in_offset,
-                                    uint64_t rows, uint64_t n, uint64_t row_pitch, tally_buffer *out, uint64_t out_offset,
-                                    uint64_t out_pitch);
-
 /* Returns TALLY_NO_INDEX, a macro that a binding cannot see. */
 uint64_t tally_python_no_index(void);
 

@@ -56,6 +56,34 @@ def test_scan():
     np.testing.assert_array_equal(tally.scan("argmax", np.array([1, 5, 2])), [0, 1, 1])
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+@pytest.mark.parametrize("options", [{}, {"exclusive": True}, {"reverse": True}, {"exclusive": True, "initial": 3}])
+def test_scan_axis(axis, options):
+    """Every list along an axis has the bits of a scan of it alone, wherever the items lie."""
+    big = np.random.default_rng(5).standard_normal((9, 300, 14))
+    for x in (big, big[::2, ::-1, 1::3], big.transpose(2, 0, 1), np.broadcast_to(big[:1], (4, 300, 14)), big[:0]):
+        got = tally.scan("sum", x, axis=axis, **options)
+        assert got.shape == x.shape and got.flags.c_contiguous
+        lists, values = np.moveaxis(x, axis, -1), np.moveaxis(got, axis, -1)
+        for at in np.ndindex(lists.shape[:-1]):
+            if sum(at) % 5 == 0:
+                alone = tally.scan("sum", np.ascontiguousarray(lists[at]), **options)
+                assert np.ascontiguousarray(values[at]).tobytes() == alone.tobytes()
+
+
+def test_scan_axis_values():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(tally.scan("minmax", x, axis=0)[..., 1], x)
+    assert tally.scan("minmax", x, axis=1).shape == (2, 3, 4, 2)
+    np.testing.assert_array_equal(tally.scan("argmax", x[:, ::-1], axis=1), np.zeros((2, 3, 4)))
+    tall = np.ones((2,) + (1,) * 20 + (3, 2))
+    np.testing.assert_array_equal(tally.cumulative_sum(tall, axis=21), np.cumsum(tall, axis=21))
+    np.testing.assert_array_equal(tally.cumulative_sum(tall, axis=0), np.cumsum(tall, axis=0))
+    np.testing.assert_array_equal(tally.cumulative_sum(tall, axis=22), np.cumsum(tall, axis=22))
+    off = np.frombuffer(b"\0" + np.ones(6).tobytes(), "f8", offset=1).reshape(2, 3)
+    np.testing.assert_array_equal(tally.cumulative_sum(off, axis=0), np.cumsum(off, axis=0))
+
+
 def test_scan_errors():
     with pytest.raises(ValueError, match="needs axis="):
         tally.cumulative_sum(np.ones((2, 2)))

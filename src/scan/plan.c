@@ -38,8 +38,9 @@ static tally_status copy_desc(const tally_scan_desc *given, tally_scan_desc *des
         return tally_fail(TALLY_E_ARGUMENT, "desc.size is %zu: sizeof(tally_scan_desc) is %zu", given->size, sizeof(*given));
     *desc = (tally_scan_desc){0};
     memcpy(desc, given, given->size);
-    if (desc->flags & ~(uint32_t)(TALLY_EXCLUSIVE | TALLY_REVERSE))
-        return tally_fail(TALLY_E_ARGUMENT, "desc.flags is %#x: there are TALLY_EXCLUSIVE and TALLY_REVERSE", desc->flags);
+    if (desc->flags & ~(uint32_t)(TALLY_EXCLUSIVE | TALLY_REVERSE | TALLY_ALONG_AXIS))
+        return tally_fail(TALLY_E_ARGUMENT, "desc.flags is %#x: there are TALLY_EXCLUSIVE, TALLY_REVERSE and TALLY_ALONG_AXIS",
+                          desc->flags);
     if ((unsigned)desc->segments > TALLY_SEGMENTS_OFFSETS)
         return tally_fail(TALLY_E_ARGUMENT, "desc.segments is %d: no such way", (int)desc->segments);
     if (desc->initial && !(desc->flags & TALLY_EXCLUSIVE))
@@ -52,6 +53,8 @@ static tally_status check(const tally_scan_desc *desc, const tally_terms *terms)
         return tally_fail(TALLY_E_UNSUPPORTED, "%s has %u inputs: a scan has one", terms->list[0].name, terms->inputs);
     if (desc->initial && terms->list[0].is_index)
         return tally_fail(TALLY_E_UNSUPPORTED, "%s gives an index: desc.initial has none", terms->list[0].name);
+    if (desc->flags & TALLY_ALONG_AXIS && desc->segments)
+        return tally_fail(TALLY_E_UNSUPPORTED, "desc.segments with TALLY_ALONG_AXIS: each list of items is a segment itself");
     return TALLY_OK;
 }
 
@@ -97,6 +100,7 @@ static void close_plan(tally_plan *base) {
     tally_buffer_destroy(plan->values);
     tally_buffer_destroy(plan->heads);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
+    for (size_t i = 0; i < TALLY_SCAN_AXIS_KERNELS; i++) tally_kernel_close(base, plan->axis_kernels[i]);
 }
 
 const tally_plan_kind tally_scan_kind = {"a scan", variant_name, depth, workspace_bytes, close_plan};
@@ -115,6 +119,26 @@ static tally_status open_kernels(tally_scan_plan *plan) {
     if (!status) status = tally_program_of_stem(base->context, "heads", plan->launch.group_threads, "", &program);
     if (!status) status = tally_kernel_open(base, program, "tally_heads_clear", &plan->clear_kernel);
     if (!status) status = tally_kernel_open(base, program, "tally_heads_set", &plan->set_kernel);
+    return status;
+}
+
+/* Opens the kernels of scans along an axis, if the plan is for them. */
+static tally_status open_axis_kernels(tally_scan_plan *plan) {
+    static const char *const cpu_names[] = {
+        [TALLY_SCAN_AXIS_LISTS] = "tally_scan_axis_lists", [TALLY_SCAN_AXIS_ROWS] = "tally_scan_axis_rows"};
+    static const char *const group_names[] = {[TALLY_SCAN_AXIS_SHORT] = "tally_scan_axis_short",
+                                              [TALLY_SCAN_AXIS_SHORT_ACROSS] = "tally_scan_axis_short_across",
+                                              [TALLY_SCAN_AXIS_LONG] = "tally_scan_axis_long",
+                                              [TALLY_SCAN_AXIS_LONG_ACROSS] = "tally_scan_axis_long_across"};
+    const tally_plan *base = &plan->base;
+    if (!plan->axis.variant) return TALLY_OK;
+    const bool on_cpu = plan->axis.group_threads == 1;
+    const char *const *names = on_cpu ? cpu_names : group_names;
+    const size_t count = on_cpu ? TALLY_SCAN_AXIS_CPU_KERNELS : TALLY_SCAN_AXIS_KERNELS;
+    const tally_recipe recipe = tally_scan_recipe(&plan->axis);
+    void *program = NULL;
+    tally_status status = tally_program_get(base->context, &base->terms, &recipe, &program);
+    for (size_t i = 0; i < count && !status; i++) status = tally_kernel_open(base, program, names[i], &plan->axis_kernels[i]);
     return status;
 }
 
@@ -198,12 +222,17 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     tally_scan_plan *plan = (tally_scan_plan *)base;
     plan->launch = launch;
     plan->segments = desc.segments;
+    if (desc.flags & TALLY_ALONG_AXIS) {
+        plan->axis = launch;
+        status = tally_scan_shape_axis(&plan->axis, &base->terms, &context->info);
+    }
     if (desc.initial) memcpy(plan->initial, desc.initial, tally_dtype_bytes(desc.in));
     if (is_sized)
         set_max_n(base, desc.max_n);
     else
         tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
-    status = open_kernels(plan);
+    if (!status) status = open_kernels(plan);
+    if (!status) status = open_axis_kernels(plan);
     if (!status) status = open_memory(plan);
     return tally_plan_give(base, status, out);
 }

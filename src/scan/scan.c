@@ -20,7 +20,7 @@ static tally_status mark_heads(tally_scan_plan *plan, void *queue, const tally_s
     return backend->launch(queue, plan->set_kernel, (r->count + threads - 1) / threads, threads, TALLY_ARRAY_LENGTH(set), set);
 }
 
-static tally_status launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues) {
+tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues) {
     const tally_backend *backend = plan->base.context->backend;
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
@@ -78,6 +78,7 @@ static tally_status check_out(const tally_scan_plan *plan, const tally_scan_args
 
 static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const tally_scan_args *r) {
     const tally_plan *base = &plan->base;
+    if (plan->axis.variant) return tally_fail(TALLY_E_ARGUMENT, "the plan has TALLY_ALONG_AXIS: it is for tally_scan_axis");
     if (!r->segments && plan->segments)
         return tally_fail(TALLY_E_ARGUMENT, "the plan has segments: tally_scan_with takes them");
     if (r->segments && !plan->segments) return tally_fail(TALLY_E_ARGUMENT, "the plan has no segments");
@@ -102,7 +103,7 @@ static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_a
         status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_scan_args) is %zu", args->size, sizeof(*args));
     if (!status) status = check(plan, queue, args);
     if (status) return status;
-    if (args->n) return launch_all(plan, queue->handle, args, continues && plan->done);
+    if (args->n) return tally_scan_launch_all(plan, queue->handle, args, continues && plan->done);
     if (!continues) plan->done = 0;
     return TALLY_OK;
 }

@@ -28,7 +28,8 @@ enum {
     TALLY_SCAN_IS_SEGMENTED = 4,
     TALLY_SCAN_HAS_INITIAL = 8,
     TALLY_SCAN_IS_STAGED = 16,
-    TALLY_SCAN_HOLDS_BACK = 32 /* for tests: every fifth group waits */
+    TALLY_SCAN_HOLDS_BACK = 32, /* for tests: every fifth group waits */
+    TALLY_SCAN_IS_AXIS = 64     /* the program of scans along an axis */
 };
 
 /* How a scan is launched. */
@@ -43,6 +44,9 @@ typedef struct tally_scan_launch {
  * memory. */
 tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device,
                               unsigned features, uint64_t max_n);
+/* Turns the launch of a plan's scans of one list into that of its scans along an axis. Errors: as
+ * above; E_UNSUPPORTED for a variant in another order. */
+tally_status tally_scan_shape_axis(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device);
 /* Returns the bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes after it. */
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
 tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
@@ -52,6 +56,21 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
  * been probed. */
 tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                                 tally_scan_launch *launch);
+
+/* The kernels of scans along an axis (kernels/scan_axis.h), and those of CPUs
+ * (kernels_cl/cpu_scan_axis.cl). */
+enum { TALLY_SCAN_AXIS_LISTS, TALLY_SCAN_AXIS_ROWS, TALLY_SCAN_AXIS_CPU_KERNELS };
+enum {
+    TALLY_SCAN_AXIS_SHORT,
+    TALLY_SCAN_AXIS_SHORT_ACROSS,
+    TALLY_SCAN_AXIS_LONG,
+    TALLY_SCAN_AXIS_LONG_ACROSS,
+    TALLY_SCAN_AXIS_KERNELS
+};
+/* Lists that a CPU's thread scans at once. */
+#define TALLY_SCAN_LISTS 16
+/* Items of a row: 32 cells. */
+#define TALLY_ROW_ITEMS (TALLY_CELL_ITEMS * TALLY_SCAN_WIDTH)
 
 extern const tally_plan_kind tally_scan_kind;
 
@@ -64,9 +83,15 @@ typedef struct tally_scan_plan {
     uint64_t done;             /* items since the last tally_scan */
     uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
-    tally_buffer *words, *values; /* workspace: kernels/scanning.h */
-    tally_buffer *heads;          /* flags made of offsets */
+    tally_scan_launch axis;                      /* along an axis; its variant is NULL without */
+    void *axis_kernels[TALLY_SCAN_AXIS_KERNELS]; /* on CPUs the first two */
+    tally_buffer *words, *values;                /* workspace: kernels/scanning.h */
+    tally_buffer *heads;                         /* flags made of offsets */
 } tally_scan_plan;
+
+/* Enqueues a scan of a checked call. With `continues` its items come after those of the plan's
+ * earlier calls. */
+tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues);
 
 /* Makes a scan's plan. `extra` are flags beyond the descriptor's, for tests. */
 tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc *given, unsigned extra, tally_plan **out);
@@ -89,6 +114,20 @@ enum {
     TALLY_SCAN_ARG_OUT_OFFSET,
     TALLY_SCAN_ARG_INITIAL,
     TALLY_SCAN_ARGS
+};
+
+/* The arguments of the kernels of scans along an axis, in their order (kernels/scan_lists.h). */
+enum {
+    TALLY_AXIS_ARG_IN,
+    TALLY_AXIS_ARG_IN_OFFSET,
+    TALLY_AXIS_ARG_PARAMS,
+    TALLY_AXIS_ARG_SHAPE, /* as tally_shape_pack writes it, of one input */
+    TALLY_AXIS_ARG_COUNT, /* u64: lists */
+    TALLY_AXIS_ARG_TEAM,  /* u32: threads of a list; on CPUs 1, or 32 with an index */
+    TALLY_AXIS_ARG_OUT,
+    TALLY_AXIS_ARG_OUT_OFFSET,
+    TALLY_AXIS_ARG_INITIAL,
+    TALLY_AXIS_ARGS
 };
 
 typedef struct tally_scan_geometry {

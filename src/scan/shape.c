@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The launch of a scan: the threads and tiles of its groups, and its program's recipe. */
+#include "axes/axes.h"
 #include "scan/scan.h"
 
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
@@ -78,13 +79,58 @@ tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *term
     return check(launch, terms, device);
 }
 
+/* Most threads of a group that scans along an axis, and their local memory: two SCANs each. */
+#define AXIS_THREADS 256
+#define AXIS_BYTES(threads, terms) (2 * (uint64_t)(threads) * (terms)->acc.bytes)
+
+tally_status tally_scan_shape_axis(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device) {
+    const char *name = launch->variant->info.name;
+    if (!launch->variant->info.canonical)
+        return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: its order is not the canonical one, which TALLY_ALONG_AXIS needs",
+                          name);
+    launch->flags =
+        (launch->flags & (TALLY_SCAN_IS_EXCLUSIVE | TALLY_SCAN_IS_REVERSE | TALLY_SCAN_HAS_INITIAL)) | TALLY_SCAN_IS_AXIS;
+    launch->tiles = 1;
+    if (launch->variant->info.group_threads == 1) return TALLY_OK;
+    launch->group_threads = AXIS_THREADS;
+    while (launch->group_threads > TALLY_SCAN_WIDTH && (launch->group_threads > device->max_group_threads ||
+                                                        AXIS_BYTES(launch->group_threads, terms) > device->local_bytes))
+        launch->group_threads /= 2;
+    if (AXIS_BYTES(launch->group_threads, terms) <= device->local_bytes) return TALLY_OK;
+    return tally_fail(TALLY_E_UNSUPPORTED, "variant %s: scans along an axis need %llu bytes of local memory: %s has %llu", name,
+                      (unsigned long long)AXIS_BYTES(launch->group_threads, terms), device->name,
+                      (unsigned long long)device->local_bytes);
+}
+
+/* Adds the stems of scans along an axis. */
+static void add_axis(tally_recipe *recipe, bool on_cpu) {
+    tally_recipe_define(recipe, "SHAPE_AXES", TALLY_SHAPE_AXES);
+    recipe->features = 0;
+    recipe->has_arrays = on_cpu;
+    tally_recipe_add(recipe, "scanning");
+    if (on_cpu) {
+        tally_recipe_define(recipe, "ACCS", ROW_PLACES);
+        tally_recipe_define(recipe, "LISTS", TALLY_SCAN_LISTS);
+        tally_recipe_add(recipe, "cpu_rows");
+        tally_recipe_add(recipe, "cpu_tiles");
+    } else {
+        tally_recipe_add(recipe, "scan");
+    }
+    tally_recipe_add(recipe, "scan_lists");
+    tally_recipe_add(recipe, on_cpu ? "cpu_scan_axis" : "scan_axis");
+}
+
 tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
-    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED", "HOLD_BACK"};
+    static const char *const names[] = {"EXCLUSIVE", "REVERSE", "SEGMENTED", "INITIAL", "STAGED", "HOLD_BACK", "ALONG_AXIS"};
     const tally_scan_variant *variant = launch->variant;
     const char *stem = variant->info.stem;
     tally_recipe recipe = {.variant = variant->info.name, .group_threads = launch->group_threads, .features = variant->uses};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (launch->flags & 1u << i) tally_recipe_define(&recipe, names[i], 1);
+    if (launch->flags & TALLY_SCAN_IS_AXIS) {
+        add_axis(&recipe, launch->group_threads == 1);
+        return recipe;
+    }
     if (launch->flags & TALLY_SCAN_HOLDS_BACK) tally_recipe_define(&recipe, "SPINS", 32);
     if (variant->one_launch) tally_recipe_define(&recipe, "TILES_EACH", launch->tiles);
     if (launch->group_threads == 1) {
@@ -97,7 +143,10 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
         tally_recipe_add(&recipe, "scan_groups");
     }
     if (variant->one_launch) tally_recipe_add(&recipe, "published");
-    if (launch->group_threads == 1) tally_recipe_add(&recipe, "cpu_rows");
+    if (launch->group_threads == 1) {
+        tally_recipe_add(&recipe, "cpu_rows");
+        tally_recipe_add(&recipe, "cpu_tiles");
+    }
     tally_recipe_add(&recipe, stem);
     if (variant->tiles) tally_recipe_add(&recipe, variant->tiles);
     return recipe;

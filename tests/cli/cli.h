@@ -179,6 +179,7 @@ void test_segments_refused(void **unused);
 
 void test_scan(void **unused);
 void test_scan_options(void **unused);
+void test_scan_axis(void **unused);
 void test_scan_pieces(void **unused);
 void test_scan_usage(void **unused);
 void test_scan_refused(void **unused);

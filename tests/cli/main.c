@@ -111,6 +111,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_compiling),
     cmocka_unit_test(test_scan),
     cmocka_unit_test(test_scan_options),
+    cmocka_unit_test(test_scan_axis),
     ON_HOST(test_scan_pieces),
     ON_HOST(test_scan_usage),
     ON_HOST(test_scan_refused),

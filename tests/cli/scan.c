@@ -101,6 +101,49 @@ void test_scan_options(void **unused) {
     assert_non_null(strstr(r.out, "y.npy: f64, the exclusive scan by sum of 3 f64 in d.npy\nby "));
 }
 
+/* Rows and columns of an array in C order and in Fortran order, whose values are the same. */
+void test_scan_axis(void **unused) {
+    (void)unused;
+    const float x[6] = {1, 2, 3, -4, 5, 6}, transposed[6] = {1, -4, 2, 5, 3, 6};
+    const float rows[6] = {1, 3, 6, -4, 1, 7}, columns[6] = {1, 2, 3, -3, 7, 9}, below[6] = {-4, 5, 6, 0, 0, 0};
+    const float extremes[12] = {1, 1, 2, 2, 3, 3, -4, 1, 2, 5, 3, 6};
+    const uint64_t places[6] = {0, 1, 2, 0, 1, 2};
+    need_device();
+    write_npy("x.npy", 1, own_descr('f', 4), "(2, 3)", x, sizeof(x));
+    write_npy_dictionary("f.npy", 1,
+                         *own_descr('f', 4) == '<' ? "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}"
+                                                   : "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3)}",
+                         transposed, sizeof(transposed));
+    static const char *const files[] = {"x.npy", "f.npy"};
+    for (int f = 0; f < 2; f++) {
+        char words[128];
+        snprintf(words, sizeof(words), "scan sum --axis 1 %s -o y.npy", files[f]);
+        result r = must_run(NULL, words);
+        must_hold("y.npy", own_descr('f', 4), "False", "(2, 3)", rows, sizeof(rows));
+        snprintf(words, sizeof(words), "y.npy: f32, the scan by sum along axis 1 of 6 f32 in %s\nby ", files[f]);
+        assert_non_null(strstr(r.out, words));
+        snprintf(words, sizeof(words), "scan sum --axis=-2 %s -o y.npy", files[f]);
+        must_run(NULL, words);
+        must_hold("y.npy", own_descr('f', 4), "False", "(2, 3)", columns, sizeof(columns));
+        snprintf(words, sizeof(words), "scan sum --axis 0 --reverse --exclusive %s -o y.npy", files[f]);
+        must_run(NULL, words);
+        must_hold("y.npy", own_descr('f', 4), "False", "(2, 3)", below, sizeof(below));
+        snprintf(words, sizeof(words), "scan minmax --axis 0 %s -o y.npy", files[f]);
+        must_run(NULL, words);
+        must_hold("y.npy", own_descr('f', 4), "False", "(2, 3, 2)", extremes, sizeof(extremes));
+    }
+    write_npy("ramp.npy", 1, own_descr('u', 8), "(2, 3)", places, sizeof(places));
+    result r = must_run(NULL, "scan argmax --axis 1 ramp.npy -o y.npy --json");
+    must_hold("y.npy", own_descr('u', 8), "False", "(2, 3)", places, sizeof(places));
+    json_object *o = parse_line(&r, 0);
+    assert_int_equal(json_object_get_int64(member(o, "axis")), 1);
+    assert_int_equal(json_object_get_int64(member(o, "n")), 6);
+    json_object_put(o);
+    write_npy("none.npy", 1, own_descr('f', 4), "(3, 0)", "", 0);
+    must_run(NULL, "scan sum --axis 0 none.npy -o y.npy");
+    must_hold("y.npy", own_descr('f', 4), "False", "(3, 0)", "", 0);
+}
+
 /* Pieces of a block through a pipe and from a file give the bytes that one piece gives. A reverse
  * scan takes all at once. */
 void test_scan_pieces(void **unused) {
@@ -153,6 +196,8 @@ void test_scan_usage(void **unused) {
         {"scan sum x -o", {"-o needs an argument"}, NULL, NULL},
         {"scan sum x --output", {"--output needs an argument"}, NULL, NULL},
         {"scan sum x -o y.npy --initial 3", {"--initial 3", "--exclusive"}, NULL, NULL},
+        {"scan sum x -o y.npy --axis 0,1", {"--axis 0,1", "one axis"}, NULL, NULL},
+        {"scan sum x -o y.npy --axis first", {"--axis first", "one axis"}, NULL, NULL},
         {"scan sum x -o y.npy --variant fast", {"fast", "auto, warp_carry"}, NULL, NULL},
         {"scan sum x -o y.npy --variant warp_carry", {"warp_carry", "canonical order"}, NULL, NULL},
         {"scan sum x -o y.npy --param ddof=1", {"ddof", "sum"}, NULL, NULL},
@@ -193,6 +238,9 @@ void test_scan_refused(void **unused) {
         {"scan sum --exclusive --initial 1.5 --dtype i32 x.raw -o old.npy", {"--initial 1.5", "i32"}, NULL, NULL},
         {"scan sum --exclusive --initial 128 --dtype i8 x.raw -o old.npy", {"--initial 128", "i8"}, NULL, NULL},
         {"scan sum --exclusive --initial -1 --dtype u64 x.raw -o old.npy", {"--initial -1", "u64"}, NULL, NULL},
+        {"scan sum --axis 1 x.npy -o old.npy", {"x.npy", "--axis 1", "1 axes"}, NULL, NULL},
+        {"scan sum --axis -2 x.npy -o old.npy", {"x.npy", "--axis -2", "1 axes"}, NULL, NULL},
+        {"scan sum --axis 0 missing.npy -o old.npy", {"missing.npy", "No such file"}, NULL, NULL},
         {"scan argmax --exclusive --initial 1 x.npy -o old.npy", {"x.npy", "argmax"}, NULL, NULL},
         {"scan sum short.npy -o old.npy", {"short.npy", "truncated"}, NULL, NULL},
         {"scan sum - -o old.npy", {"-: truncated"}, NULL, "short.npy"},

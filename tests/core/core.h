@@ -40,6 +40,7 @@ extern const core_test recovery_tests[];          /* recovery.c: calls after a f
 extern const core_test ladder_tests[];            /* ladder.c: the steps of the ladder, their depth; events */
 extern const core_test tuning_tests[];            /* tuning.c: the shapes of launches */
 extern const core_test scan_tests[];              /* scan.c: scans */
+extern const core_test scan_axis_tests[];         /* scan_axis.c: scans along an axis */
 extern const core_test move_tests[];              /* move.c: gather and scatter */
 extern const core_test move_argument_tests[];     /* move_arguments.c: gathers and scatters that are refused */
 extern const core_test segments_tests[];          /* segments.c: plans of segments that are refused */

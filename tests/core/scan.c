@@ -58,7 +58,7 @@ static void test_descriptors(void **unused) {
         {{.op = 0, .in = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.op"}},
         {{.op = 999, .in = TALLY_F32}, TALLY_E_ARGUMENT, {"desc.op"}},
         {{.op = TALLY_SUM, .in = 0}, TALLY_E_ARGUMENT, {"desc.in"}},
-        {{.op = TALLY_SUM, .in = TALLY_F32, .flags = 4}, TALLY_E_ARGUMENT, {"desc.flags", "TALLY_REVERSE"}},
+        {{.op = TALLY_SUM, .in = TALLY_F32, .flags = 8}, TALLY_E_ARGUMENT, {"desc.flags", "TALLY_ALONG_AXIS"}},
         {{.op = TALLY_SUM, .in = TALLY_F32, .segments = 3}, TALLY_E_ARGUMENT, {"desc.segments", "3"}},
         {{.op = TALLY_SUM, .in = TALLY_F32, .initial = &initial}, TALLY_E_ARGUMENT, {"desc.initial", "exclusive"}},
         {{.op = TALLY_SUM, .in = TALLY_F32, .initial = &initial, .flags = TALLY_REVERSE}, TALLY_E_ARGUMENT, {"desc.initial"}},

@@ -32,12 +32,15 @@
 extern const tally_backend tally_backend_cuda;
 
 static const char *const kernels[] = {"tally_scan_items", "tally_scan_totals", "tally_scan_tiles"};
+static const char *const axis_kernels[] = {"tally_scan_axis_short", "tally_scan_axis_short_across", "tally_scan_axis_long",
+                                           "tally_scan_axis_long_across"};
 /* From sm_90 on look_back for many items is another program than for few. */
 static const struct {
     const char *name;
     uint64_t max_n;
 } variants[] = {{"look_back", 1}, {"look_back", UINT64_C(1) << 32}, {"reduce_then_scan", 1}, {"warp_carry", 1}};
 #define VARIANTS TALLY_ARRAY_LENGTH(variants)
+#define AXIS_TURN 2 /* all canonical variants have one program of scans along an axis */
 
 static const tally_cuda_compiler *compiler;
 static bool full; /* TALLY_TEST_FULL=1 */
@@ -95,17 +98,19 @@ static tally_status resolve(const cell *c, tally_terms *terms, tally_scan_launch
     const tally_terms_desc desc = {.in = c->in, .single = {.op = c->op}};
     tally_status status = tally_terms_resolve(&desc, terms);
     if (status) return status;
-    *launch = (tally_scan_launch){.variant = c->variant, .flags = c->flags};
+    *launch = (tally_scan_launch){.variant = c->variant, .flags = c->flags & ~(unsigned)TALLY_SCAN_IS_AXIS};
     status = tally_scan_shape(launch, terms, &device, c->arch < 90 ? 0 : 1u << TALLY_FEATURE_BULK, c->max_n);
+    if (!status && c->flags & TALLY_SCAN_IS_AXIS) status = tally_scan_shape_axis(launch, terms, &device);
     if (status) tally_terms_close(terms);
     return status;
 }
 
 static void read_kernels(const cell *c, const char *log, bool may, outcome *o) {
-    const size_t count = c->variant->one_launch ? 1 : TALLY_ARRAY_LENGTH(kernels);
+    const bool is_axis = c->flags & TALLY_SCAN_IS_AXIS;
+    const size_t count = is_axis ? TALLY_ARRAY_LENGTH(axis_kernels) : c->variant->one_launch ? 1 : TALLY_ARRAY_LENGTH(kernels);
     o->done = true;
     for (size_t k = 0; k < count && o->done; k++) {
-        const int registers = nvrtc_read_report(log, kernels[k], o->text, sizeof(o->text));
+        const int registers = nvrtc_read_report(log, is_axis ? axis_kernels[k] : kernels[k], o->text, sizeof(o->text));
         if (registers > o->registers) o->registers = registers;
         o->spills = o->spills || registers == NVRTC_SPILLS;
         o->done = registers >= 0 || (registers == NVRTC_SPILLS && may);
@@ -177,7 +182,7 @@ static const tally_scan_variant *find_variant(const char *name) {
 /* Adds a program by all variants, or by the one whose turn it is. */
 static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t turn, bool all) {
     for (size_t v = 0; v < VARIANTS; v++) {
-        if (!all && !full && v != turn % VARIANTS) continue;
+        if (!all && (!full || flags & TALLY_SCAN_IS_AXIS) && v != turn % VARIANTS) continue;
         if (cell_count == MAX_CELLS) abort();
         cell *c = &cells[cell_count];
         *c = (cell){.arch = arch,
@@ -193,14 +198,16 @@ static void add(int arch, tally_op op, tally_dtype in, unsigned flags, size_t tu
 }
 
 #define OPS_SHARE 3 /* one in so many of all ops and dtypes; all take four minutes of 2 cores, and all fit (November 2026) */
+#define AXIS_SHARE 7
 
 static void add_ops(int arch) {
     size_t turn = 0;
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
-            if (tally_op_inputs(op) == 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT) &&
-                (full || ((int)op + (int)in) % OPS_SHARE == 0))
-                add(arch, op, in, 0, turn++, false);
+            if (tally_op_inputs(op) == 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT)) {
+                if (full || ((int)op + (int)in) % OPS_SHARE == 0) add(arch, op, in, 0, turn++, false);
+                if (full || ((int)op + 2 * (int)in) % AXIS_SHARE == 0) add(arch, op, in, TALLY_SCAN_IS_AXIS, AXIS_TURN, false);
+            }
 }
 
 /* Narrow and wide items and accumulators, scalars and structs. */
@@ -217,6 +224,8 @@ static void add_forms(int arch) {
             const bool initial = flags & TALLY_SCAN_HAS_INITIAL;
             if (initial && (!(flags & TALLY_SCAN_IS_EXCLUSIVE) || row->gives == TALLY_GIVES_INDEX)) continue;
             add(arch, some[s].op, some[s].in, flags, s + turn++, false);
+            if (!(flags & TALLY_SCAN_IS_SEGMENTED) && (full || (s + flags) % 3 == 0))
+                add(arch, some[s].op, some[s].in, flags | TALLY_SCAN_IS_AXIS, AXIS_TURN, false);
         }
 }
 
@@ -224,6 +233,7 @@ static void add_sample(int arch) {
     add(arch, TALLY_SUM, TALLY_F32, 0, 0, true);
     add(arch, TALLY_SUM, TALLY_I8, TALLY_SCAN_IS_EXCLUSIVE | TALLY_SCAN_IS_SEGMENTED, (size_t)arch, false);
     add(arch, TALLY_ARGMAX, TALLY_F64, TALLY_SCAN_IS_REVERSE, (size_t)arch + 1, false);
+    add(arch, TALLY_SUM, TALLY_F32, TALLY_SCAN_IS_AXIS, AXIS_TURN, false);
 }
 
 static void make_cells(void) {

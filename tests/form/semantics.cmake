@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Each line of the tables in docs/semantics.md has a name. Each name has a test, and each test's
 # name has a line. A test is a row of semantics_lines.h, or a comment that begins with "line: NAME,
-# NAME" in semantics.c, scan.c or scan_use.c. Variables: SOURCE.
+# NAME" in semantics.c, scan.c, scan_use.c or scan_axis.c. Variables: SOURCE.
 file(READ ${SOURCE}/docs/semantics.md document)
 file(READ ${SOURCE}/tests/conformance/semantics_lines.h rows)
 set(code)
-foreach(name IN ITEMS semantics scan scan_use)
+foreach(name IN ITEMS semantics scan scan_use scan_axis)
   file(READ ${SOURCE}/tests/conformance/${name}.c part)
   string(APPEND code "${part}")
 endforeach()

@@ -17,7 +17,7 @@ MAX_FUNCTION_LINES = 60
 MAX_COMMENT_COLUMNS = 100
 
 # The rooms of src/, from the ground up. A file includes headers of its own room and of lower rooms.
-FLOORS = [["base"], ["ops", "device"], ["program"], ["reduce", "scan", "move"], ["segments"], ["host"], ["parts"]]
+FLOORS = [["base"], ["ops", "device", "axes"], ["program"], ["reduce", "scan", "move"], ["segments"], ["host"], ["parts"]]
 
 # The paths from the root that the files of a folder may include. The library includes none of them.
 # Only the tests include the tests. The oracle includes the numbers of the order, and no kernel, row

@@ -22,7 +22,8 @@ if(TALLY_SETARCH)
 endif()
 
 tally_embed(${CMAKE_CURRENT_BINARY_DIR}/kernels_threads.c tally_kernel_source_threads ${PROJECT_SOURCE_DIR}/src/host/prelude.h
-            ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_rows.cl ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_scan.cl)
+            ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_rows.cl
+            ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_tiles.cl ${PROJECT_SOURCE_DIR}/kernels_cl/cpu_scan.cl)
 tally_test_tool(scan_threads_program races/scan_threads_program.c ${CMAKE_CURRENT_BINARY_DIR}/kernels_threads.c)
 
 # tally_scan_threads(NAME OP DTYPE WORD...) adds a test of a form.

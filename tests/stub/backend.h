@@ -75,7 +75,7 @@ typedef struct stub_memory {
 void stub_misuse(const char *format, ...) TALLY_PRINTF(1, 2);
 
 #define STUB_MAX_ARGS TALLY_MAX_ARGS
-#define STUB_VALUE_BYTES 512 /* all arguments that are values */
+#define STUB_VALUE_BYTES 1024 /* all arguments that are values */
 
 typedef struct stub_launch {
     const char *source;               /* the program's */

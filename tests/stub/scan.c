@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "axes/axes.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
 #include "backend.h"
@@ -117,6 +118,48 @@ static void run_scan(const stub_launch *l) {
     if (out && is_plain && strcmp(l->entry, "tally_scan_items") == 0) write_values(l, n, in, out);
 }
 
+/* Computes the values of plain scans along an axis. The shape is as tally_shape_pack writes it. */
+static void run_axis(const stub_launch *l) {
+    const stub_module *m = l->module;
+    struct {
+        uint64_t n;
+        uint32_t scanned, kept;
+        struct {
+            uint64_t extent;
+            int64_t in, where, out;
+        } axis[TALLY_SHAPE_AXES];
+    } shape;
+    if (!m || l->count != TALLY_AXIS_ARGS || l->bytes[TALLY_AXIS_ARG_SHAPE] != sizeof shape) {
+        stub_misuse("entry %s with %u arguments", l->entry, l->count);
+        return;
+    }
+    if (l->threads != stub_defined(l->source, "GROUP")) stub_misuse("%s: groups of %u threads", l->entry, l->threads);
+    memcpy(&shape, l->values + l->at[TALLY_AXIS_ARG_SHAPE], sizeof shape);
+    const uint64_t count = number(l, TALLY_AXIS_ARG_COUNT, 8), team = number(l, TALLY_AXIS_ARG_TEAM, 4);
+    const bool is_short = strstr(l->entry, "short") != NULL;
+    if (l->threads > 1 && (!team || l->threads % team || (is_short ? team * TALLY_CELL_ITEMS < shape.n : team < 32)))
+        stub_misuse("%s: teams of %u threads for %u items", l->entry, (unsigned)team, (unsigned)shape.n);
+    const void *const inputs[TALLY_MAX_INPUTS] = {l->mem[TALLY_AXIS_ARG_IN]->bytes};
+    const uint32_t value = m->sizes[STUB_RESULT_SIZE];
+    for (uint64_t s = 0; s < count; s++) {
+        uint64_t rest = s, in = number(l, TALLY_AXIS_ARG_IN_OFFSET, 8), out = number(l, TALLY_AXIS_ARG_OUT_OFFSET, 8);
+        unsigned char acc[STUB_ACC_MOST];
+        for (uint32_t a = shape.kept; a > 0; rest /= shape.axis[a--].extent) {
+            in += rest % shape.axis[a].extent * (uint64_t)shape.axis[a].in;
+            out += rest % shape.axis[a].extent * (uint64_t)shape.axis[a].out;
+        }
+        m->identity(acc);
+        for (uint64_t i = 0; i < shape.n; i++) {
+            const uint64_t from[TALLY_MAX_INPUTS] = {in + i * (uint64_t)shape.axis[0].in};
+            unsigned char *to =
+                stub_place(l->mem[TALLY_AXIS_ARG_OUT], out + i * (uint64_t)shape.axis[0].out, 1, value, "values");
+            if (!to || !stub_place(l->mem[TALLY_AXIS_ARG_IN], from[0], 1, m->sizes[STUB_ITEM_SIZE], "items")) return;
+            m->sequence(inputs, from, l->values + l->at[TALLY_AXIS_ARG_PARAMS], 0, 1, acc);
+            m->result(acc, i + 1, l->values + l->at[TALLY_AXIS_ARG_PARAMS], to);
+        }
+    }
+}
+
 /* tally_heads_clear(heads, n, run), tally_heads_set(heads, n, offsets, offset, count) */
 static void run_heads(const stub_launch *l) {
     const int is_clear = strcmp(l->entry, "tally_heads_clear") == 0;
@@ -137,7 +180,9 @@ static void run_heads(const stub_launch *l) {
 }
 
 int stub_run_scan(const stub_launch *l) {
-    if (strncmp(l->entry, "tally_scan_", strlen("tally_scan_")) == 0)
+    if (strncmp(l->entry, "tally_scan_axis_", strlen("tally_scan_axis_")) == 0)
+        run_axis(l);
+    else if (strncmp(l->entry, "tally_scan_", strlen("tally_scan_")) == 0)
         run_scan(l);
     else if (strncmp(l->entry, "tally_heads_", strlen("tally_heads_")) == 0)
         run_heads(l);

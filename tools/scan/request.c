@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scan.h"
+#include "tools/files/npy.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -48,6 +49,19 @@ static cli_exit read_op(const char *name, tally_op *op) {
     return CLI_DONE;
 }
 
+/* ---- the axis -------------------------------------------------------------------------------- */
+
+static cli_exit read_axis(const char *text, scan_request *r) {
+    char *end;
+    r->has_axis = text != NULL;
+    if (!text) return CLI_DONE;
+    const long axis = strtol(text, &end, 10);
+    if (end == text || *end || axis < -NPY_DIMENSION_LIMIT || axis >= NPY_DIMENSION_LIMIT)
+        return cli_usage("--axis %s: a scan is along one axis, a whole number: 0, or -1 for the last", text);
+    r->axis = (int)axis;
+    return CLI_DONE;
+}
+
 /* ---- the initial value ----------------------------------------------------------------------- */
 
 bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
@@ -69,6 +83,7 @@ cli_exit scan_understand(const cli_options *options, int count, char *const *ope
     cli_exit code = read_op(operands[0], &r->op);
     if (code == CLI_DONE) code = cli_read_types(options, &r->types);
     if (code == CLI_DONE) code = check_variant(options->variant);
+    if (code == CLI_DONE) code = read_axis(options->axis, r);
     for (int i = 0; i < options->param_count && code == CLI_DONE; i++)
         code = cli_read_param(options->params[i], false, r->params, &r->param_count);
     if (code == CLI_DONE) code = check_params(r);

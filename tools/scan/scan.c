@@ -109,20 +109,24 @@ static uint64_t room_of_pieces(const job *j) {
     return room;
 }
 
+tally_scan_desc scan_desc(const scan_request *r, tally_dtype dtype, uint64_t max_n, const void *initial, uint32_t also) {
+    return (tally_scan_desc){.size = sizeof(tally_scan_desc),
+                             .op = r->op,
+                             .in = dtype,
+                             .out = r->types.out,
+                             .acc = r->types.acc,
+                             .accuracy = r->types.accuracy,
+                             .max_n = max_n,
+                             .variant = r->variant,
+                             .flags = r->flags | also,
+                             .initial = r->initial ? initial : NULL};
+}
+
 static bool create_plan(job *j) {
     const scan_request *r = j->r;
     _Alignas(16) unsigned char initial[16] = {0};
     if (r->initial && !scan_read_initial(r, j->in.dtype, initial)) return false;
-    const tally_scan_desc desc = {.size = sizeof(desc),
-                                  .op = r->op,
-                                  .in = j->in.dtype,
-                                  .out = r->types.out,
-                                  .acc = r->types.acc,
-                                  .accuracy = r->types.accuracy,
-                                  .max_n = j->room,
-                                  .variant = r->variant,
-                                  .flags = r->flags,
-                                  .initial = r->initial ? initial : NULL};
+    const tally_scan_desc desc = scan_desc(r, j->in.dtype, j->room, initial, 0);
     const tally_status status = tally_scan_plan_create(r->context, &desc, &j->plan);
     if (status == TALLY_E_MEMORY && r->flags & TALLY_REVERSE) return too_large(j);
     if (status) return failed(j);
@@ -260,9 +264,10 @@ cli_exit cli_scan(const cli_options *options, int count, char **operands) {
         cli_report("%s", cli_last_error().text);
         code = CLI_FAILED;
     }
-    if (code == CLI_DONE && !input_open(&j.in, r.path, r.types.raw)) code = CLI_FAILED;
-    if (code == CLI_DONE) {
-        code = run(&j) ? CLI_DONE : CLI_FAILED;
+    if (code == CLI_DONE && r.has_axis) {
+        code = scan_along_axis(&r, &j.o) ? CLI_DONE : CLI_FAILED;
+    } else if (code == CLI_DONE) {
+        code = input_open(&j.in, r.path, r.types.raw) && run(&j) ? CLI_DONE : CLI_FAILED;
         release(&j);
     }
     if (code == CLI_DONE) scan_print(&r, &j.o);

@@ -9,8 +9,10 @@
 typedef struct scan_request {
     tally_op op;
     cli_types types;
-    uint32_t flags;                        /* TALLY_EXCLUSIVE, TALLY_REVERSE */
-    const char *initial;                   /* as given; NULL: none */
+    uint32_t flags;      /* TALLY_EXCLUSIVE, TALLY_REVERSE */
+    const char *initial; /* as given; NULL: none */
+    bool has_axis;
+    int axis;                              /* as given: below 0 from the last one on */
     tally_op_param params[CLI_MAX_PARAMS]; /* names are freed by scan_forget */
     uint32_t param_count;
     const char *variant;
@@ -35,6 +37,13 @@ typedef struct scan_outcome {
     double seconds;
     uint64_t bytes; /* read and written */
 } scan_outcome;
+
+/* Returns the descriptor of the plan for up to max_n items of a type, with the flags `also`.
+ * `initial` is an item, which is used with --initial alone. */
+tally_scan_desc scan_desc(const scan_request *r, tally_dtype dtype, uint64_t max_n, const void *initial, uint32_t also);
+
+/* axis.c: scans a file along an axis. Reports an error. */
+bool scan_along_axis(const scan_request *r, scan_outcome *o);
 
 /* print.c: prints the line about the run. */
 void scan_print(const scan_request *r, const scan_outcome *o);

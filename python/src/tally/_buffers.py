@@ -78,6 +78,20 @@ class Buffers:
             self._results.append((made, view, bytes))
         return made, view.offset // view.dtype.bytes if view.place == OPENCL else 0
 
+    def wrap_strided(self, view: View) -> "tuple[Any, int]":
+        """The buffer of an array whose items lie anywhere, and the place of the item whose indices
+        are all 0. One that is copied to the device must lie in C order."""
+        if view.is_contiguous() or view.place == OPENCL:
+            return self.wrap(view)
+        assert self.memory != _COPIED, "strides of items that are copied"
+        spans = [stride * (extent - 1) for extent, stride in zip(view.shape, view.strides)]
+        low = sum(span for span in spans if span < 0)
+        bytes = sum(span for span in spans if span > 0) - low + view.dtype.bytes
+        out = ffi.new("tally_buffer **")
+        check(lib.tally_python_wrap(self.context.address, self.memory, view.address + low, bytes, out))
+        self._made.append(out[0])
+        return out[0], -low // view.dtype.bytes
+
     def update(self, view: View) -> "tuple[Any, int]":
         """The buffer of an array that the call changes in part."""
         made, offset = self.wrap(view)

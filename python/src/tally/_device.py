@@ -80,8 +80,6 @@ class TorchKind(Kind):
     def convert(self, view: View, dtype: Dtype) -> Any:
         return self.view(self._tensor(view).to(self.to_torch[dtype.number])) if dtype.number in self.to_torch else None
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.torch.movedim(array, source, to)
 
 
 # ---- CuPy ----------------------------------------------------------------------------------------
@@ -128,8 +126,6 @@ class CupyKind(Kind):
         with self.cupy.cuda.Device(view.device):
             return self.view(self._array(view).astype(self._dtype(dtype)))
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.cupy.moveaxis(array, source, to)
 
 
 # ---- __cuda_array_interface__ --------------------------------------------------------------------

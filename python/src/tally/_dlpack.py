@@ -273,9 +273,6 @@ class NamespaceKind(Kind):
         numpy.array_of(made)[...] = numpy.array_of(view).astype(numpy.dtype(dtype))
         return made
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.namespace.moveaxis(array, source, to)
-
     def contiguous(self, view: View) -> View:
         numpy = numpy_kind_if_here()
         return numpy.contiguous(view) if numpy and view.place == HOST else super().contiguous(view)

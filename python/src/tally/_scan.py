@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple, Optional
 
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
-from tally._engine import natural
+from tally._engine import MOST_AXES, natural
 from tally._library import AxisError, Dtype, dtype_of_name, ffi, lib, op_number
 from tally._reduce import (
     _COUNTS,
@@ -22,16 +23,7 @@ from tally._reduce import (
     default_result,
     pack,
 )
-from tally._view import HOST, View
-
-
-def _rows(view: View, axis: int) -> View:
-    """The view with `axis` last, its items in C order: a copy, unless they are so already."""
-    last = len(view.shape) - 1
-    if axis != last:
-        order = [i for i in range(last + 1) if i != axis] + [axis]
-        view = view.like(tuple(view.shape[i] for i in order), tuple(view.strides[i] for i in order))
-    return in_order(view)
+from tally._view import HOST, View, strides_of
 
 
 def _axis(axis: Optional[int], ndim: int) -> int:
@@ -69,8 +61,8 @@ def scan(
     """For each item the op's result of the items up to it, along one axis. exclusive: of the items
     before it; `initial` is then an item before the first. reverse: from the last item on. flags
     (bool, one for each item) or offsets (int64 or uint64) say where segments begin, each a scan of
-    its own: of arrays of one axis. Rows are scanned one by one, so that each has the bits of a scan
-    of it alone.
+    its own: of arrays of one axis. Each row, column or other list along the axis has the bits of a
+    scan of it alone. Strided arrays are read where they lie.
 
     >>> import numpy, tally
     >>> tally.scan("max", numpy.array([1, 3, 2, 5]))
@@ -88,56 +80,51 @@ def scan(
         check_conversion(op, own, wanted)
     if include_initial and (exclusive or reverse or values > 1):
         raise ValueError("include_initial is for inclusive scans, forward, of one value an item")
-    rows = _rows(view, at)
     segments = view_of(flags if flags is not None else offsets) if flags is not None or offsets is not None else None
-    _check_segments(rows, segments, flags is not None, flags is not None and offsets is not None)
+    _check_segments(view, segments, flags is not None, flags is not None and offsets is not None)
     mode = lib.TALLY_SEGMENTS_FLAGS if flags is not None else lib.TALLY_SEGMENTS_OFFSETS
     mode = int(lib.TALLY_SEGMENTS_NONE if segments is None else mode)
     bits = (lib.TALLY_EXCLUSIVE if exclusive else 0) | (lib.TALLY_REVERSE if reverse else 0)
-    work, rows, written = _prepare(number, rows, mode, own if is_same else wanted, wanted, bits, initial)
-    shape = (*rows.shape[:-1], rows.shape[-1] + include_initial, *((values,) if values > 1 else ()))
-    made = rows.kind.empty(rows, shape, written)
-    _run(work, rows, made, segments, flags is not None, int(include_initial))
+    work, items, written = _prepare(number, view, mode, own if is_same else wanted, wanted, bits, initial)
+    shape = tuple(extent + (include_initial and i == at) for i, extent in enumerate(items.shape))
+    made = items.kind.empty(items, (*shape, *((values,) if values > 1 else ())), written)
+    _run(work, items, at, made, shape, values, segments, flags is not None)
     if made.dtype.number != wanted.number:
         made = converted(made, wanted)
     if include_initial and made.place == HOST:
-        _put_first(made, {"sum": 0, "prod": 1}[op])
+        _put_first(made, {"sum": 0, "prod": 1}[op], at)
     array = made.kind.finish(made)
     if include_initial and made.place != HOST:
-        first = {"sum": 0, "prod": 1}[op]
+        first, where = {"sum": 0, "prod": 1}[op], (*(slice(None),) * at, 0)
         if hasattr(array, "at"):  # JAX's arrays are not written in place
-            array = array.at[..., 0].set(first)
-        else:
-            array[..., 0] = first
-    if at != len(view.shape) - 1:
-        array = made.kind.move_axis(array, len(view.shape) - 1, at)
+            return array.at[where].set(first)
+        array[where] = first
     return array
 
 
-def _put_first(made: View, value: int) -> None:
-    """Writes a value before each row of a host array in C order."""
-    item, n, count = pack(value, made.dtype), made.shape[-1], 1
-    for extent in made.shape[:-1]:
-        count *= extent
-    for row in range(count):
-        ffi.memmove(ffi.cast("char *", made.address + row * n * made.dtype.bytes), item, len(item))
+def _put_first(made: View, value: int, axis: int) -> None:
+    """Writes a value before each list along the axis of a host array in C order."""
+    items = pack(value, made.dtype) * math.prod(made.shape[axis + 1 :])
+    pitch = len(items) * made.shape[axis]
+    for number in range(math.prod(made.shape[:axis])):
+        ffi.memmove(ffi.cast("char *", made.address + number * pitch), items, len(items))
 
 
-def _check_segments(rows: View, segments: Optional[View], are_flags: bool, both: bool) -> None:
+def _check_segments(view: View, segments: Optional[View], are_flags: bool, both: bool) -> None:
     if both:
         raise ValueError("scan: give flags or offsets, not both")
     if segments is None:
         return
-    if len(rows.shape) != 1:
+    if len(view.shape) != 1:
         raise ValueError("scan: segments are of arrays of one axis: the array's axes are segments themselves")
-    if are_flags and (segments.dtype.name not in ("bool", "u8") or segments.shape != rows.shape):
-        raise ValueError(f"scan: flags must be {rows.shape[0]} items of bool")
+    if are_flags and (segments.dtype.name not in ("bool", "u8") or segments.shape != view.shape):
+        raise ValueError(f"scan: flags must be {view.shape[0]} items of bool")
     if not are_flags and (segments.dtype.name not in ("i64", "u64") or len(segments.shape) != 1):
         raise TypeError("scan: offsets must be an array of int64 or uint64 of one axis")
 
 
 class _Scan(NamedTuple):
-    """A scan of rows: what its plan is made of, and kept by."""
+    """A scan: what its plan is made of, and kept by."""
 
     op: int
     items: int
@@ -157,54 +144,90 @@ class _Scan(NamedTuple):
 
 
 def _prepare(
-    op: int, rows: View, mode: int, out: Dtype, wanted: Dtype, bits: int, initial: Any
+    op: int, items: View, mode: int, out: Dtype, wanted: Dtype, bits: int, initial: Any
 ) -> "tuple[_Scan, View, Dtype]":
-    """The scan, its items and the type that the library writes. The backend host has no other types
-    than an op's own: items are converted before, values afterwards."""
+    """The scan, its items where the library can read them, and the type that the library writes.
+    The backend host has no other types than an op's own: items are converted before, values
+    afterwards."""
     is_wide = (
-        wanted.name in ("f64", "c128") and op in _KEEPS_FLOATS and rows.dtype.name in ("f16", "bf16", "f32", "c64")
+        wanted.name in ("f64", "c128") and op in _KEEPS_FLOATS and items.dtype.name in ("f16", "bf16", "f32", "c64")
     )
-    on_host = rows.place == HOST and context_of(rows).is_host_backend
+    on_host = items.place == HOST and context_of(items).is_host_backend
     if is_wide and on_host:
-        rows, is_wide = converted(rows, wanted), False
-    own = natural(op, rows.dtype)[0]
+        items, is_wide = converted(items, wanted), False
+    is_copied = items.place == HOST and not context_of(items).device.host_memory
+    if is_copied or mode or len(items.shape) > MOST_AXES or not items.is_aligned():
+        items = in_order(items)
+    own = natural(op, items.dtype)[0]
     is_count = op in _COUNTS and wanted.number == _INT64.number
     written = wanted if is_count else own if on_host else out
     asked = 0 if is_count or written.number == own.number else written.number
-    packed = None if initial is None else pack(initial, rows.dtype)
-    size = _size(max(rows.shape[-1], 1))
-    return (
-        _Scan(op, rows.dtype.number, asked, _FLOAT64.number if is_wide else 0, bits, mode, packed, size),
-        rows,
-        written,
-    )
+    packed = None if initial is None else pack(initial, items.dtype)
+    if not _is_line(items):
+        bits |= lib.TALLY_ALONG_AXIS
+    acc = _FLOAT64.number if is_wide else 0
+    return _Scan(op, items.dtype.number, asked, acc, bits, mode, packed, _size(max(items.size, 1))), items, written
 
 
-def _run(scan: _Scan, rows: View, made: View, segments: Optional[View], are_flags: bool, skipped: int) -> None:
-    """Scans each row. The first `skipped` values of each are left as they are."""
-    n, count = rows.shape[-1], 1
-    for extent in rows.shape[:-1]:
-        count *= extent
-    if not n or not count:
+def _is_line(items: View) -> bool:
+    """Tells whether the items are one list of neighbours, which needs no axes."""
+    return len(items.shape) == 1 and items.is_contiguous()
+
+
+def _axes_of(items: View, at: int, shape: "tuple[int, ...]") -> "list[tuple[int, int, int, bool]]":
+    """Of each axis its extent, its strides in items and in values of the C order of `shape`, and
+    whether it is scanned. More axes than the library takes become three; the items then lie in C
+    order."""
+    extents, ins = items.shape, [stride // items.dtype.bytes for stride in items.strides]
+    outs: "tuple[int, ...]" = strides_of(shape, 1)
+    kept = list(range(len(extents)))
+    if len(extents) > MOST_AXES:
+        kept = [i for i in (at - 1, at, len(extents) - 1) if i >= 0]
+        kept = sorted(set(kept))
+        before, after = 1, 1
+        for i, extent in enumerate(extents):
+            before *= extent if i < at else 1
+            after *= extent if i > at else 1
+        extents = tuple(before if i < at else after if i > at else extent for i, extent in enumerate(extents))
+    return [(extents[i], ins[i], outs[i], i == at) for i in kept]
+
+
+def _run(
+    scan: _Scan,
+    items: View,
+    at: int,
+    made: View,
+    shape: "tuple[int, ...]",
+    values: int,
+    segments: Optional[View],
+    are_flags: bool,
+) -> None:
+    """Scans `items` along the axis `at` into `made`, whose shape is `shape`, of `values` numbers
+    each. Where that is longer than the items along the axis, its first values are left as they
+    are."""
+    if not items.size:
         return
     marks = in_order(segments) if segments is not None else None
-    with Buffers([rows, made, *([marks] if marks is not None else ())]) as buffers:
-        args = struct("tally_scan_args", n=n)
-        source, source_at = buffers.wrap(rows)
-        to, to_at = buffers.wrap(made, True)
+    axes = _axes_of(items, at, shape)
+    skipped = (shape[at] - items.shape[at]) * strides_of(shape, 1)[at]
+    with Buffers([items, made, *([marks] if marks is not None else ())]) as buffers:
+        is_line = not scan.bits & lib.TALLY_ALONG_AXIS
+        args = struct("tally_scan_args", n=items.size) if is_line else struct("tally_scan_axis_args")
+        source, args.in_offset = buffers.wrap_strided(items)
+        setattr(args, "in", source)
+        args.out, args.out_offset = buffers.wrap(made, True)
+        args.out_offset = args.out_offset // values + skipped
         if marks is not None:
-            setattr(args, "in", source)
-            args.in_offset, args.out, args.out_offset = source_at, to, to_at
             args.segments, args.segments_offset = buffers.wrap(marks)
             args.count = 0 if are_flags else marks.shape[0]
-
-        def call(plan: Any, queue: Any) -> Any:
-            if marks is not None:
-                return lib.tally_scan_with(plan, queue, args)
-            pitch = n + skipped
-            return lib.tally_python_scan_rows(plan, queue, source, source_at, count, n, n, to, to_at + skipped, pitch)
-
-        buffers.run(("scan", *scan), scan.make, call)
+        if not is_line:
+            args.axes = held = ffi.new("tally_axis[]", len(axes))
+            args.axis_count, args.out_strided = len(axes), 1
+            for k, (extent, stride, out_stride, is_scanned) in enumerate(axes):
+                held[k].extent, held[k].in_stride[0], held[k].out_stride = extent, stride, out_stride
+                args.axis = k if is_scanned else args.axis
+        call = lib.tally_scan_with if is_line else lib.tally_scan_axis
+        buffers.run(("scan", *scan), scan.make, lambda plan, queue: call(plan, queue, args))
 
 
 def cumulative_sum(x: Any, /, *, axis: Optional[int] = None, dtype: Any = None, include_initial: bool = False) -> Any:

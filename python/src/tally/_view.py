@@ -170,9 +170,6 @@ class Kind:
         """A copy of another item type; None if the kind cannot make one."""
         return None
 
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        """The array with an axis at another place."""
-        raise TypeError(f"a {self.name} has no other axis than the last here: move the axis first")
 
 
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
@@ -307,9 +304,6 @@ class NumpyKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return view_of_numpy(self.numpy.array(self.array_of(view), order="C", copy=True))
-
-    def move_axis(self, array: Any, source: int, to: int) -> Any:
-        return self.numpy.moveaxis(array, source, to)
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         with self.numpy.errstate(all="ignore"):

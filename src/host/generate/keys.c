@@ -60,25 +60,28 @@ static tally_status add_scan(key_list *list, tally_scan_desc desc, unsigned prog
     size_t bytes;
     tally_status status = tally_scan_resolve(&context, &desc, &terms, &launch);
     if (status) return status;
+    if (desc.flags & TALLY_ALONG_AXIS) status = tally_scan_shape_axis(&launch, &terms, &tally_host_cpu);
     const tally_recipe recipe = tally_scan_recipe(&launch);
-    status = tally_source_create(&tally_backend_host, TALLY_HOST_FEATURES, &terms, &recipe, &text, &bytes);
+    if (!status) status = tally_source_create(&tally_backend_host, TALLY_HOST_FEATURES, &terms, &recipe, &text, &bytes);
     tally_terms_close(&terms);
     return status ? status : add(list, text, program, TALLY_HOST_SCAN_FORM(launch.flags, launch.tiles));
 }
 
-/* Adds the scans of an op in every form, for few items and for many. */
+/* Adds the scans of an op in every form, for few items and for many, and along an axis. */
 static tally_status add_scans(key_list *list, tally_op op, tally_dtype in, unsigned program) {
     static const unsigned char item[16];
     tally_status status = TALLY_OK;
-    for (unsigned form = 0; form < 32 && !status; form++) {
+    for (unsigned form = 0; form < 64 && !status; form++) {
         const tally_scan_desc desc = {.size = sizeof(desc),
                                       .op = op,
                                       .in = in,
-                                      .flags = (form & 1 ? TALLY_EXCLUSIVE : 0) | (form & 2 ? TALLY_REVERSE : 0),
+                                      .flags = (form & 1 ? TALLY_EXCLUSIVE : 0) | (form & 2 ? TALLY_REVERSE : 0) |
+                                               (form & 32 ? TALLY_ALONG_AXIS : 0),
                                       .segments = form & 4 ? TALLY_SEGMENTS_FLAGS : TALLY_SEGMENTS_NONE,
                                       .initial = form & 8 ? item : NULL,
                                       .max_n = form & 16 ? 1 : 0};
         if (form & 8 && !(form & 1)) continue;
+        if (form & 32 && form & (4 | 16)) continue; /* without segments, and one text for all sizes */
         status = add_scan(list, desc, program);
         if (form & 8 && status == TALLY_E_UNSUPPORTED) status = TALLY_OK; /* an index has no initial item */
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "segments/segments.h"
+#include "axes/axes.h"
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
@@ -61,6 +61,20 @@ static uint32_t merge(tally_shape_axis *axes, uint32_t count) {
     }
     if (!left) axes[left++] = (tally_shape_axis){.extent = 1};
     return left;
+}
+
+/* Makes the lists of a shape: the `first` axes are in shape->axis, and `kept`, which are reordered,
+ * become the others. n and count are set. */
+static void make_lists(tally_array_shape *shape, uint32_t first, tally_shape_axis *kept, uint32_t others) {
+    /* No items: strides that nobody checks lead nowhere. */
+    for (uint32_t a = 0; a < first && !shape->n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
+    for (uint32_t a = 0; a < others && !shape->n; a++)
+        kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
+    shape->reduced = merge(shape->axis, first);
+    /* Results say themselves where they lie, so the kept axes may come in any order. */
+    qsort(kept, others, sizeof(*kept), by_distance);
+    memcpy(shape->axis + shape->reduced, kept, others * sizeof(*kept));
+    shape->kept = merge(shape->axis + shape->reduced, others);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -123,14 +137,33 @@ tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint3
     if (status) return status;
     shape->n = n;
     shape->count = count;
-    /* No items: strides that nobody checks lead nowhere. */
-    for (uint32_t a = 0; a < reduced && !n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
-    for (uint32_t a = 0; a < others && !n; a++) kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
-    shape->reduced = merge(shape->axis, reduced);
-    /* Results say themselves where they lie, so the kept axes may come in any order. */
-    qsort(kept, others, sizeof(*kept), by_distance);
-    memcpy(shape->axis + shape->reduced, kept, others * sizeof(*kept));
-    shape->kept = merge(shape->axis + shape->reduced, others);
+    make_lists(shape, reduced, kept, others);
+    return TALLY_OK;
+}
+
+tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, uint32_t along, bool out_strided,
+                                   tally_array_shape *shape) {
+    tally_shape_axis all[TALLY_MAX_AXES], kept[TALLY_MAX_AXES];
+    tally_status status = TALLY_OK;
+    uint32_t others = 0;
+    shape->n = shape->count = 1;
+    if (!axis_count || axis_count > TALLY_MAX_AXES)
+        return tally_fail(TALLY_E_ARGUMENT, "axis_count is %u: an array has 1 to %d axes", axis_count, TALLY_MAX_AXES);
+    if (along >= axis_count)
+        return tally_fail(TALLY_E_ARGUMENT, "axis is %u: the array has %u axes, from 0 on", along, axis_count);
+    for (uint32_t a = 0; a < axis_count && !status; a++) {
+        all[a] = axis_of(&axes[a], 1, false);
+        status = multiply(a == along ? &shape->n : &shape->count, axes[a].extent, a == along ? "scanned" : "other");
+    }
+    if (!status && shape->n > 1 && shape->count > UINT64_MAX / shape->n)
+        status = tally_fail(TALLY_E_ARGUMENT, "the extents of all axes multiply to more than 64 bits hold");
+    if (!status && !out_strided) lay_out(all, axis_count);
+    if (!status && shape->n && shape->count) status = check_results(all, axis_count);
+    for (uint32_t a = 0; a < axis_count && !status; a++)
+        if (a != along) kept[others++] = all[a];
+    if (status) return status;
+    shape->axis[0] = all[along];
+    make_lists(shape, 1, kept, others);
     return TALLY_OK;
 }
 
