@@ -233,7 +233,7 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
         if (TALLY_HOST_IS_SCAN(kernel->form) && TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_AXIS)
             return host_scan_axis_entry(kernel, entry);
         if (TALLY_HOST_IS_SCAN(kernel->form)) return host_scan_entry(kernel, entry);
-        found = host_reduce_entry(kernel, entry);
+        found = host_fold_entry(kernel, entry) || host_reduce_entry(kernel, entry);
     }
     return found ? TALLY_OK : tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
 }

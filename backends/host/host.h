@@ -53,6 +53,7 @@ static inline unsigned char *host_bytes(const tally_arg *arg) {
 bool host_reduce_entry(host_kernel *kernel, const char *entry);
 bool host_move_entry(host_kernel *kernel, const char *entry);
 bool host_part_entry(host_kernel *kernel, const char *entry);
+bool host_fold_entry(host_kernel *kernel, const char *entry);
 bool host_keys_entry(host_kernel *kernel, const char *entry);
 /* Scans and segments also make the kernel's scratch. */
 tally_status host_scan_entry(host_kernel *kernel, const char *entry);

@@ -152,6 +152,68 @@ TALLY_API tally_status tally_part_check(const void *part, uint64_t bytes);
 /* The same, and describes the record. */
 TALLY_API tally_status tally_part_describe(const void *part, uint64_t bytes, tally_part_info *out);
 
+/* ---- packets: records that a device folds ---------------------------------------------------- */
+
+/*
+ * A *packet* is a record in device memory with a status before it. All packets of a plan have the
+ * same size, so that they may be gathered from other devices without the host. tally_packet_fold
+ * enqueues the joining of neighbours' packets and their value: the bits of one tally_reduce of all
+ * items. No host is in between, for operators of one's own either, and on CUDA a graph may capture
+ * the calls. A packet has no raw items, so a part in it begins and ends at multiples of TALLY_CHUNK
+ * or at the end of the whole, whose total must be known.
+ */
+
+/* The most packets of a fold. */
+#define TALLY_MAX_PACKETS 65536
+
+/* Gives the bytes of a packet of the plan, a multiple of 16: the same for every plan with the same
+ * ops, types and levels, on every device. Errors: E_ARGUMENT, also for a plan that is no
+ * reduction; E_UNSUPPORTED for a variant that is not canonical. */
+TALLY_API tally_status tally_packet_bytes(const tally_plan *plan, uint64_t *bytes);
+
+/*
+ * Enqueues the reduction of a part to a packet, as tally_reduce_part does to a record. The packet
+ * is in `out` from byte out_offset on. args->total is the whole's exact number of items; 0 means
+ * that there are none. Errors: as tally_reduce_part; E_UNSUPPORTED for a part with raw items.
+ */
+TALLY_API tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args);
+
+/* Enqueues a packet that says that this part has failed, with a status that is not TALLY_OK: it
+ * takes the place of one that could not be made. Errors: E_ARGUMENT; E_MEMORY; E_DEVICE. */
+TALLY_API tally_status tally_packet_fail(tally_plan *plan, tally_queue *queue, tally_status failed, tally_buffer *out,
+                                         uint64_t out_offset);
+
+/* The outcome of a fold, as it is in device memory. */
+typedef struct tally_packet_verdict {
+    uint32_t status; /* a tally_status. TALLY_OK: the result is written; else it is untouched */
+    uint32_t packet; /* the lowest packet that failed (the status is its own) or that does not fit */
+} tally_packet_verdict;
+
+/* Packets in device memory, and the places of their result and of the verdict. */
+typedef struct tally_packet_args {
+    size_t size;                 /* sizeof(tally_packet_args) */
+    const tally_buffer *packets; /* one behind the other, in the order of the parts */
+    uint64_t packets_offset;     /* of the first, in bytes; a multiple of 8 */
+    uint64_t count;              /* 1 to TALLY_MAX_PACKETS */
+    uint64_t total;              /* items of the whole */
+    tally_buffer *out;           /* gets the result, as tally_plan_result lays it out */
+    uint64_t out_offset;         /* in results */
+    tally_buffer *verdict;       /* gets a tally_packet_verdict; it may be `out` */
+    uint64_t verdict_offset;     /* in bytes; a multiple of 4 */
+} tally_packet_args;
+
+/*
+ * Enqueues the fold of packets into the result of all their items. No waiting. The plan is of the
+ * same ops, types and levels as the packets' plans, with the same parameters. The verdict is
+ * E_ARGUMENT for a packet of something else, and for one that does not begin where the one before
+ * ends. Checksums are not looked at. The first call of a plan allocates and compiles, and so does a
+ * call with more packets than those before it; graphs that were captured before such a call must
+ * not be launched again.
+ * Errors: E_ARGUMENT; E_UNSUPPORTED for a variant that is not canonical; E_BUILD; E_MEMORY;
+ * E_DEVICE.
+ */
+TALLY_API tally_status tally_packet_fold(tally_plan *plan, tally_queue *queue, const tally_packet_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -65,6 +65,7 @@ const char *tally_host_stem(const char *stem) {
         {"cpu_scan_axis", "/* cpu_scan_axis */\n"},
         {"move", "/* move */\n"},
         {"heads", "/* heads */\n"},
+        {"fold", ""},
         {"segments", ""},
         {"cpu_segment_rows", ""},
         {"cpu_segment_blocks", ""},

@@ -23,6 +23,9 @@ static void close_kit(tally_reduce_plan *plan) {
     tally_buffer_destroy(kit->few);
     tally_buffer_destroy(kit->workspace);
     tally_buffer_destroy(kit->nodes);
+    tally_buffer_destroy(kit->fold_accs);
+    tally_buffer_destroy(kit->fold_nodes);
+    tally_kernel_close(&plan->base, kit->fold_kernel);
     tally_kernel_close(&plan->base, kit->seal_kernel);
     tally_kernel_close(&plan->base, kit->items_kernel);
     free(kit);
@@ -82,4 +85,43 @@ tally_status tally_part_kit_host(tally_reduce_plan *plan, tally_part_kit **out) 
     if (!status) status = open_buffer(plan, 3 * plan->base.terms.acc.bytes, &kit->few);
     if (!status) status = open_buffer(plan, plan->base.terms.result.bytes, &kit->result);
     return status ? status : open_feed(plan);
+}
+
+/* Opens a buffer of at least `bytes` bytes in the place of a smaller one. */
+static tally_status grow_buffer(tally_reduce_plan *plan, uint64_t bytes, tally_buffer **out) {
+    if (tally_buffer_bytes(*out) >= bytes) return TALLY_OK;
+    plan->kit_bytes -= tally_buffer_bytes(*out);
+    tally_buffer_destroy(*out);
+    *out = NULL;
+    return open_buffer(plan, bytes, out);
+}
+
+tally_recipe tally_fold_recipe(const tally_recipe *own, uint32_t group_threads) {
+    tally_recipe recipe = {.variant = own->variant, .group_threads = group_threads, .parts = own};
+    tally_recipe_add(&recipe, "fold");
+    return recipe;
+}
+
+/* Opens the kernel of the stem "fold". */
+static tally_status open_fold(tally_reduce_plan *plan, tally_part_kit *kit) {
+    const tally_device_info *device = &plan->base.context->info;
+    const tally_recipe own = tally_launch_recipe(&plan->launch);
+    const bool alone = device->device_class == TALLY_CLASS_CPU && plan->launch.group_threads == 1;
+    kit->fold_threads = alone                                            ? 1
+                        : TALLY_FOLD_THREADS < device->max_group_threads ? TALLY_FOLD_THREADS
+                                                                         : device->max_group_threads;
+    const tally_recipe recipe = tally_fold_recipe(&own, kit->fold_threads);
+    void *program = NULL;
+    const tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
+    return status ? status : tally_kernel_open(&plan->base, program, "tally_fold", &kit->fold_kernel);
+}
+
+tally_status tally_part_kit_fold(tally_reduce_plan *plan, uint64_t count, tally_part_kit **out) {
+    const uint64_t nodes = count * TALLY_PART_MOST_NODES;
+    tally_status status = open_kit(plan);
+    if (status) return status;
+    tally_part_kit *kit = *out = plan->kit;
+    if (!kit->fold_kernel) status = open_fold(plan, kit);
+    if (!status) status = grow_buffer(plan, nodes * TALLY_FOLD_NODE_BYTES, &kit->fold_nodes);
+    return status ? status : grow_buffer(plan, nodes * plan->base.terms.acc.bytes, &kit->fold_accs);
 }

@@ -131,10 +131,13 @@ void tally_part_convert(tally_dtype from, const void *value, tally_dtype out, vo
 /* The kernels and buffers of parts, made by the first call that does. */
 typedef struct tally_part_kit {
     void *items_kernel, *seal_kernel;
-    uint32_t threads;        /* of their groups */
-    tally_buffer *nodes;     /* accumulators of a part's nodes */
-    tally_buffer *workspace; /* partials; NULL: the plan's own serves */
-    tally_buffer *few;       /* a pair of accumulators, and one */
+    uint32_t threads; /* of their groups */
+    void *fold_kernel;
+    uint32_t fold_threads;
+    tally_buffer *fold_nodes, *fold_accs; /* of all packets' nodes (kernels/fold.h) */
+    tally_buffer *nodes;                  /* accumulators of a part's nodes */
+    tally_buffer *workspace;              /* partials; NULL: the plan's own serves */
+    tally_buffer *few;                    /* a pair of accumulators, and one */
     tally_buffer *result;
     tally_feed *feed; /* for host memory */
     tally_queue *queue;
@@ -144,8 +147,53 @@ typedef struct tally_part_kit {
  * canonical; E_BUILD, E_MEMORY, E_DEVICE. */
 tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out);
 tally_status tally_part_kit_host(tally_reduce_plan *plan, tally_part_kit **out);
+/* The threads of a GPU's group that folds packets: few, as each looks at every packet's head. */
+#define TALLY_FOLD_THREADS 64
+/* The recipe of the program that folds packets of a plan, whose own recipe is given. */
+tally_recipe tally_fold_recipe(const tally_recipe *own, uint32_t group_threads);
+/* The kit for the fold of `count` packets. */
+tally_status tally_part_kit_fold(tally_reduce_plan *plan, uint64_t count, tally_part_kit **out);
 /* Errors: E_UNSUPPORTED. */
 tally_status tally_part_check_plan(const tally_plan *plan);
+
+/* ---- reduce.c, packet.c ---------------------------------------------------------------------- */
+
+/* The words of 8 bytes before a packet's record: its status, and the identity of its ops and
+ * parameters. */
+#define TALLY_PACKET_HEADER_WORDS 2
+/* A piece of a head, and the words of an accumulator that are no padding (kernels/part.h). */
+#define TALLY_PART_PIECE_WORDS 32
+typedef struct tally_part_piece {
+    uint64_t words[TALLY_PART_PIECE_WORDS], used[TALLY_PART_ACC_BYTES / 256];
+} tally_part_piece;
+
+/* A node as kernels/fold.h lists it: two words of 8 bytes, two of 4. */
+#define TALLY_FOLD_NODE_BYTES 24
+
+/* The arguments of tally_fold, in their order. */
+enum {
+    TALLY_FOLD_ARG_PACKETS,
+    TALLY_FOLD_ARG_AT,
+    TALLY_FOLD_ARG_STRIDE,
+    TALLY_FOLD_ARG_COUNT,
+    TALLY_FOLD_ARG_IDENTITY,
+    TALLY_FOLD_ARG_TOTAL,
+    TALLY_FOLD_ARG_NODES_AT,
+    TALLY_FOLD_ARG_MOST,
+    TALLY_FOLD_ARG_REFUSED,
+    TALLY_FOLD_ARG_NODES,
+    TALLY_FOLD_ARG_ACCS,
+    TALLY_FOLD_ARG_OUT,
+    TALLY_FOLD_ARG_OUT_OFFSET,
+    TALLY_FOLD_ARG_VERDICT,
+    TALLY_FOLD_ARG_VERDICT_AT,
+    TALLY_FOLD_ARG_PARAMS,
+    TALLY_FOLD_ARGS
+};
+
+/* Enqueues a part's record, and with `header` these words before it. Blocks and fails as
+ * tally_reduce_part. */
+tally_status tally_part_enqueue(tally_plan *plan, tally_queue *queue, const tally_part_args *args, const uint64_t *header);
 
 /* ---- join.c ---------------------------------------------------------------------------------- */
 

@@ -5,14 +5,8 @@
 
 #include "parts/parts.h"
 
-/* The numbers of kernels/part.h. */
-#define PIECE_WORDS 32
-#define COPY_BYTES 16 /* of a thread */
-
-/* A piece of a head, and the words of an accumulator that are no padding. */
-typedef struct part_piece {
-    uint64_t words[PIECE_WORDS], used[TALLY_PART_ACC_BYTES / 256];
-} part_piece;
+#define PIECE_WORDS TALLY_PART_PIECE_WORDS
+#define COPY_BYTES 16 /* of a thread, by kernels/part.h */
 
 /* ---- device memory --------------------------------------------------------------------------- */
 
@@ -24,7 +18,8 @@ typedef struct part_call {
     tally_part_kit *kit;
     tally_part_shape shape;
     tally_part_places at;
-    _Alignas(8) unsigned char prefix[TALLY_PART_PREFIX_BYTES];
+    uint32_t lead; /* words before the record */
+    _Alignas(8) unsigned char prefix[8 * TALLY_PACKET_HEADER_WORDS + TALLY_PART_PREFIX_BYTES];
 } part_call;
 
 static tally_status check_args(const tally_plan *plan, const tally_queue *queue, const tally_part_args *a) {
@@ -94,17 +89,18 @@ static tally_status enqueue_items(const part_call *call, uint64_t from, uint64_t
     return status;
 }
 
-/* Enqueues the head, the terms and the parameters, in pieces that are arguments of their launches.
- * The last launch writes the nodes and the checksum too. */
+/* Enqueues the words before the record, its head, the terms and the parameters, in pieces that are
+ * arguments of their launches. The last launch writes the nodes and the checksum too. */
 static tally_status enqueue_seal(const part_call *call, const tally_part_folder *folder) {
     const tally_part_args *a = call->args;
     const uint32_t acc_words = folder->terms->acc.bytes / 4, node_words = call->shape.node_count * acc_words;
     const uint32_t nodes_at = (uint32_t)(call->at.nodes / 8), words = (uint32_t)(call->at.bytes / 8);
-    const uint64_t offset = a->out_offset / 8;
+    const uint64_t offset = a->out_offset / 8 - call->lead;
+    const uint32_t end = call->lead + nodes_at;
     tally_status status = TALLY_OK;
-    for (uint32_t at = 0; at < nodes_at && !status; at += PIECE_WORDS) {
-        part_piece piece = {.words = {0}};
-        const uint32_t count = nodes_at - at < PIECE_WORDS ? nodes_at - at : PIECE_WORDS, seals = at + count == nodes_at;
+    for (uint32_t at = 0; at < end && !status; at += PIECE_WORDS) {
+        tally_part_piece piece = {.words = {0}};
+        const uint32_t count = end - at < PIECE_WORDS ? end - at : PIECE_WORDS, seals = at + count == end;
         memcpy(piece.words, call->prefix + 8 * at, 8 * count);
         memcpy(piece.used, folder->used, sizeof(piece.used));
         const tally_arg args[] = {TALLY_MEM(call->kit->nodes->mem),
@@ -117,17 +113,19 @@ static tally_status enqueue_seal(const part_call *call, const tally_part_folder 
                                   TALLY_VALUE(count),
                                   TALLY_VALUE(nodes_at),
                                   TALLY_VALUE(words),
-                                  TALLY_VALUE(seals)};
+                                  TALLY_VALUE(seals),
+                                  TALLY_VALUE(call->lead)};
         status = call->plan->base.context->backend->launch(call->queue, call->kit->seal_kernel, 1, call->kit->threads,
                                                            TALLY_ARRAY_LENGTH(args), args);
     }
     return status;
 }
 
-static tally_status reduce_part(tally_plan *base, tally_queue *queue, const tally_part_args *args) {
+tally_status tally_part_enqueue(tally_plan *base, tally_queue *queue, const tally_part_args *args, const uint64_t *header) {
     tally_status status = check_args(base, queue, args);
     if (status) return status;
     part_call call = {.plan = (tally_reduce_plan *)base, .queue = queue->handle, .args = args};
+    if (header) call.lead = TALLY_PACKET_HEADER_WORDS;
     tally_part_head head;
     tally_part_folder folder;
     tally_part_shape_of(args->first, args->n, args->total, &call.shape);
@@ -137,8 +135,10 @@ static tally_status reduce_part(tally_plan *base, tally_queue *queue, const tall
     if (!status) status = tally_part_folder_open(&base->terms, base->params, call.plan, &folder);
     if (!status) status = tally_part_kit_device(call.plan, &call.kit);
     if (status) return status;
-    memcpy(call.prefix, &head, sizeof(head));
-    tally_part_identify(&base->terms, base->params, call.prefix + sizeof(head));
+    unsigned char *prefix = call.prefix + 8 * call.lead;
+    if (header) memcpy(call.prefix, header, 8 * TALLY_PACKET_HEADER_WORDS);
+    memcpy(prefix, &head, sizeof(head));
+    tally_part_identify(&base->terms, base->params, prefix + sizeof(head));
     status = enqueue_nodes(&call);
     if (!status) status = enqueue_items(&call, 0, head.head_items, call.at.head, call.at.tail);
     if (!status) status = enqueue_items(&call, args->n - head.tail_items, head.tail_items, call.at.tail, call.at.bytes);
@@ -146,7 +146,7 @@ static tally_status reduce_part(tally_plan *base, tally_queue *queue, const tall
 }
 
 tally_status tally_reduce_part(tally_plan *plan, tally_queue *queue, const tally_part_args *args) {
-    return TALLY_NAMED(reduce_part(plan, queue, args));
+    return TALLY_NAMED(tally_part_enqueue(plan, queue, args, NULL));
 }
 
 /* ---- host memory ----------------------------------------------------------------------------- */

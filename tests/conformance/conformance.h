@@ -19,6 +19,7 @@ extern const device_test host_tests[];           /* host.c: few items on a CPU d
 extern const device_test feed_tests[];           /* feed.c: items in pieces */
 extern const device_test devices_tests[];        /* devices.c: one reduction over several devices */
 extern const device_test part_tests[];           /* parts.c: parts, and records joined */
+extern const device_test packet_tests[];         /* packets.c: packets, folded by a kernel */
 extern const device_test thread_tests[];         /* thread.c: contexts shared by threads */
 extern const device_test cache_tests[];          /* cache.c: the program cache on disk */
 extern const device_test arithmetic_tests[];     /* arithmetic.c: no contraction, no reassociation, denormals kept */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # CUDA without a GPU: the kernels compiled by NVRTC, and the archive of prebuilt programs.
 set(nvrtc_cells cuda/nvrtc_cells.c)
-foreach(name IN ITEMS nvrtc nvrtc_move nvrtc_scan nvrtc_segments)
+foreach(name IN ITEMS nvrtc nvrtc_fold nvrtc_move nvrtc_scan nvrtc_segments)
   tally_test_program(test_${name} cuda/${name}.c cuda/report.c ${${name}_cells})
   target_include_directories(test_${name} SYSTEM PRIVATE ${TALLY_CUDA_INCLUDE_DIR})
   string(REPLACE _ - test ${name})

@@ -59,18 +59,19 @@ static void seal(const stub_launch *l, unsigned char *record, uint64_t words) {
 static void run_seal(const stub_launch *l) {
     const uint64_t piece_at = number(l, 6, 4), piece_words = number(l, 7, 4), words = number(l, 9, 4);
     const unsigned char *piece = words_of(l, 5, 320);
-    unsigned char *record = stub_place(l->mem[3], number(l, 4, 8), words, 8, "words of the record");
+    const uint64_t lead = number(l, 11, 4);
+    unsigned char *place = stub_place(l->mem[3], number(l, 4, 8), lead + words, 8, "words of the record");
     if (l->groups != 1) stub_misuse("tally_part_seal in %llu groups", (unsigned long long)l->groups);
-    if (piece_words > 32 || piece_at + piece_words > words) stub_misuse("tally_part_seal: a piece beyond the record");
-    if (!piece || !record || stub.misuse[0]) return;
-    memcpy(record + 8 * piece_at, piece, 8 * piece_words);
-    if (number(l, 10, 4)) seal(l, record, words);
+    if (piece_words > 32 || piece_at + piece_words > lead + words) stub_misuse("tally_part_seal: a piece beyond the record");
+    if (!piece || !place || stub.misuse[0]) return;
+    memcpy(place + 8 * piece_at, piece, 8 * piece_words);
+    if (number(l, 10, 4)) seal(l, place + 8 * lead, words);
 }
 
 int stub_run_part(const stub_launch *l) {
     const int items = strcmp(l->entry, "tally_part_items") == 0, seals = strcmp(l->entry, "tally_part_seal") == 0;
     if (!items && !seals) return 0;
-    if (l->count != (items ? 6 : 11))
+    if (l->count != (items ? 6 : 12))
         stub_misuse("entry %s with %u arguments", l->entry, l->count);
     else if (l->threads != stub_defined(l->source, "GROUP"))
         stub_misuse("%s: groups of %u threads", l->entry, l->threads);
