@@ -49,6 +49,7 @@ extern const core_test empty_tests[];             /* empties.c: none, one and tw
 extern const core_test memory_tests[];            /* memory.c: sizes of memory, plans without max_n */
 extern const core_test host_plan_tests[];         /* host_plan.c: host arrays by the steps of the ladder */
 extern const core_test part_tests[];              /* parts.c: records of parts, joins that are refused, damage */
+extern const core_test packet_tests[];            /* packets.c: packets on a device that fails */
 extern const core_test devices_tests[];           /* devices.c: several devices: refusals, failures */
 extern const core_test golden_tests[];            /* golden.c: the bits of golden/bits.txt */
 extern const core_test kept_tests[];              /* kept.c: plans and memory that a context keeps for host arrays */

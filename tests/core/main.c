@@ -157,6 +157,7 @@ int main(int argc, char **argv) {
                                              segments_tests,
                                              segments_argument_tests,
                                              part_tests,
+                                             packet_tests,
                                              devices_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;

@@ -100,5 +100,7 @@ int stub_run_scan(const stub_launch *launch);
 int stub_run_move(const stub_launch *launch);
 /* part.c: runs the launch if it is one of a part's record. Returns whether it is. */
 int stub_run_part(const stub_launch *launch);
+/* fold.c: runs the launch if it is one of the fold of packets. Returns whether it is. */
+int stub_run_fold(const stub_launch *launch);
 
 #endif

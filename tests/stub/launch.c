@@ -294,7 +294,7 @@ void stub_run(const stub_launch *l) {
         run_feature(l);
         return;
     }
-    if (stub_run_scan(l) || stub_run_move(l) || stub_run_part(l) || !job_open(l, &j)) return;
+    if (stub_run_scan(l) || stub_run_move(l) || stub_run_part(l) || stub_run_fold(l) || !job_open(l, &j)) return;
     if (strcmp(l->entry, "tally_init") == 0 && l->count == 1) {
         run_init(&j);
         return;
