@@ -51,6 +51,21 @@ if(TALLY_WITH_MPI)
     install(FILES ${PROJECT_BINARY_DIR}/tally_mpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+# ---- libtally_nccl -------------------------------------------------------------------------------
+if(TALLY_WITH_NCCL)
+    set(nccl_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally_nccl)
+    install(TARGETS tally_nccl EXPORT tally_nccl-targets)
+    install(FILES ${PROJECT_SOURCE_DIR}/ranks/include/tally/nccl.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tally)
+    install(EXPORT tally_nccl-targets NAMESPACE tally:: DESTINATION ${nccl_package_dir})
+    configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tally_nccl-config.cmake.in
+                                  ${PROJECT_BINARY_DIR}/tally_nccl-config.cmake INSTALL_DESTINATION ${nccl_package_dir})
+    write_basic_package_version_file(${PROJECT_BINARY_DIR}/tally_nccl-config-version.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/tally_nccl-config.cmake ${PROJECT_BINARY_DIR}/tally_nccl-config-version.cmake
+            DESTINATION ${nccl_package_dir})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/tally_nccl.pc.in ${PROJECT_BINARY_DIR}/tally_nccl.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/tally_nccl.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
 # The test installs into a scratch folder, builds the README's example there with the shared and
 # with the static library, and runs both. It is off under the sanitizers: a program without them
 # cannot load a library with them.
