@@ -178,10 +178,10 @@ static void clear_out(gpu *g) {
     MUST(g, tally_queue_wait(g->queue));
 }
 
-static void open_rank(gpu *g, const tally_reduce_desc *desc, uint64_t total) {
-    g->total = total;
-    MUST(g, tally_share(total, (uint64_t)g->count, (uint64_t)g->index, &g->first, &g->n));
-    tally_reduce_desc own = *desc;
+static void open_rank(gpu *g) {
+    g->total = length;
+    MUST(g, tally_share(length, (uint64_t)g->count, (uint64_t)g->index, &g->first, &g->n));
+    tally_reduce_desc own = desc;
     own.size = sizeof own;
     own.max_n = g->n ? g->n : 1;
     MUST(g, tally_nccl_create(g->comm, g->context, &own, &g->nccl));
@@ -214,7 +214,7 @@ static void close_rank(gpu *g) {
 /* ---- what is run ----------------------------------------------------------------------------- */
 
 static void work(gpu *g) {
-    open_rank(g, &desc, length);
+    open_rank(g);
     if (launches) {
         g->ours = measure(g, reduce);
         g->theirs = measure(g, reduce_and_gather);
