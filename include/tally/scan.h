@@ -137,6 +137,35 @@ typedef struct tally_scan_axis_args {
  */
 TALLY_API tally_status tally_scan_axis(tally_plan *plan, tally_queue *queue, const tally_scan_axis_args *args);
 
+/* ---- blocks on several devices ---------------------------------------------------------------- */
+
+/*
+ * A scan whose items lie on several devices: each has whole blocks of TALLY_SCAN_BLOCK items, and a
+ * plan. The *aggregate* of a block is an accumulator, the *prefix* of a block that of all blocks
+ * before it. Each device gets the aggregates of its blocks: for each, tally_scan_prefix_set with
+ * NULL, tally_scan_next of the block, tally_scan_prefix_get. The aggregates of all blocks before a
+ * device, joined in sequence, are its prefix. It sets that and scans its blocks by tally_scan_next.
+ * The values have the bits of one scan. tally_mpi_scan (tally/mpi.h) does all of that.
+ *
+ * The calls are for scans without segments, in the items' order, by a canonical variant; others are
+ * E_UNSUPPORTED.
+ */
+
+/* Gives the bytes of a prefix or an aggregate. Errors: E_ARGUMENT; E_UNSUPPORTED. */
+TALLY_API tally_status tally_scan_prefix_bytes(const tally_plan *plan, uint64_t *bytes);
+/* Enqueues the copy of the prefix after the plan's last call to host memory, which must stay valid
+ * until the queue has come to it. Errors: E_ARGUMENT, also before the first call; E_UNSUPPORTED;
+ * E_DEVICE. */
+TALLY_API tally_status tally_scan_prefix_get(const tally_plan *plan, tally_queue *queue, void *prefix);
+/* Makes the next tally_scan_next of the plan continue after `items` items, a multiple of
+ * TALLY_SCAN_BLOCK, with this prefix. NULL: it begins anew, with the item of that index. Enqueues a
+ * copy from host memory, which must stay valid until the queue has come to it. Errors: E_ARGUMENT;
+ * E_UNSUPPORTED; E_DEVICE. */
+TALLY_API tally_status tally_scan_prefix_set(tally_plan *plan, tally_queue *queue, uint64_t items, const void *prefix);
+/* Combines `count` aggregates in sequence behind a prefix, in host memory. Blocks. Errors:
+ * E_ARGUMENT; E_UNSUPPORTED, also for an operator of one's own, which the host does not have. */
+TALLY_API tally_status tally_scan_prefix_join(const tally_plan *plan, void *prefix, const void *aggregates, uint64_t count);
+
 /* List the variants of scans, as tally_variant_count and tally_variant_get list those of
  * reductions. Static texts. Errors: E_ARGUMENT for NULL and for an index that is not below the
  * count. */

@@ -7,7 +7,7 @@
 #include "ranks.h"
 
 /* Mixes a number into an identity (the finaliser of MurmurHash3, by A. Appleby). */
-static uint64_t mix(uint64_t identity, uint64_t number) {
+uint64_t ranks_mix(uint64_t identity, uint64_t number) {
     identity ^= number + UINT64_C(0x9e3779b97f4a7c15);
     identity = (identity ^ identity >> 33) * UINT64_C(0xff51afd7ed558ccd);
     identity = (identity ^ identity >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -24,26 +24,33 @@ static tally_status identify(tally_mpi *mpi, int root, uint64_t columns, uint64_
     tally_status status = tally_reduce_part_host(mpi->plan, &none, &bytes);
     if (!status) status = tally_part_describe(record, bytes, &info);
     if (status) return status;
-    *identity = mix(mix(info.check, (uint64_t)(root + 1) * 2 + mpi->gathers), columns);
+    *identity = ranks_mix(ranks_mix(info.check, (uint64_t)(root + 1) * 2 + mpi->gathers), columns);
     return TALLY_OK;
 }
 
-void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root, uint64_t columns) {
+void ranks_tell_as(tally_mpi *mpi, tally_status status, uint64_t n, uint64_t identity, const char *words) {
     ranks_header *told = &mpi->told;
     *told = (ranks_header){.first = mpi->rank, .aligned = 1};
     snprintf(told->version, sizeof(told->version), "%.15s", tally_version());
-    if (!status) status = identify(mpi, root, columns, &told->identity);
     if (status) {
         told->status = (uint32_t)status;
         told->failed = mpi->rank;
         snprintf(told->text, sizeof(told->text), "%.*s", RANKS_TEXT_BYTES - 1, tally_last_error());
         return;
     }
+    told->identity = identity;
     told->n = n;
-    char of[40] = "", for_whom[24] = "all ranks";
+    snprintf(told->words, sizeof(told->words), "%s", words);
+}
+
+void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root, uint64_t columns) {
+    char of[40] = "", for_whom[24] = "all ranks", words[RANKS_WORDS_BYTES];
+    uint64_t identity = 0;
+    if (!status) status = identify(mpi, root, columns, &identity);
     if (columns) snprintf(of, sizeof(of), " in %llu columns", (unsigned long long)(columns - 1));
     if (root >= 0) snprintf(for_whom, sizeof(for_whom), "rank %d", root);
-    snprintf(told->words, sizeof(told->words), "%s%s for %s", mpi->words, of, for_whom);
+    snprintf(words, sizeof(words), "%s%s for %s", mpi->words, of, for_whom);
+    ranks_tell_as(mpi, status, n, identity, words);
 }
 
 tally_status ranks_heard(const tally_mpi *mpi) {

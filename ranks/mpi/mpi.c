@@ -8,18 +8,17 @@
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static tally_status check_comm(MPI_Comm comm) {
+tally_status ranks_check_comm(MPI_Comm comm, const char *call) {
     int begun = 0, inter = 0;
     if (MPI_Initialized(&begun) != MPI_SUCCESS || !begun)
-        return tally_fail(TALLY_E_ARGUMENT, "tally_mpi_create: MPI is not initialised");
-    if (comm == MPI_COMM_NULL) return tally_fail(TALLY_E_ARGUMENT, "tally_mpi_create: comm is MPI_COMM_NULL");
+        return tally_fail(TALLY_E_ARGUMENT, "%s: MPI is not initialised", call);
+    if (comm == MPI_COMM_NULL) return tally_fail(TALLY_E_ARGUMENT, "%s: comm is MPI_COMM_NULL", call);
     const tally_status status = RANKS_MPI(MPI_Comm_test_inter(comm, &inter));
     if (status) return status;
-    return inter ? tally_fail(TALLY_E_ARGUMENT, "tally_mpi_create: comm is an intercommunicator") : TALLY_OK;
+    return inter ? tally_fail(TALLY_E_ARGUMENT, "%s: comm is an intercommunicator", call) : TALLY_OK;
 }
 
-/* Makes what the first exchange needs. */
-static tally_status open_comm(tally_mpi *mpi, MPI_Comm comm) {
+tally_status ranks_open_comm(tally_mpi *mpi, MPI_Comm comm) {
     tally_status status = RANKS_MPI(MPI_Comm_dup(comm, &mpi->comm));
     if (!status) status = RANKS_MPI(MPI_Comm_rank(mpi->comm, &mpi->rank));
     if (!status) status = RANKS_MPI(MPI_Comm_size(mpi->comm, &mpi->size));
@@ -82,16 +81,20 @@ static tally_status read_ops(tally_mpi *mpi) {
     return mpi->records && mpi->record_bytes ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
 }
 
+tally_status ranks_check_context(const tally_context *context) {
+    if (context) return TALLY_OK;
+    return tally_fail(TALLY_E_NO_DEVICE, "context is NULL; the error before: %.300s",
+                      *tally_last_error() ? tally_last_error() : "none");
+}
+
 static tally_status open_plan(tally_mpi *mpi, tally_context *context, const tally_reduce_desc *desc) {
-    if (!context)
-        return tally_fail(TALLY_E_NO_DEVICE, "context is NULL; the error before: %.300s",
-                          *tally_last_error() ? tally_last_error() : "none");
-    tally_status status = tally_plan_create(context, desc, &mpi->plan);
+    tally_status status = ranks_check_context(context);
+    if (!status) status = tally_plan_create(context, desc, &mpi->plan);
     if (!status) status = open_elements(mpi, context, desc);
     return status ? status : read_ops(mpi);
 }
 
-static void close_all(tally_mpi *mpi) {
+void ranks_close(tally_mpi *mpi) {
     int ended = 0;
     if (MPI_Finalized(&ended) != MPI_SUCCESS) ended = 1;
     for (int i = 0; i < 2 && !ended; i++)
@@ -111,18 +114,12 @@ static void close_all(tally_mpi *mpi) {
 
 tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally_reduce_desc *desc, tally_mpi **out) {
     if (out) *out = NULL;
-    tally_status status = check_comm(comm);
+    tally_status status = ranks_check_comm(comm, __func__);
     if (status) return status;
     /* On the stack, so that a rank without memory takes part. */
-    tally_mpi made = {.tag = RANKS_TAG,
-                      .comm = MPI_COMM_NULL,
-                      .header_type = MPI_DATATYPE_NULL,
-                      .header_op = MPI_OP_NULL,
-                      .record_op = MPI_OP_NULL,
-                      .element_type = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL},
-                      .request = MPI_REQUEST_NULL};
+    tally_mpi made = RANKS_NONE;
     tally_mpi *kept = NULL;
-    status = open_comm(&made, comm);
+    status = ranks_open_comm(&made, comm);
     if (status) goto done;
     status = open_plan(&made, context, desc);
     if (!status && !out) status = tally_fail(TALLY_E_ARGUMENT, "out is NULL");
@@ -132,7 +129,7 @@ tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally
 done:
     if (status) {
         free(kept);
-        close_all(&made);
+        ranks_close(&made);
         return status;
     }
     *kept = made;
@@ -144,7 +141,7 @@ void tally_mpi_destroy(tally_mpi *mpi) {
     if (!mpi || mpi->tag != RANKS_TAG) return;
     int ended = 0;
     if (MPI_Finalized(&ended) == MPI_SUCCESS && !ended) ranks_advance(mpi, true);
-    close_all(mpi);
+    ranks_close(mpi);
     mpi->tag = 0;
     free(mpi);
 }

@@ -39,7 +39,7 @@ typedef enum ranks_stage {
     RANKS_IDLE,
     RANKS_REDUCING,   /* the share's record is on its way to the host */
     RANKS_EXCHANGING, /* the records travel */
-    RANKS_AGREEING    /* the statuses of the folds of gathered records travel */
+    RANKS_AGREEING    /* the statuses of the results travel */
 } ranks_stage;
 
 struct tally_mpi {
@@ -89,11 +89,27 @@ void ranks_write_failure(unsigned char *element, tally_status status, int rank, 
 tally_status ranks_mpi_status(int code, const char *call);
 #define RANKS_MPI(call) ranks_mpi_status((call), #call)
 
+/* mpi.c: makes what the first exchange needs, of a duplicate of `comm`, and closes all. */
+#define RANKS_NONE                                                                                                             \
+    {                                                                                                                          \
+        .tag = RANKS_TAG, .comm = MPI_COMM_NULL, .header_type = MPI_DATATYPE_NULL, .header_op = MPI_OP_NULL,                   \
+        .record_op = MPI_OP_NULL, .element_type = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL}, .request = MPI_REQUEST_NULL          \
+    }
+tally_status ranks_check_comm(MPI_Comm comm, const char *call);
+tally_status ranks_open_comm(tally_mpi *mpi, MPI_Comm comm);
+void ranks_close(tally_mpi *mpi);
+/* Fails with E_NO_DEVICE if the context is NULL. */
+tally_status ranks_check_context(const tally_context *context);
+
 /* agree.c: the first exchange. Fills the header of this rank: status and tally_last_error(), or the
  * identity of the plan as it is now, of root and columns. `columns` is 0 for a whole input. */
 void ranks_tell(tally_mpi *mpi, tally_status status, uint64_t n, int root, uint64_t columns);
 /* Exchanges the headers. Blocks. Returns the status that all ranks return, or MPI's. */
 tally_status ranks_agree(tally_mpi *mpi);
+/* Mixes a number into an identity. */
+uint64_t ranks_mix(uint64_t identity, uint64_t number);
+/* The same as ranks_tell with an identity and words that the caller has. */
+void ranks_tell_as(tally_mpi *mpi, tally_status status, uint64_t n, uint64_t identity, const char *words);
 /* Returns the status of the exchanged headers, and sets the error's text. */
 tally_status ranks_heard(const tally_mpi *mpi);
 

@@ -2,7 +2,8 @@
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
  * its share. A user-defined operation of MPI joins records that the host can join. Those of custom
- * operators are gathered. Each rank's device folds them, and the folds' statuses are exchanged.
+ * operators are gathered, and each rank's device folds them. The statuses of the results are
+ * exchanged at last.
  *
  * A failure after the agreement travels in place of the record.
  */
@@ -87,24 +88,31 @@ tally_status ranks_fold(tally_mpi *mpi, const unsigned char *gathered, uint64_t 
     return status ? status : tally_part_value(mpi->plan, out, bytes, result);
 }
 
-/* Folds what was gathered, and begins to exchange the statuses of that. */
+/* Begins to exchange the statuses of the results. All ranks compute theirs, or not. */
+static tally_status begin_agreeing(tally_mpi *mpi, tally_status status) {
+    ranks_tell_as(mpi, status, 0, 0, "");
+    mpi->stage = RANKS_AGREEING;
+    if (mpi->blocking) return RANKS_MPI(MPI_Allreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm));
+    return RANKS_MPI(MPI_Iallreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm, &mpi->request));
+}
+
+/* Folds what was gathered. */
 static tally_status end_gathering(tally_mpi *mpi) {
     for (int i = 0; i < mpi->size; i++) {
         const tally_status status = ranks_read_failure(mpi->gathered + (uint64_t)i * mpi->element_bytes[mpi->aligned]);
         if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
     }
     const uint64_t step = mpi->element_bytes[mpi->aligned];
-    ranks_tell(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK, 0, mpi->root, 0);
-    mpi->stage = RANKS_AGREEING;
-    return RANKS_MPI(MPI_Iallreduce(&mpi->told, &mpi->heard, 1, mpi->header_type, mpi->header_op, mpi->comm, &mpi->request));
+    return begin_agreeing(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK);
 }
 
 /* A record says its parameters, so that it needs no plan, whose own may be others by now. */
 static tally_status end_joining(tally_mpi *mpi) {
-    mpi->stage = RANKS_IDLE;
-    const tally_status status = ranks_read_failure(mpi->joined);
-    if (status || !wants_result(mpi)) return status;
-    return tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
+    tally_status status = ranks_read_failure(mpi->joined);
+    if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
+    if (wants_result(mpi))
+        status = tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
+    return begin_agreeing(mpi, status);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

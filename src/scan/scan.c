@@ -25,7 +25,7 @@ tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tal
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
     if (status) return status;
-    const uint64_t base = continues ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
+    const uint64_t base = continues || plan->anew ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
     const uint32_t flow = plan->turn | (continues ? 2u : 0u);
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
     /* Without segments the kernels read nothing there. */
@@ -52,6 +52,7 @@ tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tal
     if (!status) status = backend->launch(queue, plan->items_kernel, geometry.groups, threads, count, args);
     if (status) return status;
     plan->turn ^= 1;
+    plan->anew = false;
     plan->done = base + r->n;
     return TALLY_OK;
 }
@@ -103,7 +104,8 @@ static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_a
         status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_scan_args) is %zu", args->size, sizeof(*args));
     if (!status) status = check(plan, queue, args);
     if (status) return status;
-    if (args->n) return tally_scan_launch_all(plan, queue->handle, args, continues && plan->done);
+    if (!continues) plan->anew = false;
+    if (args->n) return tally_scan_launch_all(plan, queue->handle, args, continues && plan->done && !plan->anew);
     if (!continues) plan->done = 0;
     return TALLY_OK;
 }

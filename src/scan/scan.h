@@ -81,6 +81,7 @@ typedef struct tally_scan_plan {
     unsigned char initial[16]; /* an item */
     uint64_t capacity;         /* tiles, or intervals, that the workspace holds */
     uint64_t done;             /* items since the last tally_scan */
+    bool anew;                 /* the next call's items come after `done` others, of which none count */
     uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
     tally_scan_launch axis;                      /* along an axis; its variant is NULL without */

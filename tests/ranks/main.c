@@ -71,10 +71,13 @@ static int run(tester *t, const char *list, const char *what) {
     if (strcmp(what, "bits") == 0) {
         test_reductions(t);
         test_columns(t);
+        test_scans(t);
         test_several(t);
     } else if (strcmp(what, "faults") == 0) {
         test_headers(t);
         test_faults(t);
+        test_scan_faults(t);
+        test_failing_calls(t);
     } else if (strcmp(what, "no-device") == 0) {
         test_no_device(t);
     } else if (strcmp(what, "killed") == 0) {

@@ -44,11 +44,16 @@ void fill(tally_dtype in, void *items, uint64_t n, uint64_t seed);
 void test_reductions(const tester *t);
 /* columns.c: the same for the columns of an array whose rows are spread over the ranks. */
 void test_columns(const tester *t);
+/* scans.c: the same for scans, and their errors. */
+void test_scans(const tester *t);
+void test_scan_faults(const tester *t);
 /* several.c: several reductions under way, tests in place of waits. */
 void test_several(const tester *t);
 /* faults.c: errors on one rank, agreed by all; the association of headers. */
 void test_faults(const tester *t);
 void test_headers(const tester *t);
+/* failing.c: calls of MPI that fail, and values that fail on one rank. */
+void test_failing_calls(const tester *t);
 /* A rank without a device: the last one has none. */
 void test_no_device(const tester *t);
 /* The last rank ends itself in the middle; the others must be ended by MPI. Does not return. */

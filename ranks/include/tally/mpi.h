@@ -111,6 +111,44 @@ TALLY_API tally_status tally_mpi_wait(tally_mpi *mpi);
  * test or wait. Errors: those of the call; E_ARGUMENT for NULL. */
 TALLY_API tally_status tally_mpi_test(tally_mpi *mpi, int *done);
 
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+/* A scan over the ranks of a communicator, made ready to run. */
+typedef struct tally_mpi_scanner tally_mpi_scanner;
+
+/*
+ * Makes a scan over the ranks of `comm` by the descriptor, on this rank's device, with memory for
+ * 2^22 items and as many values there, or for max_n. Collective; blocks. Each rank destroys it with
+ * tally_mpi_scanner_destroy. A rank without a device passes the context NULL.
+ * Errors, on all ranks: as tally_scan_plan_create; E_UNSUPPORTED for a reverse scan, for segments,
+ * for operators of one's own and for ranks with another version of tally; E_ARGUMENT for ranks with
+ * another descriptor (but for max_n and variant). On one rank: as tally_mpi_create.
+ */
+TALLY_API tally_status tally_mpi_scanner_create(MPI_Comm comm, tally_context *context, const tally_scan_desc *desc,
+                                                tally_mpi_scanner **out);
+/* Destroys the scan. Collective before MPI_Finalize. Takes NULL. */
+TALLY_API void tally_mpi_scanner_destroy(tally_mpi_scanner *scanner);
+
+/* A rank's share of the items and of the values, in host memory. */
+typedef struct tally_mpi_scan_args {
+    size_t size;       /* sizeof(tally_mpi_scan_args) */
+    uint64_t n;        /* items of this rank; 0 too */
+    const void *items; /* n items */
+    void *values;      /* gets n values; may be `items` if a value is as wide as an item */
+} tally_mpi_scan_args;
+
+/*
+ * Scans the items of all ranks, in the order of the ranks. Each rank gets the values of its own
+ * items, with the bits of one device's tally_scan of the whole. Collective; blocks.
+ *
+ * Each share begins at a multiple of TALLY_SCAN_BLOCK items of the whole. So all shares but the
+ * last that is not empty have whole blocks. A rank receives the aggregate of each block of the
+ * whole.
+ * Errors, on all ranks: E_UNSUPPORTED for other shares; E_ARGUMENT for NULL and for more than 2^60
+ * items in all; E_MEMORY; E_DEVICE.
+ */
+TALLY_API tally_status tally_mpi_scan(tally_mpi_scanner *scanner, const tally_mpi_scan_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * failing.c: calls of MPI and of libtally that fail when a test says so. They are defined in the
+ * test program, so that libtally_mpi finds them before the libraries' own.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ranks.h"
+#include "ranks/mpi/ranks.h"
+
+/* The call that fails, and how many of it succeed before. */
+static enum { NONE, IALLREDUCE, WAIT, VALUE } failing;
+static int good_before;
+
+static bool fails(int call) {
+    return (int)failing == call && good_before-- == 0;
+}
+
+int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request) {
+    if (fails(IALLREDUCE)) return MPI_ERR_OTHER;
+    return PMPI_Iallreduce(send, receive, count, type, op, comm, request);
+}
+
+/* Completes the request in any case. */
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    const bool fail = fails(WAIT);
+    const int code = PMPI_Wait(request, status);
+    return fail ? MPI_ERR_OTHER : code;
+}
+
+tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes, void *result) {
+    static tally_status (*own)(tally_plan *, const void *, uint64_t, void *);
+    if (fails(VALUE)) return tally_fail(TALLY_E_MEMORY, "tally_part_value: no memory, says the test");
+    if (!own) {
+        void *address = dlsym(RTLD_NEXT, "tally_part_value");
+        memcpy(&own, &address, sizeof(own));
+    }
+    return own(plan, part, bytes, result);
+}
+
+#define ITEMS 1000
+
+static float items[ITEMS];
+
+/* Checks that the result is as it was before, and that nothing is under way. */
+static void expect_nothing(const tester *t, tally_mpi *mpi, const float *result, const char *what) {
+    const tally_status status = tally_mpi_wait(mpi);
+    check(t, !status, "%s: a wait after it: %s", what, tally_last_error());
+    check(t, *result == -1, "%s: a wait after it has written %g", what, (double)*result);
+}
+
+/* Checks that a call in the usual way gives the sum. */
+static void expect_sound(const tester *t, tally_mpi *mpi, const char *what) {
+    const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .items = {items}};
+    float result = -1;
+    check(t, !tally_mpi_iallreduce(mpi, &args, &result) && !tally_mpi_wait(mpi), "after %s: %s", what, tally_last_error());
+    check(t, result == (float)(ITEMS * t->size), "after %s: %g", what, (double)result);
+}
+
+/* A call that MPI has failed leaves nothing that a later wait would write. */
+static void test_stale(const tester *t, tally_mpi *mpi) {
+    static const char *const names[] = {"", "a failing MPI_Iallreduce", "a failing MPI_Wait"};
+    const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .items = {items}};
+    for (int call = IALLREDUCE; call <= WAIT; call++) {
+        float result = -1;
+        expect_sound(t, mpi, names[call]); /* a record that is joined is there */
+        failing = call;
+        good_before = 0;
+        tally_status status = tally_mpi_iallreduce(mpi, &args, &result);
+        if (!status) status = tally_mpi_wait(mpi);
+        failing = NONE;
+        check(t, status == TALLY_E_DEVICE, "%s: status %d: %s", names[call], (int)status, tally_last_error());
+        result = -1;
+        expect_nothing(t, mpi, &result, names[call]);
+        expect_sound(t, mpi, names[call]);
+    }
+}
+
+/* The value of a result fails on the last rank: all say so. */
+static void expect_agreed(const tester *t, tally_status status, const char *what) {
+    char text[64];
+    failing = NONE;
+    snprintf(text, sizeof(text), "rank %d: tally_part_value: no memory", t->size - 1);
+    check(t, status == TALLY_E_MEMORY, "%s: status %d: %s", what, (int)status, tally_last_error());
+    check(t, strstr(tally_last_error(), text) != NULL, "%s: '%s' has no '%s'", what, tally_last_error(), text);
+}
+
+static void fail_value(const tester *t, int before) {
+    if (t->rank == t->size - 1) failing = VALUE;
+    good_before = before;
+}
+
+static void test_values(const tester *t, tally_mpi *mpi) {
+    const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .items = {items}};
+    const tally_mpi_columns_args columns = {.size = sizeof(columns), .n = ITEMS / 10, .columns = 10, .items = {items}};
+    float result, results[10];
+    fail_value(t, 0);
+    expect_agreed(t, tally_mpi_allreduce(mpi, &args, &result), "a value");
+    fail_value(t, 0);
+    tally_status status = tally_mpi_iallreduce(mpi, &args, &result);
+    if (!status) status = tally_mpi_wait(mpi);
+    expect_agreed(t, status, "a value, not blocking");
+    fail_value(t, 0);
+    expect_agreed(t, tally_mpi_reduce(mpi, &args, t->size - 1, &result), "a value of the root");
+    fail_value(t, 3);
+    expect_agreed(t, tally_mpi_allreduce_columns(mpi, &columns, results), "the value of a column");
+    expect_sound(t, mpi, "failing values");
+}
+
+void test_failing_calls(const tester *t) {
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32};
+    tally_mpi *mpi = NULL;
+    for (int i = 0; i < ITEMS; i++) items[i] = 1;
+    const tally_status status = tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi);
+    if (on_all(check(t, !status, "%s", tally_last_error()))) {
+        test_stale(t, mpi);
+        test_values(t, mpi);
+    }
+    tally_mpi_destroy(mpi);
+}
