@@ -19,14 +19,17 @@ static bool fails(int call) {
     return (int)failing == call && good_before-- == 0;
 }
 
-int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                   MPI_Request *request) {
+/* libtally_mpi must find them: not every mpi.h makes them visible. */
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                          MPI_Request *request) {
     if (fails(IALLREDUCE)) return MPI_ERR_OTHER;
     return PMPI_Iallreduce(send, receive, count, type, op, comm, request);
 }
 
 /* Completes the request in any case. */
-int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     const bool fail = fails(WAIT);
     const int code = PMPI_Wait(request, status);
     return fail ? MPI_ERR_OTHER : code;
