@@ -4,6 +4,7 @@
  * is an input of its own, of which each rank has a share. Its records travel as those of a whole
  * input do, an element for each column, as many at once as a message may hold.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,10 @@ typedef struct columns_call {
     uint64_t copied; /* columns that are copied together */
     uint64_t item_bytes, result_bytes;
     uint32_t inputs;
-    unsigned char *mine, *all;               /* `batch` elements, of this rank and joined or gathered */
-    unsigned char *copies[TALLY_MAX_INPUTS]; /* `copied` columns, one after the other */
+    unsigned char *mine, *all;                   /* `batch` elements, of this rank and joined or gathered */
+    unsigned char *copies[TALLY_MAX_INPUTS];     /* `copied` columns, one after the other */
+    const unsigned char *rows[TALLY_MAX_INPUTS]; /* the first row */
+    unsigned char *read[TALLY_MAX_INPUTS];       /* rows that were in buffers */
 } columns_call;
 
 static uint64_t clamp(uint64_t n, uint64_t most) {
@@ -58,7 +61,7 @@ static void copy_columns(const columns_call *c, uint64_t begin, uint64_t count) 
     const uint64_t stride = c->args->row_stride ? c->args->row_stride : c->args->columns;
     for (uint32_t k = 0; k < c->inputs; k++)
         for (uint64_t row = 0; row < n; row++) {
-            const unsigned char *from = (const unsigned char *)c->args->items[k] + (row * stride + begin) * bytes;
+            const unsigned char *from = c->rows[k] + (row * stride + begin) * bytes;
             for (uint64_t j = 0; j < count; j++) copy_item(c->copies[k] + (j * n + row) * bytes, from + j * bytes, bytes);
         }
 }
@@ -130,8 +133,34 @@ static tally_status check(const tally_mpi *mpi, const tally_mpi_columns_args *ar
     if (args->n > RANKS_MOST_ITEMS || args->columns > RANKS_MOST_ITEMS || (stride && args->n > RANKS_MOST_ITEMS / stride))
         return tally_fail(TALLY_E_ARGUMENT, "the rows have more than 2^60 items");
     for (uint32_t k = 0; k < inputs; k++)
-        if (args->n && args->columns && !args->items[k]) return tally_fail(TALLY_E_ARGUMENT, "items[%u] is NULL", k);
+        if (args->n && args->columns && !args->queue && !args->items[k])
+            return tally_fail(TALLY_E_ARGUMENT, "items[%u] is NULL", k);
     return TALLY_OK;
+}
+
+/* Finds the rows in host memory, where those in buffers are copied. */
+static tally_status find_rows(columns_call *c) {
+    const tally_mpi_columns_args *args = c->args;
+    const uint64_t stride = args->row_stride ? args->row_stride : args->columns;
+    const uint64_t bytes = args->n ? ((args->n - 1) * stride + args->columns) * c->item_bytes : 0;
+    tally_status status = TALLY_OK;
+    for (uint32_t k = 0; k < c->inputs; k++) {
+        c->rows[k] = args->items[k];
+        if (!args->queue || !bytes) continue;
+        c->rows[k] = c->read[k] = malloc(bytes);
+        if (!c->read[k]) status = tally_fail(TALLY_E_MEMORY, "out of memory for rows of %llu bytes", (unsigned long long)bytes);
+        if (!status && args->in_offset[k] >= RANKS_MOST_ITEMS)
+            status = tally_fail(TALLY_E_ARGUMENT, "in_offset[%u] is beyond 2^60", k);
+        if (!status)
+            status = tally_buffer_read(args->queue, args->in[k], args->in_offset[k] * c->item_bytes, c->read[k], bytes);
+        if (status) break;
+    }
+    if (!args->queue) return TALLY_OK;
+    /* Copies may be under way after a failure too; its text stays. */
+    char text[RANKS_TEXT_BYTES] = "";
+    if (status) snprintf(text, sizeof(text), "%s", tally_last_error());
+    const tally_status waited = tally_queue_wait(args->queue);
+    return status ? tally_fail(status, "%s", text) : waited;
 }
 
 /* Allocates what the call needs. */
@@ -170,12 +199,17 @@ tally_status ranks_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *
                       .inputs = mpi->inputs};
     status = ranks_count_before(mpi, args->n, &c.first);
     if (!status) {
-        ranks_tell(mpi, make_room(&c), 0, root, args->columns + 1);
+        status = make_room(&c);
+        if (!status) status = find_rows(&c);
+        ranks_tell(mpi, status, 0, root, args->columns + 1);
         status = ranks_agree(mpi);
     }
     for (uint64_t begin = 0; begin < args->columns && !status; begin += c.batch)
         status = reduce_batch(&c, begin, args->columns - begin < c.batch ? args->columns - begin : c.batch);
-    for (uint32_t k = 0; k < c.inputs; k++) free(c.copies[k]);
+    for (uint32_t k = 0; k < c.inputs; k++) {
+        free(c.copies[k]);
+        free(c.read[k]);
+    }
     free(c.all);
     free(c.mine);
     return status;

@@ -2,8 +2,8 @@
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
  * its share. A user-defined operation of MPI joins records that the host can join. Those of custom
- * operators are gathered, and each rank's device folds them. The statuses of the results are
- * exchanged at last.
+ * operators are gathered, and each rank's device folds them. At last the statuses of the results
+ * are exchanged.
  *
  * A failure after the agreement travels in place of the record.
  */
@@ -106,13 +106,17 @@ static tally_status end_gathering(tally_mpi *mpi) {
     return begin_agreeing(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK);
 }
 
-/* A record says its parameters, so that it needs no plan, whose own may be others by now. */
+/* A record says its parameters, so that it needs no plan, whose own may be others by now. Of calls
+ * that do not block, several may be under way, and ranks may end them in different orders. One more
+ * exchange would then wait for ever, so a failing value stays on its rank. */
 static tally_status end_joining(tally_mpi *mpi) {
     tally_status status = ranks_read_failure(mpi->joined);
     if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
     if (wants_result(mpi))
         status = tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
-    return begin_agreeing(mpi, status);
+    if (mpi->blocking) return begin_agreeing(mpi, status);
+    mpi->stage = RANKS_IDLE;
+    return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -72,20 +72,24 @@ typedef struct tally_mpi_args {
 TALLY_API tally_status tally_mpi_reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
 TALLY_API tally_status tally_mpi_allreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
 
-/* A rank's rows of an array whose first axis is spread over the ranks, in host memory. */
+/* A rank's rows of an array whose first axis is spread over the ranks: host arrays, or buffers with
+ * the queue that they are on. */
 typedef struct tally_mpi_columns_args {
-    size_t size;                         /* sizeof(tally_mpi_columns_args) */
-    uint64_t n;                          /* rows of this rank; 0 too */
-    uint64_t columns;                    /* items of a row; the same on all ranks */
-    uint64_t row_stride;                 /* items from a row to the next; 0: columns */
-    const void *items[TALLY_MAX_INPUTS]; /* the first row, of each input */
+    size_t size;                              /* sizeof(tally_mpi_columns_args) */
+    uint64_t n;                               /* rows of this rank; 0 too */
+    uint64_t columns;                         /* items of a row; the same on all ranks */
+    uint64_t row_stride;                      /* items from a row to the next; 0: columns */
+    const void *items[TALLY_MAX_INPUTS];      /* the first row, of each input, if `queue` is NULL */
+    tally_queue *queue;                       /* of this rank's context; NULL: host arrays */
+    const tally_buffer *in[TALLY_MAX_INPUTS]; /* buffers, with `queue` */
+    uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the first row, in items */
 } tally_mpi_columns_args;
 
 /*
  * Reduces each column over the rows of all ranks. `results` is host memory of `columns` results of
  * tally_plan_result_bytes bytes each; it is written on all ranks, or on rank `root` alone. Each has
  * the bits of its column reduced alone. Collective; blocks. Columns are copied on the host, and
- * many travel at once. Errors: as tally_mpi_reduce; E_ARGUMENT for other columns than on other
+ * many travel at once. Rows in buffers are first copied to host memory, all of them. Errors: as tally_mpi_reduce; E_ARGUMENT for other columns than on other
  * ranks.
  */
 TALLY_API tally_status tally_mpi_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);
