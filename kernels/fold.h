@@ -95,8 +95,7 @@ KERNEL BOUNDS void tally_fold(GLOBAL const u64 *gathered, u64 gathered_at, u64 s
     for (u64 r = 0; r < count; r++) {
         /* Every thread counts all nodes, and lists those of its own packets. */
         if (r % GROUP == THREAD_ID) {
-            const u32 status =
-                list_nodes(packets, r, stride, count, identity, total, nodes_at, most, refused, nodes, at);
+            const u32 status = list_nodes(packets, r, stride, count, identity, total, nodes_at, most, refused, nodes, at);
             if (status && worst == NO_PACKET) worst = r << 32 | status;
         }
         at += nodes_of(packets + r * stride, most);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compiles every C example of README.md and docs/: the blocks that begin with ```c.
 
-snippets.py SOURCE CC. A block with a main is a program. Any other block is put into a function that
-declares the names below. A block with tally/mpi.h is left out where there is no MPI.
+snippets.py SOURCE CC. A block that begins with an #include is a file. Any other block is put into a
+function that declares the names below. A block with tally/mpi.h is left out where there is no MPI.
 """
 import pathlib
 import re
@@ -43,11 +43,11 @@ def main():
         text = page.read_text()
         for match in re.finditer(r"^```c\n(.*?)^```", text, flags=re.S | re.M):
             code = match.group(1)
-            more = mpi_flags(source) if "<tally/mpi.h>" in code else []
+            more = mpi_flags(source) if "<tally/mpi.h>" in code else ["-I", source / "ranks" / "include"]
             if more is None:
                 print(f"{page.name}: no MPI: a block is left out")
                 continue
-            program = code if re.search(r"^int main\(", code, flags=re.M) else AROUND % code
+            program = code if code.startswith("#include") else AROUND % code
             done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-I",
                                    source / "include", *more, "-"], input=program, text=True, capture_output=True)
             compiled += 1

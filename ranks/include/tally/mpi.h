@@ -10,8 +10,9 @@
  * The calls with "collective" in their comment must be made by all ranks of the communicator, in
  * the same order. A rank that fails (a wrong argument, no memory, no device) takes part all the
  * same. Then all ranks return the same status, and tally_last_error() has the same text on all,
- * which begins with the failing rank: "rank 2: ". Two failures are of one rank alone: a `mpi` that
- * is NULL or no object, and an error of MPI itself where the communicator's error handler returns.
+ * which begins with the failing rank: "rank 2: ". Three failures are of one rank alone: a `mpi`
+ * that is NULL or no object; an error of MPI itself where the communicator's error handler returns;
+ * and, after a call that does not block, a value that a rank has no memory to compute.
  *
  * MPI is the caller's: initialised before and finalised after. A call must not run at the same time
  * as another on the same object. Without MPI_THREAD_MULTIPLE no other thread may be in MPI.
@@ -79,7 +80,7 @@ typedef struct tally_mpi_columns_args {
     uint64_t n;                               /* rows of this rank; 0 too */
     uint64_t columns;                         /* items of a row; the same on all ranks */
     uint64_t row_stride;                      /* items from a row to the next; 0: columns */
-    const void *items[TALLY_MAX_INPUTS];      /* the first row, of each input, if `queue` is NULL */
+    const void *items[TALLY_MAX_INPUTS];      /* host arrays: the first row, if `queue` is NULL */
     tally_queue *queue;                       /* of this rank's context; NULL: host arrays */
     const tally_buffer *in[TALLY_MAX_INPUTS]; /* buffers, with `queue` */
     uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the first row, in items */
@@ -89,8 +90,8 @@ typedef struct tally_mpi_columns_args {
  * Reduces each column over the rows of all ranks. `results` is host memory of `columns` results of
  * tally_plan_result_bytes bytes each; it is written on all ranks, or on rank `root` alone. Each has
  * the bits of its column reduced alone. Collective; blocks. Columns are copied on the host, and
- * many travel at once. Rows in buffers are first copied to host memory, all of them. Errors: as tally_mpi_reduce; E_ARGUMENT for other columns than on other
- * ranks.
+ * many travel at once. Rows in buffers are first copied to host memory, all of them. Errors: as
+ * tally_mpi_reduce; E_ARGUMENT for other columns than on other ranks.
  */
 TALLY_API tally_status tally_mpi_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);
 TALLY_API tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, void *results);
