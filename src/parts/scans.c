@@ -13,6 +13,7 @@ static tally_status open_plan(const tally_plan *base, tally_scan_plan **plan) {
     *plan = (tally_scan_plan *)(uintptr_t)base;
     const tally_status status = tally_check_plan(base, &tally_scan_kind);
     if (status) return status;
+    if ((*plan)->axis.variant) return tally_fail(TALLY_E_UNSUPPORTED, "the plan scans along an axis");
     if ((*plan)->segments) return tally_fail(TALLY_E_UNSUPPORTED, "the plan has segments: its prefix is no accumulator");
     if ((*plan)->launch.flags & TALLY_SCAN_IS_REVERSE)
         return tally_fail(TALLY_E_UNSUPPORTED, "a reverse scan begins with the last item");

@@ -40,9 +40,10 @@ extern const device_test segments_form_tests[]; /* segments_forms.c: masks, init
 extern const device_test segments_list_tests[]; /* segments_by.c: segments by offsets and by keys, and of host arrays */
 extern const device_test segments_same_tests[]; /* segments_same.c: the same items, the same bits */
 
-extern const device_test scan_tests[];      /* scan.c: scans: ops, types, variants, forms */
-extern const device_test scan_axis_tests[]; /* scan_axis.c: scans along an axis of an array */
-extern const device_test scan_use_tests[];  /* scan_use.c: scans in pieces, by operators of one's own; refusals */
+extern const device_test scan_tests[];       /* scan.c: scans: ops, types, variants, forms */
+extern const device_test scan_axis_tests[];  /* scan_axis.c: scans along an axis of an array */
+extern const device_test scan_use_tests[];   /* scan_use.c: scans in pieces, by operators of one's own; refusals */
+extern const device_test scan_block_tests[]; /* scan_blocks.c: scans whose blocks lie on several devices */
 
 extern const device_test golden_tests[]; /* golden.c: the bits of golden/bits.txt */
 
