@@ -183,11 +183,6 @@ static void test_packet_ops(void **state) {
         }
 }
 
-static int is_host(void **state) {
-    const place *at = *state;
-    return strcmp(at->info.backend, "host") == 0;
-}
-
 /* Several ops of one and of two inputs; a parameter; operators of one's own. */
 static void test_packet_fused(void **state) {
     static const tally_term_desc one[] = {{.op = TALLY_VAR}, {.op = TALLY_ARGMAX}, {.op = TALLY_LOGSUMEXP}, {.op = TALLY_ANY}};
@@ -204,7 +199,7 @@ static void test_packet_fused(void **state) {
     whole_open(&w, context, &pairs, 2, PATTERN_WIDE);
     check_all(&w, 1, "two ops of two inputs");
     whole_close(&w);
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own) && !is_host(state); i++) {
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own) && has_compiler(*state); i++) {
         const tally_reduce_desc desc = {.in = TALLY_F32, .custom = direct_op(own[i])};
         whole_open(&w, context, &desc, 1, PATTERN_WIDE);
         w.by_host = 0;
