@@ -137,7 +137,7 @@ typedef struct tally_scan_axis_args {
  */
 TALLY_API tally_status tally_scan_axis(tally_plan *plan, tally_queue *queue, const tally_scan_axis_args *args);
 
-/* ---- blocks on several devices ---------------------------------------------------------------- */
+/* ---- blocks on several devices -------------------------------------------------------------- */
 
 /*
  * A scan whose items lie on several devices: each has whole blocks of TALLY_SCAN_BLOCK items, and a
