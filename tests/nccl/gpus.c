@@ -285,7 +285,7 @@ static void reduce_whole(gpu *g) {
 static void open_gpus(gpu *gpus, int count) {
     struct ncclComm *comms[MOST];
     for (int i = 0; i < count; i++) {
-        char name[16];
+        char name[24];
         struct CUstream_st *stream;
         snprintf(name, sizeof name, "cuda:%d", i);
         gpus[i] = (gpu){.index = i, .count = count};
