@@ -74,11 +74,15 @@ INLINE u32 takes_quads(SOURCE in, const SHAPE *shape, u32 team) {
     return is;
 }
 
-/* Without shuffles rows of quads would wait for each other under a condition. */
+/* Without shuffles rows of quads would wait for each other under a condition. A row or column that
+ * is not there is left out then, so that tools find no item that was never loaded; with them it is
+ * computed like the others, and no result depends on it. */
 #ifdef SHUFFLES
 #define TAKES_QUADS(in) takes_quads(in, &shape, team)
+#define IS_THERE(is) 1
 #else
 #define TAKES_QUADS(in) 0
+#define IS_THERE(is) (is)
 #endif
 
 /* Loads a quad of each input. */
@@ -134,7 +138,8 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
         LANE lanes[FLIGHT_ROWS];
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++)
-            lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet) : row_lane(v[f], c.count, t, team, from.p);
+            lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet)
+                                : row_lane(v[f], IS_THERE(i + f * each < count) ? c.count : 0, t, team, from.p);
         if (!by_quads) rows_across(lanes, team, meet);
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++)
@@ -165,7 +170,7 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS 
     for (int j = 0; j < OWN; j++)
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
-            if (IS_IN_ROW(j)) own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[k].p);
+            if (IS_THERE(is[k]) && IS_IN_ROW(j)) own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[k].p);
 }
 
 /* Without shuffles halvings are done where there is nothing to halve too: POCL has miscompiled

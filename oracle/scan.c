@@ -69,7 +69,8 @@ static void combine(const scan *s, node *left, const node *right) {
 /* The parts of a block's prefixes. Each part of a level is combined with those before it in its
  * group of 32. */
 typedef struct block {
-    node cells[BLOCK_CELLS], rows[WIDTH * WIDTH], tiles[WIDTH];
+    node *cells, *rows; /* as many as the items need: short scans are many */
+    node tiles[WIDTH];
 } block;
 
 static void kogge_stone(const scan *s, node *parts, size_t count) {
@@ -172,18 +173,20 @@ static void store_block(const scan *s, uint64_t first, uint64_t count, const nod
 void scan_oracle(const scan_op *op, const scan_form *form, const void *items, uint64_t n, void *values) {
     const uint64_t most = TALLY_SCAN_BLOCK;
     const scan s = {op, form, items, n, values};
-    block *b = malloc(sizeof *b);
+    const size_t cells = (size_t)((n < most ? n : most) / CELL), rows = cells / WIDTH;
+    node *nodes = malloc((cells + rows + 1) * sizeof *nodes);
+    block b = {.cells = nodes, .rows = nodes + cells};
     node before = {0}, through = {0}, total = {0};
-    if (!b || op->acc_bytes > SCAN_ACC_BYTES) abort();
+    if (!nodes || op->acc_bytes > SCAN_ACC_BYTES) abort();
     for (uint64_t first = 0; first < n; first += most) {
         const uint64_t count = n - first < most ? n - first : most;
         total.count = 0;
-        fill_block(&s, first, count, b, &total);
+        fill_block(&s, first, count, &b, &total);
         combine(&s, &through, &total); /* the blocks in sequence */
-        store_block(&s, first, count, &before, b, &through);
+        store_block(&s, first, count, &before, &b, &through);
         copy(&s, &before, &through);
     }
-    free(b);
+    free(nodes);
 }
 
 void scan_oracle_flags(const uint64_t *offsets, uint64_t count, uint64_t n, uint8_t *flags) {

@@ -63,25 +63,34 @@ static void close_run(run *r) {
     tally_queue_destroy(r->queue);
 }
 
-/* Puts the oracle's values of each list into `image`, whose element `zero` is that of the indices
- * 0. */
-static void ask_oracle(const run *r, const array *a, const unsigned char *items, unsigned char *image) {
+/* Returns the oracle's values of all lists, one list after the other. The caller frees them. */
+static unsigned char *ask_oracle(const run *r, const array *a, const unsigned char *items) {
     const uint64_t n = a->axes[a->along].extent, lists = n ? array_items(a) / n : 0;
     const size_t item = r->op.item_bytes, value = r->op.value_bytes;
-    unsigned char *list = must_alloc(n * item), *values = must_alloc(n * value);
+    unsigned char *list = must_alloc(n * item), *values = must_alloc(lists * n * value);
     const scan_form form = {.exclusive = (r->desc.flags & TALLY_EXCLUSIVE) != 0,
                             .reverse = (r->desc.flags & TALLY_REVERSE) != 0,
                             .initial = r->desc.initial};
     for (uint64_t s = 0; s < lists; s++) {
-        const int64_t from = array_list(a, s, 0), to = array_list(a, s, 1);
+        const int64_t from = array_list(a, s, 0);
         for (uint64_t i = 0; i < n; i++)
             memcpy(list + i * item, items + (from + (int64_t)i * array_stride(a, a->along, 0)) * (int64_t)item, item);
-        scan_oracle(&r->op, &form, list, n, values);
-        for (uint64_t i = 0; i < n; i++)
-            memcpy(image + (to + (int64_t)i * array_stride(a, a->along, 1)) * (int64_t)value, values + i * value, value);
+        scan_oracle(&r->op, &form, list, n, values + s * n * value);
     }
     free(list);
-    free(values);
+    return values;
+}
+
+/* Puts these values into `image`, whose element 0 is that of the indices 0. */
+static void put_values(const run *r, const array *a, const unsigned char *values, unsigned char *image) {
+    const uint64_t n = a->axes[a->along].extent, lists = n ? array_items(a) / n : 0;
+    const size_t value = r->op.value_bytes;
+    for (uint64_t s = 0; s < lists; s++) {
+        const int64_t to = array_list(a, s, 1);
+        for (uint64_t i = 0; i < n; i++)
+            memcpy(image + (to + (int64_t)i * array_stride(a, a->along, 1)) * (int64_t)value, values + (s * n + i) * value,
+                   value);
+    }
 }
 
 static void compare(const unsigned char *got, const unsigned char *wanted, uint64_t bytes, size_t each, const char *what,
@@ -103,6 +112,7 @@ static void expect_array(run *r, const array *a, int pattern) {
     array_describe(a, r->name, about, sizeof about);
     assert_true(in_bytes <= UINT64_C(1) << 28 && array_items(a) <= MOST_ITEMS && (!a->is_in_place || item == value));
     pattern_fill(pattern, r->desc.in, items, in.count + 2 * PAD);
+    unsigned char *values = ask_oracle(r, a, items + (PAD + in.zero) * item);
     MUST(tally_buffer_create(r->context, in_bytes, &in_buffer));
     if (!a->is_in_place) MUST(tally_buffer_create(r->context, out_bytes, &out_buffer));
     tally_buffer *const written = a->is_in_place ? in_buffer : out_buffer;
@@ -123,7 +133,7 @@ static void expect_array(run *r, const array *a, int pattern) {
         must(tally_scan_axis(r->plan, r->queue, &args), about, __FILE__, __LINE__);
         MUST(tally_buffer_read(r->queue, written, 0, got, out_bytes));
         MUST(tally_queue_wait(r->queue));
-        ask_oracle(r, a, items + (PAD + in.zero) * item, image + (PAD + out.zero) * value);
+        put_values(r, a, values, image + (PAD + out.zero) * value);
         compare(got, image, out_bytes, value, "the value", about);
     }
     unsigned char *kept = must_alloc(in_bytes);
@@ -133,6 +143,7 @@ static void expect_array(run *r, const array *a, int pattern) {
     r->checked += array_items(a);
     tally_buffer_destroy(in_buffer);
     tally_buffer_destroy(out_buffer);
+    free(values);
     free(items);
     free(image);
     free(got);
@@ -225,14 +236,15 @@ static void test_variants(void **state) {
                                               {.op = TALLY_VAR, .in = TALLY_F64},
                                               {.op = TALLY_PROD, .in = TALLY_C64},
                                               {.op = TALLY_MINMAX, .in = TALLY_I64}};
+    const int is_sampled = quick() || sample_parts() > 1;
     unsigned ran = 0;
     const char *variant;
     for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
         for (size_t s = 0; s < TALLY_ARRAY_LENGTH(samples); s++) {
             tally_scan_desc desc = samples[s];
             desc.variant = variant;
-            if ((s && quick() && !sample_has_turn(s + v)) || !is_here(state, &desc)) continue;
-            ran += (unsigned)expect_scan(state, &desc, s ? 7 : 1, s ? 10 : 60);
+            if ((s && is_sampled && !sample_has_turn(s + v)) || !is_here(state, &desc)) continue;
+            ran += (unsigned)expect_scan(state, &desc, s ? 7 : is_sampled ? 3 : 1, s || is_sampled ? 10 : 60);
         }
     assert_true(ran >= 1);
 }
@@ -274,7 +286,7 @@ static void test_forms(void **state) {
                 desc.flags = forms[f].flags;
                 desc.initial = forms[f].has_initial ? initial : NULL;
                 if (!is_here(state, &desc) || (desc.initial && desc.op == TALLY_ARGMIN)) continue;
-                if (quick() && o && f != o) continue;
+                if ((quick() || sample_parts() > 1) && o && f != o) continue;
                 ran += (unsigned)expect_scan(state, &desc, 11, 6);
             }
     assert_true(ran >= 5);

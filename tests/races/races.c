@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * races: every variant, gather and scatter, and every variant of scans, on a few items, under a
- * tool that watches memory: oclgrind on OpenCL, compute-sanitizer on CUDA. The tool reports faults.
- * This program reports that everything ran, and checks the results, which are whole numbers, so
- * that every order is exact. Usage: races SELECTION [as-cpu], and the arguments of test_main.h.
- * as-cpu takes the device for a CPU and runs the variants with one thread a group, as oclgrind
- * calls itself a GPU. Prints the device, a line for each plan, and last "races: R ran, S not for
- * this device, of T". The exit status is 1 if a result is wrong, a call fails, or a plan is refused
- * that the tables of variants promise to this device.
+ * races: every variant, gather and scatter, every variant of scans, and segments and scans of
+ * arrays (arrays.c), on a few items, under a tool that watches memory: oclgrind on OpenCL,
+ * compute-sanitizer on CUDA. The tool reports faults. This program reports that everything ran, and
+ * checks the results, which are whole numbers, so that every order is exact. Usage: races SELECTION
+ * [as-cpu], and the arguments of test_main.h. as-cpu takes the device for a CPU and runs the
+ * variants with one thread a group, as oclgrind calls itself a GPU. Prints the device, a line for
+ * each plan, and last "races: R ran, S not for this device, of T". The exit status is 1 if a result
+ * is wrong, a call fails, or a plan is refused that the tables of variants promise to this device.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/calls.h"
+#include "races.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h" /* the class, tally_context_probe */
-#include "tests/support/test_main.h"
+#include "tests/support/calls.h"
 
 #define GROUP 64
 #define MAX_N 1000
@@ -30,7 +30,6 @@ static const struct {
 } cells[] = {{TALLY_SUM, TALLY_F32, 4}, {TALLY_SUM, TALLY_I32, 8},     {TALLY_MIN, TALLY_I32, 4},    {TALLY_MAX, TALLY_F32, 4},
              {TALLY_SUM, TALLY_U8, 8},  {TALLY_ARGMIN, TALLY_I32, 16}, {TALLY_MINMAX, TALLY_F32, 8}, {TALLY_DOT, TALLY_I32, 8}};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MAX_INPUTS 2
 
 typedef union value {
@@ -46,7 +45,7 @@ typedef union items {
     uint8_t u8[MAX_N];
 } items;
 
-static int item(tally_dtype in, uint32_t input, uint64_t i) {
+int item(tally_dtype in, uint32_t input, uint64_t i) {
     const int x = (int)((i + input) * 7919 % 2003);
     return in == TALLY_U8 ? x % 251 : x - 1001;
 }
@@ -85,7 +84,7 @@ static value expected(tally_op op, tally_dtype in, uint64_t n) {
     return v;
 }
 
-static int fails(tally_status status, const char *name, const char *call) {
+int fails(tally_status status, const char *name, const char *call) {
     if (status) printf("FAILED: %s: %s: %s\n", name, call, tally_last_error());
     return status != TALLY_OK;
 }
@@ -133,9 +132,8 @@ static const struct {
 
 #define MAX_ITEM_BYTES 4
 
-/* Reads and compares the result. */
-static int is_wrong(tally_queue *queue, tally_buffer *from, void *out, const void *want, uint64_t bytes, uint64_t n,
-                    const char *name) {
+int is_wrong(tally_queue *queue, tally_buffer *from, void *out, const void *want, uint64_t bytes, uint64_t n,
+             const char *name) {
     if (fails(tally_buffer_read(queue, from, 0, out, bytes), name, "tally_buffer_read") ||
         fails(tally_queue_wait(queue), name, "tally_queue_wait"))
         return 1;
@@ -166,8 +164,7 @@ static void fill_moved(size_t k, uint64_t n, moved *m) {
     }
 }
 
-static int upload(tally_context *context, tally_queue *queue, const void *data, uint64_t bytes, const char *name,
-                  tally_buffer **out) {
+int upload(tally_context *context, tally_queue *queue, const void *data, uint64_t bytes, const char *name, tally_buffer **out) {
     return fails(tally_buffer_create(context, bytes, out), name, "tally_buffer_create") ||
            fails(tally_buffer_write(queue, *out, 0, data, bytes), name, "tally_buffer_write");
 }
@@ -307,15 +304,6 @@ static int scan(tally_context *context, tally_plan *plan, size_t k, uint64_t n, 
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* A run and its counts. */
-typedef struct running {
-    test_choice choice;
-    tally_context *context;
-    tally_context_info about;
-    int of_one; /* only variants whose groups have one thread */
-    size_t ran, skipped, all, listed;
-} running;
-
 /* Returns whether a variant makes sense on the device, and the device has the needed features. */
 static int is_for_device(const running *r, unsigned classes, unsigned features) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++) /* A backend without a trial of a feature does without. */
@@ -327,17 +315,14 @@ static int has_atomic(const running *r, int bytes) {
     return bytes <= (r->about.device.has_atomic64 ? 8 : 4);
 }
 
-/* Returns whether the plan is to be created and run. Lists it if only the list is wanted. */
-static int is_wanted(running *r, const char *name) {
+int is_wanted(running *r, const char *name) {
     if (!test_is_chosen(&r->choice, name)) return 0;
     if (r->choice.list) printf("%s\n", name);
     r->listed += r->choice.list;
     return !r->choice.list;
 }
 
-/* Returns whether the plan was created. Counts a plan that the device cannot have; *bad if the
- * device was promised it. */
-static int has_plan(running *r, tally_status status, int is_promised, const char *name, int *bad) {
+int has_plan(running *r, tally_status status, int is_promised, const char *name, int *bad) {
     r->all++;
     if (status == TALLY_E_UNSUPPORTED && !is_promised) {
         printf("skipped: %s: %s\n", name, tally_last_error());
@@ -464,6 +449,7 @@ int main(int argc, char **argv) {
     bad |= reduce_all(&r);
     bad |= move_all(&r);
     bad |= scan_all(&r);
+    bad |= arrays_all(&r);
     if (!r.all && !r.listed) return test_none_chosen(&r.choice);
     if (r.choice.list) return 0;
     printf("races: %zu ran, %zu not for this device, of %zu\n", r.ran, r.skipped, r.all);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Kernels under tools that find races. `races` runs under oclgrind here, and under compute-sanitizer
 # in ci/gpu.
-tally_test_tool(races races/races.c)
+tally_test_tool(races races/races.c races/arrays.c)
 find_program(TALLY_OCLGRIND oclgrind DOC "oclgrind, which watches OpenCL kernels for races")
 # oclgrind and the sanitizers both must be loaded first, so they exclude each other.
 if(NOT TALLY_SANITIZE)
