@@ -183,7 +183,7 @@ static int segments_all(running *r) {
     int bad = 0;
     for (size_t c = 0; c < COUNT(segment_shapes) + 2; c++)
         for (size_t o = 0; o < COUNT(ops); o++) {
-            const int by_axes = c<COUNT(segment_shapes), by_keys = c> COUNT(segment_shapes);
+            const int by_axes = (c < COUNT(segment_shapes)), by_keys = (c > COUNT(segment_shapes));
             if (o && c % 8 != 1) continue; /* of structs rows and offsets: the tools are slow */
             char name[96];
             snprintf(name, sizeof(name), "%s %s %s, %s", variant, tally_op_name(ops[o].op), tally_dtype_name(ops[o].in),
