@@ -362,7 +362,7 @@ void test_segments_usage(void **unused) {
         {"reduce sum --by - -", {"standard input"}, NULL, NULL},
         {"reduce sum --where - --axis 0 -", {"standard input"}, NULL, NULL},
         {"reduce sum --axs 0 x.npy", {"--axs", "did you mean --axis? there are"}, NULL, NULL},
-        {"scan sum --axis 0 x.npy -o o.npy", {"scan takes no option --axis"}, NULL, NULL},
+        {"scan sum --keepdims x.npy -o o.npy", {"scan takes no option --keepdims"}, NULL, NULL},
     };
     must_refuse_rows(rows, COUNT(rows), 2);
 }
