@@ -87,10 +87,9 @@ class Buffers:
         spans = [stride * (extent - 1) for extent, stride in zip(view.shape, view.strides)]
         low = sum(span for span in spans if span < 0)
         bytes = sum(span for span in spans if span > 0) - low + view.dtype.bytes
-        out = ffi.new("tally_buffer **")
-        check(lib.tally_python_wrap(self.context.address, self.memory, view.address + low, bytes, out))
-        self._made.append(out[0])
-        return out[0], -low // view.dtype.bytes
+        owner = self._owner()
+        check(lib.tally_python_wrap(self.context.address, self.memory, view.address + low, bytes, owner))
+        return owner[0], -low // view.dtype.bytes
 
     def update(self, view: View) -> "tuple[Any, int]":
         """The buffer of an array that the call changes in part."""
