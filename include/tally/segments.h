@@ -145,8 +145,9 @@ TALLY_API tally_status tally_reduce_offsets(tally_plan *plan, tally_queue *queue
  * Gives the plan offsets of its own, for many calls with the same ones: copies and checks them, and
  * lists the chunks of long segments. A call of tally_reduce_offsets with `begins` and `ends` NULL
  * takes them: it neither checks nor waits, with as many segments and items, count and n.
- * Of args it reads count, n, begins, ends and their offsets. The caller's buffers may change
- * afterwards. Earlier offsets of the plan are replaced; if the call fails they stay.
+ * The call reads count, n, begins, ends and their offsets of args. The caller's buffers may change
+ * afterwards. Earlier offsets of the plan are replaced; if the call fails they stay. Graphs that
+ * were captured before it must not be launched again.
  * Blocks: waits for the queue. Takes device memory for the offsets and the list
  * (tally_plan_workspace_bytes), and host memory for the time of the call.
  * Errors: E_ARGUMENT as tally_reduce_offsets, also with TALLY_UNCHECKED; E_MEMORY; E_DEVICE.

@@ -123,7 +123,7 @@ typedef struct tally_dl_read {
     int64_t numbers[128]; /* the ndim extents, then the ndim strides in items */
 } tally_dl_read;
 
-/* What the readers return. */
+/* The readers return one of these. */
 typedef enum tally_dl_status {
     TALLY_DL_READ = 0,
     TALLY_DL_NO_CAPSULE = 1, /* neither name, or consumed before */

@@ -10,6 +10,7 @@
 
 #include "direct.h"
 #include "oracle/patterns.h"
+#include "scan_affine.h"
 #include "scan_arrays.h"
 #include "scan_run.h"
 #include "tests/support/calls.h"
@@ -294,46 +295,10 @@ static void test_forms(void **state) {
 
 /* ---- operators of one's own ------------------------------------------------------------------ */
 
-/* The maps x -> scale * x + shift, modulo 2^32, whose composition is not commutative. They also use
- * n and the item's index. */
-typedef struct affine {
-    uint32_t scale, shift, last;
-} affine;
-
-static void affine_load(const void *self, const void *item, uint64_t index, void *acc) {
-    uint32_t x;
-    (void)self;
-    memcpy(&x, item, sizeof x);
-    *(affine *)acc = (affine){2 * x + 1, x ^ 5, (uint32_t)index};
-}
-
-static void affine_combine(const void *self, void *left, const void *right) {
-    affine *a = left;
-    const affine *b = right;
-    (void)self;
-    *a = (affine){a->scale * b->scale, a->shift + a->scale * b->shift, b->last};
-}
-
-static void affine_finish(const void *self, const void *acc, uint64_t n, void *value) {
-    const affine *a = acc;
-    const uint32_t result = n ? a->shift ^ (uint32_t)n << 24 ^ a->last * 3 : 12345;
-    (void)self;
-    memcpy(value, &result, sizeof result);
-}
-
 static void test_custom(void **state) {
-    static const scan_op maps = {4, sizeof(affine), 4, affine_load, affine_combine, affine_finish, NULL};
-    static const tally_op_field fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
-                                            {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"},
-                                            {"last", TALLY_U32, "0", "(u32)i", "b.last"}};
     static const uint32_t flags[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;
     need_compiler(*state);
-    tally_custom_op *op = direct_op(&(tally_op_desc){.name = "affine",
-                                                     .fields = fields,
-                                                     .field_count = 3,
-                                                     .finish = "a.shift ^ (u32)n << 24 ^ a.last * 3",
-                                                     .empty = "12345",
-                                                     .out = TALLY_U32});
+    tally_custom_op *op = scan_affine_op();
     const char *variant;
     unsigned ran = 0;
     for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++)
@@ -344,7 +309,7 @@ static void test_custom(void **state) {
                                           .variant = variant,
                                           .flags = flags[f],
                                           .initial = flags[f] == TALLY_EXCLUSIVE ? &initial : NULL};
-            if (!open_run(&r, state, &desc, &maps)) continue;
+            if (!open_run(&r, state, &desc, &scan_affine_maps)) continue;
             expect_fixed(&r, 7);
             expect_random(&r, 6);
             close_run(&r);

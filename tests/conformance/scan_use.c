@@ -9,6 +9,7 @@
 #include "tests/support/calls.h"
 #include "direct.h"
 #include "oracle/patterns.h"
+#include "scan_affine.h"
 #include "scan_run.h"
 #include "tests/support/test_main.h"
 
@@ -93,48 +94,6 @@ static void test_pieces_order(void **state) {
 
 /* ---- an operator of one's own ---------------------------------------------------------------- */
 
-/* The maps x -> scale * x + shift, modulo 2^32. Their composition is not commutative, so an
- * exchange of operands shows. It also uses n and the item's index. */
-typedef struct affine {
-    uint32_t scale, shift, last;
-} affine;
-
-static void affine_load(const void *self, const void *item, uint64_t index, void *acc) {
-    uint32_t x;
-    (void)self;
-    memcpy(&x, item, sizeof x);
-    *(affine *)acc = (affine){2 * x + 1, x ^ 5, (uint32_t)index};
-}
-
-static void affine_combine(const void *self, void *left, const void *right) {
-    affine *a = left;
-    const affine *b = right;
-    (void)self;
-    *a = (affine){a->scale * b->scale, a->shift + a->scale * b->shift, b->last};
-}
-
-static void affine_finish(const void *self, const void *acc, uint64_t n, void *value) {
-    const affine *a = acc;
-    const uint32_t result = n ? a->shift ^ (uint32_t)n << 24 ^ a->last * 3 : 12345;
-    (void)self;
-    memcpy(value, &result, sizeof result);
-}
-
-static const scan_op affine_maps = {4, sizeof(affine), 4, affine_load, affine_combine, affine_finish, NULL};
-
-static const tally_op_field affine_fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
-                                               {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"},
-                                               {"last", TALLY_U32, "0", "(u32)i", "b.last"}};
-
-static tally_custom_op *affine_op(void) {
-    return direct_op(&(tally_op_desc){.name = "affine",
-                                      .fields = affine_fields,
-                                      .field_count = 3,
-                                      .finish = "a.shift ^ (u32)n << 24 ^ a.last * 3",
-                                      .empty = "12345",
-                                      .out = TALLY_U32});
-}
-
 static void expect_affine(scan_run *r, const uint32_t *x, const uint8_t *flags, uint64_t room) {
     const uint64_t sizes[] = {0, 1, 6, 129, 4097, BLOCK + 7, room};
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
@@ -150,7 +109,7 @@ static void test_custom(void **state) {
     static const uint32_t flags_of_forms[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;
     need_compiler(*state);
     tally_context *context = direct_context(state);
-    tally_custom_op *op = affine_op();
+    tally_custom_op *op = scan_affine_op();
     uint32_t *x = must_alloc(ROOM * sizeof *x);
     uint8_t *flags = must_alloc(ROOM);
     unsigned ran = 0;
@@ -165,7 +124,7 @@ static void test_custom(void **state) {
                                           .flags = flags_of_forms[f],
                                           .initial = f == 1 ? &initial : NULL, /* with segments it is on the left of each */
                                           .segments = f == 1 ? TALLY_SEGMENTS_FLAGS : TALLY_SEGMENTS_NONE};
-            if (!scan_run_open(&r, context, &desc, &affine_maps, ROOM)) continue;
+            if (!scan_run_open(&r, context, &desc, &scan_affine_maps, ROOM)) continue;
             expect_affine(&r, x, flags, ROOM);
             scan_run_close(&r);
             ran++;
@@ -195,8 +154,8 @@ enum { NARROW, MIDDLE, WIDE, WIDTHS };
 static const int widths[WIDTHS] = {NARROW, MIDDLE, WIDE};
 
 static void several_finish(const void *self, const void *acc, uint64_t n, void *value) {
-    static const affine identity = {1, 0, 7}; /* the value of `empty` */
-    const affine *a = n ? acc : &identity;
+    static const scan_affine identity = {1, 0, 7}; /* the value of `empty` */
+    const scan_affine *a = n ? acc : &identity;
     const int width = *(const int *)self;
     if (width == NARROW) memcpy(value, &(narrow_value){(uint8_t)a->shift, (uint8_t)a->scale, (uint8_t)a->last}, 3);
     if (width == MIDDLE) memcpy(value, &(middle_value){(uint16_t)a->shift, (uint16_t)a->scale, (uint16_t)a->last}, 6);
@@ -215,8 +174,11 @@ static tally_custom_op *several_op(int width) {
     const tally_dtype *type = types[width];
     const tally_op_result results[] = {
         {"shift", type[0], "a.shift", NULL}, {"scale", type[1], "a.scale", NULL}, {"last", type[2], "a.last", "7"}};
-    return direct_op(
-        &(tally_op_desc){.name = "affine", .fields = affine_fields, .field_count = 3, .results = results, .result_count = 3});
+    return direct_op(&(tally_op_desc){.name = "affine",
+                                      .fields = scan_affine_fields,
+                                      .field_count = SCAN_AFFINE_FIELDS,
+                                      .results = results,
+                                      .result_count = 3});
 }
 
 static void test_several(void **state) {
@@ -230,8 +192,13 @@ static void test_several(void **state) {
     for (uint64_t i = 0; i < sizes[3]; i++) x[i] = (uint32_t)(pattern_random(i) >> 32);
     for (int width = 0; width < WIDTHS; width++) {
         tally_custom_op *op = several_op(width);
-        const scan_op reference = {
-            4, sizeof(affine), bytes[width], affine_load, affine_combine, several_finish, &widths[width]};
+        const scan_op reference = {4,
+                                   sizeof(scan_affine),
+                                   bytes[width],
+                                   scan_affine_maps.load,
+                                   scan_affine_maps.combine,
+                                   several_finish,
+                                   &widths[width]};
         for (size_t v = 0; (variant = scan_canonical_variant(v)) != NULL; v++) {
             scan_run r;
             const tally_scan_desc desc = {

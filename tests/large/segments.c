@@ -156,7 +156,7 @@ static void run_offsets(const setup *s) {
     tally_plan_destroy(plan);
 }
 
-/* Of the N keys in `out` the last 5 are of another run. */
+/* There are N keys in `out`. The last 5 are of another run. */
 static void run_keys(const setup *s) {
     enum { RUNS = 2, LAST = 5 };
     const unsigned char last[LAST] = {9, 9, 9, 9, 9};

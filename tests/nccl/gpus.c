@@ -121,7 +121,7 @@ static void reduce(gpu *g) {
     MUST(g, tally_nccl_allreduce(g->nccl, g->queue, &args));
 }
 
-/* What a call is measured against: the share's reduction, and as many bytes gathered. */
+/* Enqueues the share's reduction and a gather of as many bytes. A call is measured against both. */
 static void reduce_and_gather(gpu *g) {
     unsigned long long send, receive;
     MUST(g, tally_reduce(g->plan, g->queue, g->in, g->n, g->out));
