@@ -14,9 +14,6 @@
  * tree in local memory is 15 to 60 times slower.
  * HOST: the text is compiled as C into the library, for the backend `host` (src/host/entry.h).
  */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
-#endif
 
 /*
  * Chunk rows at a time: as many as make a page of 4 KiB, but at most 8 of items below 4 bytes. GB/s

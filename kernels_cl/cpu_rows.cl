@@ -12,9 +12,6 @@
  * and arrays, November 2026: nrm2 of f64 19.1 and 1.6, argmax of f32 8.3 and 1.3, var of f64 9.7
  * and 2.7.
  */
-#ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed" /* POCL's first run of the optimiser makes no vectors, its second does */
-#endif
 
 /* Asks for vectors of 64 bytes, counted by the widest field. By themselves compilers make other
  * vectors, or none. */

@@ -15,6 +15,11 @@
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
+/* A compiler may leave a loop without the vectors or the unrolling that it asks for. POCL optimises
+ * twice, and its second run makes vectors where the first did not. */
+#if defined(__clang__) && !defined(__NV_CL_C_VERSION)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
 /* The order and the rounding of every operation are part of the result: a * b + c rounds twice. */
 #pragma OPENCL FP_CONTRACT OFF
 
