@@ -85,6 +85,15 @@ typedef struct tally_lane_row {
     tally_pivot_row pivot;                 /* NULLs: there is none */
 } tally_lane_row;
 
+/*
+ * A guess at a chunk of floats, for CPUs: `combine` is the row's at less cost. It is right where no
+ * item is a NaN and `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
+ * taken again by the row's own combine.
+ */
+typedef struct tally_guess_row {
+    const char *combine, *holds;
+} tally_guess_row;
+
 /* A built-in op: C expressions and how they are typed. */
 typedef struct tally_op_row {
     const char *name, *summary;
@@ -108,8 +117,9 @@ typedef struct tally_op_row {
     bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
-    const char *bytes; /* a lane after four items of a byte, those of the word w; NULL: item by item */
-    const char *text;  /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
+    tally_guess_row guess; /* NULLs: there is none */
+    const char *bytes;     /* a lane after four items of a byte, those of the word w; NULL: item by item */
+    const char *text;      /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
         double value; /* the default */
@@ -231,6 +241,8 @@ typedef struct tally_term {
     tally_dtype value; /* V */
     tally_dtype real;  /* R */
     tally_term_lane lane;
+    tally_guess_row guess;                   /* NULLs: there is none */
+    tally_dtype lane_item;                   /* of each V in an array of lanes, where V is wider; TALLY_DTYPE_DEFAULT: V */
     uint32_t field_count;                    /* 0: the accumulator is a V */
     tally_op_field fields[TALLY_MAX_FIELDS]; /* of a row: names and types alone */
     const char *identity, *load, *combine;

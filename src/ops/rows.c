@@ -23,6 +23,7 @@
  *               integer.
  *   additive    combine is not a + b.
  *   lane        a lane of a chunk is an accumulator, or a V that is narrower.
+ *   guess       a chunk is taken by `combine` alone.
  *   bytes       no device takes four items of a byte at once. They may go to any lane.
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
@@ -78,7 +79,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .load = "(V)(x)",
                    .combine = "MIN(a, b)",
                    .empty = "HIGHEST",
-                   .exact = true},
+                   .exact = true,
+                   .guess = {"QUICK_MIN(a, b)", "a != 0"}},
     [TALLY_MAX] = {.name = "max",
                    .summary = "largest item; NaN wins; -0 < +0",
                    .takes = TALLY_TAKES_ANY,
@@ -86,7 +88,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .load = "(V)(x)",
                    .combine = "MAX(a, b)",
                    .empty = "LOWEST",
-                   .exact = true},
+                   .exact = true,
+                   .guess = {"QUICK_MAX(a, b)", "a != 0"}},
     [TALLY_NANMIN] = {.name = "nanmin",
                       .summary = "smallest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
@@ -94,7 +97,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .load = "(V)(x)",
                       .combine = "NUMBER_OF(a, b, MIN(a, b))",
                       .empty = "HIGHEST",
-                      .exact = true},
+                      .exact = true,
+                      .guess = {"QUICK_MIN(a, b)", "a != 0"}},
     [TALLY_NANMAX] = {.name = "nanmax",
                       .summary = "largest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
@@ -102,7 +106,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .load = "(V)(x)",
                       .combine = "NUMBER_OF(a, b, MAX(a, b))",
                       .empty = "LOWEST",
-                      .exact = true},
+                      .exact = true,
+                      .guess = {"QUICK_MAX(a, b)", "a != 0"}},
     [TALLY_ARGMIN] = {.name = "argmin",
                       .summary = "index of the first smallest item; of the first NaN",
                       .takes = TALLY_TAKES_ANY,
@@ -137,7 +142,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .empty = "HIGHEST",
                       .second_empty = "LOWEST",
                       .initial = "MAKE((V)(x), (V)(y))",
-                      .exact = true},
+                      .exact = true,
+                      .guess = {"MAKE(QUICK_MIN(a.low, b.low), QUICK_MAX(a.high, b.high))", "(a.low != 0) & (a.high != 0)"}},
     [TALLY_ANY] = {.name = "any",
                    .summary = "whether any item is nonzero; NaN is",
                    .takes = TALLY_TAKES_ANY,
@@ -239,7 +245,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .load = "MAGNITUDE(x)",
                     .combine = "MAX(a, b)",
                     .empty = "ZERO",
-                    .exact = true},
+                    .exact = true,
+                    .guess = {"QUICK_MAX(a, b)", "1"}},
     [TALLY_IAMAX] = {.name = "iamax",
                      .summary = "index of the first largest magnitude; of the first NaN",
                      .takes = TALLY_TAKES_ANY,

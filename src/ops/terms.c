@@ -142,6 +142,16 @@ static tally_term_lane narrower_lane(const tally_op_row *row, const tally_dtype_
     return lane;
 }
 
+/*
+ * The type of values in an array of lanes: the items' own, where each value is that of an item and
+ * V is wider. A vector of a CPU then has as many lanes as items.
+ */
+static tally_dtype lane_item(const tally_op_row *row, tally_dtype dtype, const tally_dtype_row *in) {
+    const bool are_items = row->exact && row->gives == TALLY_GIVES_ITEM && row->accumulate == TALLY_ACCUMULATE_SAME;
+    if (!are_items || in->bytes > 2 || in->kind == TALLY_KIND_FLOAT) return TALLY_DTYPE_DEFAULT;
+    return in->kind == TALLY_KIND_BOOL ? TALLY_U8 : dtype;
+}
+
 /* ---- layouts --------------------------------------------------------------------------------- */
 
 static void lay_out_term(tally_term *term) {
@@ -268,6 +278,8 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .value = value,
                          .real = real_type(in, acc),
                          .lane = row->lane.widen ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value),
+                         .lane_item = lane_item(row, dtype, in),
+                         .guess = in->kind == TALLY_KIND_FLOAT ? row->guess : (tally_guess_row){0},
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,

@@ -182,12 +182,13 @@ static const tally_op_field *fields_of(const tally_term *term, bool of_lanes, ta
 }
 
 /* Writes `format` for each field of the accumulator or lane: $ becomes its member's name, as in a$,
- * and @ its array's. */
+ * @ its array's, and # the type in an array. */
 static void each_field(FILE *file, const tally_terms *terms, bool of_lanes, const char *format) {
     FOR_TERMS(terms, t) {
         tally_op_field lone;
         uint32_t count;
         const tally_op_field *fields = fields_of(&terms->list[t], of_lanes, &lone, &count);
+        const tally_dtype item = of_lanes ? terms->list[t].lane_item : TALLY_DTYPE_DEFAULT;
         for (uint32_t i = 0; i < count; i++) {
             const char *name = fields[i].name;
             for (const char *c = format; *c; c++) {
@@ -197,7 +198,7 @@ static void each_field(FILE *file, const tally_terms *terms, bool of_lanes, cons
                 else if (*c == '@')
                     fprintf(file, "t%u%s%s", t, name[0] ? "_" : "", name);
                 else if (*c == '#')
-                    fputs(tally_dtype_name(fields[i].type), file);
+                    fputs(tally_dtype_name(item ? item : fields[i].type), file);
                 else
                     fputc(*c, file);
             }
@@ -303,6 +304,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
+    if (recipe->guesses) tally_source_guess(file, terms);
     if (have_pivots(terms)) fputs(tally_kernel_source_core("pivots"), file);
     fputs(tally_kernel_source_core("vectors"), file);
     fprintf(file, "\n");

@@ -325,6 +325,19 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
     undefine_words(file);
 }
 
+void tally_source_guess(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    if (terms->count > 1 || !term->guess.combine) return;
+    define_words(file, terms, term, term->value, "ACC", 0);
+    fprintf(file, "#define GUESSES 1\ntypedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
+    fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
+    write_accumulator(file, term, term->value, TALLY_PART_COMBINE, term->guess.combine);
+    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\nINLINE V guess_value(ITEMS GIVEN) {", term->guess.holds);
+    write_given(file, terms, term, term->value);
+    fprintf(file, " return x; }\n");
+    undefine_words(file);
+}
+
 void tally_source_initial(FILE *file, const tally_terms *terms, uint32_t t) {
     static const char *const names[] = {"x", "y"};
     const tally_term *term = &terms->list[t];

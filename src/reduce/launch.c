@@ -156,7 +156,8 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
     tally_recipe recipe = {.variant = variant->info.name,
                            .group_threads = launch->group_threads,
                            .features = variant->features,
-                           .overlaps = variant->overlaps};
+                           .overlaps = variant->overlaps,
+                           .guesses = variant->shape == TALLY_SHAPE_RUN};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);

@@ -180,6 +180,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     tally_recipe_add(&recipe, "finish");
     if (!variant->has_teams) {
         recipe.has_arrays = true; /* for functions that are inlined in loops */
+        recipe.guesses = true;
         tally_recipe_define(&recipe, "ACCS", 1);
         tally_recipe_add(&recipe, "cpu_chunks");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ops that have a pivot, by both canonical variants. Items that are far above the first ones of
- * their chunk make logsumexp's pivot no good, so that the chunk is taken again. */
+/* Ops that have a pivot or a guess, by both canonical variants. Items that are far above the first
+ * ones of their chunk make logsumexp's pivot no good, so that the chunk is taken again. A NaN and
+ * zeros of both signs do so to the guess of minima and maxima. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +10,9 @@
 
 #define ROOM (3 * TALLY_CHUNK_ITEMS + 77)
 
-/* Kinds of items: what comes after a chunk's first row is far above it, or special. */
-enum { RISING, FALLING, LATE, AFTER_NONE, NONE, LATE_NAN, LATE_INFINITY, ONE_LANE, KINDS };
+/* Kinds of items: what comes after a chunk's first row is far above it, or special. Zeros are of
+ * both signs, or of one sign but for one item of each chunk. */
+enum { RISING, FALLING, LATE, AFTER_NONE, NONE, LATE_NAN, LATE_INFINITY, ONE_LANE, ZEROS, ONE_MINUS, ONE_PLUS, KINDS };
 
 static double item_of(int kind, uint64_t i, double step) {
     const uint64_t at = i % TALLY_CHUNK_ITEMS, row = at / TALLY_LANES;
@@ -30,6 +32,12 @@ static double item_of(int kind, uint64_t i, double step) {
         return i == 5000 ? (double)NAN : noise + step * (double)row;
     case LATE_INFINITY:
         return i == 5000 ? (double)INFINITY : noise + step * (double)row;
+    case ZEROS:
+        return i * 7919 % 1013 % 2 ? 0.0 : -0.0;
+    case ONE_MINUS:
+        return at == 1234 ? -0.0 : 0.0;
+    case ONE_PLUS:
+        return at == 1234 ? 0.0 : -0.0;
     default:
         return at % TALLY_LANES == 77 ? noise + step * (double)row : noise;
     }
@@ -85,6 +93,11 @@ static void test_far_apart(void **state) {
     expect_all(state, TALLY_LOGSUMEXP);
 }
 
+static void test_extremes(void **state) {
+    static const tally_op ops[] = {TALLY_MIN, TALLY_MAX, TALLY_NANMIN, TALLY_NANMAX, TALLY_MINMAX, TALLY_AMAX};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(ops); i++) expect_all(state, ops[i]);
+}
+
 /* Ops that share a pass have pivots of their own. */
 static void test_together(void **state) {
     tally_context *context = direct_context(state);
@@ -109,5 +122,6 @@ const device_test pivot_tests[] = {
     {"pivots: moments", test_moments},
     {"pivots: exponentials far apart", test_far_apart},
     {"pivots: ops in one pass", test_together},
+    {"guesses: extremes", test_extremes},
     {NULL, NULL},
 };
