@@ -90,6 +90,12 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
 }
 
 #ifdef GUESSES
+#ifdef HOST
+#define HAVE_NAN(x, y) isunordered(x, y)
+#else /* POCL links isunordered in after the first run of the optimiser. */
+#define HAVE_NAN(x, y) (((x) != (x)) | ((y) != (y)))
+#endif
+
 /*
  * The lane of a whole chunk by a guess; true if the guess holds. A vector of floats takes 2
  * instructions on AVX2, where an exact minimum or maximum takes 6.
@@ -102,7 +108,7 @@ INLINE u32 guess_lane(SOURCE in, CHUNK c, LANE *lane) {
     {                                                                                                                          \
         const ITEMS v = items_at(in, (r + (b)) * LANES + l), w = items_at(in, (r + (b) + 1) * LANES + l);                      \
         a = guess_combine(guess_combine(a, op_load(v, 0, in.p)), op_load(w, 0, in.p));                                         \
-        is_nan |= isunordered(guess_value(v), guess_value(w)) ? ~(NAN_WORD)0 : 0;                                              \
+        is_nan |= HAVE_NAN(guess_value(v), guess_value(w)) ? ~(NAN_WORD)0 : 0;                                                 \
     }
     WALK_CHUNK(LANE a = lanes_get(&lanes, l); NAN_WORD is_nan = nans[l];, GUESS_PAIR, lanes_set(&lanes, l, a); nans[l] = is_nan;)
     for (int l = 0; l < LANES; l++) any |= nans[l];

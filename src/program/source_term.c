@@ -332,7 +332,8 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
     fprintf(file, "#define GUESSES 1\ntypedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
     fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
     write_accumulator(file, term, term->value, TALLY_PART_COMBINE, term->guess.combine);
-    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\nINLINE V guess_value(ITEMS GIVEN) {", term->guess.holds);
+    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", term->guess.holds);
+    fprintf(file, "INLINE %s guess_value(ITEMS GIVEN) {", tally_dtype_name(term->value));
     write_given(file, terms, term, term->value);
     fprintf(file, " return x; }\n");
     undefine_words(file);
