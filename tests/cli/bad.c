@@ -149,6 +149,8 @@ void test_foreign_files(void **unused) {
         {"reduce sum --dtype u8 data.npy.gz", {"gzip: zcat data.npy.gz | tally ... --dtype u8 -"}, NULL, NULL},
         {"scan sum --dtype u16 data.npy.gz -o out.npy", {"zcat data.npy.gz | tally ... --dtype u16 -"}, NULL, NULL},
         {"gather data.npy.gz --index data.npy.gz -o out.npy", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
+        {"reduce sum packed.npy", {"packed.npy: compressed by gzip: zcat packed.npy | tally ... -"}, NULL, NULL},
+        {"reduce sum --dtype f32 packed.npy", {"packed.npy: compressed by gzip: zcat packed.npy | tally ... -"}, NULL, NULL},
         {"reduce dot x.npy data.npy.gz", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
         {"reduce sum data.xz", {"compressed by xz: xzcat data.xz | tally"}, NULL, NULL},
         {"reduce sum --dtype f32 data.zst", {"compressed by zstd: zstdcat data.zst | tally ... --dtype f32 -"}, NULL, NULL},
@@ -169,6 +171,7 @@ void test_foreign_files(void **unused) {
     write_npy("x.npy", 1, own_descr('f', 4), "(4,)", x, sizeof(x));
     write_file("data.npy.gz", gz, 16);
     write_file("data.bin", gz, 16);
+    write_file("packed.npy", gz, 16);
     write_file("data.xz",
                "\xfd"
                "7zXZ\0rest",
