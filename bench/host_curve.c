@@ -271,6 +271,7 @@ int main(int argc, char **argv) {
         {"help", no_argument, 0, 'h'},          {0, 0, 0, 0},
     };
     request r = {.op = TALLY_SUM, .dtype = TALLY_F32, .runs = 201, .most = MOST_ITEMS};
+    uint64_t runs;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
         case 'b':
             r.select = optarg;
@@ -282,7 +283,8 @@ int main(int argc, char **argv) {
             if (tally_dtype_from_name(optarg, &r.dtype)) return complain("--dtype"), 2;
             break;
         case 'r':
-            r.runs = atoi(optarg);
+            if (!units_read_count(optarg, strlen(optarg), 3, MAX_RUNS, &runs)) return fputs(usage, stderr), 2;
+            r.runs = (int)runs;
             break;
         case 'm':
             if (!units_read_count(optarg, strlen(optarg), 1, MOST_ITEMS, &r.most)) return fputs(usage, stderr), 2;
@@ -296,7 +298,6 @@ int main(int argc, char **argv) {
             return fputs(usage, stderr), 2;
         }
     const int is_number = r.dtype == TALLY_F32 || r.dtype == TALLY_F64 || r.dtype == TALLY_I32 || r.dtype == TALLY_I64;
-    if (optind < argc || r.runs < 3 || r.runs > MAX_RUNS || !is_number || tally_op_inputs(r.op) != 1)
-        return fputs(usage, stderr), 2;
+    if (optind < argc || !is_number || tally_op_inputs(r.op) != 1) return fputs(usage, stderr), 2;
     return run(&r);
 }

@@ -16,10 +16,7 @@ static cli_exit run(const arguments *a) {
     }
     const command_row *command = command_find(a->words[0]);
     if (!command) return cli_usage("unknown command %s; %s", a->words[0], cli_there_are(a->words[0], command_names()).text);
-    for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (a->given[i] && !command_takes(command, &option_table[i]))
-            return cli_usage("%s takes no option --%s; there are %s", command->name, option_table[i].name,
-                             option_names(command).text);
+    if (arguments_check(command, a) != CLI_DONE) return CLI_USAGE;
     if (a->options.help) return help_print(command), CLI_DONE;
     if (!*command->operands && a->count > 1) return cli_usage("%s: unexpected argument %s", command->name, a->words[1]);
     return command->run(&a->options, a->count - 1, a->words + 1);

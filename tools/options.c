@@ -197,3 +197,11 @@ cli_exit arguments_parse(int argc, char **argv, arguments *a) {
     while (code == CLI_DONE && optind < argc) a->words[a->count++] = argv[optind++]; /* words after -- */
     return code;
 }
+
+cli_exit arguments_check(const command_row *command, const arguments *a) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (a->given[i] && !command_takes(command, &option_table[i]))
+            return cli_usage("%s takes no option --%s; there are %s", command->name, option_table[i].name,
+                             option_names(command).text);
+    return CLI_DONE;
+}

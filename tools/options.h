@@ -46,6 +46,9 @@ typedef struct arguments {
 /* Parses the command line into `a`; a->words has room for argc + 1. */
 cli_exit arguments_parse(int argc, char **argv, arguments *a);
 
+/* Reports an option that the command does not take. */
+cli_exit arguments_check(const command_row *command, const arguments *a);
+
 /* program.c: runs a program; returns only if the program is absent. */
 cli_exit program_run(const char *name, char **words);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "tools/print/progress.h"
 #include "tools/print/wrap.h"
 
 #define WITH_VARIANTS (CLI_SCAN + 1)
@@ -42,9 +43,19 @@ static cli_exit view_device(const cli_options *options, device_view *out) {
     }
     if (tally_context_get_info(out->context, &info) == TALLY_OK)
         snprintf(out->device, sizeof(out->device), "%s:%d", info.device.backend, info.device.index);
-    for (cli_primitive of = 0; of < WITH_VARIANTS; of++)
-        try_variant(out->context, of, "auto", out->automatic[of], sizeof(out->automatic[of]));
     return CLI_DONE;
+}
+
+/* Compiles every variant, which takes seconds without a cache. The plans that the rows are printed
+ * by then have their programs. */
+static void compile_all(device_view *view, bool quiet) {
+    tally_variant_info v;
+    if (!quiet) progress_wait(PROGRESS_COMPILING);
+    for (cli_primitive of = 0; of < WITH_VARIANTS; of++) {
+        try_variant(view->context, of, "auto", view->automatic[of], sizeof(view->automatic[of]));
+        for (size_t i = 0; cli_variant_get(of, i, &v); i++) try_variant(view->context, of, v.name, NULL, 0);
+    }
+    progress_end();
 }
 
 static void add_rows(const device_view *view, cli_primitive of, json_object *rows) {
@@ -124,6 +135,7 @@ cli_exit cli_variants(const cli_options *options, int count, char **operands) {
     device_view view = {0};
     const cli_exit code = view_device(options, &view);
     if (code != CLI_DONE) return code;
+    if (view.context) compile_all(&view, options->json);
     if (options->json)
         print_json(&view);
     else

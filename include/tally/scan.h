@@ -59,7 +59,8 @@ typedef struct tally_scan_desc {
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 
-/* Where a scan's items are and where its values go. Offsets are in items and in values. */
+/* Where a scan's items are and where its values go. Offsets are in items and in values, of which
+ * the two of minmax are one. */
 typedef struct tally_scan_args {
     size_t size; /* sizeof(tally_scan_args) */
     const tally_buffer *in;

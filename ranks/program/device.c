@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "program.h"
 
@@ -29,7 +30,7 @@ cli_exit device_open(const cli_options *options, tally_context **out, problem *f
     const int rank = local_rank(); /* collective */
     const char *asked = select && *select ? select : getenv("TALLY_BACKEND");
     char own[32];
-    const int devices = !asked || !*asked || strcmp(asked, "cuda") == 0 ? cuda_devices() : 0;
+    const int devices = !asked || !*asked || strcasecmp(asked, "cuda") == 0 ? cuda_devices() : 0;
     if (devices > 1) {
         snprintf(own, sizeof(own), "cuda:%d", rank % devices);
         mine.backend = own;

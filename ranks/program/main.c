@@ -12,6 +12,7 @@
 #include "program.h"
 #include "tools/options.h"
 #include "tools/print/progress.h"
+#include "tools/print/wrap.h"
 
 bool world_is_well(const world *w, const problem *mine) {
     int failed = mine->text[0] ? w->rank : w->size, lowest = w->size;
@@ -179,15 +180,18 @@ static cli_exit run(world *w, int argc, char **argv) {
     if (!world_is_well(w, &mine)) return free(a.words), CLI_FAILED;
     const int kept = w->rank ? reduce_silence() : -1;
     cli_exit code = arguments_parse(argc, argv, &a);
+    const bool helps = a.options.help || (a.count && strcmp(a.words[0], "help") == 0);
     if (code == CLI_DONE && a.options.version) {
         if (w->rank == 0) printf("tally-mpi %s\n", tally_version());
-    } else if (code == CLI_DONE && a.options.help) {
-        if (w->rank == 0) printf("%s\n", usage);
+    } else if (code == CLI_DONE && helps) {
+        if (w->rank == 0) wrap_printf(stdout, "%s", usage);
     } else if (code == CLI_DONE && (!a.count || strcmp(a.words[0], "reduce") != 0)) {
         code = cli_usage("%s", usage);
+    } else if (code == CLI_DONE) {
+        code = arguments_check(command_find("reduce"), &a);
     }
     if (w->rank) reduce_unsilence(kept);
-    if (code == CLI_DONE && a.count && !a.options.help && !a.options.version) code = reduce(w, &a);
+    if (code == CLI_DONE && !helps && !a.options.version) code = reduce(w, &a);
     free(a.words);
     return code;
 }

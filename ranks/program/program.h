@@ -28,7 +28,9 @@ bool world_is_well(const world *w, const problem *mine);
 typedef struct share {
     void *items[TALLY_MAX_INPUTS]; /* freed by share_close */
     tally_dtype dtype;
-    npy_shape shape;  /* of the file */
+    npy_shape shape;  /* of the file; one dimension for raw items */
+    bool is_npy;      /* the first file has a shape of its own */
+    char first[512];  /* the first file's name */
     uint64_t n;       /* rows of this rank */
     uint64_t rows;    /* of the file; a row is an item, but by axes all items of the kept axes */
     uint64_t columns; /* items of a row */

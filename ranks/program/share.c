@@ -56,25 +56,33 @@ static bool read_share(share *s, uint32_t k, const input *from, uint64_t first, 
     return true;
 }
 
-/* Checks that a further input fits the first. */
-static bool fits(const share *s, const input *from, problem *failed) {
+/* Reports that a further input differs from the first, in tally's words. */
+static bool differ(const share *s, const input *from, const char *what, const char *first, const char *its, problem *failed) {
+    FAIL("%.300s and %.300s: their %s differ: %.180s and %.180s", s->first, from->name, what, first, its);
+}
+
+/* Checks that a further input fits the first. Raw items have no shape, unless axes are reduced. */
+static bool fits(const share *s, const input *from, bool by_axes, problem *failed) {
+    char n[2][32];
     if (from->dtype != s->dtype)
-        FAIL("%s: has items of %s, and the file before %s", from->name, tally_dtype_name(from->dtype),
-             tally_dtype_name(s->dtype));
-    if (from->n != s->rows * s->columns)
-        FAIL("%s: has %" PRIu64 " items, and the file before %" PRIu64, from->name, from->n, s->rows * s->columns);
-    if (!shape_equal(&from->shape, &s->shape))
-        FAIL("%s: has the shape %s, and the file before %s", from->name, shape_text(&from->shape).text,
-             shape_text(&s->shape).text);
-    return true;
+        return differ(s, from, "item types", tally_dtype_name(s->dtype), tally_dtype_name(from->dtype), failed);
+    if ((by_axes || (from->is_npy && s->is_npy)) && !shape_equal(&from->shape, &s->shape))
+        return differ(s, from, "shapes", shape_text(&s->shape).text, shape_text(&from->shape).text, failed);
+    if (from->n == s->rows * s->columns) return true;
+    snprintf(n[0], sizeof(n[0]), "%" PRIu64 " items", s->rows * s->columns);
+    snprintf(n[1], sizeof(n[1]), "%" PRIu64, from->n);
+    return differ(s, from, "lengths", n[0], n[1], failed);
 }
 
 /* Reads input k. The first decides type and number of items. */
 static bool take(share *s, const world *w, uint32_t k, const char *path, input *from, const reduce_request *r,
                  problem *failed) {
     if (!open_input(from, path, r->types.raw, failed)) return false;
-    if (k && !fits(s, from, failed)) return false;
+    if (!from->is_npy) from->shape = (npy_shape){.dimensions = 1, .lengths = {from->n}};
+    if (k && !fits(s, from, r->form == REDUCE_AXES, failed)) return false;
     if (!k) {
+        snprintf(s->first, sizeof(s->first), "%.500s", path);
+        s->is_npy = from->is_npy;
         s->dtype = from->dtype;
         s->shape = from->shape;
         s->rows = from->n;

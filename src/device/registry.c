@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/did_you_mean.h"
 #include "device/device.h"
 
 #ifdef TALLY_WITH_CUDA
@@ -110,7 +111,8 @@ tally_status tally_device_get(const char *name, int index, tally_device_info *ou
     if (!backend) {
         char names[256];
         list_backends(names, sizeof(names));
-        return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "unknown backend '%s': there are %s", name, names));
+        return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "unknown backend '%s': %sthere are %s", name,
+                                      tally_did_you_mean(name, strlen(name), names).text, names));
     }
     int count = 0;
     char reason[256] = "";
@@ -193,8 +195,8 @@ tally_status tally_select(const char *selection, const char *by, const tally_bac
             if (!trying && !known_name(entry, name_length)) {
                 char names[256];
                 list_backends(names, sizeof(names));
-                return tally_fail(TALLY_E_ARGUMENT, "%s '%s': unknown backend '%.*s': there are %s", by, selection,
-                                  (int)name_length, entry, names);
+                return tally_fail(TALLY_E_ARGUMENT, "%s '%s': unknown backend '%.*s': %sthere are %s", by, selection,
+                                  (int)name_length, entry, tally_did_you_mean(entry, name_length, names).text, names);
             }
             if (!trying && colon && !wanted_length)
                 return tally_fail(TALLY_E_ARGUMENT, "%s '%s': no device after '%.*s'", by, selection, (int)length, entry);

@@ -12,8 +12,8 @@
 static const char words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
     "cl_mem_fence_flags class clk_event_t co_await co_return co_yield compl complex concept const const_cast consteval "
-    "constexpr constinit continue decltype default delete do double dynamic_cast else enum event_t explicit export extern "
-    "f32 f64 false float for friend generic global goto half i16 i32 i64 i8 if image imaginary inline int intptr_t "
+    "constant constexpr constinit continue decltype default delete do double dynamic_cast else enum event_t explicit export "
+    "extern f32 f64 false float for friend generic global goto half i16 i32 i64 i8 if image imaginary inline int intptr_t "
     "kernel local long mutable namespace ndrange_t new noexcept not not_eq nullptr operator or or_eq pipe private protected "
     "ptrdiff_t public quad queue_t read_only read_write register reinterpret_cast requires reserve_id_t restrict return "
     "sampler_t short signed size_t sizeof static static_assert static_cast struct switch template this thread_local throw "
@@ -40,8 +40,8 @@ static bool is_keyword(const char *name) {
     if (is_among(words, name, length)) return true;
     if (is_among(elements, name, letters) && is_among(lengths, name + letters, length - letters)) return true;
     if (!strncmp(name, "image", 5) && isdigit((unsigned char)name[5]) && !strcmp(name + length - 2, "_t")) return true;
-    /* Reserved to compilers: __global, _Bool. */
-    return strstr(name, "__") || (name[0] == '_' && isupper((unsigned char)name[1]));
+    /* Reserved to compilers: __global, _Bool; cl_khr_fp64 and the like are macros of OpenCL C. */
+    return strstr(name, "__") || !strncmp(name, "cl_", 3) || (name[0] == '_' && isupper((unsigned char)name[1]));
 }
 
 bool tally_op_is_taken(const char *name) {

@@ -47,9 +47,13 @@ void test_bad_usage(void **unused) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* Writes them once: each of the tests that read them may be the only one that runs. */
 static void write_bad_files(void) {
+    static bool are_written;
     const double x[4] = {1, 2, 3, 4};
     char path[512], text[512];
+    if (are_written) return;
+    are_written = true;
     snprintf(path, sizeof(path), "%s/folder", folder_path());
     assert_int_equal(mkdir(path, 0700), 0);
     write_file("empty.npy", "", 0);
@@ -132,6 +136,7 @@ void test_bad_streams(void **unused) {
         {"reduce sum --dtype f32 -", {"-: ", "3 bytes", "multiple of 4"}, NULL, "three.bin"},
         {"reduce sum --dtype f64 -", {"-: ", "multiple of 8"}, NULL, "header.npy"},
     };
+    write_bad_files();
     need_device();
     must_refuse_rows(rows, COUNT(rows), 1);
 }
@@ -149,6 +154,8 @@ void test_foreign_files(void **unused) {
         {"reduce sum --dtype u8 data.npy.gz", {"gzip: zcat data.npy.gz | tally ... --dtype u8 -"}, NULL, NULL},
         {"scan sum --dtype u16 data.npy.gz -o out.npy", {"zcat data.npy.gz | tally ... --dtype u16 -"}, NULL, NULL},
         {"gather data.npy.gz --index data.npy.gz -o out.npy", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
+        {"reduce sum packed.npy", {"packed.npy: compressed by gzip: zcat packed.npy | tally ... -"}, NULL, NULL},
+        {"reduce sum --dtype f32 packed.npy", {"packed.npy: compressed by gzip: zcat packed.npy | tally ... -"}, NULL, NULL},
         {"reduce dot x.npy data.npy.gz", {"data.npy.gz: compressed by gzip"}, NULL, NULL},
         {"reduce sum data.xz", {"compressed by xz: xzcat data.xz | tally"}, NULL, NULL},
         {"reduce sum --dtype f32 data.zst", {"compressed by zstd: zstdcat data.zst | tally ... --dtype f32 -"}, NULL, NULL},
@@ -169,6 +176,7 @@ void test_foreign_files(void **unused) {
     write_npy("x.npy", 1, own_descr('f', 4), "(4,)", x, sizeof(x));
     write_file("data.npy.gz", gz, 16);
     write_file("data.bin", gz, 16);
+    write_file("packed.npy", gz, 16);
     write_file("data.xz",
                "\xfd"
                "7zXZ\0rest",
@@ -202,6 +210,7 @@ void test_bad_output(void **unused) {
     static const char *const closed[] = {"standard output", "Bad file descriptor"};
     static const char *const commands[] = {
         "devices", "variants", "--help", "--version", "devices --json", "reduce sum good.npy", "reduce sum good.npy good.npy"};
+    write_bad_files();
     for (size_t i = 0; i < COUNT(commands); i++) {
         if (strncmp(commands[i], "reduce", 6) == 0) need_device();
         must_refuse(&(setup){.out = "/dev/full"}, commands[i], 1, full, COUNT(full));

@@ -23,12 +23,19 @@ static const char *used_device(const setup *how, const char *option) {
     return used;
 }
 
+/* Three items whose sum is 6. */
+static void write_items(void) {
+    static const int32_t x[3] = {1, 2, 3};
+    write_npy("a.npy", 1, own_descr('i', 4), "(3,)", x, sizeof(x));
+}
+
 /* The three forms in the environment and as the option: BACKEND, BACKEND:INDEX or BACKEND:NAME, and
  * a list. */
 void test_selection(void **unused) {
     (void)unused;
     char backend[64], wanted[5][160], words[256];
     need_device();
+    write_items();
     snprintf(backend, sizeof(backend), "%.*s", (int)strcspn(device, ":"), device);
     result r = run(NULL, "devices --json");
     json_object *o = parse_line(&r, 0), *backends = member(o, "backends");
@@ -72,6 +79,7 @@ void test_home(void **unused) {
     (void)unused;
     char pocl[512];
     need_device();
+    write_items();
     snprintf(pocl, sizeof(pocl), "POCL_CACHE_DIR=%s", folder_path());
     const setup how = {.env = {"HOME=/proc", "TALLY_CACHE_DIR", "XDG_CACHE_HOME", pocl}};
     must_give(&how, "reduce sum a.npy", "6");

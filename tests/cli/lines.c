@@ -87,6 +87,7 @@ void test_lines(void **unused) {
         "reduce prod,sum --dtype c128 wide.raw",
         "reduce dotc --dtype c128 wide.raw wide.raw",
         "reduce sum,argmax,minmax,var,mean,std --axis 0 --keepdims square.npy square.npy",
+        "reduce sum,prod,asum,sumsq,mean,var,std,nrm2,logsumexp,min,max,argmin,argmax --axis 0 square.npy",
         "reduce sum --axis 0 wide.npy -o sums.npy",
         "scan sum --exclusive --reverse wide.npy -o sums.npy",
         "gather wide.npy --index map.npy -o moved.npy",

@@ -159,16 +159,33 @@ static void test_rounded(void **unused) {
 
 /* ---- the study's runs ------------------------------------------------------------------------ */
 
+/* Makes the first value of a row that was found right another one, which must be found wrong.
+ * Reductions and scans have this in try_reduction and try_scan. */
+static void expect_wrong(const study_memory *m, const char *row) {
+    const study_request *r = m->request;
+    const oracle_case what = {.op = r->op, .in = r->dtype};
+    char text[512] = "";
+    if (r->primitive == CLI_SEGMENTS) {
+        falsify(&what, m->got);
+        if (study_segments_check(m, row, r->n, text, sizeof(text))) fail_msg("%s: wrong, and not found", row);
+    } else if (r->primitive > CLI_SEGMENTS) {
+        m->got[0] ^= 1;
+        if (study_moves_check(m, row, r->n, text, sizeof(text))) fail_msg("%s: wrong, and not found", row);
+    }
+}
+
 /* Runs each listed row, or every row without a list: its plan, a run, and the check of the
- * result. */
+ * result. Segments are the backend host's, as the stub has none. */
 static void run_rows(const study_request *request, const char *const rows[], const char *name) {
     study_memory memory = {.request = request};
     tally_variant_info row;
     size_t checked = 0;
-    must(tally_context_create("stub:0", &memory.context));
+    must(tally_context_create(request->primitive == CLI_SEGMENTS ? "host" : "stub:0", &memory.context));
     must(study_memory_open(&memory, request->n));
-    if (request->primitive > CLI_SCAN) must(study_moves_fill(&memory, request->n));
-    if (request->primitive <= CLI_SCAN) memory.input = study_input_create(request, memory.queue, memory.in, &request->n, 1);
+    if (request->primitive > CLI_SEGMENTS)
+        must(study_moves_fill(&memory, request->n));
+    else
+        memory.input = study_input_create(request, memory.queue, memory.in, &request->n, 1);
     for (size_t i = 0; study_row_get(request, i, &row); i++) {
         study_job job;
         char text[512] = "";
@@ -180,6 +197,7 @@ static void run_rows(const study_request *request, const char *const rows[], con
             must(study_job_prepare(&job, request->n));
             if (study_job_check(&job, request->n, true, text, sizeof(text)) != STUDY_CHECKED)
                 fail_msg("%s by %s: %s", name, row.name, text);
+            expect_wrong(&memory, row.name);
             checked++;
         } else if (status != TALLY_E_UNSUPPORTED) {
             fail_msg("%s by %s: %s", name, row.name, tally_last_error());
@@ -213,9 +231,23 @@ static void test_moves(void **unused) {
     run_rows(&request, NULL, "scatter");
 }
 
+/* Rows and columns, of values that are rounded, are indices, or are two. */
+static void test_segments(void **unused) {
+    (void)unused;
+    static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32},
+                                        {.op = TALLY_VAR, .in = TALLY_F64},
+                                        {.op = TALLY_ARGMAX, .in = TALLY_U8},
+                                        {.op = TALLY_MINMAX, .in = TALLY_I16}};
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        const study_request request = {.primitive = CLI_SEGMENTS, .op = cases[c].op, .dtype = cases[c].in, .n = 5000};
+        run_rows(&request, NULL, tally_op_name(cases[c].op));
+    }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_references), cmocka_unit_test(test_rounded),
-                                       cmocka_unit_test(test_ops), cmocka_unit_test(test_moves)};
+                                       cmocka_unit_test(test_ops), cmocka_unit_test(test_moves),
+                                       cmocka_unit_test(test_segments)};
     setenv("TALLY_CACHE_DIR", "off", 1);
     stub_reset();
     if (tally_backend_register(&stub_backend)) return 1;

@@ -88,6 +88,8 @@ void test_guesses(void **unused) {
         {"reduce sum --out i644 x", {"i644", "did you mean i64? there are"}, NULL, NULL},
         {"reduce sum --acc f46 x", {"f46", "did you mean f64? there are"}, NULL, NULL},
         {"reduce sum --accuracy compensate x", {"did you mean compensated? there are"}, NULL, NULL},
+        {"devices --backend hsot:0", {"'hsot': did you mean host? there are"}, NULL, NULL},
+        {"reduce sum --backend cuda,hots x", {"'hots': did you mean host? there are"}, NULL, NULL},
         {"reduce sum --variant group_tre x", {"group_tre", "did you mean group_tree? there are auto"}, NULL, NULL},
         {"scan sm x -o o.npy", {"operator sm", "did you mean sum? there are sum"}, NULL, NULL},
         {"scan sum --variant wrap_carry x -o o.npy", {"did you mean warp_carry? there are auto"}, NULL, NULL},

@@ -13,6 +13,7 @@
 #include "oracle/patterns.h"
 #include "tests/support/own_ops.h"
 #include "tests/support/sample.h"
+#include "tests/support/test_main.h"
 
 #define MAX_N UINT64_C(70001)
 #define MOST_PARTS 16
@@ -343,7 +344,7 @@ static const tally_op_desc maps = {
 static void test_part_own(void **state) {
     static const tally_op_desc *const own[] = {&own_least, &own_twofold, &maps};
     tally_context *context = direct_context(state);
-    if (!has_compiler(*state)) skip();
+    need_compiler(*state);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(own); i++) {
         unsigned char result[MAX_RESULT];
         whole w;
@@ -379,7 +380,7 @@ static void test_part_levels(void **state) {
         {.op = TALLY_ALLCLOSE, .in = TALLY_F32, .acc = TALLY_F64},
         {.in = TALLY_F32, .terms = mixed, .term_count = 4}};
     tally_context *context = direct_context(state);
-    if (!has_compiler(*state)) skip(); /* it has no such plans */
+    need_compiler(*state);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(descs); i++) {
         const uint32_t inputs = descs[i].op ? oracle_inputs(descs[i].op) : 1;
         whole w;
@@ -394,7 +395,8 @@ static void test_part_levels(void **state) {
 static void test_part_wide(void **state) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F16, TALLY_BF16, TALLY_C64};
     tally_context *context = direct_context(state);
-    if (!has_compiler(*state) || !direct_has_f64(state)) skip();
+    need_compiler(*state);
+    if (!direct_has_f64(state)) test_skip("the device has no f64");
     int turn = 0;
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {

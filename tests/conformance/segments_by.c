@@ -8,6 +8,7 @@
 #include "oracle/patterns.h"
 #include "segments_walk.h"
 #include "tests/support/sample.h"
+#include "tests/support/test_main.h"
 
 #define MOST_N UINT64_C(20500)
 #define MOST_COUNT UINT64_C(20500)
@@ -144,7 +145,7 @@ static void test_offsets_ops(void **state) {
 
 /* A backend without a compiler has every op and type. */
 static void test_offsets_pairs(void **state) {
-    if (has_compiler(*state) && !full()) skip();
+    if (has_compiler(*state) && !full()) test_skip("of all ops and types: TALLY_TEST_FULL=1 asks for them");
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const oracle_case of = {.op = op, .in = in};
@@ -361,7 +362,7 @@ static void test_host_arrays(void **state) {
 
 static void test_host_terms(void **state) {
     static const segments_shape shape = {3, {5, 40, 30}, 2};
-    if (!direct_has_f64(state)) skip();
+    if (!direct_has_f64(state)) test_skip("the device has no f64");
     for (uint32_t flags = 0; flags <= TALLY_APART; flags += TALLY_APART) {
         segments_run r;
         const tally_segments_desc desc = {
@@ -387,7 +388,7 @@ static void test_keys_anywhere(void **state) {
     unsigned char *items = memory + 4;
     uint64_t runs = 0;
     for (uint64_t i = 0; i < N; i++) memcpy(items + i * KEY_BYTES, &(uint64_t){i / RUN_ITEMS << 20}, KEY_BYTES);
-    if (tally_buffer_wrap_host(context, items, N * KEY_BYTES, &keys)) skip(); /* a GPU */
+    if (tally_buffer_wrap_host(context, items, N * KEY_BYTES, &keys)) test_skip("the device takes no host memory in place");
     const tally_segments_desc desc = {
         .size = sizeof desc, .by = TALLY_BY_KEYS, .max_n = N, .max_segments = N, .key_bytes = KEY_BYTES};
     MUST(tally_queue_create(context, &queue));

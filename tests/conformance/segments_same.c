@@ -12,6 +12,7 @@
 #include "oracle/patterns.h"
 #include "segments_walk.h"
 #include "tests/support/sample.h"
+#include "tests/support/test_main.h"
 
 #define MOST_N UINT64_C(20000)
 #define WIDTH 16 /* most bytes of an item, and of a value */
@@ -272,7 +273,7 @@ static void test_same_bits(void **state) {
 
 /* A backend without a compiler has every op and type. */
 static void test_same_bits_of_all(void **state) {
-    if (has_compiler(*state) && !full()) skip();
+    if (has_compiler(*state) && !full()) test_skip("of all ops and types: TALLY_TEST_FULL=1 asks for them");
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const oracle_case of = {.op = op, .in = in};

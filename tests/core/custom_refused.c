@@ -129,14 +129,14 @@ static const char *const taken[] = {
     "_Xx",           "read_only", "write_only",      "read_write", "thread_local", "static_assert", "const_cast",
     "and_eq",        "not_eq",    "char16_t",        "co_await",   "concept",      "requires",      "consteval",
     "typeof_unqual", "image2d_t", "image1d_array_t", "sampler_t",  "event_t",      "uintptr_t",     "vec_step",
-    "float4",        "half16",    "ulong2",          "uchar3",     "longlong2"};
+    "float4",        "half16",    "ulong2",          "uchar3",     "longlong2",    "constant",      "cl_khr_fp64"};
 
 static void test_refused_names(void **unused) {
     (void)unused;
     static arrays all;
     static const char *const bad[] = {"1st", "a b", "a.b", "a-b", "f("};
-    static const char *const free_names[] = {"_x",  "int5", "new1",  "local0", "image2d", "float5", "a_b", "int_t",
-                                             "min", "Max",  "value", "in",     "w16",     "r",      "v",   "index"};
+    static const char *const free_names[] = {"_x",  "int5",  "new1", "local0", "image2d", "float5", "a_b",   "int_t", "min",
+                                             "Max", "value", "in",   "w16",    "r",       "v",      "index", "cl"};
     char long_name[80];
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;

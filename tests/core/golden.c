@@ -4,6 +4,7 @@
 #include "core.h"
 #include "host/host.h"
 #include "tests/golden/golden.h"
+#include "tests/support/test_main.h"
 
 static golden_file *file;
 
@@ -30,7 +31,7 @@ static void test_host(void **unused) {
     size_t count, ran = 0;
     const golden_case *cases = golden_cases(&count);
     tally_context *context;
-    if (!tally_host_program_for(TALLY_SUM, TALLY_F32)) skip(); /* the library was built for another machine */
+    if (!tally_host_program_for(TALLY_SUM, TALLY_F32)) test_skip("the library was built for another machine");
     file = golden_open(GOLDEN_BITS);
     MUST(tally_context_create("stub:beta", &context));
     for (size_t c = 0; c < count; c++) {
@@ -48,7 +49,7 @@ static void test_host(void **unused) {
 }
 
 /* The stub computes as a GPU and as a CPU would. Its scans have an order of their own. */
-static void test_main(void **unused) {
+static void test_main_cases(void **unused) {
     (void)unused;
     static const char *const devices[] = {"stub:alpha", "stub:beta"};
     size_t count;
@@ -70,6 +71,6 @@ static void test_main(void **unused) {
 const core_test golden_tests[] = {
     {"golden bits: the file", test_file},
     {"golden bits: on the host", test_host},
-    {"golden bits: on the stub", test_main},
+    {"golden bits: on the stub", test_main_cases},
     {NULL, NULL},
 };

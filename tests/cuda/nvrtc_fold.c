@@ -71,7 +71,7 @@ static void compile(int arch, const tally_reduce_desc *desc, const char *name) {
 static void test_ops(void **state) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_I8, TALLY_C128};
     (void)state;
-    if (!compiler_knows(FULL_ARCH)) skip();
+    if (!compiler_knows(FULL_ARCH)) test_skip("this NVRTC does not know sm_%d", FULL_ARCH);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
             const tally_reduce_desc desc = {.op = op, .in = types[t]};
@@ -86,7 +86,7 @@ static void test_several(void **state) {
     tally_reduce_desc own = {.in = TALLY_F32};
     tally_op_desc desc = own_twofold;
     (void)state;
-    if (!compiler_knows(FULL_ARCH)) skip();
+    if (!compiler_knows(FULL_ARCH)) test_skip("this NVRTC does not know sm_%d", FULL_ARCH);
     compile(FULL_ARCH, &fused, "four ops");
     desc.size = sizeof(desc);
     tally_custom_op *op;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks the form of the tree: includes between rooms, lengths of files, functions and comments,
-and kernels that are the same text in two languages.
+skipped tests without a cause, and kernels that are the same text in two languages.
 
 structure.py SOURCE [FOLDER...]: checks these folders of SOURCE, or all. Each finding is a line,
 FILE:LINE: text. The exit status is 1 if there are any. Outside a git repository it prints
@@ -96,6 +96,15 @@ def check_comments(path, lines):
             inside = False
 
 
+def check_skips(path, lines):
+    """cmocka's own call prints no cause, which test_skip does."""
+    if not path.startswith("tests/") or path == "tests/support/test_main.c":
+        return
+    for number, line in enumerate(lines, 1):
+        if re.search(r"(?<!\w)skip\(\);", line):
+            find(path, number, "skip() without a cause: use test_skip")
+
+
 def words_of(path):
     text = re.sub(r"/\*.*?\*/", " ", path.read_text(), flags=re.S)
     text = re.sub(r"#pragma unroll.*", "", text)
@@ -127,6 +136,7 @@ def main():
             find(path, 1, f"{len(lines)} lines: at most {MAX_FILE_LINES}")
         check_includes(path, lines)
         check_comments(path, lines)
+        check_skips(path, lines)
         if path.endswith(".c"):
             check_functions(path, lines)
     check_kernels(source)

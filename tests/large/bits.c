@@ -12,6 +12,7 @@
 #include "oracle/oracle.h"
 #include "oracle/patterns.h"
 #include "tests/support/places.h"
+#include "tests/support/test_main.h"
 
 static const struct {
     tally_op op;
@@ -43,7 +44,7 @@ static void compare(const place *places, int count, size_t c, const void *items,
 }
 
 int main(int argc, char **argv) {
-    const int log2 = argc > 1 ? atoi(argv[1]) : 30;
+    const int log2 = (int)test_number(argc, argv, 1, 1, 30, "[LOG2]");
     static place places[MAX_PLACES];
     const int count = places_open(places);
     if (count <= 0 || log2 < 1 || log2 > 34) return fprintf(stderr, "bits: no device, or no such size\n"), 1;

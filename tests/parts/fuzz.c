@@ -12,6 +12,7 @@
 
 #include "oracle/patterns.h"
 #include "parts/parts.h"
+#include "tests/support/test_main.h"
 
 #define N UINT64_C(20000)
 #define ROOM (1 << 20)
@@ -157,9 +158,10 @@ static int take(const unsigned char *at, uint64_t bytes) {
 }
 
 int main(int argc, char **argv) {
-    const uint64_t inputs = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
+    static const char usage[] = "[INPUTS] [SEED]";
+    const uint64_t inputs = test_number(argc, argv, 1, 2, 20000, usage);
     uint64_t sound = 0;
-    if (argc > 2) seed = strtoull(argv[2], NULL, 10);
+    seed = test_number(argc, argv, 2, 2, seed, usage);
     make_bases();
     static unsigned char changed[ROOM];
     for (uint64_t i = 0; i < inputs; i++) {
@@ -177,5 +179,5 @@ int main(int argc, char **argv) {
     printf("fuzz_parts: %llu inputs, of which %llu were sound\n", (unsigned long long)inputs, (unsigned long long)sound);
     for (uint32_t i = 0; i < base_count; i++) free(bases[i].at);
     /* Too few, or too many, would mean that one side of the checks is not reached. */
-    return sound < inputs / 10 || sound > inputs - inputs / 10;
+    return !inputs || sound < inputs / 10 || sound > inputs - inputs / 10;
 }

@@ -12,6 +12,8 @@
 
 #include <tally/tally.h>
 
+#include "tests/support/test_main.h"
+
 #define MOST_ITEMS (3 * TALLY_CHUNK)
 
 typedef struct record {
@@ -144,11 +146,12 @@ static int try_parts(trial *t, tally_context *context, int aligned) {
 }
 
 int main(int argc, char **argv) {
-    const uint32_t parts = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100000;
+    const uint32_t parts = (uint32_t)test_number(argc, argv, 1, 1, 100000, "[PARTS]");
     trial shares = {.name = "shares of whole chunks", .parts = parts, .seed = 1};
     trial uneven = {.name = "parts of 0 to 599 items", .parts = parts, .seed = 2};
     tally_context *context;
-    if (parts < 1 || tally_context_create("host", &context)) die("the backend host");
+    if (parts < 1) return fprintf(stderr, "many_parts: 1 part or more\n"), TEST_WRONG_USAGE;
+    if (tally_context_create("host", &context)) die("the backend host");
     const int wrong = try_parts(&shares, context, 1) + try_parts(&uneven, context, 0);
     tally_context_destroy(context);
     return wrong != 0;

@@ -125,7 +125,8 @@ static int differs(const side *all, const side *alone, u64 base, u64 n, u64 call
     return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) return fprintf(stderr, "%s takes no argument\n", argv[0]), 2;
     const side all = open_side(), alone = open_side();
     u64 base = 0, call = 0, groups = 0;
     int bad = 0;

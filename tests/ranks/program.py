@@ -65,6 +65,28 @@ def check_launcher(path):
             failures.append(f"a launcher of {size}: exit {done.returncode}; {done.stderr}")
 
 
+def check_pairs(folder, floats, raw):
+    """Files that do not fit each other are both named, in tally's words. Raw items have no shape."""
+    write_npy(folder / "column.npy", "<f4", False, "(70001, 1)", floats.tobytes())
+    write_npy(folder / "fewer.npy", "<f4", False, "(70000,)", floats[:70000].tobytes())
+    write_npy(folder / "wide.npy", "<f8", False, "(100,)", bytes(800))
+    (folder / "fewer.f32").write_bytes(floats[:70000].tobytes())
+    f32 = str(folder / "f32.npy")
+    for name in ("column.npy", "fewer.npy", "wide.npy"):
+        refused_by_both(1, "dot", f32, str(folder / name))
+    refused_by_both(1, "dot", "--dtype", "f32", f32, str(folder / "fewer.f32"))
+    for pair in ((f32, raw), (raw, f32), (raw, str(folder / "column.npy")), (raw, raw)):
+        compare("dot", "--dtype", "f32", *pair)
+    compare("sum", "--dtype", "f32", "--axis", "0", raw)
+
+
+def check_help():
+    """No line of it is wider than a terminal."""
+    texts = [run([*mpiexec, "-n", ranks, program, word]).stdout for word in ("--help", "help")]
+    if texts[0] != texts[1] or "--parts" not in texts[0] or max(map(len, texts[0].splitlines())) >= 100:
+        failures.append(f"help: {texts}")
+
+
 def check_parts(folder, floats):
     """Each file is a pattern; the shapes of parts may differ."""
     others = array.array("f", (math.cos(i) for i in range(len(floats))))
@@ -138,6 +160,10 @@ def main(folder):
     refused("Fortran order", 1, "sum", str(folder / "order.npy"))
     refused("no such device", 1, "sum", "--backend", "opencl:99", f32)
     refused("unknown operator", 2, "summ", f32)
+    refused("reduce takes no option --sweep", 2, "sum", "--sweep", f32)
+    refused("reduce takes no option --exclusive", 2, "sum", "--exclusive", f32)
+    check_pairs(folder, floats, raw)
+    check_help()
     check_parts(folder, floats)
     check_files(folder, floats)
     check_launcher(f32)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Checks the arguments of each of PROGRAMS, as test_main.h describes them, and the output of a run
-# of SAMPLE.
+# Checks the arguments of each of PROGRAMS, as test_main.h describes them, those of COUNTERS, which
+# take numbers instead, and the output of a run of SAMPLE.
 
 # expect(STATUS TEXT PROGRAM ARGUMENT...) compares the program's status, and looks for TEXT in its
 # output.
@@ -26,6 +26,15 @@ foreach(program IN LISTS PROGRAMS)
     message(FATAL_ERROR "${name} --list: status ${result}: ${listed}")
   endif()
   expect(2 "no test is called 'nothing is called so'" ${program} "nothing is called so")
+endforeach()
+
+foreach(program IN LISTS COUNTERS)
+  get_filename_component(name ${program} NAME)
+  expect(0 "usage: ${name} [" ${program} --help)
+  foreach(wrong IN ITEMS nothing 1e6 -1 99999999999999999999)
+    expect(2 "usage: ${name} [" ${program} ${wrong})
+  endforeach()
+  expect(2 "usage: ${name} [" ${program} 1 2 3)
 endforeach()
 
 expect(0 "1 test(s) run" ${SAMPLE} good)

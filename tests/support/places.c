@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "test_main.h"
+
 static int is_set(const char *variable) {
     const char *value = getenv(variable);
     return value && *value && strcmp(value, "0") != 0;
@@ -31,7 +33,7 @@ int has_compiler(const place *at) {
 }
 
 void need_compiler(const place *at) {
-    if (!has_compiler(at)) skip();
+    if (!has_compiler(at)) test_skip("the backend compiles nothing");
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

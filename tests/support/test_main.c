@@ -78,6 +78,18 @@ int test_none_chosen(const test_choice *choice) {
     return TEST_WRONG_USAGE;
 }
 
+uint64_t test_number(int argc, char **argv, int at, int most, uint64_t otherwise, const char *usage) {
+    const bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+    const char *text = at < argc ? argv[at] : "0";
+    /* 19 digits fit 64 bits. */
+    const bool is_number = *text && strlen(text) < 20 && !text[strspn(text, "0123456789")];
+    if (help || argc - 1 > most || !is_number) {
+        fprintf(help ? stdout : stderr, "usage: %s %s\n", name_of(argv[0]), usage);
+        exit(help ? 0 : TEST_WRONG_USAGE);
+    }
+    return at < argc ? strtoull(text, NULL, 10) : otherwise;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 static int begin_entry(void **state) {

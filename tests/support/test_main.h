@@ -44,6 +44,11 @@ int test_run(const test_choice *choice, const struct CMUnitTest *tests, size_t c
 int test_main(int argc, char **argv, const char *about, const struct CMUnitTest *tests, size_t count, CMFixtureFunction begin,
               CMFixtureFunction end);
 
+/* For programs that take numbers and no pattern: the argument at `at`, or `otherwise` if there are
+ * fewer. Ends the program if an argument from there on is no number in digits, or is one too many
+ * (`most` are taken), with `usage` and the status 2; at --help with the status 0. */
+uint64_t test_number(int argc, char **argv, int at, int most, uint64_t otherwise, const char *usage);
+
 /* Skips the running test. Its line has the cause. */
 void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -68,7 +68,7 @@ static void report_text(const char *name, const unsigned char *start, size_t byt
                name, *delimiter ? " (CSV)" : "", for_shell(name), delimiter, heading);
 }
 
-bool foreign_report(const char *name, const char *type, const unsigned char *start, size_t bytes) {
+bool foreign_report_packed(const char *name, const char *type, const unsigned char *start, size_t bytes) {
     for (size_t i = 0; i < COUNT(packers); i++) {
         const packer *p = &packers[i];
         if (bytes < strlen(p->magic) || memcmp(start, p->magic, strlen(p->magic)) != 0) continue;
@@ -80,6 +80,11 @@ bool foreign_report(const char *name, const char *type, const unsigned char *sta
         cli_report("%s: a zip archive (.npz?): unpack it, and name the .npy files in it", name);
         return true;
     }
+    return false;
+}
+
+bool foreign_report(const char *name, const char *type, const unsigned char *start, size_t bytes) {
+    if (foreign_report_packed(name, type, start, bytes)) return true;
     if (is_text(start, bytes)) return report_text(name, start, bytes), true;
     return false;
 }

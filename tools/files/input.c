@@ -164,13 +164,15 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
             set_dtype(in, in->dtype);
             return !in->map || input_check_bytes(in, in->map_bytes);
         }
-        if (ends_with_npy(path))
-            return wrong(in, got ? "not a .npy file, in spite of its name" : "truncated: an empty .npy file");
-        if (raw == TALLY_DTYPE_DEFAULT || foreign_by_name(path)) {
-            const char *type = raw == TALLY_DTYPE_DEFAULT ? NULL : tally_dtype_name(raw);
+        const bool named = ends_with_npy(path);
+        if (named && !got) return wrong(in, "truncated: an empty .npy file");
+        if (named || raw == TALLY_DTYPE_DEFAULT || foreign_by_name(path)) {
+            const char *type = raw == TALLY_DTYPE_DEFAULT || named ? NULL : tally_dtype_name(raw);
             if (!look_ahead(in, FOREIGN_BYTES, &start, &got)) return false;
-            if (foreign_report(in->name, type, start, got < FOREIGN_BYTES ? got : FOREIGN_BYTES)) return false;
+            if (got > FOREIGN_BYTES) got = FOREIGN_BYTES;
+            if ((named ? foreign_report_packed : foreign_report)(in->name, type, start, got)) return false;
         }
+        if (named) return wrong(in, "not a .npy file, in spite of its name");
         if (raw == TALLY_DTYPE_DEFAULT) {
             cli_report("%s: not a .npy file: give the type of its items with --dtype (%s)", in->name, cli_dtype_names().text);
             return false;

@@ -123,31 +123,53 @@ static void print_table(const segments *s) {
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* Prints "sum, max along axis 0 of (3, 4) f32 in x.npy where mask.npy". */
-static void print_what(const segments *s) {
+/* Puts a text that stays on one line: a file's name or a shape. */
+static void put_whole(FILE *to, const char *text) {
+    for (; *text; text++) putc(*text == ' ' ? WRAP_JOINT : *text, to);
+}
+
+/* Puts "sum, max along axis 0 of (3, 4) f32 in x.npy where mask.npy". */
+static void put_what(FILE *to, const segments *s) {
     const reduce_request *r = s->r;
     const char *joint = r->axis_count > 1 ? " along axes " : " along axis ";
-    for (uint32_t i = 0; i < r->want_count; i++) printf("%s%s", i ? ", " : "", reduce_name(r, &r->wants[i]));
+    for (uint32_t i = 0; i < r->want_count; i++) fprintf(to, "%s%s", i ? ", " : "", reduce_name(r, &r->wants[i]));
     for (uint32_t d = 0; d < s->shape.dimensions; d++)
-        if (s->reduced[d]) printf("%s%u", joint, d), joint = ", ";
+        if (s->reduced[d]) fprintf(to, "%s%u", joint, d), joint = ", ";
     if (r->by)
-        printf(" by the %" PRIu64 " %s in %s", s->count,
-               r->form == REDUCE_OFFSETS ? "segments"
-               : r->each_run             ? "runs"
-                                         : "keys",
-               r->by);
-    printf(" of %s %s in ", shape_text(&s->shape).text, tally_dtype_name(s->o.in));
-    for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", s->files[k]);
-    printf("%s%s\n", r->where ? " where " : "", r->where ? r->where : "");
+        fprintf(to, " by the %" PRIu64 " %s in ", s->count,
+                r->form == REDUCE_OFFSETS ? "segments"
+                : r->each_run             ? "runs"
+                                          : "keys");
+    if (r->by) put_whole(to, r->by);
+    fputs(" of ", to);
+    put_whole(to, shape_text(&s->shape).text);
+    fprintf(to, " %s in ", tally_dtype_name(s->o.in));
+    for (uint32_t k = 0; k < r->inputs; k++) {
+        if (k) fputs(" and ", to);
+        put_whole(to, s->files[k]);
+    }
+    if (r->where) fputs(" where ", to);
+    if (r->where) put_whole(to, r->where);
 }
 
 static void print_text(const segments *s) {
     const npy_shape shape = segments_file_shape(s);
     const char *keys = s->r->keys_out;
-    if (s->r->output)
-        printf("%s%s%s: %s %s, ", s->r->output, keys ? " and " : "", keys ? keys : "", tally_dtype_name(s->o.values[0].dtype),
-               shape_text(&shape).text);
-    print_what(s);
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to && s->r->output) {
+        put_whole(to, s->r->output);
+        if (keys) fputs(" and ", to);
+        if (keys) put_whole(to, keys);
+        fprintf(to, ": %s ", tally_dtype_name(s->o.values[0].dtype));
+        put_whole(to, shape_text(&shape).text);
+        fputs(", ", to);
+    }
+    if (to) put_what(to, s);
+    if (to) fclose(to);
+    if (text) wrap_print(stdout, 0, 4, WRAP_COLUMNS, text);
+    free(text);
     if (!s->r->output && s->count) print_table(s);
 }
 
