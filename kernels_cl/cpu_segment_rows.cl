@@ -17,15 +17,11 @@
  * bytes in them (cpu_rows.cl). */
 #ifdef __clang__
 #define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))
-#define PRAGMA(words) _Pragma(#words)
-#define IN_VECTORS_OF(lanes) PRAGMA(clang loop vectorize_width(lanes))
-#define IN_VECTORS IN_VECTORS_OF(LANES_AT_ONCE)
 /* The same for loops of one vector, which would be unrolled before there are vectors. */
 #define IN_VECTORS_ROLLED PRAGMA(clang loop unroll(disable)) IN_VECTORS
 #define IN_NARROW PRAGMA(clang loop unroll(disable)) IN_VECTORS_OF(NARROW)
 #else
 #define OUT_OF_LINE static
-#define IN_VECTORS
 #define IN_VECTORS_ROLLED
 #define IN_NARROW
 #endif

@@ -49,7 +49,7 @@ static void write_files(void) {
     static const double doubles[4] = {4, 0, 0, 3};
     static const int32_t four[4] = {-1, -2, -3, -4};
     write_npy("numbers.npy", 1, own_descr('i', 4), "(5,)", numbers, sizeof(numbers));
-    write_npy("i32.npy", 1, own_descr('i', 4), "(2, 2)", i32, sizeof(i32));
+    write_npy("i32.npy", 1, own_descr('i', 4), "(4,)", i32, sizeof(i32));
     write_npy("u32.npy", 1, own_descr('u', 4), "(4,)", u32, sizeof(u32));
     write_npy("i64.npy", 1, own_descr('i', 8), "(4,)", i64, sizeof(i64));
     write_npy("u64.npy", 1, own_descr('u', 8), "(4,)", u64, sizeof(u64));
@@ -155,14 +155,14 @@ void test_bad_moves(void **unused) {
         {"gather numbers.npy --index far.npy -o out.npy", {"far.npy: map[1] is 4000000000: in has 5"}, NULL, NULL},
         {"scatter four.npy --index bad.npy -o out.npy --size 9", {"bad.npy: map[1] is -1: out has 9 items"}, NULL, NULL},
         {"scatter four.npy --index i32.npy -o out.npy", {"i32.npy: map[0] is 4: out has 4 items"}, NULL, NULL},
-        {"scatter numbers.npy --index i32.npy -o out.npy", {"i32.npy", "4 items", "numbers.npy 5"}, NULL, NULL},
+        {"scatter numbers.npy --index i32.npy -o out.npy", {"i32.npy and numbers.npy", "(4,) and (5,)"}, NULL, NULL},
         {"gather numbers.npy --index i32.npy -o out.npy --stencil four.npy", {"four.npy", "i32", "bool"}, NULL, NULL},
         {"gather numbers.npy --index i32.npy -o out.npy --stencil five_stencil.npy",
-         {"five_stencil.npy", "i32.npy 4"},
+         {"five_stencil.npy and i32.npy", "(5,) and (4,)"},
          NULL,
          NULL},
         {"gather numbers.npy --index i32.npy -o out.npy --into doubles.npy", {"doubles.npy", "f64", "i32"}, NULL, NULL},
-        {"gather numbers.npy --index i32.npy -o out.npy --into numbers.npy", {"numbers.npy", "i32.npy 4"}, NULL, NULL},
+        {"gather numbers.npy --index i32.npy -o out.npy --into numbers.npy", {"numbers.npy and i32.npy", "(5,) and (4,)"}, NULL, NULL},
         {"gather --dtype bf16 numbers.raw --index i32.npy -o out.npy", {"out.npy", "bf16"}, NULL, NULL},
         {"gather numbers.npy --index i32.npy -o nowhere/out.npy", {"nowhere/out.npy", "No such file"}, NULL, NULL},
         {"gather numbers.npy --index i32.npy -o numbers.npy/x", {"numbers.npy/x", "Not a directory"}, NULL, NULL},

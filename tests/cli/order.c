@@ -154,7 +154,7 @@ static void write_small(void) {
     static const int32_t c[6] = {0, 10, 20, 30, 40, 50}, f[6] = {0, 30, 10, 40, 20, 50};
     static const int32_t map[6] = {5, 0, 4, 1, 3, 2}, map_f[6] = {5, 1, 0, 3, 4, 2};
     static const uint8_t stencil[6] = {1, 0, 0, 1, 1, 0}, stencil_f[6] = {1, 1, 0, 1, 0, 0};
-    static const int32_t into_f[6] = {-1, -4, -2, -5, -3, -6};
+    static const int32_t into_f[6] = {-1, -4, -2, -5, -3, -6}, seven = 7;
     const char *i4 = own_descr('i', 4);
     write_array("c.npy", i4, false, "(2, 3)", false, c, sizeof(c));
     write_array("f.npy", i4, true, "(2, 3)", false, f, sizeof(f));
@@ -164,20 +164,26 @@ static void write_small(void) {
     write_array("flat.npy", i4, false, "(6,)", false, c, sizeof(c));
     write_array("turned.npy", i4, false, "(3, 2)", false, map, sizeof(map));
     write_array("stencil.npy", "|u1", false, "(2, 3)", false, stencil, sizeof(stencil));
+    write_array("flat_stencil.npy", "|u1", false, "(6,)", false, stencil, sizeof(stencil));
+    write_array("one.npy", "|u1", false, "()", false, stencil, 1);
+    write_array("seven.npy", i4, false, "()", false, &seven, sizeof(seven));
+    write_file("raw.bin", c, sizeof(c));
     write_array("stencil_f.npy", "|u1", true, "(2, 3)", false, stencil_f, sizeof(stencil_f));
 }
 
-/* numpy.take and numpy.put of flattened arrays. */
-static void must_move(const char *words, const int32_t *wanted) {
+/* numpy.take and numpy.put of flattened arrays. `shape` is that of the file that is written. */
+static void must_move(const char *words, const char *shape, const int32_t *wanted) {
     size_t bytes;
     must_run(&(setup){.in_file = "f.npy"}, words);
     char *all = read_all("out.npy", &bytes);
     assert_int_equal(bytes, 128 + 6 * sizeof(*wanted));
+    all[127] = '\0';
+    if (!strstr(all + 10, shape)) fail_msg("%s: %s instead of %s", words, all + 10, shape);
     if (memcmp(all + 128, wanted, 6 * sizeof(*wanted)) != 0) fail_msg("%s: other items", words);
     free(all);
 }
 
-#define MUST_MOVE(words, ...) must_move(words, (const int32_t[6]){__VA_ARGS__})
+#define MUST_MOVE(words, shape, ...) must_move(words, "'shape': " shape, (const int32_t[6]){__VA_ARGS__})
 
 void test_moves_of_orders(void **unused) {
     (void)unused;
@@ -187,6 +193,12 @@ void test_moves_of_orders(void **unused) {
          NULL,
          NULL},
         {"scatter c.npy --index turned.npy -o out.npy", {"turned.npy and c.npy", "(3, 2) and (2, 3)"}, NULL, NULL},
+        {"scatter flat.npy --index map.npy -o out.npy",
+         {"map.npy and flat.npy: their shapes differ: (2, 3) and (6,)"},
+         NULL,
+         NULL},
+        {"scatter raw.bin --dtype i16 --index map.npy -o out.npy", {"map.npy has 6 items, but raw.bin 12"}, NULL, NULL},
+        {"gather c.npy --index map.npy --stencil flat_stencil.npy -o out.npy", {"(6,) and (2, 3)"}, NULL, NULL},
         {"scatter turned.npy --index turned.npy --stencil stencil.npy -o out.npy",
          {"stencil.npy and turned.npy", "(2, 3) and (3, 2)"},
          NULL,
@@ -194,14 +206,20 @@ void test_moves_of_orders(void **unused) {
     };
     need_device();
     write_small();
-    MUST_MOVE("gather f.npy --index map.npy -o out.npy", 50, 0, 40, 10, 30, 20);
-    MUST_MOVE("gather c.npy --index map_f.npy -o out.npy", 50, 0, 40, 10, 30, 20);
-    MUST_MOVE("gather - --index map_f.npy -o out.npy", 50, 0, 40, 10, 30, 20);
-    MUST_MOVE("gather f.npy --index map.npy --stencil stencil_f.npy -o out.npy", 50, 0, 0, 10, 30, 0);
-    MUST_MOVE("gather c.npy --index map.npy --stencil stencil.npy --into into_f.npy -o out.npy", 50, -2, -3, 10, 30, -6);
-    MUST_MOVE("scatter f.npy --index map.npy -o out.npy", 10, 30, 50, 40, 20, 0);
-    MUST_MOVE("scatter flat.npy --index map_f.npy -o out.npy", 10, 30, 50, 40, 20, 0);
-    MUST_MOVE("scatter - --index map_f.npy --stencil stencil_f.npy --into into_f.npy -o out.npy", -1, 30, -3, 40, -5, 0);
+    MUST_MOVE("gather f.npy --index map.npy -o out.npy", "(2, 3)", 50, 0, 40, 10, 30, 20);
+    MUST_MOVE("gather c.npy --index map_f.npy -o out.npy", "(2, 3)", 50, 0, 40, 10, 30, 20);
+    MUST_MOVE("gather - --index map_f.npy -o out.npy", "(2, 3)", 50, 0, 40, 10, 30, 20);
+    MUST_MOVE("gather f.npy --index map.npy --stencil stencil_f.npy -o out.npy", "(2, 3)", 50, 0, 0, 10, 30, 0);
+    MUST_MOVE("gather c.npy --index map.npy --stencil stencil.npy --into into_f.npy -o out.npy", "(2, 3)", 50, -2, -3, 10, 30,
+              -6);
+    MUST_MOVE("scatter f.npy --index map.npy -o out.npy", "(2, 3)", 10, 30, 50, 40, 20, 0);
+    MUST_MOVE("scatter f.npy --index map.npy --size 6 -o out.npy", "(6,)", 10, 30, 50, 40, 20, 0);
+    MUST_MOVE("gather flat.npy --index map_f.npy -o out.npy", "(2, 3)", 50, 0, 40, 10, 30, 20);
+    MUST_MOVE("scatter raw.bin --dtype i32 --index map_f.npy --into into_f.npy -o out.npy", "(2, 3)", 10, 30, 50, 40, 20, 0);
+    MUST_MOVE("scatter seven.npy --index map.npy --stencil stencil.npy -o out.npy", "(2, 3)", 0, 7, 0, 7, 0, 7);
+    MUST_MOVE("gather c.npy --index map.npy --stencil one.npy -o out.npy", "(2, 3)", 50, 0, 40, 10, 30, 20);
+    MUST_MOVE("scatter - --index map_f.npy --stencil stencil_f.npy --into into_f.npy -o out.npy", "(2, 3)", -1, 30, -3, 40, -5,
+              0);
     must_refuse_rows(rows, COUNT(rows), 1);
     /* Indices count in C order. */
     must_give(NULL, "reduce argmin f.npy", "0");

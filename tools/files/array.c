@@ -62,6 +62,7 @@ static bool read_items(array *a, input *in) {
         progress_update(array_bytes(a));
     }
     a->shape = shape_of(in, a->n);
+    a->is_npy = in->is_npy;
     return true;
 }
 
@@ -91,7 +92,12 @@ bool array_open(array *a, const char *path, tally_dtype raw, bool any_order) {
     if (!in_place) {
         if (!load(a, &in)) return false;
     } else {
-        *a = (array){.dtype = in.dtype, .n = in.n, .shape = shape_of(&in, in.n), .items = items, .file = malloc(sizeof(in))};
+        *a = (array){.dtype = in.dtype,
+                     .n = in.n,
+                     .shape = shape_of(&in, in.n),
+                     .is_npy = in.is_npy,
+                     .items = items,
+                     .file = malloc(sizeof(in))};
         if (!a->file) return input_close(&in), wrong(path, ENOMEM);
         *a->file = in;
     }
@@ -99,22 +105,33 @@ bool array_open(array *a, const char *path, tally_dtype raw, bool any_order) {
     return true;
 }
 
-bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path) {
+bool array_make(array *a, tally_dtype dtype, const npy_shape *shape, uint64_t n, const char *path) {
     const size_t bytes = tally_dtype_bytes(dtype);
     *a = (array){.dtype = dtype,
                  .n = n,
-                 .shape = {.dimensions = 1, .lengths = {n}},
+                 .shape = *shape,
+                 .is_npy = true,
                  .items = n <= SIZE_MAX / bytes ? calloc(n ? n : 1, bytes) : NULL};
     return a->items || wrong(path, ENOMEM);
+}
+
+bool array_repeat(array *a, const array *other, const char *path) {
+    const size_t bytes = tally_dtype_bytes(a->dtype);
+    array all;
+    if (!a->is_npy || a->shape.dimensions) return true;
+    if (!array_make(&all, a->dtype, &other->shape, other->n, path)) return false;
+    for (uint64_t i = 0; i < all.n; i++) memcpy(all.items + i * bytes, a->items, bytes);
+    array_free(a);
+    *a = all;
+    return true;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 bool array_save(const array *a, const char *path) {
-    const npy_shape shape = {.dimensions = 1, .lengths = {a->n}};
     npy_writer to;
-    if (!npy_write_open(&to, path, a->dtype, 1)) return false;
-    if (npy_write_items(&to, a->items, array_bytes(a))) return npy_write_close(&to, &shape);
+    if (!npy_write_open(&to, path, a->dtype, a->shape.dimensions)) return false;
+    if (npy_write_items(&to, a->items, array_bytes(a))) return npy_write_close(&to, &a->shape);
     npy_write_abandon(&to);
     return false;
 }

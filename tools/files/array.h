@@ -14,6 +14,7 @@ typedef struct array {
     tally_dtype dtype;
     uint64_t n;
     npy_shape shape; /* of the file; one dimension for raw items */
+    bool is_npy;     /* false: raw items, which have no shape */
     unsigned char *items;
     struct input *file; /* the open file that the items lie in; NULL: they are allocated */
 } array;
@@ -26,9 +27,12 @@ bool array_load(array *a, const char *path, tally_dtype raw);
  * order or are not aligned. With `any_order` an array in Fortran order stays so, and
  * shape.is_fortran is set. */
 bool array_open(array *a, const char *path, tally_dtype raw, bool any_order);
-/* Makes an array of zeros. Reports a lack of memory under the name `path`. */
-bool array_make(array *a, tally_dtype dtype, uint64_t n, const char *path);
-/* Writes a .npy file of one dimension. The file is written under a temporary name and then renamed
+/* Makes an array of n zeros; the shape has as many. Reports a lack of memory under the name `path`. */
+bool array_make(array *a, tally_dtype dtype, const npy_shape *shape, uint64_t n, const char *path);
+/* Repeats the item of a .npy file of shape () for each item of `other`, with its shape. Any other
+ * array stays as it is. Reports a lack of memory under the name `path`. */
+bool array_repeat(array *a, const array *other, const char *path);
+/* Writes a .npy file of the array's shape. The file is written under a temporary name and then renamed
  * to `path`, so a partial file never exists. Reports an error and then leaves no file behind. */
 bool array_save(const array *a, const char *path);
 void array_free(array *a);

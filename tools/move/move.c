@@ -45,16 +45,15 @@ static cli_exit understand(mover *m, int count, char **operands) {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Returns true if item i of one file belongs to item i of the other. Both need the same number of
- * items, and the same shape unless one is flat. Reports a difference. */
+/* Returns true if item i of one file belongs to item i of the other: they have the same shape, or
+ * one is raw and has as many items. Reports a difference. */
 static bool fit(const char *path, const array *a, const char *other, const array *b) {
-    if (a->n != b->n) {
-        cli_report("%s: it has %" PRIu64 " items, but %s %" PRIu64, path, a->n, other, b->n);
-        return false;
-    }
-    if (a->shape.dimensions == 1 || b->shape.dimensions == 1 || shape_equal(&a->shape, &b->shape)) return true;
-    cli_report("%s and %s: their shapes differ: %s and %s", path, other, shape_text(&a->shape).text,
-               shape_text(&b->shape).text);
+    if (a->is_npy && b->is_npy ? shape_equal(&a->shape, &b->shape) : a->n == b->n) return true;
+    if (a->is_npy && b->is_npy)
+        cli_report("%s and %s: their shapes differ: %s and %s", path, other, shape_text(&a->shape).text,
+                   shape_text(&b->shape).text);
+    else
+        cli_report("%s has %" PRIu64 " item%s, but %s %" PRIu64, path, a->n, a->n == 1 ? "" : "s", other, b->n);
     return false;
 }
 
@@ -66,7 +65,7 @@ static bool load_map(mover *m) {
         cli_report("%s: its items are %s: a map has i32, u32, i64 or u64", o->index, tally_dtype_name(t));
         return false;
     }
-    return !m->scatter || fit(o->index, &m->map, m->file, &m->in);
+    return !m->scatter || (array_repeat(&m->in, &m->map, m->file) && fit(o->index, &m->map, m->file, &m->in));
 }
 
 static bool load_stencil(mover *m) {
@@ -77,13 +76,15 @@ static bool load_stencil(mover *m) {
         cli_report("%s: its items are %s: a stencil has bool, u8 or i8", path, tally_dtype_name(m->stencil.dtype));
         return false;
     }
-    return fit(path, &m->stencil, m->options->index, &m->map);
+    return array_repeat(&m->stencil, &m->map, path) && fit(path, &m->stencil, m->options->index, &m->map);
 }
 
 static bool make_out(mover *m) {
     const cli_options *o = m->options;
-    const uint64_t n = !m->scatter ? m->map.n : m->size != UINT64_MAX ? m->size : m->in.n;
-    if (!o->into) return array_make(&m->out, m->in.dtype, n, o->output);
+    const array *like = m->scatter ? &m->in : &m->map;
+    const npy_shape flat = {.dimensions = 1, .lengths = {m->size}};
+    if (!o->into && m->size != UINT64_MAX) return array_make(&m->out, m->in.dtype, &flat, m->size, o->output);
+    if (!o->into) return array_make(&m->out, m->in.dtype, &like->shape, like->n, o->output);
     if (!array_load(&m->out, o->into, TALLY_DTYPE_DEFAULT)) return false;
     if (m->out.dtype != m->in.dtype) {
         cli_report("%s: its items are %s, but those of %s are %s", o->into, tally_dtype_name(m->out.dtype), m->file,

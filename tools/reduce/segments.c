@@ -256,7 +256,8 @@ static bool open_output(segments *s) {
 
 /* Writes the values, and the keys that they belong to. */
 static bool save(segments *s) {
-    const array keys = {.dtype = s->by.dtype, .n = s->count, .items = s->keys};
+    const array keys = {
+        .dtype = s->by.dtype, .n = s->count, .shape = {.dimensions = 1, .lengths = {s->count}}, .items = s->keys};
     const npy_shape shape = segments_file_shape(s);
     if (!s->r->output) return true;
     if (!npy_write_items(&s->to, s->o.result, s->count * s->result_bytes) || !npy_write_close(&s->to, &shape)) return false;
