@@ -6,7 +6,7 @@
  * NO_SEGMENT if there is none.
  * How: group g takes `run` neighbouring segments, its threads in turns. Offsets are compared as
  * unsigned numbers, so a negative one is beyond n.
- * Needs: OFFSET, the offsets' type, whose unsigned type is OFFSET_BITS wide.
+ * Needs: OFFSET_BITS, the width of an offset.
  * Why: an offset that is wrong would be read as an address.
  */
 #define NO_SEGMENT (~(u64)0)

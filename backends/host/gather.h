@@ -9,7 +9,7 @@
 /* Reads a SHAPE, as tally_shape_pack writes it, but for its count. */
 void host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape);
 
-/* Where the items of segments lie in one input, or the mask. Steps are in bytes. */
+/* The places of the segments' items in one input, or in the mask. Steps are in bytes. */
 typedef struct host_walk {
     uint32_t bytes; /* of an item */
     uint32_t reduced;

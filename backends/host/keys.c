@@ -6,7 +6,7 @@
 #include "host.h"
 #include "host/pool.h"
 
-/* Where the place `mem` and its offset, in entries of `bytes`, point to. */
+/* Returns the address of a place: `mem` and an offset, in entries of `bytes` bytes. */
 static unsigned char *place(const tally_arg *args, uint32_t mem, uint64_t bytes) {
     return host_bytes(&args[mem]) + HOST_VALUE(uint64_t, args[mem + 1]) * bytes;
 }

@@ -321,7 +321,7 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
     host_read_shape(args[TALLY_AXIS_ARG_SHAPE].value, 1, &job.shape);
     job.shape.count = HOST_VALUE(uint64_t, args[TALLY_AXIS_ARG_COUNT]);
     while (job.width < WIDTH && job.width * CELL < job.shape.n) job.width *= 2;
-    /* No fewer groups than would keep all threads busy. */
+    /* There are enough groups to keep all threads busy. */
     const uint64_t busy = tally_ceil_div(job.shape.count, 4 * (uint64_t)kernel->threads);
     job.lists = CELLS / job.width;
     if (busy < job.lists) job.lists = (uint32_t)busy;

@@ -268,7 +268,7 @@ void host_segments_axes(segments_job *job) {
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;
     const uint64_t n = least(job->shape.n, CHUNK), each = GROUP_ITEMS / (axes.block * n + 16) + 1;
     axes.run = job->leaves > 1 ? each : 1;
-    /* No fewer groups than would keep all threads busy. */
+    /* There are enough groups to keep all threads busy. */
     axes.span = job->leaves > 1 ? 1 : least(each, tally_ceil_div(axes.units, 4 * (uint64_t)job->threads));
     tally_pool_run(job->threads, tally_ceil_div(axes.units, axes.span) * tally_ceil_div(job->leaves, axes.run), fold_group,
                    &axes);

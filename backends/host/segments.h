@@ -73,7 +73,7 @@ void host_segments_offsets(segments_job *job);
 void host_segments_chunks(segments_job *job);
 void host_segments_offsets_fold(segments_job *job);
 
-/* Where the results of segment s lie, and (from each) its items: by axes. */
+/* The items and the results of a segment, by axes. */
 typedef struct host_segment {
     const unsigned char *in[TALLY_MAX_INPUTS];
     const uint8_t *where;

@@ -106,8 +106,8 @@ TALLY_API tally_status tally_dtype_from_name(const char *name, tally_dtype *out)
 
 /* A device, as its driver describes it. */
 typedef struct tally_device_info {
-    char backend[16]; /* "cuda", "opencl" */
-    int index;        /* number within its backend, as in opencl:1; GPUs come first; -1: adopted */
+    char backend[16]; /* "cuda", "opencl", "host" or a registered name */
+    int index;        /* number within its backend, as in opencl:1; GPUs first; -1: adopted */
     tally_device_class device_class;
     char name[128];
     char platform[128];         /* OpenCL: the platform's name; CUDA: "NVIDIA CUDA" */
@@ -182,9 +182,9 @@ typedef struct tally_context_info {
  * NULL. */
 TALLY_API tally_status tally_context_get_info(tally_context *context, tally_context_info *out);
 
-/* Writes the same as text, one "key: value" a line: the device, how it was chosen, the caches and
- * their counters. `size` is the room in bytes, the final 0 included; a longer text is cut. Errors:
- * E_ARGUMENT for NULL or size 0. */
+/* Writes the facts and counters as text, one "key: value" a line: the device, how it was chosen,
+ * the caches. `size` is the bytes of `text`, which include the final 0; a longer text is cut.
+ * Errors: E_ARGUMENT for NULL or size 0. */
 TALLY_API tally_status tally_context_describe(tally_context *context, char *text, size_t size);
 
 /*
@@ -227,7 +227,7 @@ TALLY_API tally_status tally_queue_create(tally_context *context, tally_queue **
 /* Destroys the queue. A wrapped queue stays the caller's. */
 TALLY_API void tally_queue_destroy(tally_queue *queue);
 
-/* Blocks until everything enqueued has ended. Errors: E_DEVICE if any of it failed; E_ARGUMENT. */
+/* Blocks until all enqueued work has ended. Errors: E_DEVICE if any of it failed; E_ARGUMENT. */
 TALLY_API tally_status tally_queue_wait(tally_queue *queue);
 
 /* Enqueue a copy of `bytes` bytes between host memory and the buffer; `offset` is in bytes from the

@@ -22,7 +22,7 @@ extern "C" {
 /* The ways to say what the segments are. */
 typedef enum tally_segments_by {
     TALLY_BY_AXES = 1,    /* an array's axes: each segment runs along the reduced ones */
-    TALLY_BY_OFFSETS = 2, /* the index of each segment's first item, and of the one behind its last */
+    TALLY_BY_OFFSETS = 2, /* the index of each segment's first item, and that behind its last */
     TALLY_BY_KEYS = 3     /* a key for each item: a segment is a run of equal keys */
 } tally_segments_by;
 
@@ -48,9 +48,9 @@ typedef struct tally_segments_desc {
     const tally_term_desc *terms;
     uint32_t term_count;
     uint32_t flags;        /* TALLY_WHERE, TALLY_APART; by offsets or keys TALLY_UNCHECKED */
-    uint64_t max_n;        /* most items of a call: of all segments by axes, of the input else; 0: as many
+    uint64_t max_n;        /* most items of a call: by axes of all segments, else of the input; 0: as many
                             * as the device can hold */
-    uint64_t max_segments; /* most segments of a call; 0: max_n */
+    uint64_t max_segments; /* most segments of a call; 0: max_n, or by keys a 16th of it if max_n is 0 */
     tally_dtype offsets;   /* by offsets: i32, u32, i64 or u64; 0: u64 */
     uint32_t key_bytes;    /* by keys: 1 to 16 */
     const char *variant;   /* "teams" or, on CPUs, "blocks"; NULL, "auto": the device class's default */
@@ -59,7 +59,7 @@ typedef struct tally_segments_desc {
      * nrm2 of integers of up to 32 bits, and own ops that have fields or a finish. */
     const void *initial;
     /* By offsets and keys: most items of a segment, a hint; 0: unknown. Where no segment has more
-     * than 4,096, a call is fewer launches. A longer one is right, and slow. */
+     * than 4,096, a call is fewer launches. A longer one has the same bits, but is slow. */
     uint64_t max_length;
 } tally_segments_desc;
 
@@ -143,11 +143,11 @@ TALLY_API tally_status tally_reduce_offsets(tally_plan *plan, tally_queue *queue
 
 /*
  * Gives the plan offsets of its own, for many calls with the same ones: copies and checks them, and
- * lists the chunks of long segments. A call of tally_reduce_offsets with `begins` and `ends` NULL
- * takes them: it neither checks nor waits, with as many segments and items, count and n.
- * The call reads count, n, begins, ends and their offsets of args. The caller's buffers may change
- * afterwards. Earlier offsets of the plan are replaced; if the call fails they stay. Graphs that
- * were captured before it must not be launched again.
+ * lists the chunks of long segments. A later tally_reduce_offsets with `begins` and `ends` NULL
+ * takes them, and neither checks nor waits. Its count and n must be the same.
+ * This call reads count, n, begins, ends and their offsets from args. The caller's buffers may
+ * change afterwards. Earlier offsets of the plan are replaced; if the call fails they stay. Graphs
+ * that were captured before it must not be launched again.
  * Blocks: waits for the queue. Takes device memory for the offsets and the list
  * (tally_plan_workspace_bytes), and host memory for the time of the call.
  * Errors: E_ARGUMENT as tally_reduce_offsets, also with TALLY_UNCHECKED; E_MEMORY; E_DEVICE.
@@ -165,7 +165,7 @@ typedef struct tally_keys_args {
     uint64_t in_offset[TALLY_MAX_INPUTS], n;
     const tally_buffer *where;
     uint64_t where_offset;
-    uint64_t capacity;      /* the runs that there is room for, max_segments at most */
+    uint64_t capacity;      /* runs that the outputs have room for; max_segments at most */
     tally_buffer *out_keys; /* each run's key; NULL: not wanted */
     uint64_t out_keys_offset;
     tally_buffer *out[TALLY_MAX_TERMS]; /* each run's result */
@@ -177,10 +177,10 @@ typedef struct tally_keys_args {
 } tally_keys_args;
 
 /*
- * Enqueues the reduction of each run of equal keys, in the order of the runs. Of the runs beyond
- * the capacity nothing is written, but `runs` counts them.
- * It waits, and fails with E_ARGUMENT, the number in its text, if the capacity is too small; with
- * TALLY_UNCHECKED it does not wait. Allocates nothing.
+ * Enqueues the reduction of each run of equal keys, in the order of the runs. Runs beyond the
+ * capacity are not written, but `runs` counts them. Allocates nothing.
+ * Without TALLY_UNCHECKED it waits. It then fails with E_ARGUMENT if the capacity is too small: the
+ * text has the number of runs, and the runs that fit are written.
  * Errors: E_ARGUMENT as tally_reduce_with, and the above; E_DEVICE.
  */
 TALLY_API tally_status tally_reduce_keys(tally_plan *plan, tally_queue *queue, const tally_keys_args *args);

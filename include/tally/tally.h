@@ -5,13 +5,14 @@
  *
  * Errors. Every function that can fail returns a tally_status; TALLY_OK is 0. After a failure
  * tally_last_error() has one line of text for the calling thread, and the object of a *_create or
- * *_wrap_* call is NULL. The library never prints, never exits and never changes the caller's data.
+ * *_wrap_* call is NULL. The library never prints, never exits and never changes its inputs.
  * (Drivers may print: POCL's compiler writes "1 error generated." to stderr.)
  *
  * Words. A *context* is an opened device. A *buffer* is device memory. A *queue* is a CUDA stream
  * or an OpenCL command queue. A *plan* is a reduction, scan or move made ready to run: compiled,
- * its memory allocated. A *feed* is a reduction of host items that come in pieces. A *segment* is a
- * list of items that gives one value: a row, a column, a run between offsets or of a key.
+ * with its memory allocated. A *feed* is a reduction of host items that come in pieces. A *segment*
+ * is a list of items that gives one value: a row, a column, the items between two offsets, a run of
+ * equal keys.
  *
  * Headers. core.h has contexts, buffers and queues; ops.h operators; reduce.h reductions of whole
  * inputs; part.h those of parts; devices.h those over several devices; segments.h those of rows,
@@ -21,8 +22,8 @@
  * serves one queue and one thread at a time.
  *
  * Destruction. Every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context
- * alive, so the order of destruction is free. Wait for the queue (tally_queue_wait) before the
- * plans and buffers of the enqueued work are destroyed.
+ * alive, so they may be destroyed in any order. Before the plans and buffers of enqueued work are
+ * destroyed, wait for the queue (tally_queue_wait).
  */
 #ifndef TALLY_TALLY_H
 #define TALLY_TALLY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* messages.c: what travels between ranks, and how MPI joins it. MPI may join messages in any
- * association, not in another order. */
+/* messages.c: the messages between ranks, and the operations by which MPI joins them. MPI may join
+ * messages in any association, but not in another order. */
 #include <stdio.h>
 #include <string.h>
 

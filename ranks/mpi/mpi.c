@@ -54,7 +54,7 @@ static bool joins_alone(const void *record, uint64_t bytes, void *out, uint64_t 
     return tally_part_join(NULL, twice, twice_bytes, 2, out, out_bytes, NULL) == TALLY_OK;
 }
 
-/* Reads from the record of no items what the ops are. */
+/* Reads the ops from the record of no items. */
 static tally_status read_ops(tally_mpi *mpi) {
     unsigned char *record = mpi->mine + sizeof(ranks_prefix);
     const tally_part_host_args none = {

@@ -89,7 +89,7 @@ void ranks_write_failure(unsigned char *element, tally_status status, int rank, 
 tally_status ranks_mpi_status(int code, const char *call);
 #define RANKS_MPI(call) ranks_mpi_status((call), #call)
 
-/* mpi.c: makes what the first exchange needs, of a duplicate of `comm`, and closes all. */
+/* mpi.c: an empty tally_mpi; opens and closes what the first exchange needs. */
 #define RANKS_NONE                                                                                                             \
     {                                                                                                                          \
         .tag = RANKS_TAG, .comm = MPI_COMM_NULL, .header_type = MPI_DATATYPE_NULL, .header_op = MPI_OP_NULL,                   \

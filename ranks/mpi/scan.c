@@ -35,7 +35,7 @@ static tally_status check_desc(const tally_scan_desc *desc) {
     return TALLY_OK;
 }
 
-/* All that decides a value. */
+/* Returns a number that identifies all that decides a value. */
 static uint64_t identify(const tally_scan_desc *desc) {
     const uint64_t numbers[] = {desc->op, desc->in, desc->out, desc->acc, desc->accuracy, desc->flags, desc->initial != NULL};
     uint64_t identity = 0x7363616e; /* no reduction's */
@@ -146,7 +146,7 @@ static tally_status find_place(scan_call *c, tally_status status) {
     return agree(s, status, 0);
 }
 
-/* Uploads the items from `at` on, and returns how many they are. */
+/* Uploads a piece of the items from `at` on; *n gets their number. */
 static tally_status upload(const scan_call *c, uint64_t at, uint64_t *n) {
     const tally_mpi_scanner *s = c->s;
     *n = c->args->n - at < s->piece ? c->args->n - at : s->piece;
@@ -181,7 +181,7 @@ static tally_status wait_for(const tally_mpi_scanner *s, tally_status status) {
 static tally_status find_aggregates(scan_call *c) {
     const tally_mpi_scanner *s = c->s;
     const uint64_t end = c->first + c->args->n, ranks = (uint64_t)s->mpi.size;
-    /* Nobody needs those of the last rank that has items. */
+    /* No rank needs the aggregates of the last rank that has items. */
     c->blocks = end == c->total ? 0 : c->args->n / TALLY_SCAN_BLOCK;
     c->own = malloc(c->blocks * s->prefix_bytes + 1);
     c->all = malloc(c->total / TALLY_SCAN_BLOCK * s->prefix_bytes + 1);

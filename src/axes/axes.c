@@ -66,7 +66,7 @@ static uint32_t merge(tally_shape_axis *axes, uint32_t count) {
 /* Makes the lists of a shape: the `first` axes are in shape->axis, and `kept`, which are reordered,
  * become the others. n and count are set. */
 static void make_lists(tally_array_shape *shape, uint32_t first, tally_shape_axis *kept, uint32_t others) {
-    /* No items: strides that nobody checks lead nowhere. */
+    /* Without items strides are not checked, so they are cleared. */
     for (uint32_t a = 0; a < first && !shape->n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
     for (uint32_t a = 0; a < others && !shape->n; a++)
         kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
@@ -88,7 +88,7 @@ static void lay_out(tally_shape_axis *kept, uint32_t count) {
     }
 }
 
-/* Errors: E_ARGUMENT if two results could have one place. */
+/* Checks the results' strides. Errors: E_ARGUMENT if two results could have one place. */
 static tally_status check_results(const tally_shape_axis *kept, uint32_t count) {
     tally_shape_axis sorted[TALLY_MAX_AXES];
     uint64_t reach = 0;

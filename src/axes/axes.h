@@ -27,22 +27,23 @@ static inline uint64_t tally_magnitude(int64_t stride) {
     return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
-/* The bytes of the kernels' SHAPE, and the SHAPE. */
+/* Return the bytes of the kernels' SHAPE, and write the SHAPE. */
 #define TALLY_SHAPE_MOST_BYTES (16 + TALLY_SHAPE_AXES * sizeof(tally_shape_axis))
 uint32_t tally_shape_bytes(uint32_t inputs);
 void tally_shape_pack(const tally_array_shape *shape, uint32_t inputs, void *to);
 
-/* Makes the shape of an array's axes. Errors: E_ARGUMENT for too many axes, extents whose product
- * overflows 64 bits, results that would overlap. `inputs` have strides; `where` tells whether the
- * mask has. */
+/* Makes the shape of an array's axes. `inputs` is the number of inputs that have strides; `where`
+ * tells whether the mask has. Errors: E_ARGUMENT for too many axes, extents whose product overflows
+ * 64 bits, results that would overlap. */
 tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint32_t inputs, bool where, bool out_strided,
                               tally_array_shape *shape);
 /* Makes the shape of a scan along axes[along]: the scanned axis is the only one of the first list,
  * and has an `out`. Errors: as above; E_ARGUMENT for no axes, and for `along` beyond them. */
 tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, uint32_t along, bool out_strided,
                                    tally_array_shape *shape);
-/* The lowest and the highest place that the axes reach from `offset` on, for strides given by
- * their offset in a tally_shape_axis. Returns false if one is below 0 or beyond 63 bits. */
+/* Finds the lowest and the highest place that the axes reach from `offset` on. `stride` is the
+ * offset of their strides in a tally_shape_axis. Returns false if a place is below 0 or beyond 63
+ * bits. */
 bool tally_shape_span(const tally_array_shape *shape, size_t stride, bool with_reduced, uint64_t offset, uint64_t *low,
                       uint64_t *high);
 

@@ -72,7 +72,7 @@ tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out
     if (!status && !kit->items_kernel) status = tally_kernel_open(&plan->base, program, "tally_part_items", &kit->items_kernel);
     if (!status && !kit->seal_kernel) status = tally_kernel_open(&plan->base, program, "tally_part_seal", &kit->seal_kernel);
     if (!status) status = open_buffer(plan, TALLY_PART_MOST_NODES * plan->base.terms.acc.bytes, &kit->nodes);
-    /* Where groups finish together, the workspace begins with their counter. */
+    /* The workspace begins with the groups' counter where groups finish together. */
     if (!status && plan->together) status = open_buffer(plan, tally_buffer_bytes(plan->workspace), &kit->workspace);
     return status;
 }

@@ -63,7 +63,7 @@ typedef struct tally_part_term {
 /* The word of the record that is its checksum. */
 #define TALLY_PART_CHECK_WORD 3
 
-/* Where the sections of a record begin, in bytes. */
+/* The beginnings of a record's sections, in bytes. */
 typedef struct tally_part_places {
     uint64_t params, nodes, head, tail, bytes;
 } tally_part_places;

@@ -139,7 +139,7 @@ static tally_status run_piece(const job *j, const tally_array_shape *shape) {
     }
     if (!status) status = tally_reduce_axes(&plan->base, j->queue, &args);
     if (!status) status = receive(j, out, shape);
-    /* After a failure too: enqueued work may still read the caller's items. */
+    /* The wait comes after a failure too: enqueued work may still read the caller's items. */
     const tally_status waited = plan->base.context->backend->queue_wait(j->queue->handle);
     for (int k = 0; k < TALLY_MAX_INPUTS; k++) tally_buffer_destroy(in[k]);
     for (int t = 0; t < TALLY_MAX_TERMS; t++) tally_buffer_destroy(out[t]);

@@ -112,11 +112,11 @@ typedef struct way {
     uint64_t units;
 } way;
 
-/* On CPUs: the most segments of a block, the fewest, and the most items of short ones. */
+/* On CPUs: the most and the fewest segments of a block, and the most items of a short segment. */
 #define MOST_BLOCK 256
 #define LEAST_BLOCK 32
 #define SHORT_ITEMS 64
-/* The least units of a compute unit with which each thread has a chunk of its own. */
+/* Fewest chunks for each compute unit at which a thread takes a chunk of its own. */
 #define LEAST_UNIT_THREADS 256
 
 /* Tells whether the items of each segment are side by side. */
@@ -173,7 +173,7 @@ static uint64_t flight_of(const tally_segments_plan *plan) {
     return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
 }
 
-/* Columns of so many items at most are taken as rows. */
+/* Upper limit on the items of columns that are taken as rows. */
 #define FEW_ROWS 16
 
 static way choose_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
@@ -239,8 +239,7 @@ static tally_status run_leaves(launch *l, const way *by, uint32_t last) {
     return run(l, by->kernel, tally_ceil_div(l->segments * l->leaves, by->units));
 }
 
-/* One segment of more chunks than there is room for, in slices of as many, which are trees of their
- * own. */
+/* Reduces one segment of more chunks than there is room for, in slices, which are subtrees. */
 static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
     tally_status status = TALLY_OK;
     l->segments = 1;

@@ -150,7 +150,7 @@ static tally_status open_kernels(tally_segments_plan *plan, void *program, const
     return status;
 }
 
-/* The recipe of the ops' plain reductions, which a backend may put the program together from. */
+/* Makes the recipe of the ops' plain reductions. A backend may put the program together from it. */
 static tally_status parts_recipe(const tally_segments_plan *plan, const tally_segments_desc *given, tally_recipe *recipe) {
     tally_reduce_desc desc = {.size = sizeof(desc),
                               .op = given->op,
@@ -245,7 +245,7 @@ tally_segments_defines tally_segments_key_defines(uint32_t bytes) {
     return defines;
 }
 
-/* The programs that know no op: the check of offsets, and the runs of keys. */
+/* Opens the programs that know no op: the check of offsets, and the runs of keys. */
 static tally_status open_stems(tally_segments_plan *plan) {
     const tally_segments_defines defines = plan->by == TALLY_BY_KEYS ? tally_segments_key_defines(plan->key_bytes)
                                                                      : tally_segments_offset_defines(plan->offset_bytes);
@@ -263,9 +263,9 @@ static tally_status open_stems(tally_segments_plan *plan) {
 
 /* ---- the workspace --------------------------------------------------------------------------- */
 
-/* A launch's most partials, a power of two, so that as many chunks are a tree of their own. */
+/* Upper limit on the partials of a launch. A power of two, so that as many chunks are a subtree. */
 #define MOST_PARTIALS (UINT64_C(1) << 18)
-/* The most places of a work list. Segments that overlap could need any number. */
+/* Upper limit on the chunks of a work list. Segments that overlap could need any number. */
 #define MOST_LISTED (UINT64_C(1) << 22)
 
 /* Segments longer than a chunk have fewer than two chunks for each chunk's worth of items. */
@@ -290,7 +290,7 @@ static tally_status open_partials(tally_segments_plan *plan) {
     const uint64_t acc = plan->base.terms.acc.bytes;
     const bool by_axes = plan->by == TALLY_BY_AXES, counts = plan->flags & TALLY_WHERE;
     const uint64_t chunks = tally_ceil_div(plan->base.max_n, TALLY_CHUNK_ITEMS);
-    /* Of one long segment, or of the runs of partials that a fold of several takes. */
+    /* Slices are of one long segment, or of the runs of partials that a fold of several takes. */
     const uint64_t slices = by_axes ? tally_ceil_div(chunks, plan->capacity) + 1 + plan->capacity / 512 : 0;
     tally_status status = tally_segments_open_buffer(plan, plan->capacity * acc, &plan->partials);
     if (!status && counts) status = tally_segments_open_buffer(plan, plan->capacity * 8, &plan->counts);

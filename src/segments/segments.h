@@ -94,14 +94,14 @@ struct tally_segments_plan {
     tally_kept_offsets kept;      /* by offsets */
 };
 
-/* The lines before the stems "offsets" and "keys", for offsets and keys of so many bytes. */
+/* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes. */
 typedef struct tally_segments_defines {
     char text[64];
 } tally_segments_defines;
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
 tally_segments_defines tally_segments_key_defines(uint32_t bytes);
 
-/* Opens memory of the device, of 8 bytes at least. */
+/* Opens device memory of `bytes` bytes, at least 8. */
 tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out);
 /* The bytes of a work list with room for `chunks` chunks: two counts, two words for each chunk, and
  * three for each long segment, which has two chunks. */
@@ -139,7 +139,7 @@ void tally_kept_offsets_close(tally_kept_offsets *kept);
 
 /* Checks the plan, the queue, the sizes and the arrays of offsets of a call, and no outputs. */
 tally_status tally_offsets_check(tally_plan *base, const tally_queue *queue, const tally_offsets_args *args);
-/* Fails: segment s is wrong. */
+/* Fails with E_ARGUMENT: segment s ends before it begins, or beyond n. */
 tally_status tally_offsets_fail(uint64_t s, uint64_t n);
 
 /* ---- check.c --------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ typedef struct tally_segments_given {
 #define TALLY_SEGMENTS_GIVEN(a)                                                                                                \
     ((tally_segments_given){(a)->in, (a)->where, (a)->in_offset, (a)->where_offset, (a)->out, (a)->out_offset})
 
-/* The places that a call reads or writes of a buffer: from `low` to `high`, if there are `any`. */
+/* The places of a buffer that a call reads or writes: `low` to `high`. `any`: there are some. */
 typedef struct tally_places {
     bool any;
     uint64_t low, high;
@@ -165,14 +165,14 @@ typedef struct tally_segments_places {
     tally_places in[TALLY_MAX_INPUTS], where, out[TALLY_MAX_TERMS];
 } tally_segments_places;
 
-/* The name of an input or an output in error texts; of a lone one without its number. */
+/* Return the name of an input or an output for error texts; a lone one has no number. */
 const char *tally_segments_in_name(const tally_segments_plan *plan, uint32_t input);
 const char *tally_segments_out_name(const tally_segments_plan *plan, uint32_t output);
 /* Checks a call's plan, queue and size. */
 tally_status tally_segments_check(const tally_plan *base, const tally_queue *queue, tally_segments_by by, size_t size,
                                   size_t wanted, const char *type);
-/* The places of n items, and of `count` results, one after the other. Errors: E_ARGUMENT for an
- * offset beyond any memory. */
+/* Finds the places of n neighbouring items, and of `count` neighbouring results. Errors: E_ARGUMENT
+ * for an offset beyond any memory. */
 tally_status tally_segments_line_up(const tally_segments_plan *plan, const tally_segments_given *given, uint64_t n,
                                     uint64_t count, tally_segments_places *places);
 /* Checks a call's inputs, mask and outputs, and fills the call. */

@@ -95,8 +95,8 @@ def aligned(view: View) -> View:
 
 
 def way_of(x: Any) -> "tuple[str, Any]":
-    """How objects of x's type are read: "numpy", "torch" or "dlpack", with the kind of the results;
-    "" for another way. Raises TypeError for what is no array."""
+    """Returns the way to read objects of x's type: "numpy", "torch" or "dlpack", with the kind of
+    the results; "" for another way. Raises TypeError for an object that is no array."""
     importer = _importer(x)
     if importer is view_of_numpy:
         return "numpy", numpy_kind()

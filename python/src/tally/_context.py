@@ -34,7 +34,7 @@ class Device:
 
     @property
     def select(self) -> str:
-        """What Context takes: "cuda:0", say."""
+        """The selection of the device, as Context takes it: "cuda:0", say."""
         return f"{self.backend}:{self.index}" if self.index >= 0 else self.backend
 
 

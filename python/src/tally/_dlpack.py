@@ -28,7 +28,7 @@ class Consumed:
     __slots__ = ("read", "in_order")
 
     def __init__(self, capsule: Any = None, table: int = 0, x: Any = None) -> None:
-        """Of a capsule, which is consumed; or, with a table of the C exchange interface, of x."""
+        """Reads a capsule, which is consumed; or x, by a table of the C exchange interface."""
         # The struct owns what is taken: no signal comes between, as it would in __del__.
         read = self.read = ffi.gc(ffi.new("tally_dl_read *"), lib.tally_python_dl_end)
         #: the work on the stream that was read is in order, so that nothing has to wait

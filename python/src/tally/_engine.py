@@ -121,7 +121,7 @@ def _fill(desc: Any, call: Call) -> Any:
 
 
 def plan_key(call: Call, queue_key: Hashable) -> Hashable:
-    """What plans of such calls are kept by."""
+    """The key that plans of such calls are kept by."""
     items = call.inputs[0]
     size = _SIZES[0] if items.size <= _SIZES[0] else size_of(items.size)
     return call.terms, items.dtype.number, call.where is not None, call.initial, size, queue_key
@@ -146,7 +146,7 @@ def plan_of(context: Context, call: Call, queue_key: Hashable) -> KeptPlan:
 
 
 def memory_of(context: Context, view: View) -> int:
-    """How the device reaches the arrays of a call."""
+    """The way in which the device reaches the arrays of a call."""
     if view.place == HOST:
         return _IN_PLACE if context.device.host_memory else _COPIED
     return _MEMORY[view.place]

@@ -106,7 +106,7 @@ BY_FORMAT.update(
 
 
 def _codes() -> "dict[str, Dtype]":
-    """What a string names: NumPy's names and codes, and the library's names that are no codes."""
+    """The type that a string names, by NumPy's names and codes or the library's own names."""
     made = {d.name: d for d in DTYPES.values() if d.name not in ("i8", "u8", "f16")}
     made.update({d.long_name: d for d in DTYPES.values()})
     made.update(_letters())

@@ -168,7 +168,7 @@ def _first(made: View, runs: int, wanted: Optional[Dtype] = None) -> Any:
 def _segments_plan(
     by: int, op: int, view: View, out: int, sizes: "tuple[int, int]", **more: int
 ) -> "tuple[Hashable, Callable[[Any, Any], int]]":
-    """What a plan of segments is kept by, and what makes it."""
+    """The key that a plan of segments is kept by, and the arguments that make the plan."""
 
     def make(context: Any, plan: Any) -> int:
         desc = struct("tally_segments_desc", by=by, op=op, in_=view.dtype.number, out=out, **more)

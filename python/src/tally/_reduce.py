@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the functions share: axes, types, masks, initial values, outputs."""
+"""The code that the functions share: axes, types, masks, initial values, outputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RESULT = ffi.typeof("char[16]")
 
 
 def reduced_axes(axis: Any, ndim: int) -> "list[int]":
-    """For each axis 1 if it is reduced, else 0."""
+    """A flag for each axis: 1 if it is reduced, else 0."""
     if axis is None:
         return [1] * ndim
     given: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)

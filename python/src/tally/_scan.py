@@ -58,11 +58,11 @@ def scan(
     dtype: Any = None,
     include_initial: bool = False,
 ) -> Any:
-    """For each item the op's result of the items up to it, along one axis. exclusive: of the items
-    before it; `initial` is then an item before the first. reverse: from the last item on. flags
-    (bool, one for each item) or offsets (int64 or uint64) say where segments begin, each a scan of
-    its own: of arrays of one axis. Each row, column or other list along the axis has the bits of a
-    scan of it alone. Strided arrays are read where they lie.
+    """Gives for each item the op's result for the items up to it, along one axis. exclusive: for
+    the items before it; `initial` is then an item before the first. reverse: from the last item on.
+    flags (bool, one for each item) or offsets (int64 or uint64) say where segments begin, in arrays
+    of one axis; each segment is a scan of its own. Each row, column or other list along the axis
+    has the bits of a scan of it alone. Strided arrays are read in place.
 
     >>> import numpy, tally
     >>> tally.scan("max", numpy.array([1, 3, 2, 5]))
@@ -175,9 +175,9 @@ def _is_line(items: View) -> bool:
 
 
 def _axes_of(items: View, at: int, shape: "tuple[int, ...]") -> "list[tuple[int, int, int, bool]]":
-    """Of each axis its extent, its strides in items and in values of the C order of `shape`, and
-    whether it is scanned. More axes than the library takes become three; the items then lie in C
-    order."""
+    """Returns for each axis its extent, its strides in items and in values of the C order of
+    `shape`, and whether it is scanned. More axes than the library takes become three; the items
+    then lie in C order."""
     extents, ins = items.shape, [stride // items.dtype.bytes for stride in items.strides]
     outs: "tuple[int, ...]" = strides_of(shape, 1)
     kept = list(range(len(extents)))

@@ -149,7 +149,7 @@ class Kind:
         raise NotImplementedError
 
     def finish(self, view: View) -> Any:
-        """What the caller gets: a scalar for no axes where the kind has scalars."""
+        """The object for the caller: a scalar for no axes where the kind has scalars."""
         return view.owner
 
     #: 1: a result without axes is a scalar, which `scalar` makes of host memory

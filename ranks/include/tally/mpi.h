@@ -122,9 +122,9 @@ TALLY_API tally_status tally_mpi_test(tally_mpi *mpi, int *done);
 typedef struct tally_mpi_scanner tally_mpi_scanner;
 
 /*
- * Makes a scan over the ranks of `comm` by the descriptor, on this rank's device, with memory for
- * 2^22 items and as many values there, or for max_n. Collective; blocks. Each rank destroys it with
- * tally_mpi_scanner_destroy. A rank without a device passes the context NULL.
+ * Makes a scan over the ranks of `comm` by the descriptor, on this rank's device. It takes memory
+ * there for 2^22 items and values, or max_n if that is less. Collective; blocks. Each rank destroys
+ * it with tally_mpi_scanner_destroy. A rank without a device passes the context NULL.
  * Errors, on all ranks: as tally_scan_plan_create; E_UNSUPPORTED for a reverse scan, for segments,
  * for operators of one's own and for ranks with another version of tally; E_ARGUMENT for ranks with
  * another descriptor (but for max_n and variant). On one rank: as tally_mpi_create.
