@@ -5,7 +5,8 @@
  * Computes: bad[g], the lowest of group g's segments that ends before it begins, or beyond item n;
  * NO_SEGMENT if there is none.
  * How: group g takes `run` neighbouring segments, its threads in turns. Offsets are compared as
- * unsigned numbers, so a negative one is beyond n.
+ * unsigned numbers. n is at most the largest number of the offsets' type, so a negative one is
+ * beyond it.
  * Needs: OFFSET_BITS, the width of an offset.
  * Why: an offset that is wrong would be read as an address.
  */

@@ -7,8 +7,8 @@
 /* Offsets on the host: count begins and ends, or (ends NULL) count + 1 begins. */
 typedef struct host_offsets {
     void *begins, *ends;
-    uint64_t count, n;
-    bool wide; /* of 8 bytes */
+    uint64_t count, n, end; /* end: the largest that is allowed */
+    bool wide;              /* of 8 bytes */
 } host_offsets;
 
 static uint64_t offset_at(const host_offsets *o, const void *array, uint64_t i) {
@@ -32,7 +32,7 @@ static uint64_t listed_of(const host_offsets *o, uint64_t s) {
 /* Checks the offsets, and counts the long segments and their chunks. */
 static tally_status count_long(const host_offsets *o, tally_kept_offsets *kept) {
     for (uint64_t s = 0; s < o->count; s++) {
-        if (begin_of(o, s) > end_of(o, s) || end_of(o, s) > o->n) return tally_offsets_fail(s, o->n);
+        if (begin_of(o, s) > end_of(o, s) || end_of(o, s) > o->end) return tally_offsets_fail(s, o->n);
         const uint64_t chunks = listed_of(o, s);
         kept->chunks += chunks;
         kept->longs += chunks > 0;
@@ -127,7 +127,7 @@ static tally_status keep_offsets(tally_plan *base, tally_queue *queue, const tal
     tally_status status = tally_offsets_check(base, queue, a);
     if (!status) status = tally_check_pointer(a->begins, "begins");
     if (status) return status;
-    host_offsets o = {.count = a->count, .n = a->n, .wide = plan->offset_bytes == 8};
+    host_offsets o = {.count = a->count, .n = a->n, .end = tally_segments_end(plan, a->n), .wide = plan->offset_bytes == 8};
     tally_kept_offsets kept = {.count = a->count, .n = a->n};
     o.begins = read_array(plan, queue->handle, a->begins, a->begins_offset, a->count + !a->ends, &status);
     if (a->ends) o.ends = read_array(plan, queue->handle, a->ends, a->ends_offset, a->count, &status);

@@ -4,15 +4,19 @@
 
 #include "segments/segments.h"
 
+uint64_t tally_segments_end(const tally_segments_plan *plan, uint64_t n) {
+    return n < plan->last_offset ? n : plan->last_offset;
+}
+
 /* Waits until the offsets are checked. Errors: E_ARGUMENT for the first segment that is wrong. */
 static tally_status check_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
     const tally_backend *backend = plan->base.context->backend;
     const uint64_t wanted = tally_ceil_div(call->count, plan->group_threads);
     const uint64_t groups = wanted < TALLY_CHECK_GROUPS ? wanted : TALLY_CHECK_GROUPS;
-    const uint64_t run = tally_ceil_div(call->count, groups);
+    const uint64_t run = tally_ceil_div(call->count, groups), end = tally_segments_end(plan, call->n);
     const tally_arg args[] = {TALLY_MEM(call->begins),  TALLY_VALUE(call->begins_offset),
                               TALLY_MEM(call->ends),    TALLY_VALUE(call->ends_offset),
-                              TALLY_VALUE(call->count), TALLY_VALUE(call->n),
+                              TALLY_VALUE(call->count), TALLY_VALUE(end),
                               TALLY_VALUE(run),         TALLY_MEM(plan->bad->mem)};
     const uint64_t *bad = backend->mem_pointer(plan->found->mem);
     uint64_t first = TALLY_NO_INDEX;

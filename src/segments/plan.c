@@ -351,6 +351,7 @@ static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *d
     plan->by = desc->by;
     plan->flags = desc->flags;
     plan->offset_bytes = (uint32_t)tally_dtype_bytes(desc->offsets);
+    plan->last_offset = desc->offsets == TALLY_I32 ? INT32_MAX : UINT64_MAX;
     plan->key_bytes = desc->key_bytes;
     plan->max_segments = desc->max_segments;
     plan->outs = terms->count && !apart ? 1 : terms->count;

@@ -81,8 +81,9 @@ struct tally_segments_plan {
     uint32_t group_threads, flags, offset_bytes, key_bytes;
     tally_segment_form form;
     uint64_t max_segments;
-    uint64_t capacity; /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
-    uint32_t outs;     /* buffers of results */
+    uint64_t last_offset; /* by offsets: the largest that their type has */
+    uint64_t capacity;    /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
+    uint32_t outs;        /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
     void *initial;                                                                      /* a RESULT; NULL: none */
     void *teams, *threads, *few, *columns, *planes, *fold, *fold_each, *clear, *chunks; /* kernels; NULL: none */
@@ -101,6 +102,9 @@ typedef struct tally_segments_defines {
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
 tally_segments_defines tally_segments_key_defines(uint32_t bytes);
 
+/* Returns the largest offset that a call of n items may have. A negative offset, read as an unsigned
+ * number, is above it. */
+uint64_t tally_segments_end(const tally_segments_plan *plan, uint64_t n);
 /* Opens device memory of `bytes` bytes, at least 8. */
 tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out);
 /* The bytes of a work list with room for `chunks` chunks: two counts, two words for each chunk, and

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The backend `host`: it has every built-in op and type, every form of scan and every move; what it
  * has not is refused with the reason; its threads survive a fork and obey TALLY_THREADS. */
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE
 #include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,6 +197,47 @@ static void test_fork(void **unused) {
     unsetenv("TALLY_THREADS");
 }
 
+/* With more than 2^31 items a negative offset of 32 bits is refused, too: read as an unsigned
+ * number, it would be a place in the input. The items take no memory, as nothing reads them. */
+static void test_negative_offsets(void **unused) {
+    (void)unused;
+    const uint64_t n = (UINT64_C(1) << 32) + TALLY_CHUNK_ITEMS;
+    static int32_t begins[] = {0, -8}, ends[] = {4, -4};
+    static uint8_t results[2];
+    tally_context *context = open_host();
+    tally_queue *queue;
+    tally_buffer *in, *first, *last, *out;
+    tally_plan *plan;
+    void *items = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(items, MAP_FAILED);
+    const tally_segments_desc desc = {.size = sizeof(desc),
+                                      .by = TALLY_BY_OFFSETS,
+                                      .op = TALLY_MAX,
+                                      .in = TALLY_U8,
+                                      .max_n = n,
+                                      .max_segments = 2,
+                                      .offsets = TALLY_I32};
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_wrap_host(context, items, n, &in));
+    MUST(tally_buffer_wrap_host(context, begins, sizeof(begins), &first));
+    MUST(tally_buffer_wrap_host(context, ends, sizeof(ends), &last));
+    MUST(tally_buffer_wrap_host(context, results, sizeof(results), &out));
+    MUST(tally_segments_plan_create(context, &desc, &plan));
+    const tally_offsets_args args = {
+        .size = sizeof(args), .in = {in}, .n = n, .begins = first, .ends = last, .count = 2, .out = {out}};
+    REFUSED(tally_reduce_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
+    REFUSED(tally_plan_keep_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
+    begins[1] = 8, ends[1] = 12;
+    MUST(tally_reduce_offsets(plan, queue, &args));
+    MUST(tally_queue_wait(queue));
+    tally_plan_destroy(plan);
+    tally_buffer *const buffers[] = {in, first, last, out};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
+    tally_queue_destroy(queue);
+    tally_context_destroy(context);
+    munmap(items, n);
+}
+
 const core_test host_device_tests[] = {
     {"host: every op and dtype", test_every_op},
     {"host: every move", test_every_move},
@@ -203,5 +245,6 @@ const core_test host_device_tests[] = {
     {"host: threads", test_threads},
     {"host: rounding", test_rounding},
     {"host: fork", test_fork},
+    {"host: negative offsets", test_negative_offsets},
     {NULL, NULL},
 };
