@@ -102,8 +102,8 @@ typedef struct tally_segments_defines {
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
 tally_segments_defines tally_segments_key_defines(uint32_t bytes);
 
-/* Returns the largest offset that a call of n items may have. A negative offset, read as an unsigned
- * number, is above it. */
+/* Returns the largest offset that a call of n items may have. A negative offset, read as an
+ * unsigned number, is above it. */
 uint64_t tally_segments_end(const tally_segments_plan *plan, uint64_t n);
 /* Opens device memory of `bytes` bytes, at least 8. */
 tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_t bytes, tally_buffer **out);

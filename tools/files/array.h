@@ -27,13 +27,15 @@ bool array_load(array *a, const char *path, tally_dtype raw);
  * order or are not aligned. With `any_order` an array in Fortran order stays so, and
  * shape.is_fortran is set. */
 bool array_open(array *a, const char *path, tally_dtype raw, bool any_order);
-/* Makes an array of n zeros; the shape has as many. Reports a lack of memory under the name `path`. */
+/* Makes an array of n zeros, as many as the shape has. Reports a lack of memory under the name
+ * `path`. */
 bool array_make(array *a, tally_dtype dtype, const npy_shape *shape, uint64_t n, const char *path);
 /* Repeats the item of a .npy file of shape () for each item of `other`, with its shape. Any other
  * array stays as it is. Reports a lack of memory under the name `path`. */
 bool array_repeat(array *a, const array *other, const char *path);
-/* Writes a .npy file of the array's shape. The file is written under a temporary name and then renamed
- * to `path`, so a partial file never exists. Reports an error and then leaves no file behind. */
+/* Writes a .npy file of the array's shape. The file is written under a temporary name and then
+ * renamed to `path`, so a partial file never exists. Reports an error and then leaves no file
+ * behind. */
 bool array_save(const array *a, const char *path);
 void array_free(array *a);
 
