@@ -62,7 +62,7 @@ INLINE u32 list_nodes(GLOBAL const u64 *packets, u64 r, u64 stride, u64 count, u
     if ((u32)packet[0]) return (u32)packet[0];
     const u64 first = packet[FIRST_WORD], n = packet[ITEMS_WORD], end = first + n;
     if (packet[1] != identity || packet[TOTAL_WORD] != total || first > total || n > total - first) return refused;
-    if (packet[COUNTS_WORD] >> 32 || (u32)packet[TAIL_WORD]) return refused;
+    if (packet[COUNTS_WORD] >> 32 || (u32)packet[COUNTS_WORD] > most || (u32)packet[TAIL_WORD]) return refused;
     if (r == 0 && first) return refused;
     if (r + 1 == count && end != total) return refused;
     if (r && !(u32)packets[(r - 1) * stride] &&

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: items and results of all types as text and as JSON. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "tools/print/units.h"
 
 tally_dtype cli_part_dtype(tally_dtype dtype) {
     return dtype == TALLY_C64 ? TALLY_F32 : dtype == TALLY_C128 ? TALLY_F64 : dtype;
@@ -215,20 +215,18 @@ json_object *cli_value_json(tally_dtype dtype, const void *value) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads a whole number of the type. A double cannot hold all of them. */
+/* Reads a whole number of the type, in the notation of counts behind its sign. */
 static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     const size_t bytes = tally_dtype_bytes(dtype);
-    const bool is_signed = tally_dtype_kind(dtype) == TALLY_KIND_SIGNED;
-    char *end;
-    errno = 0;
-    const int64_t s = is_signed ? strtoll(text, &end, 10) : 0;
-    const uint64_t u = is_signed ? (uint64_t)s : strtoull(text, &end, 10);
-    if (errno || end == text || *end || (!is_signed && strchr(text, '-'))) return false;
-    const unsigned unused = 64 - 8 * (unsigned)bytes;
-    if (dtype == TALLY_BOOL ? u > 1 : is_signed ? (int64_t)(u << unused) >> unused != s : u << unused >> unused != u)
-        return false;
+    const bool is_signed = tally_dtype_kind(dtype) == TALLY_KIND_SIGNED, is_negative = is_signed && *text == '-';
+    const unsigned bits = dtype == TALLY_BOOL ? 1 : 8 * (unsigned)bytes - is_signed;
+    const uint64_t highest = UINT64_MAX >> (64 - bits);
+    uint64_t size;
+    text += is_negative || *text == '+';
+    if (!units_read_count(text, strlen(text), 0, highest + is_negative, &size)) return false;
+    const uint64_t value = is_negative ? 0 - size : size;
     /* Lower bytes come first. Like the library, this is only for little-endian machines. */
-    memcpy(item, &u, bytes);
+    memcpy(item, &value, bytes);
     return true;
 }
 

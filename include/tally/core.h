@@ -151,7 +151,7 @@ TALLY_API tally_status tally_device_get(const char *backend, int index, tally_de
  *
  * A selection is a list that is tried in order. An entry is BACKEND or BACKEND:DEVICE. DEVICE is an
  * index or a part of the device's or platform's name: "cuda:1", "opencl:pocl", "cuda,opencl". Names
- * may be in any case: "CUDA:1".
+ * may be in any case: "CUDA:1". Spaces around an entry do not count.
  *
  * Errors: E_ARGUMENT for NULL, for a selection of another form and for an unknown backend;
  * E_NO_DEVICE when no entry of the list is here: the text lists the devices that are; E_DEVICE.

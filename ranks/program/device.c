@@ -24,13 +24,19 @@ static int cuda_devices(void) {
     return 0;
 }
 
+/* Tells whether a selection begins with cuda and names no device of it. */
+static bool takes_any_cuda(const char *selection) {
+    const char *entry = selection + strspn(selection, " ");
+    return !*entry || (strncasecmp(entry, "cuda", 4) == 0 && strspn(entry + 4, " ") == strcspn(entry + 4, ","));
+}
+
 cli_exit device_open(const cli_options *options, tally_context **out, problem *failed) {
     cli_options mine = *options;
     const char *select = options->backend;
     const int rank = local_rank(); /* collective */
     const char *asked = select && *select ? select : getenv("TALLY_BACKEND");
     char own[32];
-    const int devices = !asked || !*asked || strcasecmp(asked, "cuda") == 0 ? cuda_devices() : 0;
+    const int devices = !asked || takes_any_cuda(asked) ? cuda_devices() : 0;
     if (devices > 1) {
         snprintf(own, sizeof(own), "cuda:%d", rank % devices);
         mine.backend = own;

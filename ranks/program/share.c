@@ -47,12 +47,21 @@ static bool open_input(input *from, const char *path, tally_dtype raw, problem *
     return good;
 }
 
+/* Tells a further input of shape (), whose item belongs to every item of the first. */
+static bool is_repeated(const share *s, const input *from) {
+    return from->is_npy && from->shape.dimensions == 0 && s->shape.dimensions > 0;
+}
+
 static bool read_share(share *s, uint32_t k, const input *from, uint64_t first, problem *failed) {
-    const uint64_t item = from->item_bytes, items = s->n * s->columns, bytes = items * item;
-    s->items[k] = malloc(bytes ? bytes : 1);
-    if (!s->items[k]) FAIL("%s: out of memory for a share of %" PRIu64 " bytes", from->name, bytes);
-    if (!read_at(from, s->items[k], from->data_offset + first * s->columns * item, bytes, k * bytes, failed)) return false;
-    if (from->swapped) swap_parts(s->items[k], s->items[k], items * (item / from->part_bytes), from->part_bytes);
+    const bool repeated = is_repeated(s, from);
+    const uint64_t item = from->item_bytes, items = s->n * s->columns, count = repeated ? 1 : items;
+    const uint64_t at = repeated ? 0 : first * s->columns * item;
+    unsigned char *to = malloc(items ? items * item : item);
+    s->items[k] = to;
+    if (!to) FAIL("%s: out of memory for a share of %" PRIu64 " bytes", from->name, items * item);
+    if (!read_at(from, to, from->data_offset + at, count * item, k * items * item, failed)) return false;
+    if (from->swapped) swap_parts(to, to, count * (item / from->part_bytes), from->part_bytes);
+    for (uint64_t i = 1; repeated && i < items; i++) memcpy(to + i * item, to, item);
     return true;
 }
 
@@ -66,6 +75,7 @@ static bool fits(const share *s, const input *from, bool by_axes, problem *faile
     char n[2][32];
     if (from->dtype != s->dtype)
         return differ(s, from, "item types", tally_dtype_name(s->dtype), tally_dtype_name(from->dtype), failed);
+    if (is_repeated(s, from)) return true;
     if ((by_axes || (from->is_npy && s->is_npy)) && !shape_equal(&from->shape, &s->shape))
         return differ(s, from, "shapes", shape_text(&s->shape).text, shape_text(&from->shape).text, failed);
     if (from->n == s->rows * s->columns) return true;

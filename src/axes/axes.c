@@ -81,10 +81,10 @@ static void make_lists(tally_array_shape *shape, uint32_t first, tally_shape_axi
 
 /* Lays the results out in C order of the kept axes. */
 static void lay_out(tally_shape_axis *kept, uint32_t count) {
-    int64_t stride = 1;
+    uint64_t stride = 1; /* may wrap where the array has no items */
     for (uint32_t a = count; a-- > 0;) {
-        kept[a].out = stride;
-        stride *= (int64_t)kept[a].extent;
+        kept[a].out = (int64_t)stride;
+        stride *= kept[a].extent;
     }
 }
 

@@ -186,7 +186,10 @@ tally_status tally_select(const char *selection, const char *by, const tally_bac
      * device that is there. */
     for (int trying = 0; trying < 2; trying++) {
         for (const char *entry = selection;;) {
-            const size_t length = strcspn(entry, ",");
+            const char *end = entry + strcspn(entry, ",");
+            while (*entry == ' ') entry++;
+            size_t length = (size_t)(end - entry);
+            while (length && entry[length - 1] == ' ') length--;
             const char *colon = memchr(entry, ':', length);
             const size_t name_length = colon ? (size_t)(colon - entry) : length;
             const size_t wanted_length = colon ? length - name_length - 1 : 0;
@@ -205,8 +208,8 @@ tally_status tally_select(const char *selection, const char *by, const tally_bac
                 if (status) return status;
                 if (device >= 0) return *out = backend, *out_device = device, TALLY_OK;
             }
-            if (!entry[length]) break;
-            entry += length + 1;
+            if (!*end) break;
+            entry = end + 1;
         }
     }
     char here[1200];

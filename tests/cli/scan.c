@@ -66,6 +66,8 @@ void test_scan_options(void **unused) {
     (void)unused;
     const int64_t x[3] = {1, INT64_C(9007199254740993), -5};
     const int64_t from[3] = {INT64_C(-9007199254740993), INT64_C(-9007199254740992), 1};
+    const int64_t from_power[3] = {from[1], from[1] + 1, 2};
+    const int64_t from_lowest[3] = {INT64_MIN, INT64_MIN + 1, INT64_MIN + 1 + x[1]};
     const uint8_t bytes[3] = {200, 100, 1}, wrapped[3] = {200, 44, 45};
     const float z[4] = {1, 2, 3, -4}, products[4] = {0, 1, -2, 1}; /* j, j(1+2j) */
     const double y[3] = {1, 3, 5}, variances[3] = {0, 2, 4};
@@ -76,6 +78,10 @@ void test_scan_options(void **unused) {
     write_npy("d.npy", 1, own_descr('f', 8), "(3,)", y, sizeof(y));
     must_run(NULL, "scan sum --exclusive --initial -9007199254740993 i.npy -o y.npy");
     must_hold("y.npy", own_descr('i', 8), "False", "(3,)", from, sizeof(from));
+    must_run(NULL, "scan sum --exclusive --initial -2^53 i.npy -o y.npy");
+    must_hold("y.npy", own_descr('i', 8), "False", "(3,)", from_power, sizeof(from_power));
+    must_run(NULL, "scan sum --exclusive --initial -9223372036854775808 i.npy -o y.npy");
+    must_hold("y.npy", own_descr('i', 8), "False", "(3,)", from_lowest, sizeof(from_lowest));
     must_run(NULL, "scan sum --out u8 u.npy -o y.npy");
     must_hold("y.npy", "|u1", "False", "(3,)", wrapped, sizeof(wrapped));
     must_run(NULL, "scan prod --exclusive --initial 0+1j z.npy -o y.npy");
@@ -237,6 +243,8 @@ void test_scan_refused(void **unused) {
         {"scan sum --exclusive --initial 1.5x x.npy -o old.npy", {"--initial 1.5x", "f64"}, NULL, NULL},
         {"scan sum --exclusive --initial 1.5 --dtype i32 x.raw -o old.npy", {"--initial 1.5", "i32"}, NULL, NULL},
         {"scan sum --exclusive --initial 128 --dtype i8 x.raw -o old.npy", {"--initial 128", "i8"}, NULL, NULL},
+        {"scan sum --exclusive --initial -129 --dtype i8 x.raw -o old.npy", {"--initial -129", "i8"}, NULL, NULL},
+        {"scan sum --exclusive --initial 2^63 --dtype i64 x.raw -o old.npy", {"--initial 2^63", "i64"}, NULL, NULL},
         {"scan sum --exclusive --initial -1 --dtype u64 x.raw -o old.npy", {"--initial -1", "u64"}, NULL, NULL},
         {"scan sum --axis 1 x.npy -o old.npy", {"x.npy", "--axis 1", "1 axes"}, NULL, NULL},
         {"scan sum --axis -2 x.npy -o old.npy", {"x.npy", "--axis -2", "1 axes"}, NULL, NULL},

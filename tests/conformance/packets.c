@@ -4,6 +4,7 @@
  * joining of their records, however the chunks are shared out. A packet that failed or does not fit
  * is named by the verdict, and the result is left alone.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "direct.h"
 #include "oracle/oracle.h"
 #include "oracle/patterns.h"
+#include "parts/parts.h"
 #include "tests/support/own_ops.h"
 
 #define MAX_N UINT64_C(70001)
@@ -263,6 +265,14 @@ static void test_packet_verdicts(void **state) {
     expect_verdict(&w, 3, n, TALLY_E_ARGUMENT, 2);
     MUST(make(&w, 2 * TALLY_CHUNK, TALLY_CHUNK, n, 2));
     expect_verdict(&w, 3, n, TALLY_OK, 0);
+    /* A packet without items that says it has nodes. */
+    const uint32_t many = UINT32_MAX;
+    const uint64_t at = 8 + w.packet + HEADER + offsetof(tally_part_head, node_count);
+    MUST(make(&w, 0, n, n, 0));
+    MUST(make(&w, n, 0, n, 1));
+    expect_verdict(&w, 2, n, TALLY_OK, 0);
+    MUST(tally_buffer_write(w.queue, w.packets, at, &many, sizeof(many)));
+    expect_verdict(&w, 2, n, TALLY_E_ARGUMENT, 1);
     whole_close(&w);
 }
 

@@ -38,6 +38,8 @@ static void test_selections(void **unused) {
         {"stub:7,stub:1", STUB_BETA},
         {"stub:nothing like it,stub:gamma", STUB_GAMMA},
         {"stub:2,stub:1", STUB_GAMMA},
+        {"stub:7, stub:1", STUB_BETA},
+        {"  stub:eta tw ,stub", STUB_BETA},
         {"STUB:1", STUB_BETA},
         {"Stub:beta", STUB_BETA},
         {"OpenCL:no such,STUB", STUB_ALPHA},
@@ -68,6 +70,8 @@ static void test_selections_refused(void **unused) {
     REFUSED(tally_context_create(":0", &context), TALLY_E_ARGUMENT, ":0");
     REFUSED(tally_context_create(",", &context), TALLY_E_ARGUMENT, ",");
     REFUSED(tally_context_create(",stub", &context), TALLY_E_ARGUMENT, ",stub");
+    REFUSED(tally_context_create(" ", &context), TALLY_E_ARGUMENT, "unknown backend");
+    REFUSED(tally_context_create("stub , ", &context), TALLY_E_ARGUMENT, "unknown backend");
     /* A device that is not there: the text names it and lists the others. */
     REFUSED(tally_context_create("stub:7", &context), TALLY_E_NO_DEVICE, "stub:7", "Alpha One", "Beta Two", "Gamma Three");
     REFUSED(tally_context_create("stub:3", &context), TALLY_E_NO_DEVICE, "stub:3", "Alpha One");

@@ -78,6 +78,9 @@ def check_pairs(folder, floats, raw):
     for pair in ((f32, raw), (raw, f32), (raw, str(folder / "column.npy")), (raw, raw)):
         compare("dot", "--dtype", "f32", *pair)
     compare("sum", "--dtype", "f32", "--axis", "0", raw)
+    write_npy(folder / "one.npy", ">f4", False, "()", struct.pack(">f", 1.5))
+    compare("dot", f32, str(folder / "one.npy"))
+    compare("dot,dist2", "--axis", "0", str(folder / "column.npy"), str(folder / "one.npy"))
 
 
 def check_help():

@@ -39,7 +39,7 @@ static bool failed(const axis_job *j) {
 static bool find_axes(axis_job *j) {
     const npy_shape *shape = &j->in.shape;
     const int dimensions = (int)shape->dimensions, axis = j->r->axis < 0 ? j->r->axis + dimensions : j->r->axis;
-    int64_t stride = 1;
+    uint64_t stride = 1; /* may wrap where the array has no items */
     if (axis < 0 || axis >= dimensions) {
         cli_report("%s: --axis %d: its shape %s has %d axes", j->r->path, j->r->axis, shape_text(shape).text, dimensions);
         return false;
@@ -50,8 +50,8 @@ static bool find_axes(axis_job *j) {
     }
     for (int i = 0; i < dimensions; i++) {
         const int d = shape->is_fortran ? i : dimensions - 1 - i;
-        j->axes[d] = (tally_axis){.extent = shape->lengths[d], .in_stride = {stride}};
-        stride *= (int64_t)shape->lengths[d];
+        j->axes[d] = (tally_axis){.extent = shape->lengths[d], .in_stride = {(int64_t)stride}};
+        stride *= shape->lengths[d];
     }
     j->along = (uint32_t)axis;
     return true;

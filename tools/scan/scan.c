@@ -84,8 +84,9 @@ static bool read_all(job *j) {
     piece *p = &j->pieces[0];
     uint64_t some;
     const uint64_t known = j->in.n == INPUT_UNKNOWN ? 0 : j->in.n, most = j->r->info.device.memory_bytes / j->in.item_bytes;
-    for (j->room = known ? known : TALLY_SCAN_BLOCK;; j->room *= 2) {
-        if (j->room > most && known) return too_large(j);
+    /* A stream's end may show only when an item more than it has is asked for. */
+    for (j->room = known ? known : TALLY_SCAN_BLOCK;; j->room = known ? known + 1 : 2 * j->room) {
+        if (known > most) return too_large(j);
         unsigned char *items = realloc(p->items, j->room * j->in.item_bytes);
         if (!items) return too_large(j);
         p->items = items;
