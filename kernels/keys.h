@@ -2,11 +2,11 @@
 /*
  * keys: where runs of equal neighbouring keys begin.
  *
- * Computes: in each kernel another step.
+ * Computes: a part in each kernel.
  * - tally_keys_count: the number of runs that begin in each tile
- * - tally_keys_place: for each tile the number of runs in the tiles before it, and in *runs and
- *   after the last tile the number of all
- * - tally_keys_write: the first item of run r, begins[r], and its key; begins[runs] is n
+ * - tally_keys_place: for each tile the number of runs in the tiles before it; the number of all
+ *   runs, in *runs and after the last tile; begins[runs], which is n
+ * - tally_keys_write: the first item of run r, begins[r], and its key
  * - tally_keys_lengths: the length of each run
  * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run

@@ -4,12 +4,12 @@
  *
  * Computes: nothing by itself. The kernels by axes (segment_arrays) and by offsets (segment_work)
  * call what stands here.
- * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the lanes t, t + team, t
- * + 2 * team and t + 3 * team, so a team of fewer than 32 is for at most 4 * team items. Each
- * thread combines its four lanes, and the team combines the threads' lanes by shuffles or in local
- * memory. A thread takes a chunk alone if neighbouring segments are neighbours in memory. It takes
- * the turns of a team's threads then, t in bit-reversed order, so that a counter of 5 levels
- * combines them as the halving does.
+ * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the four lanes t + j *
+ * team, j from 0 to 3, so a team of fewer than 32 is for at most 4 * team items. Each thread
+ * combines its four lanes, and the team combines the threads' lanes by shuffles or in local memory.
+ * A thread takes a chunk alone if neighbouring segments are neighbours in memory. It takes the
+ * turns of a team's threads then, t in bit-reversed order, so that a counter of 5 levels combines
+ * them as the halving does.
  * Needs: kernels/segments.h and the stem "finish" before it; GROUP a power of two from 32 on.
  * Why: neighbouring threads load neighbouring items in each layout, and the order depends on the
  * items alone.
