@@ -58,7 +58,7 @@ INLINE SCAN tile_aggregate(const CALL *c, u64 tile, u32 t) {
 /*
  * The fallback for a block's tiles: scans their aggregates without waiting. Thread t returns the
  * combination of the block's tiles 0 to t. A thread t that is `ready` has the aggregate of tile t
- * in `part`, or nobody uses its result. The other aggregates are taken if they are published, else
+ * in `part`, or its result is not used. The other aggregates are taken if they are published, else
  * computed from the items.
  */
 INLINE SCAN tiles_by_fallback(const CALL *c, const STATE *state, u64 block, u32 ready, SCAN part, u32 t) {
@@ -175,7 +175,7 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         put_row(shared, j, t, has || q + j, q + j ? left : exclusive, shuffle_from(inclusive, q + j),
                 shared->rows[j * WIDTH + t + 1]);
     }
-    /* In place the results are stored after the aggregates are published. */
+    /* The fence orders the aggregates before the results, which replace the items in place. */
     if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE
 }
 

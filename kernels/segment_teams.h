@@ -311,7 +311,7 @@ INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u3
 #endif
     LANES_PART own = own_lane(s, shape, c, t, team, planes);
 #ifdef PIVOT_MAY_MISS
-    /* Lanes are taken again if a pivot misses. The second pivot never misses. */
+    /* Threads take their lanes again if the pivot misses. The second pivot never misses. */
     PIVOT pivot = pivot_of_lane(own.lane);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
     if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team, planes);

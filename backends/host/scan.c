@@ -173,7 +173,7 @@ static unsigned char *words_of_block(const scan_job *job, uint64_t block) {
 /* ---- the second pass ------------------------------------------------------------------------- */
 
 /* Turns tile->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
- * is NULL if nothing stands before the tile. */
+ * is NULL if nothing is before the tile. */
 static void join_tile(const scan_job *job, scan_tile *tile, const unsigned char *exclusive, const unsigned char *inclusive) {
     const tally_host_scan *steps = job->steps;
     const uint64_t bytes = steps->bytes;

@@ -167,8 +167,8 @@ static uint64_t skipped_of(const axes_job *axes, uint64_t left) {
     return axes->direct && axes->extent >= TALLY_LANES && left < TALLY_LANES ? TALLY_LANES - left : 0;
 }
 
-/* Tells whether a direct block of the unit reads the array's memory only. Its rows may be longer
- * than those of the array, and then take items of the rows that follow. */
+/* Tells whether a direct block reads only memory of the array. A row of the array may be shorter
+ * than the block. The block then reads items of the rows that follow as well. */
 static bool has_window(const axes_job *axes, const axes_unit *unit) {
     const segments_job *job = axes->job;
     bool has = true;
