@@ -5,12 +5,12 @@
  *
  * Computes: the result of all items from `count` packets, which begin `stride` words apart. A
  * packet is a header of two words (a status; the identity of ops and parameters) and a record
- * without raw items. verdict[0] is 0 and verdict[1] is 0, or the status of the lowest packet that
- * failed or does not fit, and its number. Then the result is not written.
- * How: by one group. A thread checks a packet, finds the places of its nodes in the canonical tree
- * from its range, and lists them. The list is in the order of the chunks. Level by level each left
- * child takes the accumulator of its right sibling, which is the next node that is left in the
- * list. A left child without one keeps its accumulator: absent chunks change nothing.
+ * without raw items. verdict[0] and verdict[1] become 0, or the status and the number of the lowest
+ * packet that failed or does not fit. In that case no result is written.
+ * How: one group does all. A thread checks a packet, finds the places of its nodes in the canonical
+ * tree from its range, and lists them in the order of the chunks. Then, level by level, each left
+ * child is combined with its right sibling, which is the next node left in the list. A left child
+ * without a sibling keeps its accumulator: absent chunks change nothing.
  * Needs: `accs` and `nodes` for count * most entries. Words have 8 bytes.
  * Why: no host between the gathering of records and the result. The number of nodes is small, so
  * that one group is enough.
@@ -18,14 +18,14 @@
 #define HEADER_WORDS 2
 #define CHUNKS(items) (((items) + CHUNK_ITEMS - 1) / CHUNK_ITEMS)
 
-/* Words of a packet with its header. */
+/* Places of words in a packet, from its header on. */
 #define FIRST_WORD (HEADER_WORDS + 4)
 #define ITEMS_WORD (HEADER_WORDS + 5)
 #define TOTAL_WORD (HEADER_WORDS + 6)
 #define COUNTS_WORD (HEADER_WORDS + 10) /* nodes in the low half, the head's items in the high one */
 #define TAIL_WORD (HEADER_WORDS + 11)
 
-/* The last packet's nodes may wait for no sibling. */
+/* `worst` if every packet fits. */
 #define NO_PACKET (~(u64)0)
 
 #if GROUP > 1
@@ -34,7 +34,8 @@
 #define EACH_LEVEL_ENDS
 #endif
 
-/* A node in the list. `from` is the word of 4 bytes where the packets have its accumulator. */
+/* A node in the list. `from` is the place of its accumulator in the packets, in words of 4
+ * bytes. */
 typedef struct {
     u64 begin, from; /* begin: its first chunk */
     u32 level, next; /* next: the node after it in the list */
@@ -48,7 +49,7 @@ INLINE u32 level_at(u64 i, u64 end, u32 closed) {
     return level;
 }
 
-/* Returns the nodes of a packet, 0 for one that failed. */
+/* Returns the number of nodes of a packet, or 0 for one that failed or has more than `most`. */
 INLINE u32 nodes_of(GLOBAL const u64 *packet, u32 most) {
     const u32 nodes = (u32)packet[COUNTS_WORD];
     return (u32)packet[0] || nodes > most ? 0 : nodes;

@@ -2,15 +2,17 @@
 /*
  * keys: where runs of equal neighbouring keys begin.
  *
- * Computes: tally_keys_count the number of runs that begin in each tile; tally_keys_place the sum
- * of those before it, and in *runs and behind the last tile the number of all; tally_keys_write
- * each run's first item, begins[r], and its key; tally_keys_lengths each run's length.
- * begins[runs] is n. Runs beyond the capacity are counted and not written; begins has capacity + 1
- * places.
+ * Computes: a part in each kernel.
+ * - tally_keys_count: the number of runs that begin in each tile
+ * - tally_keys_place: for each tile the number of runs in the tiles before it; the number of all
+ *   runs, in *runs and after the last tile; begins[runs], which is n
+ * - tally_keys_write: the first item of run r, begins[r], and its key
+ * - tally_keys_lengths: the length of each run
+ * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys. Neighbouring threads look at neighbouring keys, and mark in local memory
- * those that begin runs. Then each thread counts `run` marks, and a scan gives each run its place.
- * On CPUs a group is one thread, which counts without marks.
+ * neighbouring keys. Neighbouring threads look at neighbouring keys, and mark in local memory those
+ * that begin runs. Then each thread counts `run` marks, and a scan gives each run its place. On
+ * CPUs a group is one thread, which counts without marks.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: keys are read twice, and nothing is kept for each of them.
  */
@@ -25,11 +27,11 @@ typedef u8 WORD;
 #endif
 #define KEY_WORDS (KEY_BYTES / WORD_BYTES)
 
-/* Keys are pointed to as bytes: a compiler takes a pointer to words for aligned. */
+/* A key, as bytes: a compiler takes a pointer to words for aligned. */
 typedef GLOBAL const u8 *KEY;
 #define IS_ALIGNED(at) (WORD_BYTES == 1 || (u64)(at) % WORD_BYTES == 0)
 
-/* Tells whether two keys differ: by words, or by bytes where they lie at no multiple of a word. */
+/* words_differ tells whether two aligned keys differ; bytes_differ takes any two keys. */
 INLINE u32 words_differ(KEY a, KEY b) {
     u32 any = 0;
     for (int w = 0; w < KEY_WORDS; w++) any |= ((GLOBAL const WORD *)a)[w] != ((GLOBAL const WORD *)b)[w];
@@ -48,7 +50,7 @@ INLINE u32 begins_run(KEY keys, u64 i) {
     return IS_ALIGNED(keys) ? words_differ(own, own - KEY_BYTES) : bytes_differ(own, own - KEY_BYTES);
 }
 
-/* Leaves in sums[t + 1] the sum of the group's `own` up to thread t, and 0 in sums[0]. */
+/* Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. */
 #define SUM_STEP(s)                                                                                                            \
     before = THREAD_ID >= (s) ? sums[THREAD_ID + 1 - (s)] : 0;                                                                 \
     BARRIER                                                                                                                    \
@@ -129,7 +131,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 }
 #endif
 
-/* By one group. */
+/* One group runs this kernel. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
     const u64 each = (count + GROUP - 1) / GROUP, from = min(count, THREAD_ID * each), to = min(count, from + each);
@@ -187,7 +189,7 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     }
 }
 #else
-/* Keys among which one thread looks for runs at once. */
+/* Keys that a thread counts at once, before it looks for the runs among them. */
 #define PIECE 64
 
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {

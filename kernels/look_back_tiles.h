@@ -5,18 +5,18 @@
  *
  * Computes: the scan of n items in one launch. It reads every item once.
  * How: each group publishes the aggregates of its tiles as soon as it has them. The first warp of a
- * group waits for the aggregates of the tiles before its own within the block and scans them. That
- * is no chain of waits: an aggregate depends on no other group. So the last group of a block has
- * the block's aggregate, and publishes it. The blocks' prefixes are a chain in sequence. A group
- * starts from the nearest earlier block that has published its inclusive prefix, and combines it
- * with the aggregates of the blocks between, from left to right. The bits are the same whichever
+ * group waits for the aggregates of the tiles before its own within the block and scans them. These
+ * waits form no chain, because an aggregate depends on no other group. So the last group of a block
+ * has the block's aggregate, and publishes it. The blocks' prefixes are a chain in sequence. A
+ * group starts from the nearest earlier block that has published its inclusive prefix, and combines
+ * it with the aggregates of the blocks between, from left to right. The bits are the same whichever
  * block that is.
  *
  * A wait is bounded. After SPINS polls the warp computes the missing aggregates from the items, as
  * J. Smith, S. Levine and J. Owens' decoupled fallback does. So no group needs another one to run,
- * and nothing hangs where groups are held back, however long. In place a group stores its results
- * only after its aggregates are published, behind a fence. So if a warp reads items, and after
- * that finds no aggregate published, no result had overwritten what it read.
+ * and nothing hangs where groups are held back, however long. In place, a group publishes its
+ * aggregates, then executes a fence, and then stores its results. So if a warp reads items and
+ * still finds no aggregate published after that, no result has overwritten these items.
  * Needs: kernels/published.h and the stem "look_back" before it, and from the stem "scan"
  * shuffle_from and vote_of.
  * Why: memory speed. It stands once for both languages.
@@ -25,7 +25,7 @@
 #define SPINS 2048 /* polls, of about a microsecond each */
 #endif
 
-/* Adds 1 to a counter that runs from 0 to `last`. Returns 1 if it was `last`, and is 0 again. */
+/* Adds 1 to a counter, which goes from `last` back to 0. Returns 1 in that case, else 0. */
 INLINE u32 count_up(GLOBAL u64 *word, u32 last) {
     u32 before;
     asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"((GLOBAL u32 *)word), "r"(last) : "memory");
@@ -57,8 +57,8 @@ INLINE SCAN tile_aggregate(const CALL *c, u64 tile, u32 t) {
 
 /*
  * The fallback for a block's tiles: scans their aggregates without waiting. Thread t returns the
- * combination of the block's tiles 0 to t. If thread t is `ready`, its `part` is the aggregate of
- * tile t, or nobody asks for that tile. An aggregate that is neither known so nor published is
+ * combination of the block's tiles 0 to t. A thread t that is `ready` has the aggregate of tile t
+ * in `part`, or its result is not used. The other aggregates are taken if they are published, else
  * computed from the items.
  */
 INLINE SCAN tiles_by_fallback(const CALL *c, const STATE *state, u64 block, u32 ready, SCAN part, u32 t) {
@@ -108,11 +108,11 @@ INLINE SCAN prefix_by_fallback(const CALL *c, const STATE *state, u64 block, u32
  * Publishes the aggregates of the group's tiles, looks back, and turns shared->rows into the rows'
  * inclusive prefixes. The group's first warp calls it.
  *
- * Before, thread j has the aggregate of the group's tile j in `own`, and shared->rows has each
- * tile's scan of its rows. `tile` is the group's first tile, tile q of its block. Thread t polls
- * tile t of the block, and the block t + 1 before this one. Before block 0 stands the call's carry,
- * which counts as an inclusive prefix. With HOLD_BACK, which the fallback's test defines, every
- * fifth group sleeps for milliseconds first.
+ * On entry thread j has the aggregate of the group's tile j in `own`, and shared->rows has each
+ * tile's scan of its rows. `tile` is the group's first tile, which is tile q of its block. Thread t
+ * polls tile t of the block, and the block `block - 1 - t`. The call's carry counts as the
+ * inclusive prefix of a block before block 0. With HOLD_BACK, which the fallback's test defines,
+ * every fifth group sleeps for milliseconds first.
  */
 INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
     const u64 block = tile / WIDTH;
@@ -124,9 +124,9 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         for (int i = 0; i < 4; i++) asm volatile("nanosleep.u32 1000000;");
 #endif
     /*
-     * In thread t, `part` is what tile t of the block has published, and `ready` if it has. `chain`
-     * is what the block t + 1 before this one has published, and `is` its state. `near` is the
-     * thread of the nearest block with an inclusive prefix.
+     * The values in thread t: `part` is the aggregate of tile t of the block, and `ready` is 1 once
+     * it is known. `chain` is what the block `block - 1 - t` has published, and `is` its state.
+     * `near` is the thread of the nearest block with an inclusive prefix.
      */
     SCAN part = shuffle_from(own, t - q), chain = *state->carry;
     u32 ready = t >= q, is = t == block ? PREFIX : 0, has_tiles = 0, has_chain = block == 0, near = 0;
@@ -175,7 +175,7 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
         put_row(shared, j, t, has || q + j, q + j ? left : exclusive, shuffle_from(inclusive, q + j),
                 shared->rows[j * WIDTH + t + 1]);
     }
-    /* In place the results are stored after the aggregates are published. */
+    /* The fence orders the aggregates before the results, which replace the items in place. */
     if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE
 }
 
@@ -183,9 +183,9 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
 
 /*
  * STAGED: the device has an engine for copies (sm_90), and a group's items wait in local memory.
- * That takes fewer registers, so more groups run at once, and the polls no longer stand in line
- * behind loads and stores. 2^28 items, H200, CUDA, November 2026: f32 617 us, from registers 664;
- * f16 342 and 402.
+ * That takes fewer registers, so more groups run at once. It also keeps polls from waiting behind
+ * loads and stores. 2^28 items, H200, CUDA, November 2026: f32 617 us, from registers 664; f16 342
+ * and 402.
  */
 #ifdef STAGED
 #define SHARED_ITEMS (TILES_EACH * (u32)TILE_ITEMS)
@@ -223,7 +223,8 @@ INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 thre
     return 0;
 }
 
-/* Waits for the copies. The barrier comes first: thread 0 has then set up `arrived` for all. */
+/* Waits for the copies. The barrier comes first, so that all threads see `arrived` as thread 0 has
+ * set it up. */
 INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
     u32 done = !at_once;
     BARRIER

@@ -3,12 +3,14 @@
  * scan_axis: scans along an axis of an array on GPUs, in scan order v1, in CUDA C and OpenCL C.
  *
  * Computes: the scan of each of `count` lists of shape.n items.
- * How: a team of threads has a list, and several teams share a group. A thread has a cell. The
- * lists of `short` have up to a row of items, so a team has as many threads as the list has cells.
- * In `long` a team has whole warps, each with a row, and walks along the list. It keeps the
- * aggregates of the rows of its tile and of the tiles of its block, one in each thread.
- * With ACROSS neighbouring threads have neighbouring lists, whose items lie side by side; without
- * it they have neighbouring cells of one list.
+ * How: a team of threads scans a list, and several teams share a group. A thread takes a cell at a
+ * time. The kernels `short` are for lists of up to a row, and a team has a thread for each cell.
+ * The kernels `long` are for longer lists. A team of theirs has whole warps, takes a row for each
+ * of them, and walks along the list. It keeps the aggregates of the rows of its tile and of the
+ * tiles of its block, one of each in each thread.
+ * In the kernels `across` neighbouring threads have neighbouring lists, whose items lie side by
+ * side, and a team has 32 threads at most. In the others neighbouring threads have neighbouring
+ * cells of one list.
  * Needs: kernels/scanning.h, the stem "scan" and kernels/scan_lists.h before it; local memory for
  * two SCANs a thread.
  * Why: one launch for all lists, whatever their strides are.
@@ -16,8 +18,8 @@
 
 /* ---- lists in memory ------------------------------------------------------------------------- */
 
-/* A list: its CALL, whose `in` and `out` are where index 0 lies, and the steps between neighbours
- * along it. */
+/* A list. `in` and `out` of its CALL are the places of index 0; the steps lead from one index to
+ * the next. */
 typedef struct {
     CALL c;
     i64 in_step, out_step;
@@ -35,7 +37,7 @@ INLINE LIST list_at(SOURCE in, const SCAN_SHAPE *shape, u64 s, GLOBAL RESULT *ou
     return list;
 }
 
-/* As load_cell and store_cell. The cell of a k from n on is that of item 0. */
+/* Loads a cell, as load_cell does. A k from n on gets the cell of item 0. */
 INLINE WIDE_ITEMS list_cell(const LIST *list, u64 k) {
     const u64 n = list->c.n, at = k < n ? k : 0;
     WIDE_ITEMS w;
@@ -66,10 +68,10 @@ INLINE void store_list_cell(const LIST *list, u64 k, const WIDE_RESULTS *r) {
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
 /*
- * The threads of a warp, or of a list with ACROSS, exchange values through local memory: thread t
- * of a list is `pitch` t threads behind its thread 0. An exchange writes one half of the memory and
- * waits once. The next one writes the other half, so that nobody overwrites what is still read.
- * The steps are written out: POCL has miscompiled barriers in loops.
+ * Exchanges through local memory, between the threads of a warp or (across) of a list. Thread t of
+ * them is t * pitch threads after thread 0. An exchange writes one half of the memory and waits
+ * once. The next exchange writes the other half, so that no value is overwritten while it is read.
+ * The steps are written out, because POCL has miscompiled barriers in loops.
  */
 typedef struct {
     SCAN part[2][GROUP];
@@ -82,8 +84,8 @@ typedef struct {
     PUT(number, a)                                                                                                             \
     if (t >= (s)) a = scan_combine(meet->part[number][thread - (s)*pitch], a);
 
-/* The scan of Kogge and Stone. Thread t's value becomes the combination of those of threads 0 to t;
- * the second half is then free. `t` is below 32. */
+/* Scans by Kogge and Stone. The value of thread t becomes the combination of those of threads 0 to
+ * t. The next exchange may write half 1. `t` is below 32. */
 INLINE SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *meet) {
     STEP_ACROSS(0, a, 1)
     STEP_ACROSS(1, a, 2)
@@ -93,8 +95,8 @@ INLINE SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *me
     return a;
 }
 
-/* Threads of a warp exchange values by shuffles where there are any. There barriers may stand under
- * a condition that the whole group shares. */
+/* Threads of a warp exchange values by shuffles if the device has them. Such a device also takes
+ * barriers under a condition that the whole group shares. */
 #ifdef SHUFFLES
 INLINE SCAN list_across(SCAN a, u32 t) {
 #pragma unroll
@@ -137,17 +139,18 @@ INLINE void scan_short(const LIST *list, u32 is, u32 thread, u32 t, u32 pitch, u
 
 /* ---- lists of any length --------------------------------------------------------------------- */
 
-/* A team's place on its way along a list, of which each of its threads has a copy: the exclusive
- * prefixes of the tile and of the block, if there are any. Thread t of each warp also has row t of
- * the tile and tile t of the block, as far as they are known. */
+/* The state of a team on its way along a list; each of its threads has a copy. `tile` and `block`
+ * are the exclusive prefixes of the current tile and block, if has_tile and has_block. Thread t of
+ * each warp has in `rows` the aggregate of row t of the tile, and in `tiles` that of tile t of the
+ * block, as far as they are known. */
 typedef struct {
     SCAN tile, block, rows, tiles;
     u32 has_tile, has_block;
 } WAY;
 
 /*
- * Scans `warps` rows from row `first` on, one in each of the team's warps; this thread's has the
- * number w. `raw` is the thread's cell of it.
+ * Scans `warps` rows from row `first` on, one in each warp of the team. `w` is the number of the
+ * thread's warp in the team, and `raw` the thread's cell.
  */
 INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, u64 first, u32 w, u32 warps, u32 thread, u32 t,
                       u32 pitch, u32 across, LOCAL EXCHANGE *meet) {
@@ -219,7 +222,7 @@ INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, 
     }
 }
 
-/* The cells of the next step are in flight while a step is computed. */
+/* Scans a list. The loads of the next step are in flight while a step is computed. */
 INLINE void scan_long(const LIST *list, u32 is, u32 w, u32 warps, u32 thread, u32 t, u32 pitch, u32 across,
                       LOCAL EXCHANGE *meet) {
     const u64 n = list->c.n, rows = (n + ROW_ITEMS - 1) / ROW_ITEMS;
@@ -237,8 +240,9 @@ INLINE void scan_long(const LIST *list, u32 is, u32 w, u32 warps, u32 thread, u3
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-/* The group takes GROUP / team lists at once. `own` is the thread's list of them, `t` its number in
- * its warp, or its cell, and `w` that of its warp in the team. */
+/* A group takes GROUP / team lists at once. `own` is the number of the thread's list among them.
+ * `t` is the thread's number in its warp, or (across) in its team. `w` is the number of the warp in
+ * the team. */
 #define AXIS_KERNEL(NAME, across, DO)                                                                                          \
     KERNEL BOUNDS void NAME(AXIS_ARGS) {                                                                                       \
         SHARED EXCHANGE exchange;                                                                                              \

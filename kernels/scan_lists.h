@@ -3,13 +3,13 @@
  * scan_lists: where the lists of a scan along an axis lie, in CUDA C and OpenCL C.
  *
  * Computes: nothing by itself. The kernels of scans along an axis call what stands here.
- * How: list s is s taken apart by the extents of the axes that are not scanned, the last one
- * fastest.
+ * How: the number s of a list is divided by the extents of the axes that are not scanned, the last
+ * one fastest. The remainders are the list's indices along these axes.
  * Needs: kernels/scanning.h before it.
  * Why: the kernels of GPUs and those of CPUs take the same arguments.
  */
 
-/* src/axes/axes.h describes both. */
+/* src/axes/axes.h describes both structs. */
 typedef struct {
     u64 extent;
     i64 in, where, out;

@@ -2,16 +2,16 @@
 /*
  * segment_arrays: reductions of an array along axes on GPUs.
  *
- * Computes: a result of each segment (`last`), or a partial of each of its chunks. Of these
- * tally_segments_fold makes the results, or partials of longer runs of chunks;
- * tally_segments_fold_each only results.
+ * Computes: the result of each segment (`last`), or a partial of each of its chunks.
+ * tally_segments_fold combines these partials to results, or to partials of longer runs of chunks;
+ * tally_segments_fold_each combines them to results only.
  * How: a unit is a chunk of a segment. Units are numbered so that neighbours are of neighbouring
- * segments. tally_segments_teams and tally_segments_threads take any strides, masks and pivots:
- * a team has a unit, or a thread. Without masks and pivots there are three more: for segments of up
- * to a chunk's row (short), for those that lie side by side (columns), for two reduced axes
- * (planes).
+ * segments. A unit is reduced by a team in tally_segments_teams, and by a thread in
+ * tally_segments_threads. Both take any strides, masks and pivots. Three more kernels take neither
+ * masks nor pivots: for segments of up to a chunk row (short), for segments that lie side by side
+ * (columns), for two reduced axes (planes).
  * Needs: kernels/segment_teams.h before it.
- * Why: what waits for memory needs many loads at once, and few instructions for each.
+ * Why: memory speed needs many loads at once, and few instructions for each.
  */
 
 /* Stores the part of chunk k of segment i: the result, or a partial. */
@@ -64,7 +64,7 @@ typedef union {
     } whole;
 } QUAD;
 
-/* Tells whether each row is a whole number of aligned quads for up to two threads. */
+/* Tells whether each row is one or two aligned quads, one for each thread of its team. */
 INLINE u32 takes_quads(SOURCE in, const SHAPE *shape, u32 team) {
     u32 is = team <= 2 && shape->n == team * OWN;
 #define IS_ALIGNED(name)                                                                                                       \
@@ -74,9 +74,10 @@ INLINE u32 takes_quads(SOURCE in, const SHAPE *shape, u32 team) {
     return is;
 }
 
-/* Without shuffles rows of quads would wait for each other under a condition. A row or column that
- * is not there is left out then, so that tools find no item that was never loaded; with them it is
- * computed like the others, and no result depends on it. */
+/* Devices without shuffles take no quads, because the exchange between the two threads would have
+ * barriers under a condition. They also leave out rows and columns that do not exist, so that tools
+ * find no use of an item that was never loaded. Devices with shuffles compute these like the
+ * others, and no result depends on them. */
 #ifdef SHUFFLES
 #define TAKES_QUADS(in) takes_quads(in, &shape, team)
 #define IS_THERE(is) 1
@@ -95,7 +96,7 @@ INLINE void quads_at(ITEMS *v, SOURCE at){
     }
     EACH_INPUT(LOAD_QUAD)}
 
-/* Combines a row of one or two quads, each of which a thread has. */
+/* Combines a row of one or two quads, one in each thread of the team. */
 INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
     LANE own[OWN];
 #pragma unroll
@@ -106,7 +107,8 @@ INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL
     return four_lanes(own);
 }
 
-/* Segments of up to a chunk's row, on one axis and along one other, several at a time. */
+/* Reduces segments of up to a chunk row, with one reduced and one kept axis. A team takes
+ * FLIGHT_ROWS of them at once. */
 KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
@@ -151,12 +153,12 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Segments, `wide` apart, that a thread takes at once. */
+/* Segments that a thread takes at once; they are `wide` segments apart. */
 #define COLUMNS ((int)(sizeof(ACC) <= 4 ? 4 : sizeof(ACC) <= 8 ? 2 : 1))
 #define SPLIT_LEVELS 2 /* of the turns of a thread, 4 at most */
 
-/* Loads the lanes turn + j team of a row of all columns at once, and adds them to `own`. `at` has
- * each column's item `turn` of the row; `left` is as that of add_rows. */
+/* Loads lanes turn + j * team of a row, j below OWN, of all columns at once, and adds them to
+ * `own`. `at` has item `turn` of the row in each column; `left` is as in add_rows. */
 INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS step, CHUNK c, u32 row, u32 turn, u32 team,
                         u32 left) {
     ITEMS v[COLUMNS][OWN];
@@ -173,8 +175,8 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS 
             if (IS_THERE(is[k]) && IS_IN_ROW(j)) own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[k].p);
 }
 
-/* Without shuffles halvings are done where there is nothing to halve too: POCL has miscompiled
- * barriers under a condition. */
+/* Devices without shuffles do the halvings even if there is nothing to halve, because POCL has
+ * miscompiled barriers under a condition. */
 #ifdef SHUFFLES
 #define IF_SPLIT if (split > 1)
 #else
@@ -188,9 +190,9 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS 
             lane_combine(halves[thread + k * GROUP], halves[thread + (s)*wide + k * GROUP]);
 
 /*
- * Segments that lie side by side, on one axis. `wide` threads have neighbouring columns; `split`
- * threads share a column's chunk, and share s has the lanes that are s modulo `split`, the last of
- * the halvings.
+ * Reduces segments that lie side by side, along one axis. `wide` threads have neighbouring columns.
+ * `split` threads share a chunk of a column: share s has the lanes that are s modulo `split`, and
+ * the last halvings combine the shares.
  */
 KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
     OPEN;
@@ -261,7 +263,8 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
 }
 #endif
 
-/* A group for each segment, or (`wide` is not 0) for each `wide` partials of one. */
+/* Combines partials by groups: one for each segment, or, if `wide` is not 0, one for each `wide`
+ * partials of a segment. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     OPEN;
     OPEN_FOLD;
@@ -278,7 +281,7 @@ KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     }
 }
 
-/* A thread for each segment, of at most 2^LEAF_LEVELS partials. */
+/* Combines the partials of each segment by a thread; they are 2^LEAF_LEVELS at most. */
 KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
     OPEN;
     for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {

@@ -4,15 +4,15 @@
  *
  * Computes: nothing by itself. The kernels by axes (segment_arrays) and by offsets (segment_work)
  * call what stands here.
- * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the lanes t, t + team, t
- * + 2 team and t + 3 team, so a team of fewer than 32 is for at most 4 team items. It combines its
- * own four; those of the team's threads meet by shuffles or in local memory. Where neighbouring
- * segments are neighbours in memory, a thread takes a chunk alone, and its turns are those of the
- * team's threads: t in bit-reversed order, so that a counter of 5 levels combines them as the
- * halving does.
+ * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the four lanes t + j *
+ * team, j from 0 to 3, so a team of fewer than 32 is for at most 4 * team items. Each thread
+ * combines its four lanes, and the team combines the threads' lanes by shuffles or in local memory.
+ * A thread takes a chunk alone if neighbouring segments are neighbours in memory. It takes the
+ * turns of a team's threads then, t in bit-reversed order, so that a counter of 5 levels combines
+ * them as the halving does.
  * Needs: kernels/segments.h and the stem "finish" before it; GROUP a power of two from 32 on.
- * Why: each layout loads neighbours by neighbouring threads, and the order is that of the items
- * alone.
+ * Why: neighbouring threads load neighbouring items in each layout, and the order depends on the
+ * items alone.
  */
 #define WIDTH 32
 #define OWN 4         /* lanes of a thread */
@@ -41,8 +41,8 @@ typedef union {
 } EXCHANGE;
 
 /*
- * NAME(a, s, meet) returns what the thread t + s (DOWN) or t ^ s (XOR) of the warp has in a. All
- * threads of the group take part.
+ * NAME(a, s, meet) returns the `a` of another thread of the warp: of thread t + s (down) or t ^ s
+ * (bfly). All threads of the group take part.
  */
 #ifdef SHUFFLES
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
@@ -72,8 +72,8 @@ EXCHANGE_BY(word_xor, u32, word, "bfly", THREAD_ID ^ s)
 EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
 #endif
 
-/* The steps of a team, written out: POCL has miscompiled barriers in loops. Steps that the team is
- * too small for are left out, or where a step has barriers they change nothing. */
+/* The steps of a team are written out, because POCL has miscompiled barriers in loops. A step that
+ * is too wide for the team is left out; a step with barriers is done, and changes nothing. */
 #ifdef SHUFFLES
 #define IF_ACROSS(s) if (team > (s))
 #else
@@ -103,7 +103,7 @@ INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *meet) {
 
 /* ---- a thread's lanes ------------------------------------------------------------------------ */
 
-/* Lanes combined, and how many items they have. */
+/* Combined lanes, and the number of their items. */
 typedef struct {
     LANE lane;
     u32 has;
@@ -111,8 +111,8 @@ typedef struct {
 
 #ifndef WHERE
 /* Loads the four lanes of `rows` rows at once, FLIGHT_ROWS at most, and adds them to `own`. `at` is
- * thread t's first item of the row. `left`: the items from the row's first one on, or 0 if the rows
- * are whole. */
+ * thread t's first item of the row. `left` is the number of items from the row's first one on, or 0
+ * if the rows are whole. */
 INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left) {
     ITEMS v[FLIGHT_ROWS * OWN];
 #define IS_HERE(f) (!left || (f) / OWN * LANES + t + (f) % OWN * team < left)
@@ -131,7 +131,7 @@ INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int row
         if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, at.p);
 }
 
-/* Adds up thread t's lanes where one step leads from item to item. */
+/* Adds up thread t's lanes, for a segment with one step from item to item. */
 INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
     SOURCE at = source_on(s->in, (i64)(c.index + t), step);
     u32 row = 0;
@@ -153,7 +153,7 @@ INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, 
 
 #if defined(SHUFFLES) && !defined(OFFSET)
 #define PLANES 1 /* POCL takes minutes to compile what follows */
-/* Loads the lanes of FLIGHT_ROWS rows at once, those that are IN, and adds them up. */
+/* Loads the lanes of FLIGHT_ROWS rows at once and adds them up. A lane counts if IN is true. */
 #define ADD_PLANES(IN)                                                                                                         \
     {                                                                                                                          \
         ITEMS v[FLIGHT_ROWS * OWN];                                                                                            \
@@ -173,8 +173,8 @@ INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, 
 #define LOAD_AT(name) v[f].name = s->in.name[at[j].in[name##_NUMBER]];
 #define MOVE_AT(name) at[j].in[name##_NUMBER] += step.in[name##_NUMBER] + (over ? carry.in[name##_NUMBER] : 0);
 
-/* Adds up thread t's lanes along two axes: a place moves on by as many rows and items as a chunk's
- * row has, and carries at the end of the inner axis. */
+/* Adds up thread t's lanes along two axes. The place of a lane moves on by a chunk row of items at
+ * a time, and carries at the end of the inner axis. */
 INLINE void walk_planes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
     const u32 extent = (u32)shape->axis[1].extent;
     const STEPS step = steps_to(shape->axis, 2, LANES);
@@ -227,8 +227,8 @@ INLINE LANE four_lanes(const LANE *own) {
     return lane_combine(lane_combine(own[0], own[2]), lane_combine(own[1], own[3]));
 }
 
-/* Combines the four lanes of thread t. `has` is of use with a mask alone. `planes`: two axes are
- * reduced. */
+/* Combines the four lanes of thread t. `has` is for callers with a mask only. `planes`: two axes
+ * are reduced. */
 INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int planes) {
     LANES_PART part;
     LANE own[OWN];
@@ -251,7 +251,8 @@ INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t,
 }
 
 #ifdef TAKES_PIVOT
-/* Combines thread t's items of the chunk's pivot. Sets *masked if one of them is masked. */
+/* Combines those items of the chunk's pivot that thread t has. Sets *masked if one of them is
+ * masked. */
 INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *masked) {
     const u32 items = LANES >> pivot_halvings(c.count);
     PIVOT own[OWN];
@@ -271,8 +272,8 @@ INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32
     return pivot_combine(own[0], own[1]);
 }
 
-/* The pivot where some of the items that it is made of are masked: that of the chunk's first item
- * that is not. */
+/* Returns the pivot of a chunk if items of its usual pivot are masked: that of its first item that
+ * is not masked, or `none` without such an item. */
 INLINE PIVOT lone_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, PIVOT none) {
     for (u32 i = 0; i < c.count; i++)
         if (segment_has(s, shape, c.index + i)) return pivot_value(pivot_load(segment_items(s, shape, c.index + i)), 7);
@@ -310,7 +311,7 @@ INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u3
 #endif
     LANES_PART own = own_lane(s, shape, c, t, team, planes);
 #ifdef PIVOT_MAY_MISS
-    /* After the second time no pivot misses. Threads whose pivot holds do the same again. */
+    /* Threads take their lanes again if the pivot misses. The second pivot never misses. */
     PIVOT pivot = pivot_of_lane(own.lane);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
     if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team, planes);
@@ -335,7 +336,7 @@ INLINE void row_items(ITEMS *v, SOURCE at, STEPS step, u32 n, u32 t, u32 team) {
     }
 }
 
-/* Combines them, in each thread. */
+/* Combines the lanes that row_items loaded, in each thread. */
 INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
     LANE own[OWN];
     CHUNK c;
@@ -368,7 +369,7 @@ INLINE void rows_across(LANE *lanes, u32 team, LOCAL EXCHANGE *meet) {
 
 /* ---- a chunk by a thread --------------------------------------------------------------------- */
 
-/* The thread whose turn is the k-th: k's bits in reverse. */
+/* Returns the thread of a team whose turn is the k-th: k with its bits in reverse. */
 INLINE u32 turn_of(u32 k, u32 team) {
     const u32 reversed = (k & 1) << 4 | (k & 2) << 2 | (k & 4) | (k & 8) >> 2 | (k & 16) >> 4;
     return reversed * team / WIDTH;
@@ -418,7 +419,7 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     SOURCE in = SOURCE_OF_ARGS;                                                                                                \
     const OUTS out = OUTS_OF_ARGS;                                                                                             \
     const u32 thread = THREAD_ID, t = thread % team;
-/* Without shuffles the group's threads exchange in local memory. */
+/* Threads exchange in local memory on devices without shuffles. */
 #ifdef SHUFFLES
 #define OPEN_EXCHANGE LOCAL EXCHANGE *meet = 0;
 #else
@@ -427,8 +428,8 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     LOCAL EXCHANGE *meet = &exchange;
 #endif
 
-/* Makes the tree over `leaves` partials by the whole group, and with a mask adds up their items,
- * into `p` of thread 0. */
+/* Combines `leaves` partials by the canonical tree, by the whole group. With a mask it also adds up
+ * their items. Thread 0 gets all of it in `p`. */
 #ifdef __CUDA_ARCH__
 #define OPEN_TREE
 #define TREE_OF(from, leaves) tree_value(from, leaves)

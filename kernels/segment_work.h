@@ -3,11 +3,13 @@
  * segment_work: reductions of segments by offsets on GPUs.
  *
  * Computes: tally_segments_teams the results of segments of up to a chunk, and a work list of the
- * chunks of longer ones; tally_segments_chunks their partials, tally_segments_fold their results.
- * How: a group sorts its segments by length, so that teams that fit take those of one class.
- * Places on the work list are taken by atomics, in any order. The order of combination is that of a
- * segment's own chunks, so it does not matter. tally_segments_clear empties the list before. If not
- * `lists`, the list was made before, and long segments are left alone.
+ * chunks of longer ones; tally_segments_chunks the partials of these chunks; tally_segments_fold
+ * the results of the longer segments.
+ * How: a group sorts its segments by length into classes. Each class is reduced by teams of a size
+ * that fits it. Atomics give out the places on the work list, in any order. That order does not
+ * matter, because partials are combined in the order of a segment's own chunks.
+ * tally_segments_clear empties the list before. If `lists` is 0, the list was made before, and
+ * tally_segments_teams leaves long segments alone.
  * Needs: kernels/segment_teams.h before it.
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */
@@ -23,7 +25,8 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
     if (THREAD_ID == 0) work[0] = 0;
 }
 
-/* A long segment by one thread, where segments overlap so much that the list is full. */
+/* Reduces a long segment by one thread. Only segments that overlap much need it: the work list has
+ * no room for them. */
 INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     PART level[49], all = part_identity();
     const u64 chunks = CHUNKS_OF(s->n);
@@ -40,8 +43,9 @@ INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
 
 /* ---- classes of lengths ---------------------------------------------------------------------- */
 
-/* A segment of class c < LONG has a row of a chunk at most, and a team of 2^c threads. One of class
- * LONG has a warp, and one of class TO_LIST goes to the work list. */
+/* Classes of segments by their length. Class c < LONG has up to a chunk row, and a team of 2^c
+ * threads. Class LONG has up to a chunk, and a warp. Class TO_LIST is longer, and goes to the work
+ * list. */
 #define LONG 6
 #define TO_LIST 7
 #define CLASSES 8
@@ -54,7 +58,8 @@ INLINE u32 class_of(u64 n) {
     return of;
 }
 
-/* A group's segments, sorted by class. A long one's place on the work list is as its member's. */
+/* A group's segments, sorted by class: the classes' sizes, and the segments' numbers in the group.
+ * places[i] is the place of long segment members[i] on the work list. */
 typedef struct {
     u32 sizes[CLASSES], members[GROUP * MOST_EACH], places[GROUP * MOST_EACH];
 } SORTED;
@@ -72,7 +77,7 @@ INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
 #define FIRST_SORTED 0
 #endif
 
-/* Asks for neighbouring segments' items before they are read, if they are few and in order. */
+/* Prefetches the items of neighbouring segments, if they are few and in order. */
 #ifdef SHUFFLES
 #define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
 #else
@@ -91,8 +96,8 @@ INLINE void ask_for_items(SOURCE in, u64 from, u64 to) {
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* A group takes `wide` neighbouring segments for each of its threads. The shortest are reduced at
- * once, and the others sorted. Teams of one size after the other take those of a class. */
+/* A group takes `wide` neighbouring segments for each of its threads. It sorts them by class, and
+ * then reduces class by class. If PLAIN, class 0 is reduced at once, and not sorted. */
 KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
@@ -181,7 +186,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
                 if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
             }
         }
-        /* Each thread takes places for long segments; all of them fill these. */
+        /* Each thread takes the places of some long segments; then all threads fill them. */
         const u32 longs = lists ? group.sizes[TO_LIST] : 0, first_long = first_member;
         for (u32 i = thread; i < longs; i += GROUP) {
             const u64 s = begin + group.members[first_long + i];
@@ -216,7 +221,7 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
     }
 }
 
-/* A group for each long segment. */
+/* Combines the partials of each long segment, by a group. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     OPEN;
     OPEN_FOLD;

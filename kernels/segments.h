@@ -3,10 +3,10 @@
  * segments: where the items of segments lie, in CUDA C and OpenCL C.
  *
  * Computes: nothing by itself. The stems that reduce segments call what stands here.
- * How: by axes, segment s is s taken apart by the extents of the kept axes, the last one fastest.
- * Its item j is j taken apart by the reduced ones. By offsets (OFFSET is their type) segment s is
- * the items from begins[s] to ends[s] - 1. With a mask (WHERE) items whose byte is 0 are left out
- * and the others counted.
+ * How: by axes, the number s of a segment is divided by the extents of the kept axes, the last one
+ * fastest, and the number j of an item by those of the reduced axes. The remainders are the indices
+ * along these axes. By offsets (OFFSET is their type) segment s is the items from begins[s] to
+ * ends[s] - 1. A mask (WHERE) leaves out items whose byte is 0, and the others are counted.
  * Needs: the specialised text of a plan of segments (src/program/source.c).
  * Why: the planner makes every layout one of these two, so that a kernel is written once.
  */
@@ -14,7 +14,7 @@
 /* The order of the inputs. */
 enum { x_NUMBER, y_NUMBER, z_NUMBER, w_NUMBER };
 
-/* src/axes/axes.h describes both. */
+/* src/axes/axes.h describes both structs. */
 typedef struct {
     u64 extent;
     i64 in[INPUTS], where, out;
@@ -25,7 +25,7 @@ typedef struct {
     AXIS axis[AXES];
 } SHAPE;
 
-/* A call: the kernels' arguments, in their order, but the outputs. */
+/* The kernels' arguments, in their order. OUT_ARGS are the outputs. */
 #ifdef OFFSET /* offsets are compared and added as unsigned numbers */
 typedef OFFSET OFFSET_TYPE;
 #else
@@ -51,13 +51,14 @@ INLINE u64 quotient(u64 a, u64 b) {
     return (a | b) >> 32 ? a / b : (u64)((u32)a / (u32)b);
 }
 
-/* The steps to index `i` of axis `a`. */
+/* Adds the steps to index `i` of axis `a`. */
 #define ALONG(name) place.in[name##_NUMBER] += (i64)i * a->in[name##_NUMBER];
 typedef struct {
     i64 in[INPUTS], where, out;
 } STEPS;
 
-/* Takes `index` apart by `count` axes, the last one fastest. */
+/* Divides `index` by the extents of `count` axes, the last one fastest. Returns the steps to the
+ * item or segment of this number. */
 INLINE STEPS steps_to(const AXIS *axes, u32 count, u64 index) {
     STEPS place;
     for (int k = 0; k < INPUTS; k++) place.in[k] = 0;
@@ -167,14 +168,14 @@ INLINE u32 segment_has(const SEGMENT *s, const SHAPE *shape, u64 j) {
 }
 #endif
 
-/* Moves to `by` items on. */
+/* Moves a source on by `by` items. */
 INLINE SOURCE source_on(SOURCE in, i64 by, STEPS step) {
 #define MOVE_ON(name) in.name += by * step.in[name##_NUMBER];
     EACH_INPUT(MOVE_ON)
     return in;
 }
 
-/* The accumulator of some of a segment's items, and with a mask how many they are. */
+/* The accumulator of a part of a segment. With a mask also the number of its items. */
 typedef struct {
     ACC acc;
 #ifdef WHERE
@@ -215,8 +216,8 @@ INLINE void part_store(PART p, GLOBAL ACC *partials, GLOBAL u64 *counts, u64 at)
 #endif
 }
 
-/* The part of a chunk whose lanes are combined in `lane`; c.count becomes that of the items which
- * are not masked. */
+/* Returns the part of a chunk whose lanes are combined in `lane`. `has` is the number of its items
+ * that are not masked. */
 INLINE PART part_of_lane(LANE lane, CHUNK c, u32 has) {
     PART p;
     c.count = has;
@@ -230,7 +231,7 @@ INLINE PART part_of_lane(LANE lane, CHUNK c, u32 has) {
     return p;
 }
 
-/* Stores the result of a segment of n items; with a mask the part has their number. */
+/* Stores the result of a segment of n items. With a mask the part has the number of items. */
 INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS params) {
 #ifdef WHERE
     n = p.n;
@@ -242,8 +243,8 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 #endif
 }
 
-/* A place of a binary counter whose level b holds a tree of 2^b leaves. Takes leaf k, the trees of
- * whose left neighbours are there, and leaves in `leaf` the tree that ends with it. */
+/* Adds leaf k to a binary counter whose level b holds a tree of 2^b leaves. `leaf` is combined with
+ * the trees that it completes, from the lowest level up, and becomes the tree of its new level. */
 #define COUNTER_PUSH(LEVELS, levels, k, leaf, COMBINE)                                                                         \
     {                                                                                                                          \
         int place = 0;                                                                                                         \
@@ -258,16 +259,18 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 /* ---- the work list, by offsets --------------------------------------------------------------- */
 
 /*
- * The work list: the numbers of chunks and of long segments, which are u32; from word CHUNKS on
- * the segment and the number of each chunk; from LONGS(capacity) on each long segment, its
- * first chunk's place in the list, and how many chunks it has.
+ * The work list, in words of 8 bytes:
+ * - word 0: two u32, the numbers of its chunks and of its long segments
+ * - from word CHUNKS on, two words for each chunk: its segment, and its number in the segment
+ * - from word LONGS(capacity) on, three words for each long segment: its number, the place of its
+ *   first chunk in the list, and its number of chunks
  */
 #define CHUNKS 2
 #define LONGS(capacity) (CHUNKS + 2 * (capacity))
 
 #define CHUNKS_OF(n) (((n) + CHUNK_ITEMS - 1) / CHUNK_ITEMS)
 
-/* By keys the number of segments is in the device's memory. */
+/* The number of segments. By keys it is in the memory of the device. */
 #ifdef NUMBER
 #define SEGMENTS min(count, number[number_offset])
 #else
@@ -283,9 +286,10 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 #define ADD_TO(at, some) atomic_add((ATOMIC u32 *)(at), some)
 #endif
 
-/* A place of the work list that nobody has. */
+/* Marks a place of the work list that no segment has. */
 #define NO_SEGMENT (~(u64)0)
-/* A longer segment takes its places only if there is room, so that the count cannot wrap. */
+/* Most chunks that are added to the count before it is checked. A segment of more chunks takes its
+ * places only if there is room, so that the count cannot wrap. */
 #define MOST_ADDED 4096
 
 /* Takes places of the work list for `chunks` chunks. Returns `capacity` if it has no room. */
@@ -303,7 +307,7 @@ INLINE u64 take_places(u64 chunks, GLOBAL u64 *work, u64 capacity) {
     return place + chunks <= capacity ? place : capacity;
 }
 
-/* Puts long segment s on the work list, whose chunks have places from `place` on. */
+/* Puts long segment s on the work list. Its chunks have the places from `place` on. */
 INLINE void list_long(u64 s, u64 place, u64 chunks, GLOBAL u64 *work, u64 capacity) {
     GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_TO((GLOBAL u32 *)work + 1, 1U);
     own[0] = s;
@@ -326,6 +330,6 @@ INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
     return 1;
 }
 
-/* The places that are taken. */
+/* The number of places that are taken. */
 #define LISTED(work, capacity) min((u64)((GLOBAL u32 *)(work))[0], capacity)
 #endif

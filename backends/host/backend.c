@@ -148,7 +148,7 @@ static host_program *open_program(const tally_host_key *key, uint32_t parts) {
     return program;
 }
 
-/* Makes a reduction by several ops, or one of segments, of the programs that each op has alone. */
+/* Makes a reduction by several ops, or of segments, from the programs that each op has alone. */
 static tally_status open_parts(const tally_program_desc *desc, host_program **out) {
     host_program *program = NULL;
     for (uint32_t p = 0; p < desc->part_count; p++) {

@@ -31,8 +31,8 @@ typedef struct rectangle {
     uint64_t items, segments;
 } rectangle;
 
-/* Items of a segment that are copied before the next segment's: their lines stay in the cache of
- * the first level, however far apart they are. */
+/* Items of a segment that are copied before those of the next segment. So their lines stay in the
+ * cache of the first level, however far apart they are. */
 #define TILE 8
 
 #define COPY(name, size)                                                                                                       \

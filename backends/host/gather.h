@@ -6,7 +6,7 @@
 #include "host.h"
 #include "axes/axes.h"
 
-/* Reads a SHAPE, as tally_shape_pack writes it, but for its count. */
+/* Reads a SHAPE that tally_shape_pack has written. It has no count. */
 void host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape);
 
 /* The places of the segments' items in one input, or in the mask. Steps are in bytes. */
@@ -18,8 +18,8 @@ typedef struct host_walk {
     int64_t across; /* from a segment to its neighbour */
 } host_walk;
 
-/* Returns where `count` items from item `first` on lie, if they are neighbours in memory; else
- * NULL; no items lie anywhere. `from` is the segment's item 0. */
+/* Returns the address of `count` items from item `first` on if they are neighbours in memory, else
+ * NULL. `from` is the segment's item 0. A count of 0 gives `from`. */
 const unsigned char *host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count);
 
 /* Copies `count` items of each of `segments` neighbouring segments, from item `first` on. Item

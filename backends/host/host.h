@@ -13,7 +13,7 @@ typedef struct host_mem {
     void *own; /* mem_close frees it; NULL for the caller's memory */
 } host_mem;
 
-/* An op of a program, and where its own lies in an accumulator, a result and the parameters. */
+/* An op of a program, and its places in an accumulator, a result and the parameters. */
 typedef struct host_part {
     const tally_host_program *program;
     uint32_t acc_offset, result_offset, param_offset;
@@ -29,7 +29,7 @@ typedef struct host_program {
     host_part parts[];
 } host_program;
 
-/* A kernel: an entry of a program. Its launches run before they return. */
+/* A kernel: an entry of a program. A launch of it has ended when the call returns. */
 typedef struct host_kernel host_kernel;
 typedef void (*host_entry)(host_kernel *kernel, uint64_t groups, const tally_arg *args);
 struct host_kernel {

@@ -62,8 +62,9 @@ typedef struct keys_job {
     unsigned char *out_keys; /* NULL: not wanted */
 } keys_job;
 
-/* Counts the runs that begin in [from, to). If `writes`, writes their places too: the first of them
- * is run `first`. A compiler that knows `bytes` compares words, which may lie anywhere. */
+/* Counts the runs that begin in [from, to). `writes`: also writes where they begin and their keys,
+ * the first of them as run `first`. A compiler that knows `bytes` compares keys by words, at any
+ * address. */
 static inline uint64_t find_runs_of(const keys_job *job, uint32_t bytes, uint64_t from, uint64_t to, uint64_t first,
                                     bool writes) {
     const unsigned char *keys = job->keys;

@@ -55,7 +55,7 @@ static uint64_t winner_at(const move_job *job, uint64_t index) {
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* An entry as an index; a negative one is beyond all items. */
+/* Returns an entry as an index. A negative entry is beyond all items. */
 static inline uint64_t index_at(const unsigned char *map, bool wide, uint64_t i) {
     return wide ? ((const uint64_t *)(const void *)map)[i] : ((const uint32_t *)(const void *)map)[i];
 }

@@ -14,7 +14,7 @@ static void run_items(host_kernel *kernel, uint64_t groups, const tally_arg *arg
     memset(to + bytes, 0, padded - bytes);
 }
 
-#define PIECE_WORDS 32 /* behind them are the used words of an accumulator */
+#define PIECE_WORDS 32 /* words of a piece; the bits of the used words of an accumulator follow */
 
 /* tally_part_seal(nodes, node_words, acc_words, out, offset, piece, piece_at, piece_words,
  * nodes_at, words, seals, lead) */
@@ -55,8 +55,8 @@ static tally_packet_verdict read_status(const fold *f, uint64_t r) {
     return status;
 }
 
-/* Reads the head of packet r and the shape of its part. False if it does not fit behind item
- * `end`. */
+/* Reads the head of packet r and finds the shape of its part. Returns false if the packet does not
+ * fit, or does not follow item `end`. */
 static bool read_packet(const fold *f, uint64_t r, uint64_t end, tally_part_shape *shape) {
     const unsigned char *packet = f->packets + r * f->stride;
     tally_part_head head;
@@ -78,8 +78,8 @@ static void combine(const fold *f, uint64_t left) {
     }
 }
 
-/* Combines the last node with its left siblings. With `ends` absent chunks belong to it. Returns
- * the nodes that are left. */
+/* Combines the last node with its left siblings. `ends`: no chunks follow, so absent chunks belong
+ * to the last node. Returns the number of nodes left. */
 static uint64_t merge(const fold *f, uint64_t nodes, bool ends) {
     while (nodes > 1) {
         tally_part_node *left = &f->nodes[nodes - 2], right = left[1];

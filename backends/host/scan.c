@@ -3,9 +3,9 @@
  * Scans: the kernel tally_scan_items, in scan order v1 (kernels/scanning.h), in one launch.
  *
  * A group computes the aggregates of its tiles and keeps the cells' partial combinations. It
- * publishes the aggregates, waits for what is before its own, and computes the results from what it
- * has kept. Groups begin in the order of their numbers, so those that it waits for are running or
- * have ended.
+ * publishes the aggregates, waits for the prefixes before its own, and computes the results from
+ * what it has kept. Groups begin in the order of their numbers, so those that it waits for are
+ * running or have ended.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -42,9 +42,9 @@ typedef struct scan_job {
     unsigned char *scratch;
 } scan_job;
 
-/* A tile between its two looks. First ends[1 + l] is the combination of cell l and the cells before
- * it in its row, and rows[r] that of row r and the rows before it. At last ends[0] is the tile's
- * exclusive prefix, and ends[1 + l] the inclusive prefix of cell l. */
+/* A tile between its two passes. After the first pass ends[1 + l] is the combination of cell l and
+ * the cells before it in its row, and rows[r] that of row r and the rows before it. After join_tile
+ * ends[0] is the tile's exclusive prefix, and ends[1 + l] the inclusive prefix of cell l. */
 typedef struct scan_tile {
     unsigned char *cells, *ends, *rows; /* arrays of SCAN */
     uint8_t *begins;
@@ -85,10 +85,10 @@ static scan_tile tile_of(const scan_job *job, unsigned char *scratch, uint32_t t
     return t;
 }
 
-/* ---- the first look -------------------------------------------------------------------------- */
+/* ---- the first pass -------------------------------------------------------------------------- */
 
-/* The scan of Kogge and Stone of each 32 of `count` parts. The steps go from a to `to` and back,
- * and end in `to`. */
+/* Scans each 32 of `count` parts by Kogge and Stone. The steps alternate between `a` and `to`, and
+ * end in `to`. */
 static void scan_parts(const tally_host_scan *steps, unsigned char *a, unsigned char *to, uint32_t count) {
     const uint64_t bytes = steps->bytes;
     unsigned char *from = a, *into = to;
@@ -102,12 +102,13 @@ static void scan_parts(const tally_host_scan *steps, unsigned char *a, unsigned 
     }
 }
 
-/* Copies items so that they stand in the order of the sequence. */
+/* Copies items in reverse order. */
 static void reverse_items(unsigned char *to, const unsigned char *from, uint64_t count, uint32_t bytes) {
     for (uint64_t i = 0; i < count; i++) memcpy(to + i * bytes, from + (count - 1 - i) * bytes, bytes);
 }
 
-/* Sets where segments begin among `count` items from item k of the sequence on. */
+/* Sets begins[i] for each item k + i of the sequence, i below `count`, and clears the rest of the
+ * tile. */
 static void find_beginnings(const scan_job *job, uint64_t k, uint64_t count, uint8_t *begins) {
     for (uint64_t i = 0; i < count; i++)
         begins[i] =
@@ -115,8 +116,8 @@ static void find_beginnings(const scan_job *job, uint64_t k, uint64_t count, uin
     memset(begins + count, 0, TILE - count);
 }
 
-/* Takes the first look at a tile. Items beyond the last are zeros: no result that is stored depends
- * on them. */
+/* Does the first pass over a tile. Items beyond the last are zeros: no result that is stored
+ * depends on them. */
 static void fold_tile(const scan_job *job, uint64_t k, scan_tile *tile, unsigned char *scratch) {
     const tally_host_program *p = job->program;
     const tally_host_scan *steps = job->steps;
@@ -144,7 +145,7 @@ static void fold_tile(const scan_job *job, uint64_t k, scan_tile *tile, unsigned
     scan_parts(steps, parts, tile->rows, WIDTH);
 }
 
-/* ---- what is before -------------------------------------------------------------------------- */
+/* ---- the look-back --------------------------------------------------------------------------- */
 
 static atomic_uint *mark_of(unsigned char *words, uint64_t words_bytes) {
     return (atomic_uint *)(void *)(words + words_bytes - sizeof(uint32_t));
@@ -169,10 +170,10 @@ static unsigned char *words_of_block(const scan_job *job, uint64_t block) {
     return job->block_words + block * job->block_bytes;
 }
 
-/* ---- the second look ------------------------------------------------------------------------- */
+/* ---- the second pass ------------------------------------------------------------------------- */
 
 /* Turns tile->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
- * is NULL if nothing stands before the tile. */
+ * is NULL if nothing is before the tile. */
 static void join_tile(const scan_job *job, scan_tile *tile, const unsigned char *exclusive, const unsigned char *inclusive) {
     const tally_host_scan *steps = job->steps;
     const uint64_t bytes = steps->bytes;
@@ -185,8 +186,8 @@ static void join_tile(const scan_job *job, scan_tile *tile, const unsigned char 
     }
 }
 
-/* Combines the initial item with each part: op(initial, part). Where a segment begins makes no
- * difference to that. */
+/* Combines the initial item with each part: op(initial, part). The flag of a segment's beginning is
+ * cleared first, as it would drop the initial item. */
 static void join_initial(const scan_job *job, unsigned char *parts, uint32_t count) {
     const uint64_t bytes = job->steps->bytes;
     _Alignas(64) unsigned char initial[TALLY_HOST_ACC_BYTES];
@@ -198,15 +199,15 @@ static void join_initial(const scan_job *job, unsigned char *parts, uint32_t cou
     job->steps->join(initial, parts, count);
 }
 
-/* Writes the result of an exclusive scan where nothing stands before. */
+/* Writes the first result of an exclusive scan or of a segment in it: nothing is before it. */
 static void write_first(const scan_job *job, unsigned char *result) {
     _Alignas(64) unsigned char initial[TALLY_HOST_ACC_BYTES];
     if (job->initial) job->program->scan.load(job->initial, job->params, initial);
     job->program->finish(initial, job->initial != NULL, job->params, result);
 }
 
-/* Writes the results of item `j` of each cell, whose prefix is that of the cell and the first
- * `items` items in it. Without `has` nothing stands before cell 0. */
+/* Writes the result of item `j` of each cell. It is that of the cell's exclusive prefix and the
+ * first `items` items of the cell. `has` is false if nothing is before cell 0. */
 static void write_items(const scan_job *job, uint64_t k, const scan_tile *tile, bool has, uint32_t j, uint32_t items,
                         unsigned char *scratch, unsigned char *results) {
     const tally_host_scan *steps = job->steps;
@@ -239,7 +240,7 @@ static void write_results(const scan_job *job, uint64_t k, const scan_tile *tile
         if (tile->begins[i]) write_first(job, results + i * bytes);
 }
 
-/* Takes the second look at a tile. */
+/* Does the second pass over a tile. */
 static void store_tile(const scan_job *job, uint64_t k, const scan_tile *tile, bool has, unsigned char *scratch) {
     const uint32_t bytes = job->program->result_bytes;
     const bool reverse = job->flags & TALLY_SCAN_IS_REVERSE;
@@ -260,7 +261,7 @@ static void store_tile(const scan_job *job, uint64_t k, const scan_tile *tile, b
 typedef struct scan_prefixes {
     _Alignas(64) unsigned char parts[WIDTH * TALLY_HOST_ACC_BYTES], scanned[WIDTH * TALLY_HOST_ACC_BYTES];
     _Alignas(64) unsigned char before[TALLY_HOST_ACC_BYTES]; /* the block's exclusive prefix */
-    bool has;                                                /* whether anything stands before the block */
+    bool has;                                                /* something is before the block */
 } scan_prefixes;
 
 /* Computes the prefixes of `count` tiles, the first of which is tile q of the block. Their own
@@ -331,7 +332,7 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
                     .scratch = kernel->scratch};
     job.tiles = (job.n + TILE - 1) / TILE;
     job.tile_words = job.block_words + (capacity + WIDTH - 1) / WIDTH * job.block_bytes;
-    if (!job.call) job.call = 1; /* 0 is nothing published */
+    if (!job.call) job.call = 1; /* 0 says that nothing is published */
     *(uint32_t *)(void *)words = job.call;
     tally_pool_run(kernel->threads, groups, scan_group, &job);
 }

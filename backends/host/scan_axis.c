@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scans along an axis: the kernels tally_scan_axis_lists and, which is the same here,
- * tally_scan_axis_rows, in scan order v1 (kernels/scanning.h).
+ * Scans along an axis, in scan order v1 (kernels/scanning.h): the kernels tally_scan_axis_lists and
+ * tally_scan_axis_rows, which do the same here.
  *
- * A group has neighbouring lists. It goes along them by rows of 128 items: it gathers a row of each
- * list, scans the rows' cells together, and turns them into inclusive prefixes. The rows of a tile
- * come one after the other, and so do the tiles of a block: step s of Kogge and Stone's scan of
- * part l needs part l - s as the step before left it, so the last s parts of each step are kept.
+ * A group has neighbouring lists, and goes along them by rows of 128 items. It gathers a row of
+ * each list, scans the cells of all these rows together, and turns them into inclusive prefixes.
+ * The rows of a tile come one after the other, and so do the tiles of a block. So step s of Kogge
+ * and Stone's scan finds part l - s among the last s parts, which each step keeps as the step
+ * before it left them.
  * Lists of up to 64 items have only the cells that they need, so that many of them make a row. An
  * op with an index always has rows, since `fold` counts along them.
  */
@@ -31,7 +32,7 @@ typedef struct axis_job {
     unsigned char *out;
     const void *params, *initial;
     tally_array_shape shape; /* axis[0] is scanned */
-    uint32_t width, lists;   /* cells of a list that are taken at once, and lists of a group: CELLS at most */
+    uint32_t width, lists;   /* a list's cells at once; a group's lists; in all CELLS at most */
     unsigned char *scratch;
 } axis_job;
 
@@ -80,8 +81,9 @@ static uint64_t thread_bytes(const tally_host_program *p) {
 
 /* ---- items and results in memory ------------------------------------------------------------- */
 
-/* A copy between the arrays of `count` lists and their places `at`: `items` items of each, that are
- * `step` bytes apart from `memory` on, and side by side in `array`, list after `pitch` items. */
+/* A copy of `items` items of each of `count` lists, between memory and an array. List s is at byte
+ * at[s] from `memory` on, and its items are `step` bytes apart. In `array` its items are side by
+ * side, and the lists are `pitch` items apart. */
 typedef struct axis_copy {
     unsigned char *memory, *array;
     const int64_t *at;
@@ -194,7 +196,8 @@ static void scan_cells(const axis_job *job, axis_lists *lists) {
     }
 }
 
-/* Turns part l of each list, in `part`, into the combination of parts 0 to l. */
+/* Turns part l of each list, in `part`, into the combination of parts 0 to l. `levels` keeps the
+ * parts that later ones need. */
 static void take_part(const axis_job *job, const axis_lists *lists, unsigned char *levels, uint32_t l, unsigned char *part) {
     const uint64_t all = lists->count * (uint64_t)job->steps->bytes;
     for (uint32_t s = 1; s < WIDTH; s *= 2) {
@@ -205,7 +208,7 @@ static void take_part(const axis_job *job, const axis_lists *lists, unsigned cha
     }
 }
 
-/* Combines each list's part with what is before it, if `has` says that anything is. */
+/* Combines each list's part with the prefix in `before`, if `has`. */
 static void join_lists(const axis_job *job, const axis_lists *lists, bool has, const unsigned char *before,
                        unsigned char *part) {
     if (!has) return;
@@ -238,8 +241,8 @@ static void join_rows(const axis_job *job, const axis_lists *lists, uint64_t k) 
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Writes the results of item j of each cell, whose prefix is that of the cell and the first `items`
- * items in it. */
+/* Writes the result of item j of each cell. It is that of the cell's exclusive prefix and the first
+ * `items` items of the cell. */
 static void write_items(const axis_job *job, const axis_lists *lists, uint64_t k, uint32_t j, uint32_t items, uint32_t cells) {
     const tally_host_scan *steps = job->steps;
     const uint64_t bytes = steps->bytes, width = job->width, count = lists->count * width;
@@ -261,7 +264,7 @@ static void write_items(const axis_job *job, const axis_lists *lists, uint64_t k
                       lists->results + (s * width * CELL + j) * job->program->result_bytes);
 }
 
-/* Writes the results of an exclusive scan where nothing stands before. */
+/* Writes the first result of each list in an exclusive scan: nothing is before it. */
 static void write_firsts(const axis_job *job, const axis_lists *lists) {
     const uint64_t step = job->width * (uint64_t)CELL * job->program->result_bytes;
     _Alignas(64) unsigned char initial[TALLY_HOST_ACC_BYTES];
@@ -321,7 +324,7 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
     host_read_shape(args[TALLY_AXIS_ARG_SHAPE].value, 1, &job.shape);
     job.shape.count = HOST_VALUE(uint64_t, args[TALLY_AXIS_ARG_COUNT]);
     while (job.width < WIDTH && job.width * CELL < job.shape.n) job.width *= 2;
-    /* There are enough groups to keep all threads busy. */
+    /* Groups are small enough to keep all threads busy. */
     const uint64_t busy = tally_ceil_div(job.shape.count, 4 * (uint64_t)kernel->threads);
     job.lists = CELLS / job.width;
     if (busy < job.lists) job.lists = (uint32_t)busy;

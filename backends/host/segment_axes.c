@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Segments by axes: the kernels tally_segments_teams, _threads, _fold and _fold_each. TEAM is for
- * devices that are told how to share a chunk; here the shape decides. A unit of work is a chunk of
- * a block of neighbouring segments:
+ * Segments by axes: the kernels tally_segments_teams, _threads, _fold and _fold_each. The argument
+ * TEAM is ignored, since the shape decides how a chunk is taken. A unit of work is a chunk of a
+ * block of neighbouring segments. There are three kinds of blocks:
  *
- * - alone: of one segment. It is copied if its items are no neighbours in memory.
- * - columns: of as many as their scratch has room for. Rows of memory are read in order and
+ * - alone: one segment. Its chunk is copied if its items are no neighbours in memory.
+ * - columns: as many segments as the scratch has room for. Rows of memory are read in order and
  *   transposed, and each segment is folded as if it were alone.
- * - lanes: of 128 (fold_block). If neighbouring segments are neighbours in memory, nothing is
+ * - lanes: 128 segments (fold_block). If neighbouring segments are neighbours in memory, nothing is
  *   copied; else these are short segments, whose items are transposed.
  */
 #include <string.h>
@@ -160,14 +160,15 @@ static void fold_lanes(const segments_job *job, const axes_unit *unit, bool dire
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Returns how many segments before the unit's a direct block begins with: one that would not end
- * with the row, of which `left` segments are left, begins earlier. */
+/* Returns the number of segments before the unit's that a direct block begins with. `left` segments
+ * are left in the row. A block that would go beyond the row begins earlier, and ends with the
+ * row. */
 static uint64_t skipped_of(const axes_job *axes, uint64_t left) {
     return axes->direct && axes->extent >= TALLY_LANES && left < TALLY_LANES ? TALLY_LANES - left : 0;
 }
 
-/* Tells whether a direct block of the unit lies in its segments' memory, though its rows are longer
- * than theirs: what is behind a row then are the rows that follow. */
+/* Tells whether a direct block reads only memory of the array. A row of the array may be shorter
+ * than the block. The block then reads items of the rows that follow as well. */
 static bool has_window(const axes_job *axes, const axes_unit *unit) {
     const segments_job *job = axes->job;
     bool has = true;
@@ -213,13 +214,13 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
 
 /* ---- the way --------------------------------------------------------------------------------- */
 
-/* Items of a group: it takes some microseconds, which is what it costs to hand it to a thread. */
+/* Items of a group. It takes some microseconds, as much as handing it to a thread costs. */
 #define GROUP_ITEMS 32768
-/* The most items of segments that are transposed for fold_block, and the least of their number. */
+/* Most items of segments that are transposed for fold_block, and least number of such segments. */
 #define SHORT_ITEMS 64
 #define LEAST_BLOCK 32
-/* The least segments side by side of which more than 128 are computed, as their vectors cost less
- * than transposing. */
+/* Least number of segments side by side that make a direct block of 128. The vectors of the lanes
+ * that are computed for nothing cost less than transposing. */
 #define NARROW 32
 
 static bool have_blocks(const segments_job *job) {
@@ -268,7 +269,7 @@ void host_segments_axes(segments_job *job) {
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;
     const uint64_t n = least(job->shape.n, CHUNK), each = GROUP_ITEMS / (axes.block * n + 16) + 1;
     axes.run = job->leaves > 1 ? each : 1;
-    /* There are enough groups to keep all threads busy. */
+    /* Groups are small enough to keep all threads busy. */
     axes.span = job->leaves > 1 ? 1 : least(each, tally_ceil_div(axes.units, 4 * (uint64_t)job->threads));
     tally_pool_run(job->threads, tally_ceil_div(axes.units, axes.span) * tally_ceil_div(job->leaves, axes.run), fold_group,
                    &axes);

@@ -27,7 +27,8 @@ static item_list list_at(const segments_job *job, uint64_t s) {
     return (item_list){begin, ((const uint32_t *)(const void *)job->ends)[s] - begin};
 }
 
-/* Folds the chunk of a list from item `index` on by op p. Returns its items. */
+/* Folds the chunk of a list from item `index` on by op p. Returns the number of its items that are
+ * not masked. */
 static uint64_t fold_chunk(const segments_job *job, uint32_t p, item_list list, uint64_t index, unsigned char *acc) {
     const unsigned char *items[TALLY_MAX_INPUTS];
     const uint64_t at = list.begin + index, left = list.n - index;
@@ -65,7 +66,7 @@ static bool enlist(const segments_job *job, uint64_t s, uint64_t n) {
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Folds a segment by one thread. */
+/* Folds a segment by op p, in one thread. Returns the number of its items that are not masked. */
 static uint64_t fold_list(const segments_job *job, uint32_t p, item_list list, unsigned char *acc) {
     if (list.n <= CHUNK) return fold_chunk(job, p, list, 0, acc);
     tally_host_counter counter;

@@ -29,7 +29,7 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* The most items that are taken lane by lane. More of them make vectors. */
+/* Most items that are folded lane by lane. More items are folded by vectors. */
 #define FEW_ITEMS 32
 
 uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
@@ -59,7 +59,7 @@ void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, ui
     if (job->initial) {
         part->program->initial(job->initial + part->result_offset, all);
         if (n) part->program->combine(all, acc);
-        if (!n) n = 1; /* the initial value alone is no value of no items */
+        if (!n) n = 1; /* with an initial value no result is empty */
         acc = all;
     }
     part->program->finish(acc, n, job->params + part->param_offset, host_result_at(job, p, at));
@@ -90,7 +90,7 @@ static uint64_t *words(const tally_arg *arg) {
     return (uint64_t *)(void *)host_bytes(arg);
 }
 
-/* The walk along input k, or (k = inputs) the mask. */
+/* Returns the walk along input k, or along the mask if k is the number of inputs. */
 static host_walk walk_of(const segments_job *job, uint32_t k) {
     const tally_array_shape *shape = &job->shape;
     const bool masks = k == job->inputs;

@@ -35,7 +35,7 @@ typedef struct segments_job {
     /* By offsets. */
     const unsigned char *begins, *ends;
     bool wide;  /* offsets of 8 bytes */
-    bool lists; /* long segments go to the work list; else they are on it */
+    bool lists; /* long segments go to the work list; false: it is complete */
     uint64_t *work, capacity;
     uint64_t span; /* segments of a group */
 } segments_job;
@@ -48,8 +48,9 @@ typedef struct host_scratch {
 
 host_scratch host_scratch_of(const segments_job *job, uint32_t worker);
 
-/* Folds a chunk of a segment by op p, whose items begin at `items`, into an aligned accumulator.
- * `mask` is NULL if there is none. Returns the number of items that are not masked. */
+/* Folds a chunk of a segment by op p into an aligned accumulator. The chunk's items begin at
+ * items[k] in input k, and its first item has the index `base` in the segment. `mask` is NULL if
+ * there is none. Returns the number of items that are not masked. */
 uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
                          uint64_t base, uint64_t n, unsigned char *acc);
 
@@ -62,7 +63,7 @@ void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *
 
 /* Combines `leaves` partials from place `at` on, of op p. */
 void host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc);
-/* Returns the items of these partials, `n` without a mask. */
+/* Returns the number of items of these partials. Without a mask it is `n`. */
 uint64_t host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n);
 
 /* The kernels. */

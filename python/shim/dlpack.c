@@ -16,7 +16,7 @@
 
 static atomic_llong exports;
 
-/* A content, with room for the extents and strides behind it. */
+/* A capsule's content. Room for the tensor's extents and strides follows. */
 typedef struct content {
     union {
         tally_dl_managed managed;
@@ -137,7 +137,7 @@ void tally_python_dl_end(tally_dl_read *of) {
     PyGILState_Release(state);
 }
 
-/* The layout of DLPack 1.3's table, up to what is read. */
+/* The layout of DLPack 1.3's table of exchange functions, up to the last one that is called. */
 typedef struct exchange_header {
     uint32_t major, minor;
     struct exchange_header *older;
@@ -167,7 +167,7 @@ static tally_dl_status exchange(const exchange_table *table, void *object, tally
     tally_dl_versioned *made = NULL;
     if (table->managed_of(object, &made) || !made) return TALLY_DL_REFUSED;
     const tally_dl_status status = read_versioned(made, to);
-    /* 2 is CUDA, 13 its managed memory. */
+    /* kDLCUDA is 2, and kDLCUDAManaged is 13. */
     if (status || (to->device_type != 2 && to->device_type != 13)) return status;
     void *stream = NULL;
     if (!table->current_stream(2, to->device_id, &stream)) {

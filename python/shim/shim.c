@@ -41,7 +41,8 @@ static int is_host(const tally_python_bound *b) {
     return b->of.memory == TALLY_PYTHON_IN_PLACE || b->of.memory == TALLY_PYTHON_COPIED;
 }
 
-/* Finds the bytes that an array takes, from *low below its origin on. 0: it has no items. */
+/* Returns the number of bytes that an array spans, 0 if it has no items. *low becomes the distance
+ * from its origin to the first of them, which is 0 or negative. */
 static uint64_t span_of(const tally_python_bound *b, const array *a, int is_output, int64_t *low) {
     int64_t high = a->item;
     *low = 0;
@@ -74,7 +75,7 @@ static tally_status bind_array(tally_python_bound *b, const array *a, int is_out
     return tally_buffer_write((tally_queue *)b->of.queue, b->buffers[k], 0, (const void *)b->address[k], bytes);
 }
 
-/* Takes the next array of `numbers`. */
+/* Reads the next array from *numbers, which moves on. */
 static array next_array(const tally_python_bound *b, const int64_t **numbers) {
     const array a = {(uintptr_t)(*numbers)[0], (*numbers)[1], (*numbers)[2], *numbers + 3};
     *numbers += 3 + b->of.axis_count;
@@ -132,7 +133,7 @@ tally_status tally_python_run(tally_python_bound *b) {
         const uint64_t bytes = tally_buffer_bytes(b->buffers[first + t]);
         if (bytes) status = tally_buffer_read(queue, b->buffers[first + t], 0, (void *)b->address[first + t], bytes);
     }
-    /* After a failure too: enqueued work may still read the caller's items. */
+    /* Enqueued work may still read the caller's items, after a failure too. */
     const tally_status waited = tally_queue_wait(queue);
     return status ? status : waited;
 }

@@ -64,12 +64,12 @@ tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan
 /* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
 tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result);
 
-/* Makes memory a buffer: `address` is as in `numbers`. TALLY_PYTHON_COPIED allocates device memory
- * and leaves the copy to the caller. Errors: as the wrapping functions. */
+/* Wraps memory in a buffer. `address` is as in `numbers`. TALLY_PYTHON_COPIED allocates device
+ * memory and leaves the copy to the caller. Errors: as the wrapping functions. */
 tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out);
 
-/* Destroy what the handle at this place is of, and set it to NULL. A binding's room for a handle
- * owns it from the call on that makes it. */
+/* Destroy the object of a handle and set the handle to NULL. A binding passes the address of a
+ * handle that it owns, so the handle has an owner from the call on that makes it. */
 void tally_python_end_plan(tally_plan **plan);
 void tally_python_end_queue(tally_queue **queue);
 void tally_python_end_buffer(tally_buffer **buffer);
@@ -106,7 +106,7 @@ typedef struct tally_dl_versioned {
     tally_dl_tensor tensor;
 } tally_dl_versioned;
 
-/* The most axes that are read. */
+/* Most axes of an array that can be read. */
 #define TALLY_DL_AXES 64
 
 /* An array that a producer gave, read. */
@@ -134,14 +134,14 @@ typedef enum tally_dl_status {
 
 /* Consumes a capsule, a PyObject's address: renames it and reads it. Takes the global lock. */
 tally_dl_status tally_python_dl_take(uintptr_t capsule, tally_dl_read *to);
-/* Calls the deleter of what was taken, once. Takes the global lock. */
+/* Calls the deleter of a content that was taken, once. Takes the global lock. */
 void tally_python_dl_end(tally_dl_read *of);
-/* The table of DLPack's C exchange interface in a capsule "dlpack_exchange_api", the attribute
- * __dlpack_c_exchange_api__ of a type. 0 if it is none, or of no version 1. Takes the global
- * lock. */
+/* Returns the table of DLPack's C exchange interface in a capsule "dlpack_exchange_api", which is
+ * the attribute __dlpack_c_exchange_api__ of a type. Returns 0 for another capsule and for a table
+ * without version 1. Takes the global lock. */
 uintptr_t tally_python_dl_table(uintptr_t capsule);
-/* Reads an array of a type that has the table. Its memory must be kept by what the caller ends, as
- * after tally_python_dl_take. On CUDA `stream` is the producer's current one: work on it is in
+/* Reads an array of a type that has the table. The caller ends *to, which keeps the array's memory,
+ * as after tally_python_dl_take. On CUDA `stream` is the producer's current one: work on it is in
  * order, so nothing has to wait. Takes the global lock. */
 tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tally_dl_read *to);
 

@@ -26,7 +26,8 @@ static const struct {
 #undef ROW
 };
 
-/* The library stays open, as the caller's communicator is its. */
+/* Opens the library and finds its calls. It stays open, because the caller's communicator belongs
+ * to it. */
 static void open_library(void) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {

@@ -30,10 +30,11 @@ typedef struct nccl_library {
 #undef FIELD
 } nccl_library;
 
-/* Opens the library once. NULL: there is none; tally_last_error() says why. Errors: E_NO_DEVICE. */
+/* Opens the library, once. Returns NULL if that fails; tally_last_error() says why. Errors:
+ * E_NO_DEVICE. */
 const nccl_library *nccl_open(void);
 
-/* Returns the status of a call's result; the text is NCCL's. Waits where the communicator is one
+/* Returns the status for the result of an NCCL call; the text is NCCL's. Waits for a communicator
  * that does not block and is still at work. */
 tally_status nccl_status(const nccl_library *library, struct ncclComm *comm, int result, const char *call);
 

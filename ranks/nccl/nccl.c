@@ -52,7 +52,8 @@ static tally_status gather(const tally_nccl *n, tally_queue *queue, const tally_
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-/* The checksum of the record of no items is a function of ops, types, levels and parameters. */
+/* Finds a number that stands for ops, types, levels and parameters: the checksum of the record of
+ * no items. */
 static tally_status identify(const tally_reduce_desc *desc, tally_plan *plan, uint64_t *identity) {
     uint64_t bytes;
     tally_part_info info;
@@ -67,7 +68,8 @@ static tally_status identify(const tally_reduce_desc *desc, tally_plan *plan, ui
     return status;
 }
 
-/* Makes plan, memory and kernels, by a reduction of no items that meets nobody. */
+/* Makes the plan, its memory and its kernels. Then it reduces no items, without the other ranks, so
+ * that every kernel has run once. */
 static tally_status make_ready(tally_nccl *n, const tally_reduce_desc *desc, uint64_t *identity) {
     tally_buffer *out = NULL;
     tally_status status = tally_plan_create(n->context, desc, &n->plan);
@@ -106,7 +108,8 @@ static tally_status compare(const hello *all, int size) {
     return TALLY_OK;
 }
 
-/* Exchanges the ranks' messages. `room` has one of this rank and one of each. Blocks. */
+/* Exchanges the ranks' messages. `room` has place for this rank's message, and `to` for one of each
+ * rank. Blocks. */
 static tally_status exchange(tally_nccl *n, tally_buffer *room, tally_buffer *to, const hello *mine, hello *all) {
     tally_status status = tally_buffer_write(n->own, room, 0, mine, sizeof(*mine));
     if (!status) status = gather(n, n->own, room, to, sizeof(*mine));

@@ -24,7 +24,7 @@ bool world_is_well(const world *w, const problem *mine) {
     return false;
 }
 
-/* Reports on rank 0 a failure that all ranks have. */
+/* Reports a failure that all ranks have, on rank 0. */
 static bool agreed(const world *w) {
     if (w->rank == 0) cli_report("%s", tally_last_error());
     return false;

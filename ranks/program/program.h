@@ -7,7 +7,7 @@
 
 #include "tools/reduce/segments.h"
 
-/* Stands for the rank in a pattern of --parts. */
+/* The text that stands for the rank in a pattern of --parts. */
 #define PART_RANK "%d"
 
 /* The state that all ranks share. */
@@ -21,7 +21,8 @@ typedef struct problem {
     char text[1024];
 } problem;
 
-/* Collective. Tells whether no rank has a problem; otherwise rank 0 reports that of the lowest. */
+/* Returns true if no rank has a problem. Otherwise rank 0 reports the problem of the lowest rank
+ * that has one. Collective. */
 bool world_is_well(const world *w, const problem *mine);
 
 /* This rank's share of a file, or of as many files as the operator has inputs. */
@@ -32,7 +33,7 @@ typedef struct share {
     bool is_npy;      /* the first file has a shape of its own */
     char first[512];  /* the first file's name */
     uint64_t n;       /* rows of this rank */
-    uint64_t rows;    /* of the file; a row is an item, but by axes all items of the kept axes */
+    uint64_t rows;    /* of the file; a row is an item, or with --axis the items of all kept axes */
     uint64_t columns; /* items of a row */
 } share;
 
@@ -43,8 +44,8 @@ void share_close(share *s);
 
 /* axes.c: finds rows and columns of a shape; the reduced axes must come first. */
 bool axes_divide(const reduce_request *r, const char *path, const npy_shape *shape, share *s, problem *failed);
-/* Reduces the columns. All ranks return the same; *count is that of the results, which the caller
- * frees (o->result). */
+/* Reduces the columns. Rank 0 gets the results in o->result, which the caller frees. All ranks
+ * return the same. Collective. */
 tally_status axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o);
 /* Prints the results. */
 void axes_print(const reduce_request *r, char *const *files, const share *s, const reduce_outcome *o, size_t result_bytes);

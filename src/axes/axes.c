@@ -29,7 +29,7 @@ static uint64_t distance(const tally_shape_axis *axis) {
     return sum;
 }
 
-/* Sorts axes so that neighbours in memory are those of the last one. */
+/* Compares two axes for qsort, by falling distance: neighbours along the last axis lie closest. */
 static int by_distance(const void *left, const void *right) {
     const uint64_t a = distance(left), b = distance(right);
     return (a < b) - (a > b);
@@ -41,7 +41,7 @@ static int by_result(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Tells whether a step of `outer` is all of `inner`, everywhere. */
+/* Tells whether one step along `outer` is as long as all of `inner`, in every array. */
 static bool is_one_axis(const tally_shape_axis *outer, const tally_shape_axis *inner) {
     const uint64_t extent = inner->extent;
     bool is_one =
@@ -63,15 +63,15 @@ static uint32_t merge(tally_shape_axis *axes, uint32_t count) {
     return left;
 }
 
-/* Makes the lists of a shape: the `first` axes are in shape->axis, and `kept`, which are reordered,
- * become the others. n and count are set. */
+/* Makes a shape's two lists of axes: the first of the `first` axes in shape->axis, the second of
+ * `kept`, which is reordered. n and count are set before. */
 static void make_lists(tally_array_shape *shape, uint32_t first, tally_shape_axis *kept, uint32_t others) {
-    /* Without items strides are not checked, so they are cleared. */
+    /* Strides are not checked if there are no items, so they are cleared. */
     for (uint32_t a = 0; a < first && !shape->n; a++) shape->axis[a] = (tally_shape_axis){.extent = shape->axis[a].extent};
     for (uint32_t a = 0; a < others && !shape->n; a++)
         kept[a] = (tally_shape_axis){.extent = kept[a].extent, .out = kept[a].out};
     shape->reduced = merge(shape->axis, first);
-    /* Results say themselves where they lie, so the kept axes may come in any order. */
+    /* Results have strides of their own, so the kept axes may come in any order. */
     qsort(kept, others, sizeof(*kept), by_distance);
     memcpy(shape->axis + shape->reduced, kept, others * sizeof(*kept));
     shape->kept = merge(shape->axis + shape->reduced, others);
@@ -88,7 +88,7 @@ static void lay_out(tally_shape_axis *kept, uint32_t count) {
     }
 }
 
-/* Checks the results' strides. Errors: E_ARGUMENT if two results could have one place. */
+/* Checks the results' strides. Errors: E_ARGUMENT if two results could share a place. */
 static tally_status check_results(const tally_shape_axis *kept, uint32_t count) {
     tally_shape_axis sorted[TALLY_MAX_AXES];
     uint64_t reach = 0;

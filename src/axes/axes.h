@@ -11,12 +11,13 @@ typedef struct tally_shape_axis {
     int64_t in[TALLY_MAX_INPUTS], where, out;
 } tally_shape_axis;
 
-/* The axes of a SHAPE: one more than an array's, as each of its two lists has at least one. */
+/* Most axes of a SHAPE: one more than an array's, because each of its two lists has at least
+ * one. */
 #define TALLY_SHAPE_AXES (TALLY_MAX_AXES + 1)
 
-/* A regular array of segments: the reduced axes, then the kept ones, each list with its fastest
- * axis last. Axes of extent 1 are left out, and neighbours are one where their strides allow. With
- * no axis left in a list it has one of extent 1. */
+/* A regular array of segments: the list of its reduced axes, then the list of its kept axes. The
+ * fastest axis of a list is its last. Axes of extent 1 are left out. Neighbouring axes are merged
+ * where their strides allow. A list without axes gets one of extent 1. */
 typedef struct tally_array_shape {
     uint64_t n, count; /* items of a segment, segments */
     uint32_t reduced, kept;
@@ -27,14 +28,14 @@ static inline uint64_t tally_magnitude(int64_t stride) {
     return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
-/* Return the bytes of the kernels' SHAPE, and write the SHAPE. */
+/* The kernels' SHAPE: tally_shape_bytes returns its bytes, and tally_shape_pack writes it. */
 #define TALLY_SHAPE_MOST_BYTES (16 + TALLY_SHAPE_AXES * sizeof(tally_shape_axis))
 uint32_t tally_shape_bytes(uint32_t inputs);
 void tally_shape_pack(const tally_array_shape *shape, uint32_t inputs, void *to);
 
 /* Makes the shape of an array's axes. `inputs` is the number of inputs that have strides; `where`
- * tells whether the mask has. Errors: E_ARGUMENT for too many axes, extents whose product overflows
- * 64 bits, results that would overlap. */
+ * tells whether there is a mask. Errors: E_ARGUMENT for too many axes, extents whose product
+ * overflows 64 bits, results that would overlap. */
 tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint32_t inputs, bool where, bool out_strided,
                               tally_array_shape *shape);
 /* Makes the shape of a scan along axes[along]: the scanned axis is the only one of the first list,

@@ -13,14 +13,15 @@ static const tally_shape_axis *scanned(const axis_call *call) {
     return &call->shape.axis[0];
 }
 
-/* The axis of neighbouring lists. */
+/* Returns the axis along which lists are neighbours. */
 static const tally_shape_axis *nearest(const axis_call *call) {
     return &call->shape.axis[call->shape.kept];
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Finds the bytes that the axes reach of a buffer, from the lowest place to the highest. */
+/* Finds the range of a buffer that the axes reach. Errors: E_ARGUMENT for places beyond the
+ * buffer. */
 static tally_status find_range(const tally_array_shape *shape, size_t stride, const tally_buffer *buffer, uint64_t offset,
                                uint64_t bytes, const char *name, tally_range *range) {
     uint64_t low, high;
@@ -73,9 +74,9 @@ static tally_status check(tally_plan *base, const tally_queue *queue, const tall
 /* ---- few and long lists ---------------------------------------------------------------------- */
 
 /*
- * The least items of lists that are scanned one by one, and the most such lists for each unit. One
- * after the other they keep a device busy. At once there would be too few: a list has a thread of a
- * CPU, or a group of a GPU.
+ * Limits for long rows that are scanned one after the other, each by the whole device: the least
+ * items of a row, and the most rows for each compute unit. One launch for all of them would leave
+ * much of the device idle, because a row gets at most a group of a GPU, or a thread of a CPU.
  */
 #define LONG_ITEMS 32768
 #define UNIT_LONG_LISTS 1
@@ -115,10 +116,12 @@ static tally_status launch_one_by_one(tally_scan_plan *plan, void *queue, const 
 
 /* ---- all lists at once ----------------------------------------------------------------------- */
 
-/* Most groups for each unit, and the warps of lists that a unit is kept busy by. */
+/* Limits for each compute unit: the most groups of a launch, and the warps that keep a unit
+ * busy. */
 #define UNIT_GROUPS 64
 #define UNIT_WARPS 32
-/* CPUs: the least items of lists whose items are vectors; shorter ones are vectors across lists. */
+/* Least items of a row that a CPU scans by vectors along the row. Shorter rows are scanned by
+ * vectors across several rows. */
 #define CPU_ROW_ITEMS 512
 
 typedef struct axis_launch {

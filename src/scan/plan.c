@@ -173,8 +173,8 @@ static tally_status open_memory(tally_scan_plan *plan) {
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.values, &plan->values);
     if (!status && plan->segments == TALLY_SEGMENTS_OFFSETS)
         status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes.heads, &plan->heads);
-    /* Before the first call nothing is published. The unused carry is read, so it is cleared
-     * too. */
+    /* Zeros say that nothing is published. The first call also reads a carry that no call has
+     * written, so `values` is cleared too. */
     if (!status && one_launch) status = tally_buffer_clear(plan->words, plan->words->bytes);
     if (!status && one_launch) status = tally_buffer_clear(plan->values, plan->values->bytes);
     return status;
@@ -190,15 +190,15 @@ static uint64_t capacity_of(const tally_scan_plan *plan) {
     return tiles > least ? tiles : least;
 }
 
-/* Makes the plan one for up to n items. */
+/* Sets the most items of a call, and the capacity that they need. */
 static void set_max_n(tally_plan *base, uint64_t n) {
     tally_scan_plan *plan = (tally_scan_plan *)base;
     base->max_n = n;
     plan->capacity = capacity_of(plan);
 }
 
-/* Tells whether the memory holds the items and the workspace, and one buffer the flags made of
- * offsets. */
+/* Tells whether the items and the workspace fit the memory, and the flags made of offsets one
+ * buffer. */
 static bool fits_memory(const tally_plan *base) {
     const tally_device_info *info = &base->context->info;
     const scan_memory bytes = memory_of((const tally_scan_plan *)base);

@@ -28,7 +28,7 @@ tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tal
     const uint64_t base = continues || plan->anew ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
     const uint32_t flow = plan->turn | (continues ? 2u : 0u);
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
-    /* Without segments the kernels read nothing there. */
+    /* The kernels of scans without segments read no flags. */
     void *heads = by_offsets ? plan->heads->mem : r->segments ? r->segments->mem : plan->words->mem;
     const tally_arg args[TALLY_SCAN_ARGS] = {
         [TALLY_SCAN_ARG_IN] = TALLY_MEM(r->in->mem),
@@ -94,8 +94,8 @@ static tally_status check(const tally_scan_plan *plan, const tally_queue *queue,
     return status ? status : check_out(plan, r);
 }
 
-/* Checks and enqueues a call. With `continues` its items come after those of the plan's earlier
- * calls, if there are any. */
+/* Checks and enqueues a call. `continues`: its items come after those of the plan's earlier calls,
+ * if there are any. */
 static tally_status run(tally_plan *base, tally_queue *queue, const tally_scan_args *args, bool continues) {
     tally_scan_plan *plan = (tally_scan_plan *)base;
     tally_status status = tally_check_plan(base, &tally_scan_kind);

@@ -7,7 +7,7 @@
 
 typedef struct tally_scan_variant {
     tally_variant_info info;
-    unsigned classes;  /* bit 1 << tally_device_class: where it makes sense */
+    unsigned classes;  /* bit 1 << tally_device_class: it is for that class */
     const char *tiles; /* stem with its kernel, after the variant's own stem; NULL: none */
     unsigned needs;    /* bit i: it needs feature i */
     unsigned uses;     /* bit i: it uses feature i if the device has it */
@@ -44,16 +44,16 @@ typedef struct tally_scan_launch {
  * memory. */
 tally_status tally_scan_shape(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device,
                               unsigned features, uint64_t max_n);
-/* Turns the launch of a plan's scans of one list into that of its scans along an axis. Errors: as
- * above; E_UNSUPPORTED for a variant in another order. */
+/* Turns a launch of tally_scan into that of tally_scan_axis. Errors: E_UNSUPPORTED, as above and
+ * for a variant in another order. */
 tally_status tally_scan_shape_axis(tally_scan_launch *launch, const tally_terms *terms, const tally_device_info *device);
 /* Returns the bytes of a SCAN: the accumulator, and with segments a counter of 8 bytes after it. */
 uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags);
 tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
 
-/* Resolves a descriptor's terms, its launch and, where it is 0, its max_n. launch->flags may have
- * flags of tests; the others are set. On success the caller closes the terms. The context must have
- * been probed. */
+/* Resolves a descriptor's terms and launch, and sets a max_n of 0 to as many items as the memory
+ * holds. launch->flags may have flags of tests and gets the others. On success the caller closes
+ * the terms. The context must have been probed. */
 tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                                 tally_scan_launch *launch);
 
@@ -67,7 +67,7 @@ enum {
     TALLY_SCAN_AXIS_LONG_ACROSS,
     TALLY_SCAN_AXIS_KERNELS
 };
-/* Lists that a CPU's thread scans at once. */
+/* Lists that a thread of a CPU scans at once. */
 #define TALLY_SCAN_LISTS 16
 /* Items of a row: 32 cells. */
 #define TALLY_ROW_ITEMS (TALLY_CELL_ITEMS * TALLY_SCAN_WIDTH)
@@ -81,17 +81,17 @@ typedef struct tally_scan_plan {
     unsigned char initial[16]; /* an item */
     uint64_t capacity;         /* tiles, or intervals, that the workspace holds */
     uint64_t done;             /* items since the last tally_scan */
-    bool anew;                 /* the next call's items come after `done` others, of which none count */
+    bool anew;                 /* the next call begins with item `done`, and takes no prefix */
     uint32_t turn;             /* the carry that the next call writes: 0 or 1 */
     void *totals_kernel, *tiles_kernel, *items_kernel, *clear_kernel, *set_kernel;
-    tally_scan_launch axis;                      /* along an axis; its variant is NULL without */
+    tally_scan_launch axis;                      /* of scans along an axis; variant NULL: none */
     void *axis_kernels[TALLY_SCAN_AXIS_KERNELS]; /* on CPUs the first two */
     tally_buffer *words, *values;                /* workspace: kernels/scanning.h */
     tally_buffer *heads;                         /* flags made of offsets */
 } tally_scan_plan;
 
-/* Enqueues a scan of a checked call. With `continues` its items come after those of the plan's
- * earlier calls. */
+/* Enqueues a scan of a checked call. `continues`: its items come after those of the plan's earlier
+ * calls. */
 tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues);
 
 /* Makes a scan's plan. `extra` are flags beyond the descriptor's, for tests. */

@@ -8,13 +8,13 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 }
 
 /*
- * Groups that look back. If there are many items and the device has a copy engine, a group of 256
- * threads has as many tiles as fit 32 KiB of local memory: fewer groups look back then. Otherwise
- * each group has one tile. If its cells are small, a thread takes eight of them and the group has
- * half the threads.
+ * Tiles and threads of a group that looks back. If there are many items and the device has a copy
+ * engine, a group has 256 threads, and as many tiles as fit 32 KiB of local memory: fewer groups
+ * look back then. Otherwise a group has one tile. It has half the threads if its cells are small: a
+ * thread takes eight of them.
  *
  * H200, CUDA, November 2026. 2^28 items in local memory: f32 642 us with one tile, 617 with two;
- * f16 419 with two, 342 with four. In local memory and otherwise: 2^20 f32 6.4 and 5.5 us, 2^24 f32
+ * f16 419 with two, 342 with four. With and without local memory: 2^20 f32 6.4 and 5.5 us, 2^24 f32
  * 46.1 and 52.4.
  */
 #define MANY_TILES 16 /* tiles for each unit */
@@ -23,14 +23,14 @@ uint32_t tally_scan_bytes(const tally_terms *terms, unsigned flags) {
 #define ROWS_BYTES (UINT32_C(12) << 10) /* local memory of the rows' aggregates */
 #define SMALL_CELL_BYTES 40
 
-/* CPUs: places of a row's cells, or of a tile's rows (kernels_cl/cpu_rows.cl). */
+/* Places for a row's cells, or for a tile's rows, on CPUs (kernels_cl/cpu_rows.cl). */
 #define ROW_PLACES (TALLY_SCAN_WIDTH + 8)
-/* CPUs: most bytes for the aggregates of cells and rows of a group's tiles. The group reads its
- * tiles twice, so its core's caches must hold these and the items. 2^26 f32, POCL 3.1, 2 cores,
- * November 2026: 38 ms with one tile, 38 with two, 35 with four, 35 with eight. */
+/* Most bytes for the aggregates of the cells and rows of a group's tiles, on CPUs. The group reads
+ * its tiles twice, so its core's caches must hold these aggregates and the items. 2^26 f32, POCL
+ * 3.1, 2 cores, November 2026: 38 ms with one tile, 38 with two, 35 with four, 35 with eight. */
 #define KEPT_BYTES (UINT32_C(64) << 10)
 
-/* Accumulators of local memory: of each tile in one launch, else of the whole group. */
+/* Accumulators in local memory: for each tile in one launch, for the whole group in three. */
 #define TILE_ACCUMULATORS (TALLY_SCAN_WIDTH + 3)
 #define GROUP_ACCUMULATORS 291
 

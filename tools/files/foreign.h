@@ -16,7 +16,7 @@ bool foreign_by_name(const char *name);
 /* Reports a file that starts like one of these, and returns true. `type` is the value of --dtype,
  * or NULL. */
 bool foreign_report(const char *name, const char *type, const unsigned char *start, size_t bytes);
-/* The same of compressed files and archives alone. */
+/* As foreign_report, for compressed files and archives only. */
 bool foreign_report_packed(const char *name, const char *type, const unsigned char *start, size_t bytes);
 
 #endif

@@ -90,7 +90,8 @@ bool inputs_open(inputs *set, char *const *paths, uint32_t count, tally_dtype ra
     return false;
 }
 
-/* Returns true if some files have ended and others have not. Streams show this only here. */
+/* Reports that some files have ended and others have not, and returns false. Streams show this only
+ * here. */
 static bool ended_early(const inputs *set) {
     const uint32_t leader = find_leader(set);
     char n[2][48];

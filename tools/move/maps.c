@@ -6,8 +6,9 @@
 
 const char *const maps_names[MAPS_KINDS] = {"identity", "reversed", "strided", "random"};
 
-/* Entry of a strided map. A table of MAPS_STRIDE columns is filled row by row with 0 to n - 1. The
- * map lists the columns. If the last row is not full, the first columns are longer by one item. */
+/* Returns an entry of a strided map. A table of MAPS_STRIDE columns is filled row by row with 0 to
+ * n - 1. The map lists the columns. If the last row is not full, the first columns are longer by
+ * one item. */
 static uint64_t strided(uint64_t n, uint64_t i) {
     const uint64_t rows = n / MAPS_STRIDE, longer = n % MAPS_STRIDE;
     if (i < longer * (rows + 1)) return i % (rows + 1) * MAPS_STRIDE + i / (rows + 1);
@@ -15,9 +16,9 @@ static uint64_t strided(uint64_t n, uint64_t i) {
     return rest % rows * MAPS_STRIDE + longer + rest / rows;
 }
 
-/* Entry of a random permutation. Words just wide enough for n are permuted by steps that can be
- * undone: multiplications by odd numbers, and shifts that are xored in. A word that is not below n
- * is permuted again until it is. */
+/* Returns an entry of a random permutation. Words just wide enough for n are permuted by steps that
+ * can be undone: multiplications by odd numbers, and shifts that are xored in. A word that is not
+ * below n is permuted again until it is. */
 static uint64_t shuffled(uint64_t n, uint64_t i) {
     unsigned bits = 1;
     while (bits < 64 && (n - 1) >> bits) bits++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * axis.c: `tally scan --axis`. The file is opened where it lies: Fortran order is a matter of
- * strides, not of a copy. Its items and their values are on the device at once.
+ * axis.c: `tally scan --axis`. The array is scanned in the order of its file: Fortran order only
+ * changes the strides, and needs no copy. All items and their values are on the device at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static bool create_plan(axis_job *j) {
     return j->values != NULL;
 }
 
-/* Makes the items a buffer; on a device that uses host memory they stay where they are. */
+/* Makes a buffer of the items. On a device that uses host memory they stay where they are. */
 static tally_status open_buffers(axis_job *j) {
     tally_context *context = j->r->context;
     const uint64_t bytes = array_bytes(&j->in);

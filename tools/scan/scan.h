@@ -38,8 +38,8 @@ typedef struct scan_outcome {
     uint64_t bytes; /* read and written */
 } scan_outcome;
 
-/* Returns the descriptor of the plan for up to max_n items of a type, with the flags `also`.
- * `initial` is an item, which is used with --initial alone. */
+/* Returns the descriptor of the plan for up to max_n items of a type, with the additional flags
+ * `also`. `initial` is an item; it is ignored without --initial. */
 tally_scan_desc scan_desc(const scan_request *r, tally_dtype dtype, uint64_t max_n, const void *initial, uint32_t also);
 
 /* axis.c: scans a file along an axis. Reports an error. */
