@@ -76,6 +76,12 @@ static void test_axes_sizes(void **unused) {
              "64 bits");
     BAD_AXES(p.axes, (c.axes[0] = c.axes[1] = (tally_axis){.extent = wide, .reduced = 1}), "64 bits");
     BAD_AXES(p.axes, (c.axes[0] = c.axes[1] = (tally_axis){.extent = wide}), "64 bits");
+    /* Not those of an array without items. */
+    axes_call empty = good_axes(&p);
+    empty.axes[0] = (tally_axis){.extent = 0};
+    empty.axes[1] = empty.axes[2] = (tally_axis){.extent = wide};
+    empty.args.axis_count = 3;
+    MUST(run_axes(&p, p.axes, &empty));
     /* Items outside their buffer. */
     BAD_AXES(p.axes, c.args.in_offset[0] = 81, "in");
     BAD_AXES(p.axes, c.args.in_offset[0] = all, "in");
