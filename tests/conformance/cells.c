@@ -132,7 +132,8 @@ static int is_wanted(const place *at, const tally_variant *row, uint32_t group_t
 
 /* ---- the list of cells ----------------------------------------------------------------------- */
 
-/* With TALLY_TEST_SHARE=K/N this run has each Nth cell, from the Kth on. */
+/* With TALLY_TEST_SHARE=K/N this run has each Nth cell, from the Kth on. K is `turn` for the share
+ * whose turn it is in a sampled run; other runs then have all cells. */
 typedef struct list {
     cell *cells; /* NULL: only counts */
     size_t count;
@@ -144,7 +145,15 @@ static void read_share(list *l) {
     const char *text = getenv("TALLY_TEST_SHARE");
     l->shares = 1;
     if (text && sscanf(text, "%zu/%zu", &l->share, &l->shares) == 2 && l->share < l->shares) return;
-    if (text && *text) fprintf(stderr, "TALLY_TEST_SHARE=%s is no K/N: everything runs\n", text);
+    const bool takes_turns = text && sscanf(text, "turn/%zu", &l->shares) == 1 && l->shares;
+    if (takes_turns && sample_parts() > 1) {
+        l->share = sample_seed() % l->shares;
+        return;
+    }
+    static bool is_told;
+    if (text && *text && !takes_turns && !is_told)
+        fprintf(stderr, "TALLY_TEST_SHARE=%s is neither K/N nor turn/N: everything runs\n", text);
+    is_told = true;
     l->share = 0;
     l->shares = 1;
 }

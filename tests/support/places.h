@@ -7,7 +7,7 @@
  *                                   (nvrtc and oclgrind, for other tests, may be named too)
  *   TALLY_TEST_FULL=1               every variant with every op and dtype (cells.c): hours on a CPU
  *   TALLY_TEST_SHARE=K/N            each Nth cell of the matrix, from the Kth on: programs share a
- *                                   long run
+ *                                   long run; turn/N: in a sampled run another share each day
  *   TALLY_TEST_SEED=N, TALLY_TEST_PART=N
  *                                   samples of long lists (sample.h)
  *   TALLY_TEST_QUICK=1              fewer shapes and patterns, for runs under sanitizers
