@@ -203,7 +203,7 @@ static void test_negative_offsets(void **unused) {
     (void)unused;
     const uint64_t n = (UINT64_C(1) << 32) + TALLY_CHUNK_ITEMS;
     static int32_t begins[] = {0, -8}, ends[] = {4, -4};
-    static uint8_t results[2];
+    static uint8_t results[2] = {9, 9};
     tally_context *context = open_host();
     tally_queue *queue;
     tally_buffer *in, *first, *last, *out;
@@ -227,9 +227,12 @@ static void test_negative_offsets(void **unused) {
         .size = sizeof(args), .in = {in}, .n = n, .begins = first, .ends = last, .count = 2, .out = {out}};
     REFUSED(tally_reduce_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
     REFUSED(tally_plan_keep_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
+    assert_true(results[0] == 9 && results[1] == 9);
+    ((uint8_t *)items)[9] = 7;
     begins[1] = 8, ends[1] = 12;
     MUST(tally_reduce_offsets(plan, queue, &args));
     MUST(tally_queue_wait(queue));
+    assert_true(results[0] == 0 && results[1] == 7);
     tally_plan_destroy(plan);
     tally_buffer *const buffers[] = {in, first, last, out};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
