@@ -60,7 +60,7 @@ static void expect(tally_context *context, tally_op op, tally_dtype in, const ch
     const oracle_case what = {.op = op, .in = in};
     const tally_reduce_desc desc = {.op = op, .in = in, .variant = variant};
     oracle_result expected = {{0}};
-    double got[2] = {0, 0};
+    double got[2] = {-7, -7}; /* no result */
     oracle_reduce_inputs(&what, inputs, n, &expected);
     direct_reduce(context, &desc, NULL, inputs, n, got);
     if (memcmp(got, &expected, oracle_result_bytes(&what)))
