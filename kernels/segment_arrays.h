@@ -153,26 +153,97 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Segments that a thread takes at once; they are `wide` segments apart. */
-#define COLUMNS ((int)(sizeof(ACC) <= 4 ? 4 : sizeof(ACC) <= 8 ? 2 : 1))
-#define SPLIT_LEVELS 2 /* of the turns of a thread, 4 at most */
+/* Segments that a thread takes at once: neighbours if one load may take them, else `wide` segments
+ * apart. */
+#define IN_BYTES (ITEM_BYTES * INPUTS)
+#define IS_NARROW (INPUTS == 1 && IN_BYTES <= (sizeof(ACC) <= 4 ? 4 : 2))
+#define COLUMNS ((int)(sizeof(ACC) > 8 || IN_BYTES > 8 ? 1 : IS_NARROW ? 4 : 2))
+#define SPLIT_LEVELS ((int)(sizeof(ACC) <= 8 ? TURN_LEVELS : 2)) /* of the turns of a thread */
+
+/* The items of neighbouring columns, loaded at once. */
+#define ABREAST_BYTES (COLUMNS * ITEM_BYTES) /* 16 at most */
+typedef union {
+    ITEM item[COLUMNS];
+    struct ALIGN(ABREAST_BYTES) {
+        ITEM item[COLUMNS];
+    } whole;
+} ABREAST;
+
+/* Tells whether COLUMNS segments from any multiple of COLUMNS on are neighbours in memory, and each
+ * of their rows is aligned, in all inputs. */
+INLINE u32 are_abreast(SOURCE in, const SHAPE *shape, u64 first) {
+    const u32 across = shape->reduced + shape->kept - 1;
+    u32 is = COLUMNS > 1 && first % COLUMNS == 0 && (shape->kept == 1 || shape->axis[across].extent % COLUMNS == 0);
+#define IS_ABREAST(name) is = is && shape->axis[across].in[name##_NUMBER] == 1 && (u64)in.name % ABREAST_BYTES == 0;
+    EACH_INPUT(IS_ABREAST)
+    for (u32 k = 0; k < across; k++) {
+#define IS_STEP_ABREAST(name) is = is && shape->axis[k].in[name##_NUMBER] % COLUMNS == 0;
+        EACH_INPUT(IS_STEP_ABREAST)
+    }
+    return is;
+}
+
+/* Loads an item of each column, lane j of a row. `at` is the item of the first column. */
+INLINE void abreast_at(ITEMS v[][OWN], int j, SOURCE at){
+#define LOAD_ABREAST(name)                                                                                                     \
+    {                                                                                                                          \
+        ABREAST items;                                                                                                         \
+        items.whole = ((GLOBAL const ABREAST *)at.name)->whole;                                                                \
+        _Pragma("unroll") for (int k = 0; k < COLUMNS; k++) v[k][j].name = items.item[k];                                      \
+    }
+    EACH_INPUT(LOAD_ABREAST)}
 
 /* Loads lanes turn + j * team of a row, j below OWN, of all columns at once, and adds them to
- * `own`. `at` has item `turn` of the row in each column; `left` is as in add_rows. */
-INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS step, CHUNK c, u32 row, u32 turn, u32 team,
-                        u32 left) {
+ * `own`. `at` has item `turn` of the row in each column, or in the first of columns `abreast`;
+ * `left` is as in add_rows. */
+INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int abreast, STEPS step, CHUNK c, u32 row, u32 turn,
+                        u32 team, u32 left) {
     ITEMS v[COLUMNS][OWN];
 #define IS_IN_ROW(j) (!left || turn + (j)*team < left)
 #pragma unroll
+    for (int j = 0; j < OWN; j++) {
+        if (abreast && IS_IN_ROW(j)) abreast_at(v, j, source_on(at[0], j * (i64)team, step));
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++)
+            if (!abreast && is[k] && IS_IN_ROW(j)) v[k][j] = items_at(source_on(at[k], j * (i64)team, step), 0);
+    }
+#pragma unroll
     for (int j = 0; j < OWN; j++)
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
-            if (is[k] && IS_IN_ROW(j)) v[k][j] = items_at(source_on(at[k], j * (i64)team, step), 0);
+            if ((abreast || IS_THERE(is[k])) && IS_IN_ROW(j))
+                own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[0].p);
+}
+
+/* Combines the lanes of a chunk that are `share` modulo `split`, for each column. `from` has the
+ * chunk's first item in each column, or in the first of columns `abreast`. */
+INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int abreast, STEPS step, CHUNK c, u32 share,
+                             u32 split, u32 team) {
+    LANE level[COLUMNS][SPLIT_LEVELS + 1];
+    const u32 turns = team / split;
+    KEEP_ROLLED
+    for (u32 q = 0; q < turns; q++) {
+        const u32 turn = share + split * turn_of(q, turns);
+        LANE own[COLUMNS][OWN];
+        SOURCE at[COLUMNS];
+        u32 row = 0;
 #pragma unroll
-    for (int j = 0; j < OWN; j++)
+        for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(from[f], turn, step);
 #pragma unroll
-        for (int k = 0; k < COLUMNS; k++)
-            if (IS_THERE(is[k]) && IS_IN_ROW(j)) own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[k].p);
+        for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
+        KEEP_ROLLED
+        for (; (row + 1) * LANES <= c.count; row++) {
+            add_columns(own, at, is, abreast, step, c, row, turn, team, 0);
+#pragma unroll
+            for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(at[f], LANES, step);
+        }
+        if (row * LANES < c.count) add_columns(own, at, is, abreast, step, c, row, turn, team, c.count - row * LANES);
+#pragma unroll
+        for (int f = 0; f < COLUMNS; f++) {
+            all[f] = four_lanes(own[f]);
+            COUNTER_PUSH(SPLIT_LEVELS, level[f], q, all[f], lane_combine)
+        }
+    }
 }
 
 /* Devices without shuffles do the halvings even if there is nothing to halve, because POCL has
@@ -192,53 +263,41 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, STEPS 
 /*
  * Reduces segments that lie side by side, along one axis. `wide` threads have neighbouring columns.
  * `split` threads share a chunk of a column: share s has the lanes that are s modulo `split`, and
- * the last halvings combine the shares.
+ * the last halvings combine the shares. A thread whose columns are not all there loads them one by
+ * one.
  */
 KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
     OPEN;
     SHARED LANE halves[GROUP * COLUMNS];
+    const u32 abreast = are_abreast(in, &shape, first), apart = abreast ? 1 : wide;
     const u32 column = thread % wide, share = thread / wide % split, own_unit = thread / (wide * split);
-    const u32 each = GROUP / (wide * split), turns = team / split;
+    const u32 each = GROUP / (wide * split);
     const u64 tiles = (count + wide * COLUMNS - 1) / (wide * COLUMNS), units = tiles * leaves;
     const STEPS step = item_step(&shape);
     (void)t;
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * each; begin < units; begin += GROUP_COUNT * each) {
         const u64 u = begin + own_unit < units ? begin + own_unit : begin, k = quotient(u, tiles);
-        const u64 i = (u - k * tiles) * (wide * COLUMNS) + column;
+        const u64 i = (u - k * tiles) * (wide * COLUMNS) + (abreast ? column * COLUMNS : column);
         SOURCE from[COLUMNS];
-        LANE level[COLUMNS][SPLIT_LEVELS + 1], all[COLUMNS];
+        LANE all[COLUMNS];
         u32 is[COLUMNS];
         CHUNK c;
         c.index = (leaf + k) * CHUNK_ITEMS;
         c.count = (u32)min((u64)CHUNK_ITEMS, shape.n - c.index);
 #pragma unroll
         for (int f = 0; f < COLUMNS; f++) {
-            is[f] = i + f * wide < count && begin + own_unit < units;
-            from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * wide : 0)).in, (i64)c.index, step);
+            is[f] = i + f * apart < count && begin + own_unit < units;
+            all[f] = lane_identity();
         }
-        KEEP_ROLLED
-        for (u32 q = 0; q < turns; q++) {
-            const u32 turn = share + split * turn_of(q, turns);
-            LANE own[COLUMNS][OWN];
-            SOURCE at[COLUMNS];
-            u32 row = 0;
+        if (abreast && is[COLUMNS - 1]) {
+            from[0] = source_on(SEGMENT_OF(first + i).in, (i64)c.index, step);
+            share_of_columns(all, from, is, 1, step, c, share, split, team);
+        } else if (is[0]) {
 #pragma unroll
-            for (int f = 0; f < COLUMNS; f++) at[f] = source_on(from[f], turn, step);
-#pragma unroll
-            for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
-            KEEP_ROLLED
-            for (; (row + 1) * LANES <= c.count; row++) {
-                add_columns(own, at, is, step, c, row, turn, team, 0);
-#pragma unroll
-                for (int f = 0; f < COLUMNS; f++) at[f] = source_on(at[f], LANES, step);
-            }
-            if (row * LANES < c.count) add_columns(own, at, is, step, c, row, turn, team, c.count - row * LANES);
-#pragma unroll
-            for (int f = 0; f < COLUMNS; f++) {
-                all[f] = four_lanes(own[f]);
-                COUNTER_PUSH(SPLIT_LEVELS, level[f], q, all[f], lane_combine)
-            }
+            for (int f = 0; f < COLUMNS; f++)
+                from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * apart : 0)).in, (i64)c.index, step);
+            share_of_columns(all, from, is, 0, step, c, share, split, team);
         }
         IF_SPLIT {
             BARRIER
@@ -256,8 +315,8 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
         for (int f = 0; f < COLUMNS; f++)
             if (is[f] && share == 0) {
                 const PART p = part_of_lane(all[f], c, c.count);
-                const SEGMENT segment = SEGMENT_OF(first + i + f * wide);
-                STORE_PART(p, i + f * wide, k)
+                const SEGMENT segment = SEGMENT_OF(first + i + f * apart);
+                STORE_PART(p, i + f * apart, k)
             }
     }
 }

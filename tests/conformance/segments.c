@@ -145,6 +145,73 @@ static void test_sizes_of_plans(void **state) {
     }
 }
 
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Columns of n items: `before` kept arrays of n rows of `behind` x width items. `gap` is the number
+ * of items behind each row of `width`, in each input. */
+typedef struct columns {
+    uint64_t before, n, behind, width;
+    int64_t gap[2];
+    uint32_t skew;
+} columns;
+
+/* With this skew the first item is aligned: regions have 5 items before it. */
+#define ALIGNED 3
+
+static segments_axes columns_array(const columns *c, int strided) {
+    segments_axes array = {.items.skew = c->skew, .out_strided = strided, .count = 4};
+    const uint64_t extents[] = {c->before, c->n, c->behind, c->width};
+    for (int k = 3; k >= 0; k--) {
+        tally_axis *axis = &array.axes[k];
+        axis->extent = extents[k];
+        axis->reduced = k == 1;
+        for (int x = 0; x < 2; x++) {
+            const int64_t inner = k < 3 ? axis[1].in_stride[x] * (int64_t)extents[k + 1] : 1;
+            axis->in_stride[x] = inner + (k == 2 ? c->gap[x] : 0);
+        }
+    }
+    array.axes[3].out_stride = 2;
+    array.axes[2].out_stride = -2 * (int64_t)c->width;
+    array.axes[0].out_stride = 2 * (int64_t)(c->width * c->behind) + 1;
+    return array;
+}
+
+/* Neighbouring columns that one load may take, and columns that it may not. */
+static void test_columns(void **state) {
+    static const columns arrays[] = {
+        {1, 100, 1, 256, {0, 0}, ALIGNED},  {1, 33, 1, 257, {3, 7}, ALIGNED},   {1, 33, 1, 258, {2, 2}, ALIGNED},
+        {1, 130, 1, 135, {1, 9}, ALIGNED},  {1, 40, 1, 128, {0, 0}, 0},         {1, 40, 1, 128, {0, 0}, 1},
+        {1, 40, 1, 128, {1, 1}, ALIGNED},   {1, 40, 1, 128, {2, 2}, ALIGNED},   {1, 40, 1, 132, {0, 1}, ALIGNED},
+        {1, 40, 1, 132, {1, 0}, ALIGNED},   {3, 40, 1, 132, {0, 4}, ALIGNED},   {1, 40, 3, 132, {4, 0}, ALIGNED},
+        {3, 40, 2, 130, {2, 2}, ALIGNED},   {3, 40, 2, 7, {1, 1}, ALIGNED},     {2, 4100, 1, 8, {4, 0}, ALIGNED},
+        {1, 4100, 1, 27, {1, 5}, ALIGNED},  {1, 2100, 1, 36, {0, 0}, ALIGNED},  {1, 20, 1, 3601, {3, 3}, ALIGNED},
+        {1, 130, 1, 3586, {2, 6}, ALIGNED}, {1, 130, 1, 3585, {0, 0}, ALIGNED}, {5, 70, 2, 360, {0, 0}, ALIGNED},
+    };
+    static const oracle_case cases[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32}, {.op = TALLY_DOT, .in = TALLY_F32}, {.op = TALLY_SUM, .in = TALLY_F16},
+        {.op = TALLY_SUM, .in = TALLY_F64}, {.op = TALLY_SUM, .in = TALLY_I8},  {.op = TALLY_SUM, .in = TALLY_C128},
+        {.op = TALLY_MAX, .in = TALLY_U8},  {.op = TALLY_DOT, .in = TALLY_F16}, {.op = TALLY_NRM2, .in = TALLY_F32},
+        {.op = TALLY_DOT, .in = TALLY_F64}, {.op = TALLY_SUM, .in = TALLY_I64}, {.op = TALLY_ALL, .in = TALLY_F64},
+    };
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
+        for (size_t k = 0; k < TALLY_ARRAY_LENGTH(cases); k++) {
+            const tally_segments_desc desc = {.by = TALLY_BY_AXES,
+                                              .op = cases[k].op,
+                                              .in = cases[k].in,
+                                              .max_n = UINT64_C(1) << 19,
+                                              .variant = segments_variants[v]};
+            segments_run r;
+            if ((v || k) && !segments_has_turn(state, k + v)) continue;
+            if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
+            for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
+                segments_axes array = columns_array(&arrays[a], (a + k) % 2 == 0);
+                array.items.pattern = segments_usual_pattern(cases[k].op);
+                segments_run_axes(&r, &array);
+            }
+            segments_close(&r);
+        }
+}
+
 #define ROW(dtype, name)                                                                                                       \
     { "segments: axes, ops of " name, test_##dtype }
 const device_test segments_tests[] = {
@@ -169,5 +236,6 @@ const device_test segments_tests[] = {
     {"segments: variants", test_variants},
     {"segments: another shape compiles nothing", test_no_compilation},
     {"segments: sizes of plans", test_sizes_of_plans},
+    {"segments: columns", test_columns},
     {NULL, NULL},
 };
