@@ -108,6 +108,17 @@ def test_torch(torch):
     assert tally.sum(x.float(), axis=1, out=out) is out and out.tolist() == [300] * 4
 
 
+def test_torch_whole_inputs(torch):
+    """All items, aligned to 16 bytes or not, of several sizes of plans, at once and once more."""
+    for dtype in ("f4", "i1"):
+        host = (items() * 50).astype(dtype).ravel()
+        x = torch.from_numpy(host).cuda()
+        for first, n in ((0, 7), (0, 70000), (1, 70000), (16, 30000), (3, 30000), (0, host.size)):
+            for axis in (0, None, 0):
+                same(tally.sum(x[first : first + n], axis=axis), tally.sum(host[first : first + n], axis=axis))
+                assert tally.argmax(x[first : first + n], axis=axis).item() == host[first : first + n].argmax()
+
+
 def test_torch_streams_have_forms_of_their_own(torch):
     """The short way is on the stream that is current, of the tensor that is given."""
     expected = [torch.full((64,), float(1000 * i), device="cuda") for i in range(4)]

@@ -170,7 +170,7 @@ def fill_plan(context: Context, call: Call, out: Any) -> int:
 
 def plan_of(context: Context, call: Call, queue_key: Hashable) -> KeptPlan:
     """A plan for the call, with its parameters set."""
-    plan = context.take_plan(plan_key(call, queue_key), lambda out: fill_plan(context, call, out))
+    plan = context.take_plan(plan_key(call, queue_key), fill_plan, context, call)
     for name, value in call.params:
         check(lib.tally_plan_set_param(plan.handle, name, value))
     return plan

@@ -83,7 +83,7 @@ class Form:
         try:
             way: Way = self.other if address % 16 else self.aligned
             key = way.key(None if stream is None else queue.number)
-            plan = context.take_plan(key, lambda out: fill_plan(context, way.call, out))
+            plan = context.take_plan(key, fill_plan, context, way.call)
             status = _run_form(way.handle, plan.address, queue.address, address, to)
             if status:
                 fail(status)
