@@ -92,8 +92,9 @@ tally_status tally_cuda_mem_open(void *opaque, tally_mem_kind kind, void *handle
 void tally_cuda_mem_close(void *device, void *opaque) {
     tally_cuda_mem *mem = opaque;
     bool pushed;
-    /* At the end of a process the driver may be gone already, and its memory with it. */
-    if (!tally_cuda_enter(device, &pushed)) {
+    /* Wrapped memory is the caller's. At the end of a process the driver may be gone already, and
+     * its memory with it. */
+    if (mem->kind != TALLY_MEM_NATIVE && !tally_cuda_enter(device, &pushed)) {
         if (mem->kind == TALLY_MEM_DEVICE) tally_cuda.cuMemFree(mem->address);
         if (mem->kind == TALLY_MEM_STAGING) tally_cuda.cuMemFreeHost(mem->host);
         tally_cuda_leave(pushed);

@@ -50,7 +50,8 @@ typedef struct tally_segments_desc {
     uint32_t flags;        /* TALLY_WHERE, TALLY_APART; by offsets or keys TALLY_UNCHECKED */
     uint64_t max_n;        /* most items of a call: by axes of all segments, else of the input; 0: as many
                             * as the device can hold */
-    uint64_t max_segments; /* most segments of a call; 0: max_n, or by keys a 16th of it if max_n is 0 */
+    uint64_t max_segments; /* most segments of a call; 0: max_n, or by keys a 16th of it if max_n is 0;
+                            * 1, by axes: see tally_reduce_axes */
     tally_dtype offsets;   /* by offsets: i32, u32, i64 or u64; 0: u64 */
     uint32_t key_bytes;    /* by keys: 1 to 16 */
     const char *variant;   /* "teams" or, on CPUs, "blocks"; NULL, "auto": the device class's default */
@@ -107,6 +108,9 @@ typedef struct tally_axes_args {
  * Enqueues the reduction along the axes with `reduced`. Allocates nothing and does not wait. The
  * buffers stay the caller's; args and axes may go when it returns. A reduced axis of extent 0 gives
  * values for no items; a kept one gives nothing.
+ * On a GPU a plan whose max_segments is 1 compiles tally_reduce's kernels too, unless it has flags
+ * or an initial value. A call whose items lie side by side, in C order, from a multiple of 16 bytes
+ * on, is then as fast as tally_reduce.
  * Errors: E_ARGUMENT as tally_reduce_with; for extents whose product overflows 64 bits, axes whose
  * items or results lie outside a buffer, results that overlap the input or each other (sorted by
  * stride, each stride must pass over all results of the smaller ones).

@@ -124,9 +124,21 @@ static tally_status out_of_memory(const char *what, size_t bytes) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* Enqueues a call, by a plan of either kind. */
+static tally_status enqueue(uintptr_t plan, tally_queue *queue, const tally_axes_args *a, uint32_t whole) {
+    tally_reduce_args args = {.size = sizeof(args), .n = 1, .out = a->out[0], .out_offset = a->out_offset[0]};
+    if (!whole) return tally_reduce_axes((tally_plan *)plan, queue, a);
+    for (uint32_t i = 0; i < a->axis_count; i++) args.n *= a->axes[i].extent;
+    for (int k = 0; k < TALLY_MAX_INPUTS; k++) {
+        args.in[k] = a->in[k];
+        args.in_offset[k] = a->in_offset[k];
+    }
+    return tally_reduce_with((tally_plan *)plan, queue, &args);
+}
+
 tally_status tally_python_run(tally_python_bound *b) {
     tally_queue *queue = (tally_queue *)b->of.queue;
-    tally_status status = tally_reduce_axes((tally_plan *)b->of.plan, queue, &b->args);
+    tally_status status = enqueue(b->of.plan, queue, &b->args, b->of.whole);
     const uint32_t first = b->count - b->of.outputs;
     if (!is_host(b)) return status;
     for (uint32_t t = 0; t < b->of.outputs && !status && b->of.memory == TALLY_PYTHON_COPIED; t++) {
@@ -157,8 +169,9 @@ void tally_python_unbind(tally_python_bound *b) {
 }
 
 tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t queue, int memory, uint32_t axis_count,
-                                 uint32_t inputs, uint32_t masks, uint32_t outputs, const int64_t *numbers) {
-    tally_python_bound b = {.of = {context, plan, queue, (tally_python_memory)memory, axis_count, inputs, masks, outputs}};
+                                 uint32_t inputs, uint32_t masks, uint32_t outputs, uint32_t whole, const int64_t *numbers) {
+    tally_python_bound b = {
+        .of = {context, plan, queue, (tally_python_memory)memory, axis_count, inputs, masks, outputs, whole}};
     tally_status status = bind(&b, numbers);
     if (!status)
         status = tally_python_run(&b);
@@ -220,7 +233,7 @@ tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan
     args.in[0] = buffers[0];
     args.out[0] = buffers[1];
     if (!status) {
-        status = tally_reduce_axes((tally_plan *)plan, (tally_queue *)queue, &args);
+        status = enqueue(plan, (tally_queue *)queue, &args, form->of.whole);
         if (memory == TALLY_PYTHON_IN_PLACE) {
             const tally_status waited = tally_queue_wait((tally_queue *)queue);
             status = status ? status : waited;

@@ -22,11 +22,13 @@ typedef enum tally_python_memory {
  * address (a cl_mem for TALLY_PYTHON_OPENCL), the byte offset of the item whose indices are all 0,
  * the bytes of an item, and axis_count strides in bytes. An output's strides along reduced axes are
  * ignored.
+ * `whole` tells that the plan is one of tally_plan_create. There is then one output, of one result,
+ * and no mask, and the items of each input lie side by side, in C order.
  */
 typedef struct tally_python_arrays {
     uintptr_t context, plan, queue;
     tally_python_memory memory;
-    uint32_t axis_count, inputs, masks, outputs;
+    uint32_t axis_count, inputs, masks, outputs, whole;
 } tally_python_arrays;
 
 /* A reduction bound to its arrays: ready to run, many times. */
@@ -36,14 +38,15 @@ typedef struct tally_python_bound tally_python_bound;
  * caller's and must outlive *out. Strides and offsets must be multiples of the items' bytes.
  * Errors: as tally_buffer_create and the wrapping functions. */
 tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_bound **out);
-/* Reduces. Blocks for host memory, enqueues for device memory. Errors: as tally_reduce_axes. */
+/* Reduces. Blocks for host memory, enqueues for device memory. Errors: as tally_reduce_axes
+ * and, with `whole`, tally_reduce_with. */
 tally_status tally_python_run(tally_python_bound *bound);
 /* Ends what tally_python_bind made. Takes NULL. Waits for the queue of host memory. */
 void tally_python_unbind(tally_python_bound *bound);
 
 /* Binds, runs and unbinds. Errors: as the three. */
 tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t queue, int memory, uint32_t axis_count,
-                                 uint32_t inputs, uint32_t masks, uint32_t outputs, const int64_t *numbers);
+                                 uint32_t inputs, uint32_t masks, uint32_t outputs, uint32_t whole, const int64_t *numbers);
 
 /*
  * The form of a call of one input and one output: extents, strides and places, without addresses.

@@ -51,7 +51,26 @@ def test_what_a_form_keeps(context):
     before = sys.getrefcount(x)
     results = [tally.sum(x, axis=0) for _ in range(5)]
     assert sys.getrefcount(x) == before and len({r.__array_interface__["data"][0] for r in results}) == 5
-    assert any(form.handle is not None for form in context.forms.values())
+    assert any(form.aligned is not None for form in context.forms.values())
+
+
+def test_whole_inputs():
+    """All axes of arrays in C order have a plan of tally_plan_create, which has parameters too; others have
+    one of segments. The bits are the same."""
+    x = np.arange(6000, dtype="f4").reshape(20, 3, 100) % 37 * 0.1
+    with tally.Context("host"):
+        whole, rows = tally.Plan("var", x), tally.Plan("var", x, axis=(1, 2))
+        odd = np.empty((20, 3, 200), "f4")[..., ::2]
+        odd[...] = x
+        steps = tally.Plan("var", odd)
+        kinds = [repr(plan).rpartition("variant ")[2].split()[0] for plan in (whole, rows, steps)]
+        assert kinds == ["cpu_chunks", "blocks", "blocks"]
+        for ddof in (0, 1, 2000):
+            for plan in (whole, steps):
+                plan.set_param("ddof", ddof)
+            expected = tally.var(x, correction=ddof)
+            assert bits(whole()) == bits(expected) == bits(steps()) == bits(tally.var(odd, correction=ddof))
+        assert bits(tally.sum(x, axis=(0, 1, 2), keepdims=True)) == bits(tally.sum(odd)) == bits(tally.sum(x))
 
 
 def test_arguments_of_equal_value():

@@ -120,6 +120,18 @@ static tally_status finish_on_host(tally_reduce_plan *plan, void *queue, const t
     return status ? status : backend->queue_wait(queue);
 }
 
+tally_status tally_reduce_enqueue(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                  tally_target result) {
+    switch (plan->launch.variant->stage) {
+    case TALLY_STAGE_ATOMIC:
+        return finish_by_atomics(plan, queue, in, n, result);
+    case TALLY_STAGE_HOST:
+        return finish_on_host(plan, queue, in, n, result);
+    default:
+        return finish_by_launch(plan, queue, in, n, result);
+    }
+}
+
 /* ---- tally_reduce ---------------------------------------------------------------------------- */
 
 /* Returns the name of input k for error texts. */
@@ -163,14 +175,7 @@ static tally_status reduce(tally_plan *base, tally_queue *queue, const tally_red
         source.offset[k] = args->in_offset[k];
     }
     const tally_target result = {.mem = args->out->mem, .offset = args->out_offset, .result = true};
-    switch (plan->launch.variant->stage) {
-    case TALLY_STAGE_ATOMIC:
-        return finish_by_atomics(plan, queue->handle, &source, args->n, result);
-    case TALLY_STAGE_HOST:
-        return finish_on_host(plan, queue->handle, &source, args->n, result);
-    default:
-        return finish_by_launch(plan, queue->handle, &source, args->n, result);
-    }
+    return tally_reduce_enqueue(plan, queue->handle, &source, args->n, result);
 }
 
 static tally_status check_single(const tally_plan *plan) {

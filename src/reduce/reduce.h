@@ -156,6 +156,9 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to);
 
+/* Enqueues the reduction of n items, at most max_n, to a result. Blocks with TALLY_STAGE_HOST. */
+tally_status tally_reduce_enqueue(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
+                                  tally_target result);
 /* Enqueues the reduction of n items, a subtree of the canonical order, to one accumulator or to the
  * result. The groups of its launches do not finish together. `partials` is memory like the plan's
  * workspace. */

@@ -47,7 +47,9 @@ static tally_status reduce_axes(tally_plan *base, tally_queue *queue, const tall
     if (!status) status = find_all_places(plan, a, &shape, &places);
     const tally_segments_given given = TALLY_SEGMENTS_GIVEN(a);
     if (!status) status = tally_segments_open_call(plan, &given, &places, &call);
-    return status ? status : tally_segments_launch_axes(plan, queue->handle, &call, &shape);
+    if (status) return status;
+    return tally_segments_is_whole(plan, &call, &shape) ? tally_segments_launch_whole(plan, queue->handle, &call, shape.n)
+                                                        : tally_segments_launch_axes(plan, queue->handle, &call, &shape);
 }
 
 tally_status tally_reduce_axes(tally_plan *plan, tally_queue *queue, const tally_axes_args *args) {

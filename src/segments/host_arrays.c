@@ -282,10 +282,9 @@ static tally_status measure(const tally_host_axes *a, tally_segments_desc *desc)
     if (status) return status;
     desc->by = TALLY_BY_AXES;
     desc->max_n = shape.n * shape.count;
-    desc->max_segments = shape.count;
-    /* 0 would be the default. */
+    /* 0 would be the default, and 1 would compile the reduction of whole inputs too. */
+    desc->max_segments = shape.count < 2 ? 2 : shape.count;
     if (!desc->max_n) desc->max_n = 1;
-    if (!desc->max_segments) desc->max_segments = 1;
     return TALLY_OK;
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reduce/reduce.h"
 #include "segments/segments.h"
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
@@ -94,7 +93,7 @@ static uint64_t workspace_bytes(const tally_plan *base) {
     const tally_segments_plan *p = (const tally_segments_plan *)base;
     const tally_buffer *const buffers[] = {p->partials, p->counts, p->slices,      p->slice_counts, p->work,     p->bad,
                                            p->begins,   p->tiles,  p->kept.begins, p->kept.ends,    p->kept.work};
-    uint64_t bytes = 0;
+    uint64_t bytes = p->whole ? tally_reduce_kind.workspace_bytes(&p->whole->base) : 0;
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) bytes += tally_buffer_bytes(buffers[i]);
     return bytes;
 }
@@ -109,6 +108,7 @@ static void close_plan(tally_plan *base) {
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
     tally_kept_offsets_close(&p->kept);
+    if (p->whole) tally_plan_destroy(&p->whole->base);
     free(p->initial);
 }
 
@@ -152,16 +152,7 @@ static tally_status open_kernels(tally_segments_plan *plan, void *program, const
 
 /* Makes the recipe of the ops' plain reductions. A backend may put the program together from it. */
 static tally_status parts_recipe(const tally_segments_plan *plan, const tally_segments_desc *given, tally_recipe *recipe) {
-    tally_reduce_desc desc = {.size = sizeof(desc),
-                              .op = given->op,
-                              .in = given->in,
-                              .out = given->out,
-                              .acc = given->acc,
-                              .accuracy = given->accuracy,
-                              .custom = given->custom,
-                              .terms = given->terms,
-                              .term_count = given->term_count,
-                              .max_n = 1};
+    tally_reduce_desc desc = tally_segments_whole_desc(given);
     tally_terms terms;
     tally_launch launch;
     const tally_status status = tally_reduce_resolve(&plan->base.context->info, NULL, &desc, &terms, &launch);
@@ -396,6 +387,7 @@ static tally_status create(tally_context *context, const tally_segments_desc *gi
     if (!status && base->terms.count) status = open_program(plan, &desc);
     if (!status) status = open_stems(plan);
     if (!status) status = open_memory(plan);
+    if (!status) status = tally_segments_open_whole(plan, &desc);
     return tally_plan_give(base, status, out);
 }
 

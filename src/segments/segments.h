@@ -4,7 +4,7 @@
 #define TALLY_SRC_SEGMENTS_H
 
 #include "axes/axes.h"
-#include "program/program.h"
+#include "reduce/reduce.h"
 
 /* ---- the kernels' arguments ------------------------------------------------------------------ */
 
@@ -93,6 +93,7 @@ struct tally_segments_plan {
                                 * keys `found` is for the number of runs */
     tally_buffer *begins, *tiles; /* by keys */
     tally_kept_offsets kept;      /* by offsets */
+    tally_reduce_plan *whole;     /* of calls of one segment whose items are side by side; NULL: none */
 };
 
 /* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes. */
@@ -134,6 +135,18 @@ typedef struct tally_segments_call {
 tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
                                         const tally_array_shape *shape);
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call);
+
+/* ---- whole.c --------------------------------------------------------------------------------- */
+
+/* Returns the descriptor of the same values of a whole input of one item. */
+tally_reduce_desc tally_segments_whole_desc(const tally_segments_desc *given);
+/* Opens plan->whole, where the plan is by axes, of one segment, for a GPU, and has neither a mask
+ * nor outputs apart nor an initial value. */
+tally_status tally_segments_open_whole(tally_segments_plan *plan, const tally_segments_desc *given);
+/* Tells whether plan->whole takes a call of an array of that shape. */
+bool tally_segments_is_whole(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape);
+/* Enqueues the reduction of n items by plan->whole, with the parameters of `plan`. */
+tally_status tally_segments_launch_whole(tally_segments_plan *plan, void *queue, const tally_segments_call *call, uint64_t n);
 
 /* ---- keep.c ---------------------------------------------------------------------------------- */
 

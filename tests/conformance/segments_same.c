@@ -22,6 +22,7 @@ typedef struct given {
     tally_context *context;
     tally_queue *queue;
     tally_plan *by_axes, *by_offsets, *by_keys;
+    tally_plan *by_axes_one;  /* of one segment: on GPUs it has the kernels of whole inputs too */
     tally_segments_desc desc; /* of by_axes */
     oracle_case of;
     size_t item_bytes, value_bytes;
@@ -215,6 +216,21 @@ static void expect_keys(const given *g) {
     free(keys);
 }
 
+/* The plan of one segment, with a first item that is aligned to 16 bytes, and with others. */
+static void expect_one(const given *g) {
+    static const uint64_t first[] = {0, 16, 3};
+    given one = *g;
+    one.by_axes = g->by_axes_one;
+    for (size_t f = 0; f < TALLY_ARRAY_LENGTH(first); f++) {
+        const tally_axis axes[] = {kept(1, 0), reduced(g->n, 1)};
+        tally_buffer *in = spread(g, g->n + first[f], first[f], 1), *out = make_out(g, 1);
+        reduce_axes(&one, axes, 2, in, first[f], out);
+        expect_alone(g, out, 0, "the only segment");
+        tally_buffer_destroy(in);
+        tally_buffer_destroy(out);
+    }
+}
+
 /* ---- the promise ----------------------------------------------------------------------------- */
 
 static void open_plans(given *g, const oracle_case *of) {
@@ -225,6 +241,9 @@ static void open_plans(given *g, const oracle_case *of) {
         .size = sizeof g->desc, .by = TALLY_BY_AXES, .op = of->op, .in = of->in, .max_n = 40 * MOST_N, .max_segments = 100};
     tally_segments_desc desc = g->desc;
     MUST(tally_segments_plan_create(g->context, &desc, &g->by_axes));
+    desc.max_segments = 1;
+    MUST(tally_segments_plan_create(g->context, &desc, &g->by_axes_one));
+    desc.max_segments = g->desc.max_segments;
     desc.by = TALLY_BY_OFFSETS;
     MUST(tally_segments_plan_create(g->context, &desc, &g->by_offsets));
     desc.by = TALLY_BY_KEYS;
@@ -235,6 +254,7 @@ static void open_plans(given *g, const oracle_case *of) {
 
 static void close_plans(given *g) {
     tally_plan_destroy(g->by_axes);
+    tally_plan_destroy(g->by_axes_one);
     tally_plan_destroy(g->by_offsets);
     tally_plan_destroy(g->by_keys);
     tally_queue_destroy(g->queue);
@@ -255,6 +275,7 @@ static void expect_same(tally_context *context, const oracle_case *of, size_t pa
         pattern_fill(segments_usual_pattern(of->op), of->in, items, g.n);
         direct_reduce(context, &desc, NULL, both, g.n, g.alone);
         for (unsigned which = 0; which < FORMS; which++) expect_form(&g, which);
+        expect_one(&g);
         expect_axes(&g);
         expect_offsets(&g);
         expect_keys(&g);

@@ -44,6 +44,7 @@ extern const core_test scan_axis_tests[];         /* scan_axis.c: scans along an
 extern const core_test move_tests[];              /* move.c: gather and scatter */
 extern const core_test move_argument_tests[];     /* move_arguments.c: gathers and scatters that are refused */
 extern const core_test segments_tests[];          /* segments.c: plans of segments that are refused */
+extern const core_test segments_whole_tests[];    /* segments_whole.c: one segment whose items are side by side */
 extern const core_test segments_argument_tests[]; /* segments_arguments.c: calls of segments that are refused */
 extern const core_test empty_tests[];             /* empties.c: none, one and two items of every op and type */
 extern const core_test memory_tests[];            /* memory.c: sizes of memory, plans without max_n */

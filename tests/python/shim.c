@@ -39,7 +39,7 @@ static void begin(fixture *f) {
                                  0, 4, 4, 0};
     memcpy(f->numbers, numbers, sizeof(numbers));
     f->arrays = (tally_python_arrays){
-        (uintptr_t)f->context, (uintptr_t)f->plan, (uintptr_t)f->queue, TALLY_PYTHON_IN_PLACE, 2, 1, 0, 1};
+        (uintptr_t)f->context, (uintptr_t)f->plan, (uintptr_t)f->queue, TALLY_PYTHON_IN_PLACE, 2, 1, 0, 1, 0};
 }
 
 static void end(fixture *f) {

@@ -37,7 +37,7 @@ const char *tally_kernel_source_core(const char *stem); /* defined by the core *
 
 /* Returns the text without the lines that decide nothing here, so that a scan shares its
  * reduction's module. The text also leaves out a scan's kernels, as the stub has its own
- * (scan.c), and its arrays of accumulators. */
+ * (scan.c), those of segments, which it does not run, and arrays of accumulators. */
 static char *essence(const char *whole) {
     static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",
                                           "#define ATOMIC_STAGE ", "#define FLIGHT_LOADS ",
@@ -46,10 +46,14 @@ static char *essence(const char *whole) {
                                           "#define EXCLUSIVE ",    "#define REVERSE ",
                                           "#define SEGMENTED ",    "#define INITIAL ",
                                           "#define STAGED ",       "/* stub: "};
+    static const char *const kernels[] = {"scanning", "segments"};
     char *text = malloc(strlen(whole) + 1), *cut = malloc(strlen(whole) + 1), *to = text, *source = cut;
     if (!text || !cut) abort();
-    char *scanning = strstr(strcpy(cut, whole), tally_kernel_source_core("scanning"));
-    if (scanning) *scanning = 0;
+    strcpy(cut, whole);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        char *at = strstr(cut, tally_kernel_source_core(kernels[i]));
+        if (at) *at = 0;
+    }
     char *arrays = strstr(cut, "/* arrays */");
     if (arrays) *arrays = 0;
     while (*source) {

@@ -121,7 +121,7 @@ static bool make_plan(segments *s) {
                                     .term_count = r->term_count,
                                     .flags = r->where ? TALLY_WHERE : 0,
                                     .max_n = s->o.n ? s->o.n : 1,
-                                    .max_segments = s->count ? s->count : 1};
+                                    .max_segments = s->count > 1 ? s->count : 2}; /* 1 would compile more */
     if (r->form == REDUCE_OFFSETS) s->desc.offsets = s->by.dtype;
     if (r->form == REDUCE_KEYS) s->desc.key_bytes = (uint32_t)tally_dtype_bytes(s->by.dtype);
     if (!create_plan(s)) return false;

@@ -106,7 +106,7 @@ class Buffers:
 
     def run(self, key: Hashable, make: Any, call: Any) -> None:
         """Makes or takes a plan, and calls with it."""
-        plan = self.context.take_plan((key, self.key), lambda out: make(self.context.handle, out))
+        plan = self.context.take_plan((key, self.key), make, self.context.handle)
         status = call(plan.handle, self.queue.handle)
         if status:
             bad = key[0] in ("gather", "scatter") if isinstance(key, tuple) else False

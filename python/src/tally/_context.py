@@ -172,8 +172,9 @@ class Context:
 
     # ---- plans and queues: a call takes one and gives it back ------------------------------------
 
-    def take_plan(self, key: Hashable, make: "Callable[[Any], int]") -> KeptPlan:
-        """A plan that nobody uses: a kept one, or a new one that `make` writes to its argument."""
+    def take_plan(self, key: Hashable, make: "Callable[..., int]", *given: Any) -> KeptPlan:
+        """A plan that nobody uses: a kept one, or a new one that `make` writes to the argument behind
+        `given`."""
         kept = self._plans.get(key)
         if kept:
             try:
@@ -181,7 +182,7 @@ class Context:
             except IndexError:  # another thread took the last one
                 pass
         owner = ffi.gc(ffi.new("tally_plan **"), lib.tally_python_end_plan)
-        check(make(owner))
+        check(make(*given, owner))
         return KeptPlan(owner, key)
 
     def give_plan(self, plan: KeptPlan) -> None:

@@ -21,10 +21,39 @@ _from_buffer, _cast = ffi.from_buffer, ffi.cast
 _run_form, _run_whole = lib.tally_python_form_run, lib.tally_python_whole
 
 
+class Way:
+    """A form's call of the library, for arrays that begin at a multiple of 16 bytes, or for others."""
+
+    __slots__ = ("handle", "call", "last")
+
+    def __init__(self, context: Context, call: Call, address: int) -> None:
+        view = call.inputs[0]
+        bare = View(None, address, view.dtype, view.shape, view.strides, view.kind, place=view.place)
+        #: the plan's description, without arrays
+        self.call = Call(call.terms, (bare,), call.reduced, None, None, (), (), 1)
+        #: the number of the last call's queue, None for host memory, and the plan's key
+        self.last: "tuple[Optional[int], Hashable]" = None, plan_key(self.call, None)
+        arrays = ffi.new("tally_python_arrays *")
+        arrays.context, arrays.memory = context.address, memory_of(context, view)
+        arrays.axis_count, arrays.inputs, arrays.outputs = len(view.shape), 1, 1
+        arrays.whole = self.call.is_whole()
+        made = ffi.new("tally_python_form **")
+        check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
+        self.handle = ffi.gc(made[0], lib.tally_python_form_end)
+
+    def key(self, number: Optional[int]) -> Hashable:
+        """The key of the plans for a queue."""
+        last, key = self.last
+        if last != number:
+            key = plan_key(self.call, number)
+            self.last = number, key
+        return key
+
+
 class Form:
     """A form, for the calls that have it. It keeps no array."""
 
-    __slots__ = ("shape", "dtype", "align", "own_dtype", "is_flat", "whole", "handle", "key", "plan")
+    __slots__ = ("shape", "dtype", "align", "own_dtype", "is_flat", "whole", "aligned", "other")
 
     def __init__(self, view: View, shape: "tuple[int, ...]", dtype: Dtype) -> None:
         self.shape = shape
@@ -35,22 +64,12 @@ class Form:
         self.is_flat = view.is_contiguous()
         #: op, item type and number of items of a reduction of all items of host memory
         self.whole: "Optional[tuple[int, int, int]]" = None
-        self.handle: Any = None
-        self.key: Hashable = None
-        self.plan: Any = None
+        self.aligned: Any = None
+        self.other: Any = None
 
     def bind(self, context: Context, call: Call) -> None:
         """Takes extents, strides and the plan's description from a call."""
-        view = call.inputs[0]
-        arrays = ffi.new("tally_python_arrays *")
-        arrays.context, arrays.memory = context.address, memory_of(context, view)
-        arrays.axis_count, arrays.inputs, arrays.outputs = len(view.shape), 1, 1
-        made = ffi.new("tally_python_form **")
-        check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
-        self.handle = ffi.gc(made[0], lib.tally_python_form_end)
-        self.key = plan_key(call, None)
-        bare = View(None, 0, view.dtype, view.shape, view.strides, view.kind)
-        self.plan = Call(call.terms, (bare,), call.reduced, None, None, (), (), 1)
+        self.aligned, self.other = Way(context, call, 0), Way(context, call, 1)
 
     def run(self, context: Context, stream: Optional[int], address: int, to: int) -> None:
         """Reduces the items at an address to another. Blocks for host memory."""
@@ -62,9 +81,10 @@ class Form:
             return
         queue = context.take_queue() if stream is None else context.queue_of_stream(CUDA, stream)
         try:
-            key = self.key if stream is None else plan_key(self.plan, queue.number)
-            plan = context.take_plan(key, lambda out: fill_plan(context, self.plan, out))
-            status = _run_form(self.handle, plan.address, queue.address, address, to)
+            way: Way = self.other if address % 16 else self.aligned
+            key = way.key(None if stream is None else queue.number)
+            plan = context.take_plan(key, fill_plan, context, way.call)
+            status = _run_form(way.handle, plan.address, queue.address, address, to)
             if status:
                 fail(status)
             context.give_plan(plan)

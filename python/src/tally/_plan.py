@@ -216,6 +216,7 @@ class Plan:
                 "inputs": len(call.inputs),
                 "masks": call.where is not None,
                 "outputs": 1,
+                "whole": call.is_whole(),
             },
         )
         made = ffi.new("tally_python_bound **")
