@@ -313,9 +313,10 @@ static tally_status open_memory(tally_segments_plan *plan) {
     tally_status status = plan->base.terms.count ? open_partials(plan) : TALLY_OK;
     const bool is_checked = !(plan->flags & TALLY_UNCHECKED);
     if (plan->by == TALLY_BY_KEYS) {
-        const uint64_t tile = tally_keys_run(plan) * plan->group_threads;
+        const uint64_t tile = tally_keys_run(plan) * plan->group_threads, tiles = tally_ceil_div(plan->base.max_n, tile);
+        const uint64_t bits = plan->group_threads > 1 ? tiles * tile / 8 : 0;
         if (!status) status = tally_segments_open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
-        if (!status) status = tally_segments_open_buffer(plan, 8 * (tally_ceil_div(plan->base.max_n, tile) + 1), &plan->tiles);
+        if (!status) status = tally_segments_open_buffer(plan, 8 * (tiles + 1) + bits, &plan->tiles);
     }
     if (plan->by == TALLY_BY_OFFSETS && is_checked && !status)
         status = tally_segments_open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);
