@@ -10,11 +10,11 @@
  * - tally_keys_lengths: the length of each run
  * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys. Neighbouring threads look at neighbouring keys, and mark in local memory those
- * that begin runs. Then each thread counts `run` marks, and a scan gives each run its place. On
- * CPUs a group is one thread, which counts without marks.
+ * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps a
+ * bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On CPUs a
+ * group is one thread, which looks at the keys twice.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
- * Why: keys are read twice, and nothing is kept for each of them.
+ * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else.
  */
 #if WORD_BYTES == 8
 typedef u64 WORD;
@@ -61,52 +61,60 @@ INLINE u32 begins_run(KEY keys, u64 i) {
 #else
 #define SUM_STEPS
 #endif
-#define SUM_OF_GROUP(own)                                                                                                      \
-    SHARED u64 sums[GROUP + 1];                                                                                                \
-    u64 before = 0;                                                                                                            \
+#define SUM_OF_GROUP(TYPE, own)                                                                                                \
+    SHARED TYPE sums[GROUP + 1];                                                                                               \
+    TYPE before = 0;                                                                                                           \
     sums[THREAD_ID + 1] = (own);                                                                                               \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER                                                                                                                    \
     SUM_STEPS(void) before;
 
 #if GROUP > 1
-#define RUN 32 /* keys of a thread */
-typedef union {
-    u8 mark[GROUP * RUN];
-    u32 word[GROUP * RUN / 4];
-} MARKS;
+#define WIDTH 32 /* keys of a word, threads of a warp */
+/* The words of the group's tile, one for each thread. They stand behind `tiles`. */
+#define OWN_WORDS ((GLOBAL u32 *)(tiles + GROUP_COUNT + 1) + GROUP_ID * GROUP)
 
-/* Marks the keys of the group's tile that begin runs. */
-INLINE void make_marks(KEY keys, u64 n, LOCAL MARKS *marks) {
-    const u64 tile = GROUP_ID * (GROUP * RUN);
+/* Puts a word with a bit of each thread of a warp into local memory; it was 0 before. */
+#ifdef __CUDA_ARCH__
+#define COUNT_BITS(word) (u32) __popc(word)
+#define PUT_BITS(word, bit)                                                                                                    \
+    {                                                                                                                          \
+        const u32 all = __ballot_sync(0xffffffffu, bit);                                                                       \
+        if (THREAD_ID % WIDTH == 0) *(word) = all;                                                                             \
+    }
+#else
+#define COUNT_BITS(word) popcount(word)
+#define PUT_BITS(word, bit)                                                                                                    \
+    if (bit) atomic_or((volatile LOCAL u32 *)(word), 1U << THREAD_ID % WIDTH);
+#endif
+
+/* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is key 32 w + b. */
+INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
+    const u64 tile = GROUP_ID * (GROUP * WIDTH);
+    LOCAL u32 *word = words + THREAD_ID / WIDTH;
     KEY own = keys + (tile + THREAD_ID) * KEY_BYTES;
-    if (tile && tile + GROUP * RUN <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
+    if (tile && tile + GROUP * WIDTH <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
 #pragma unroll 8
-        for (u32 k = 0; k < RUN; k++, own += GROUP * KEY_BYTES)
-            marks->mark[k * GROUP + THREAD_ID] = (u8)words_differ(own, own - KEY_BYTES);
+        for (u32 k = 0; k < WIDTH; k++, own += GROUP * KEY_BYTES, word += GROUP / WIDTH)
+            PUT_BITS(word, words_differ(own, own - KEY_BYTES))
         return;
     }
     KEEP_ROLLED
-    for (u32 k = 0; k < RUN; k++) {
+    for (u32 k = 0; k < WIDTH; k++, word += GROUP / WIDTH) {
         const u64 i = tile + k * GROUP + THREAD_ID;
-        marks->mark[k * GROUP + THREAD_ID] = i < n && (i == 0 || begins_run(keys, i));
+        PUT_BITS(word, i < n && (i == 0 || begins_run(keys, i)))
     }
 }
 
-/* Returns how many of the thread's own keys are marked. */
-INLINE u32 count_marks(const LOCAL MARKS *marks) {
-    u32 count = 0;
-#pragma unroll
-    for (u32 w = 0; w < RUN / 4; w++) count += marks->word[THREAD_ID * (RUN / 4) + w] * 0x01010101u >> 24;
-    return count;
-}
-
 KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
-    SHARED MARKS marks;
+    SHARED u32 words[GROUP];
     (void)run;
-    make_marks(keys + keys_offset * KEY_BYTES, n, &marks);
+    words[THREAD_ID] = 0;
     BARRIER
-    SUM_OF_GROUP(count_marks(&marks))
+    mark_runs(keys + keys_offset * KEY_BYTES, n, words);
+    BARRIER
+    OWN_WORDS[THREAD_ID] = words[THREAD_ID];
+    SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
     if (THREAD_ID == 0) tiles[GROUP_ID] = sums[GROUP];
 }
 #else
@@ -131,22 +139,29 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 }
 #endif
 
+#define EACH 8 /* tiles that a thread of the next kernel places at once */
 /* One group runs this kernel. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
-    const u64 each = (count + GROUP - 1) / GROUP, from = min(count, THREAD_ID * each), to = min(count, from + each);
-    u64 own = 0;
-    for (u64 i = from; i < to; i++) own += tiles[i];
-    SUM_OF_GROUP(own)
-    u64 place = sums[THREAD_ID];
-    for (u64 i = from; i < to; i++) {
-        const u64 tile = tiles[i];
-        tiles[i] = place;
-        place += tile;
+    u64 all = 0;
+    for (u64 at = 0; at < count; at += GROUP * EACH) {
+        u64 place[EACH], own = 0;
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++) {
+            const u64 i = at + THREAD_ID * EACH + k, runs_here = i < count ? tiles[i] : 0;
+            place[k] = own;
+            own += runs_here;
+        }
+        SUM_OF_GROUP(u64, own)
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++)
+            if (at + THREAD_ID * EACH + k < count) tiles[at + THREAD_ID * EACH + k] = all + sums[THREAD_ID] + place[k];
+        all += sums[GROUP];
+        BARRIER
     }
     if (THREAD_ID) return;
-    tiles[count] = runs[runs_offset] = sums[GROUP];
-    if (sums[GROUP] <= capacity) begins[sums[GROUP]] = n;
+    tiles[count] = runs[runs_offset] = all;
+    if (all <= capacity) begins[all] = n;
 }
 
 INLINE void copy_key(GLOBAL u8 *to, KEY from) {
@@ -169,23 +184,22 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
     }
 
 #if GROUP > 1
-/* Neighbouring threads write neighbouring runs: local memory has the key that each begins with. */
+/* A warp takes the words of its threads in turn: a thread for each key, so that neighbouring threads
+ * write neighbouring runs. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
-    SHARED MARKS marks;
-    SHARED u16 firsts[GROUP * RUN];
+    SHARED u32 words[GROUP];
     (void)run;
+    (void)n;
     keys += keys_offset * KEY_BYTES;
-    const u32 any = tiles[GROUP_ID] != tiles[GROUP_ID + 1]; /* else no key is read again */
-    if (any) make_marks(keys, n, &marks);
-    BARRIER
-    SUM_OF_GROUP(any ? count_marks(&marks) : 0)
-    u32 place = (u32)sums[THREAD_ID];
-    for (u32 k = THREAD_ID * RUN; any && k < (THREAD_ID + 1) * RUN; k++)
-        if (marks.mark[k]) firsts[place++] = (u16)k;
-    BARRIER
-    for (u32 r = THREAD_ID; r < (u32)sums[GROUP]; r += GROUP) {
-        const u64 at = tiles[GROUP_ID] + r, i = GROUP_ID * (GROUP * RUN) + firsts[r];
-        WRITE_RUN(at, i)
+    words[THREAD_ID] = OWN_WORDS[THREAD_ID];
+    SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
+    const u32 bit = THREAD_ID % WIDTH, first = THREAD_ID - bit;
+    KEEP_ROLLED
+    for (u32 w = first; w < first + WIDTH; w++) {
+        const u32 word = words[w];
+        if (!(word >> bit & 1)) continue;
+        const u64 at = tiles[GROUP_ID] + sums[w] + COUNT_BITS(word & ((1U << bit) - 1));
+        WRITE_RUN(at, (GROUP_ID * GROUP + w) * WIDTH + bit)
     }
 }
 #else

@@ -22,8 +22,8 @@
         part_store(p, partials, counts, (i)*leaves + (k));
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-#define TEAMS_KERNEL(NAME, planes)                                                                                             \
-    KERNEL BOUNDS void NAME(CALL_ARGS) {                                                                                       \
+#define TEAMS_KERNEL(NAME, LIMITS, planes)                                                                                     \
+    KERNEL LIMITS void NAME(CALL_ARGS) {                                                                                       \
         OPEN;                                                                                                                  \
         OPEN_EXCHANGE;                                                                                                         \
         const u64 units = count * leaves;                                                                                      \
@@ -36,9 +36,9 @@
             }                                                                                                                  \
         }                                                                                                                      \
     }
-TEAMS_KERNEL(tally_segments_teams, 0)
+TEAMS_KERNEL(tally_segments_teams, BOUNDS_OF(4), 0)
 #ifdef PLAIN
-TEAMS_KERNEL(tally_segments_planes, 1)
+TEAMS_KERNEL(tally_segments_planes, BOUNDS, 1)
 #endif
 
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
@@ -107,20 +107,30 @@ INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL
     return four_lanes(own);
 }
 
+/* A team takes AT_ONCE segments, which are `each` segments apart. */
+#define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
+#define OPEN_FLIGHT(AT_ONCE)                                                                                                   \
+    const u64 each = GROUP / team, flight = each * (AT_ONCE);                                                                  \
+    const STEPS step = item_step(&shape);                                                                                      \
+    STEPS next;                                                                                                                \
+    CHUNK c;                                                                                                                   \
+    u32 teams[AT_ONCE];                                                                                                        \
+    c.index = 0;                                                                                                               \
+    c.count = (u32)shape.n;                                                                                                    \
+    EACH_INPUT(NEXT_SEGMENT)                                                                                                   \
+    _Pragma("unroll") for (int f = 0; f < (AT_ONCE); f++) teams[f] = team;
+/* Stores the results of the segments from i on, which thread 0 of each team has. */
+#define PUT_FLIGHT(AT_ONCE)                                                                                                    \
+    _Pragma("unroll") for (int f = 0; f < (AT_ONCE); f++) if (i + f * each < count && t == 0) put_part(                        \
+        part_of_lane(lanes[f], c, c.count), c.count, out, segment.out + (i64)(f * each) * shape.axis[1].out, initial, params);
+
 /* Reduces segments of up to a chunk row, with one reduced and one kept axis. A team takes
  * FLIGHT_ROWS of them at once. */
 KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
-    const u64 each = GROUP / team, flight = each * FLIGHT_ROWS;
+    OPEN_FLIGHT(FLIGHT_ROWS)
     const u32 by_quads = TAKES_QUADS(SEGMENT_OF(0).in);
-    const STEPS step = item_step(&shape);
-    CHUNK c;
-    STEPS next;
-    c.index = 0;
-    c.count = (u32)shape.n;
-#define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
-    EACH_INPUT(NEXT_SEGMENT)
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {
         const u64 i = begin + thread / team;
@@ -142,14 +152,45 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
         for (int f = 0; f < FLIGHT_ROWS; f++)
             lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet)
                                 : row_lane(v[f], IS_THERE(i + f * each < count) ? c.count : 0, t, team, from.p);
-        if (!by_quads) rows_across(lanes, team, meet);
-#pragma unroll
-        for (int f = 0; f < FLIGHT_ROWS; f++)
-            if (i + f * each < count && t == 0)
-                put_part(part_of_lane(lanes[f], c, c.count), c.count, out, segment.out + (i64)(f * each) * shape.axis[1].out,
-                         initial, params);
+        if (!by_quads) rows_across(lanes, teams, FLIGHT_ROWS, team, meet);
+        PUT_FLIGHT(FLIGHT_ROWS)
     }
 }
+
+/* Reduces segments of 2 or 4 chunk rows at most, with one reduced and one kept axis. A warp takes
+ * FLIGHT_ROWS rows at once, of one segment or several. */
+#define ROWS_KERNEL(NAME, ROWS)                                                                                                \
+    KERNEL BOUNDS_OF(4) void NAME(CALL_ARGS) {                                                                                 \
+        OPEN;                                                                                                                  \
+        OPEN_EXCHANGE;                                                                                                         \
+        OPEN_FLIGHT(FLIGHT_ROWS / (ROWS))                                                                                      \
+        KEEP_ROLLED                                                                                                            \
+        for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {                                    \
+            const u64 i = begin + thread / team;                                                                               \
+            const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
+            SOURCE from = source_on(segment.in, t, step);                                                                      \
+            ITEMS v[FLIGHT_ROWS / (ROWS)][(ROWS)*OWN];                                                                         \
+            LANE lanes[FLIGHT_ROWS / (ROWS)];                                                                                  \
+            _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS / (ROWS); f++) {                                                 \
+                if (i + f * each < count) load_rows(v[f], from, step, ROWS, t, WIDTH, c.count);                                \
+                from = source_on(from, (i64)each, next);                                                                       \
+            }                                                                                                                  \
+            _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS / (ROWS); f++) {                                                 \
+                LANE own[OWN];                                                                                                 \
+                _Pragma("unroll") for (int j = 0; j < OWN; j++) own[j] = lane_identity();                                      \
+                if (IS_THERE(i + f * each < count)) step_rows(own, v[f], c, 0, ROWS, t, WIDTH, c.count, from.p);               \
+                lanes[f] = four_lanes(own);                                                                                    \
+            }                                                                                                                  \
+            rows_across(lanes, teams, FLIGHT_ROWS / (ROWS), WIDTH, meet);                                                      \
+            PUT_FLIGHT(FLIGHT_ROWS / (ROWS))                                                                                   \
+        }                                                                                                                      \
+    }
+#if FLIGHT_ROWS >= 2
+ROWS_KERNEL(tally_segments_rows_2, 2)
+#endif
+#if FLIGHT_ROWS >= 4
+ROWS_KERNEL(tally_segments_rows_4, 4)
+#endif
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

@@ -24,7 +24,15 @@
 #endif
 
 /* Chunk rows whose items are loaded at once. */
-#define FLIGHT_ROWS (ITEM_BYTES * INPUTS <= 4 ? 4 : ITEM_BYTES * INPUTS <= 8 ? 2 : 1)
+#if ITEM_BYTES * INPUTS <= 2
+#define FLIGHT_ROWS 8
+#elif ITEM_BYTES * INPUTS <= 4
+#define FLIGHT_ROWS 4
+#elif ITEM_BYTES * INPUTS <= 8
+#define FLIGHT_ROWS 2
+#else
+#define FLIGHT_ROWS 1
+#endif
 
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */
@@ -110,12 +118,13 @@ typedef struct {
 } LANES_PART;
 
 #ifndef WHERE
-/* Loads the four lanes of `rows` rows at once, FLIGHT_ROWS at most, and adds them to `own`. `at` is
- * thread t's first item of the row. `left` is the number of items from the row's first one on, or 0
- * if the rows are whole. */
-INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left) {
-    ITEMS v[FLIGHT_ROWS * OWN];
+/* The items of up to FLIGHT_ROWS rows that a thread loads at once: lane t + j * team of row r is
+ * v[r * OWN + j]. `left` is the number of items from the first of these rows on, or 0 if the rows are
+ * whole. */
 #define IS_HERE(f) (!left || (f) / OWN * LANES + t + (f) % OWN * team < left)
+
+/* Loads the items of `rows` rows; `at` is thread t's first item. */
+INLINE void load_rows(ITEMS *v, SOURCE at, STEPS step, int rows, u32 t, u32 team, u32 left) {
 #pragma unroll
     for (int f = 0; f < rows * OWN; f += OWN) {
         SOURCE place = at;
@@ -126,29 +135,29 @@ INLINE void add_rows(LANE *own, SOURCE at, STEPS step, CHUNK c, u32 row, int row
         }
         at = source_on(at, LANES, step);
     }
+}
+
+/* Adds the items that load_rows loaded to the thread's lanes. Their first row is `row`. */
+INLINE void step_rows(LANE *own, const ITEMS *v, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left, PARAMS p) {
 #pragma unroll
     for (int f = 0; f < rows * OWN; f++)
-        if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, at.p);
+        if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, p);
 }
 
 /* Adds up thread t's lanes, for a segment with one step from item to item. */
 INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
     SOURCE at = source_on(s->in, (i64)(c.index + t), step);
+    ITEMS v[FLIGHT_ROWS * OWN];
     u32 row = 0;
     KEEP_ROLLED
     for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) {
-        add_rows(own, at, step, c, row, FLIGHT_ROWS, t, team, 0);
+        load_rows(v, at, step, FLIGHT_ROWS, t, team, 0);
+        step_rows(own, v, c, row, FLIGHT_ROWS, t, team, 0, at.p);
         at = source_on(at, FLIGHT_ROWS * LANES, step);
     }
-#define WALK_ROWS(rows)                                                                                                        \
-    if (FLIGHT_ROWS > (rows) && (row + (rows)) * LANES <= c.count) {                                                           \
-        add_rows(own, at, step, c, row, rows, t, team, 0);                                                                     \
-        at = source_on(at, (rows)*LANES, step);                                                                                \
-        row += (rows);                                                                                                         \
-    }
-    WALK_ROWS(2)
-    WALK_ROWS(1)
-    if (row * LANES < c.count) add_rows(own, at, step, c, row, 1, t, team, c.count - row * LANES);
+    if (row * LANES >= c.count) return;
+    load_rows(v, at, step, FLIGHT_ROWS, t, team, c.count - row * LANES);
+    step_rows(own, v, c, row, FLIGHT_ROWS, t, team, c.count - row * LANES, at.p);
 }
 
 #if defined(SHUFFLES) && !defined(OFFSET)
@@ -350,13 +359,14 @@ INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
     return four_lanes(own);
 }
 
-/* Combines the lanes of FLIGHT_ROWS segments, in thread 0 of each team. */
-INLINE void rows_across(LANE *lanes, u32 team, LOCAL EXCHANGE *meet) {
+/* Combines the lanes of `count` segments, in thread 0 of each team. Segment f has a team of teams[f]
+ * threads; `team` is the largest of the warp. */
+INLINE void rows_across(LANE *lanes, const u32 *teams, int count, u32 team, LOCAL EXCHANGE *meet) {
 #define ROWS_STEP(s)                                                                                                           \
     IF_ACROSS(s) {                                                                                                             \
-        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS; f++) {                                                              \
+        _Pragma("unroll") for (int f = 0; f < count; f++) {                                                                    \
             const LANE other = lane_down(lanes[f], s, meet);                                                                   \
-            if (team > (s)) lanes[f] = lane_combine(lanes[f], other);                                                          \
+            if (teams[f] > (s)) lanes[f] = lane_combine(lanes[f], other);                                                      \
         }                                                                                                                      \
     }
     ROWS_STEP(16)

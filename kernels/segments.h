@@ -80,11 +80,13 @@ INLINE STEPS steps_to(const AXIS *axes, u32 count, u64 index) {
 
 #ifdef OFFSET
 /* Segment s by offsets. */
-#define SEGMENT_OF(s) segment_at(in, where + where_offset, (u64)begins[begins_offset + (s)], (u64)ends[ends_offset + (s)], s)
-INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, u64 begin, u64 end, u64 s) {
+#define BEGIN_OF(s) ((u64)begins[begins_offset + (s)])
+#define END_OF(s) ((u64)ends[ends_offset + (s)])
+#define SEGMENT_OF(s) segment_at(in, where + where_offset, BEGIN_OF(s), END_OF(s) - BEGIN_OF(s), s)
+INLINE SEGMENT segment_at(SOURCE in, GLOBAL const u8 *where, u64 begin, u64 n, u64 s) {
     SEGMENT segment;
     segment.in = in;
-    segment.n = end - begin;
+    segment.n = n;
     segment.where = where;
     segment.out = (i64)s;
 #define TO_BEGIN(name) segment.in.name += begin;

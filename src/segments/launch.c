@@ -188,10 +188,9 @@ static way choose_columns(const tally_segments_plan *plan, const tally_array_sha
     return (way){plan->columns, team, wide, split, (uint64_t)group / split * columns};
 }
 
-/* Returns the segments of a team whose items are loaded at once: FLIGHT_ROWS. */
-static uint64_t flight_of(const tally_segments_plan *plan) {
-    const uint64_t bytes = plan->base.terms.inputs * tally_dtype_bytes(plan->base.terms.in);
-    return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+/* A kernel that takes FLIGHT_ROWS chunk rows at once: of segments of up to `rows` rows. */
+static way take_rows(const tally_segments_plan *plan, void *kernel, uint32_t rows, uint32_t team) {
+    return (way){kernel, team, 1, 1, plan->group_threads / team * (tally_segments_flight(&plan->base.terms) / rows)};
 }
 
 /* Upper limit on the items of columns that are taken as rows. */
@@ -206,8 +205,11 @@ static way choose_way(const tally_segments_plan *plan, const tally_array_shape *
                          (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
     const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
-    if (plan->few && shape->reduced == 1 && shape->kept == 1 && shape->n && shape->n <= few)
-        return (way){plan->few, team, 1, 1, group / team * flight_of(plan)};
+    if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
+        if (plan->few && shape->n <= few) return take_rows(plan, plan->few, 1, team);
+        if (plan->rows_2 && !is_across(shape) && shape->n <= 2 * TALLY_LANES) return take_rows(plan, plan->rows_2, 2, team);
+        if (plan->rows_4 && !is_across(shape) && shape->n <= 4 * TALLY_LANES) return take_rows(plan, plan->rows_4, 4, team);
+    }
     if (plan->columns && are_columns(shape, plan->base.terms.inputs)) return choose_columns(plan, shape, team, leaves);
     if (threads) return (way){plan->threads, team, 1, 1, group};
     return (way){planes ? plan->planes : plan->teams, team, 1, 1, group / team};

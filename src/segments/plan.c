@@ -102,8 +102,8 @@ static void close_plan(tally_plan *base) {
     tally_segments_plan *p = (tally_segments_plan *)base;
     tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
                                      p->bad,      p->found,  p->begins, p->tiles};
-    void *const kernels[] = {p->teams,      p->threads,    p->few,        p->columns,      p->planes,
-                             p->fold,       p->fold_each,  p->clear,      p->chunks,       p->check_offsets,
+    void *const kernels[] = {p->teams,      p->threads,    p->few,        p->rows_2,       p->rows_4, p->columns,
+                             p->planes,     p->fold,       p->fold_each,  p->clear,        p->chunks, p->check_offsets,
                              p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
@@ -185,6 +185,11 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     return recipe;
 }
 
+uint64_t tally_segments_flight(const tally_terms *terms) {
+    const uint64_t bytes = terms->inputs * tally_dtype_bytes(terms->in);
+    return bytes <= 2 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+}
+
 bool tally_segments_are_plain(const tally_segments_plan *plan) {
     const tally_terms *terms = &plan->base.terms;
     for (uint32_t t = 0; t < terms->count; t++)
@@ -197,6 +202,8 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
                              {"tally_segments_fold", &plan->fold},    {"tally_segments_fold_each", &plan->fold_each},
                              {"tally_segments_short", &plan->few},    {"tally_segments_columns", &plan->columns},
                              {"tally_segments_planes", &plan->planes}};
+    /* Those that take several chunk rows at once are there if an item is small enough. */
+    const entry by_rows[] = {{"tally_segments_rows_2", &plan->rows_2}, {"tally_segments_rows_4", &plan->rows_4}};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -210,9 +217,11 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     }
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (status) return status;
-    const size_t axes = TALLY_ARRAY_LENGTH(by_axes) - (tally_segments_are_plain(plan) && plan->variant->has_teams ? 0 : 3);
-    return plan->by == TALLY_BY_AXES ? open_kernels(plan, program, by_axes, axes)
-                                     : open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
+    if (plan->by != TALLY_BY_AXES) return open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
+    const bool all = tally_segments_are_plain(plan) && plan->variant->has_teams;
+    const uint64_t flight = all ? tally_segments_flight(&plan->base.terms) : 0;
+    status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
+    return status ? status : open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
 }
 
 static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, const entry *entries,
@@ -295,9 +304,10 @@ static tally_status open_memory(tally_segments_plan *plan) {
     tally_status status = plan->base.terms.count ? open_partials(plan) : TALLY_OK;
     const bool is_checked = !(plan->flags & TALLY_UNCHECKED);
     if (plan->by == TALLY_BY_KEYS) {
-        const uint64_t tile = tally_keys_run(plan) * plan->group_threads;
+        const uint64_t tile = tally_keys_run(plan) * plan->group_threads, tiles = tally_ceil_div(plan->base.max_n, tile);
+        const uint64_t bits = plan->group_threads > 1 ? tiles * tile / 8 : 0;
         if (!status) status = tally_segments_open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
-        if (!status) status = tally_segments_open_buffer(plan, 8 * (tally_ceil_div(plan->base.max_n, tile) + 1), &plan->tiles);
+        if (!status) status = tally_segments_open_buffer(plan, 8 * (tiles + 1) + bits, &plan->tiles);
     }
     if (plan->by == TALLY_BY_OFFSETS && is_checked && !status)
         status = tally_segments_open_buffer(plan, 8 * TALLY_CHECK_GROUPS, &plan->bad);

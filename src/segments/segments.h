@@ -74,6 +74,9 @@ typedef struct tally_segments_plan tally_segments_plan;
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
 
+/* Returns the chunk rows that a thread of a team loads at once: FLIGHT_ROWS of kernels/segment_teams.h. */
+uint64_t tally_segments_flight(const tally_terms *terms);
+
 struct tally_segments_plan {
     tally_plan base; /* max_n: items. Without terms the plan is of runs alone */
     tally_segments_by by;
@@ -85,8 +88,9 @@ struct tally_segments_plan {
     uint64_t capacity;    /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
     uint32_t outs;        /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
-    void *initial;                                                                      /* a RESULT; NULL: none */
-    void *teams, *threads, *few, *columns, *planes, *fold, *fold_each, *clear, *chunks; /* kernels; NULL: none */
+    void *initial; /* a RESULT; NULL: none */
+    /* kernels; NULL: none */
+    void *teams, *threads, *few, *rows_2, *rows_4, *columns, *planes, *fold, *fold_each, *clear, *chunks;
     void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
     tally_buffer *partials, *counts, *slices, *slice_counts, *work;
     tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
