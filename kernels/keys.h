@@ -50,7 +50,8 @@ INLINE u32 begins_run(KEY keys, u64 i) {
     return IS_ALIGNED(keys) ? words_differ(own, own - KEY_BYTES) : bytes_differ(own, own - KEY_BYTES);
 }
 
-/* Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. */
+/* Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. The
+ * kernel has the array `sums` of GROUP + 1 TYPEs. */
 #define SUM_STEP(s)                                                                                                            \
     before = THREAD_ID >= (s) ? sums[THREAD_ID + 1 - (s)] : 0;                                                                 \
     BARRIER                                                                                                                    \
@@ -62,7 +63,6 @@ INLINE u32 begins_run(KEY keys, u64 i) {
 #define SUM_STEPS
 #endif
 #define SUM_OF_GROUP(TYPE, own)                                                                                                \
-    SHARED TYPE sums[GROUP + 1];                                                                                               \
     TYPE before = 0;                                                                                                           \
     sums[THREAD_ID + 1] = (own);                                                                                               \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
@@ -108,6 +108,7 @@ INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
 
 KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     SHARED u32 words[GROUP];
+    SHARED u32 sums[GROUP + 1];
     (void)run;
     words[THREAD_ID] = 0;
     BARRIER
@@ -143,6 +144,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 /* One group runs this kernel. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
+    SHARED u64 sums[GROUP + 1];
     u64 all = 0;
     for (u64 at = 0; at < count; at += GROUP * EACH) {
         u64 place[EACH], own = 0;
@@ -187,7 +189,7 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
 /* A warp takes the words of its threads in turn: a thread for each key, so that neighbouring threads
  * write neighbouring runs. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
-    SHARED u32 words[GROUP];
+    SHARED u32 words[GROUP], sums[GROUP + 1];
     (void)run;
     (void)n;
     keys += keys_offset * KEY_BYTES;
