@@ -26,55 +26,43 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
 }
 
 /* Reduces a long segment by one thread. Only segments that overlap much need it: the work list has
- * no room for them. CUDA calls it, so that no other code waits for its registers. */
-#ifdef __CUDA_ARCH__
-static __device__ __noinline__
-#else
-INLINE
-#endif
-    void
-    lone_segment(const SEGMENT s, const OUTS out, const RESULT initial, PARAMS params) {
+ * no room for them. */
+INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     PART level[49], all = part_identity();
-    const u64 chunks = CHUNKS_OF(s.n);
+    const u64 chunks = CHUNKS_OF(s->n);
     for (u64 k = 0; k < chunks; k++) {
-        PART p = thread_part(&s, 0, k, WIDTH);
+        PART p = thread_part(s, shape, k, WIDTH);
         int b = 0;
         for (; k >> b & 1; b++) p = part_combine(level[b], p);
         level[b] = p;
     }
     for (int b = 0; chunks >> b; b++)
         if (chunks >> b & 1) all = part_combine(level[b], all);
-    put_part(all, s.n, out, s.out, initial, params);
+    return all;
 }
 
 /* ---- classes of lengths ---------------------------------------------------------------------- */
 
-/* Classes of segments by their length. Class c <= SHORTEST has up to OWN * (WIDTH >> c) items, and a
- * team of WIDTH >> c threads. Class LONG has up to a chunk, and a warp. Class TO_LIST is longer, and
- * goes to the work list. */
-#define SHORTEST 5
+/* Classes of segments by their length. Class c < LONG has up to a chunk row, and a team of 2^c
+ * threads. Class LONG has up to a chunk, and a warp. Class TO_LIST is longer, and goes to the work
+ * list. */
 #define LONG 6
 #define TO_LIST 7
 #define CLASSES 8
 #define MOST_EACH 4 /* segments of a thread that a group takes at once */
 
 INLINE u32 class_of(u64 n) {
-    u32 of = SHORTEST;
+    u32 of = 0;
     if (n > LANES) return n > CHUNK_ITEMS ? TO_LIST : LONG;
-    while ((u32)(OWN * WIDTH) >> of < (u32)n) of--;
+    while ((u32)(OWN << of) < (u32)n) of++;
     return of;
 }
 
-/* A group's segments, sorted by class. Of each: its number in the group, its first item, and its
- * length. Of a segment for the work list: its place there, and its number of chunks. */
+/* A group's segments, sorted by class: the classes' sizes, and the segments' numbers in the group.
+ * places[i] is the place of long segment members[i] on the work list. */
 typedef struct {
-    u32 sizes[CLASSES];
-    u64 begins[GROUP * MOST_EACH];
-    u32 lengths[GROUP * MOST_EACH], members[GROUP * MOST_EACH];
+    u32 sizes[CLASSES], members[GROUP * MOST_EACH], places[GROUP * MOST_EACH];
 } SORTED;
-
-/* Most chunks that `lengths` counts: no work list has as many. */
-#define MOST_CHUNKS 0xffffffffu
 
 /* Returns where the members of a class begin. */
 INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
@@ -84,84 +72,23 @@ INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
 }
 
 #ifdef PLAIN
-/* Finds the team that has slot `slot`. Each thread of a team is a slot, and teams stand in the order
- * of their members. Sets *member, and returns the team's threads, or 0 if there are no more teams. */
-INLINE u32 team_at(const LOCAL SORTED *group, u32 slot, u32 *member) {
-    u32 first = 0, size = WIDTH, team = 0;
-#pragma unroll
-    for (u32 k = 0; k < SHORTEST; k++, size /= 2) {
-        const u32 slots = group->sizes[k] * size;
-        if (!team && slot < slots) {
-            team = size;
-            *member = first + slot / size;
-        }
-        slot -= slots; /* wraps when the team is found */
-        first += group->sizes[k];
-    }
-    return team;
-}
-
-/* Reduces the segments of class SHORTEST, each by a thread, which loads the items of all first. */
-#define REDUCE_SHORTEST                                                                                                        \
-    ITEMS found[MOST_EACH][OWN];                                                                                               \
-    _Pragma("unroll") for (u32 k = 0; k < MOST_EACH; k++) if (classes[k] == SHORTEST)                                          \
-        row_items(found[k], source_on(in, (i64)from[k], step), step, lengths[k], 0, 1);                                        \
-    _Pragma("unroll") for (u32 k = 0; k < MOST_EACH; k++) if (classes[k] == SHORTEST) {                                        \
-        CHUNK c;                                                                                                               \
-        c.index = 0;                                                                                                           \
-        c.count = lengths[k];                                                                                                  \
-        put_part(part_of_lane(row_lane(found[k], c.count, 0, 1, params), c, c.count), c.count, out,                            \
-                 (i64)(begin + k * GROUP + thread), initial, params);                                                          \
-    }
-
-/* Reduces the members of all classes above SHORTEST, FLIGHT_ROWS slots of a thread at once. */
-#define REDUCE_SORTED                                                                                                          \
-    u32 slots = 0;                                                                                                             \
-    _Pragma("unroll") for (u32 k = 0; k < SHORTEST; k++) slots += group.sizes[k] * (WIDTH >> k);                               \
-    KEEP_ROLLED                                                                                                                \
-    for (u32 turn = 0; turn < slots; turn += GROUP * FLIGHT_ROWS) {                                                            \
-        ITEMS v[FLIGHT_ROWS][OWN];                                                                                             \
-        LANE lanes[FLIGHT_ROWS];                                                                                               \
-        u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS], teams[FLIGHT_ROWS], first_member = 0;                                         \
-        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS; f++) {                                                              \
-            teams[f] = team_at(&group, turn + f * GROUP + thread, &member[f]);                                                 \
-            n[f] = teams[f] ? group.lengths[member[f]] : 0;                                                                    \
-            if (teams[f]) {                                                                                                    \
-                const u32 own = thread % teams[f];                                                                             \
-                row_items(v[f], source_on(in, (i64)(group.begins[member[f]] + own), step), step, n[f], own, teams[f]);         \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] =                                                     \
-            row_lane(v[f], n[f], teams[f] ? thread % teams[f] : 0, teams[f], params);                                          \
-        rows_across(lanes, teams, FLIGHT_ROWS, team_at(&group, turn + thread / WIDTH * WIDTH, &first_member), meet);           \
-        _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS; f++) {                                                              \
-            CHUNK c;                                                                                                           \
-            c.index = 0;                                                                                                       \
-            c.count = n[f];                                                                                                    \
-            if (teams[f] && thread % teams[f] == 0)                                                                            \
-                put_part(part_of_lane(lanes[f], c, n[f]), n[f], out, (i64)(begin + group.members[member[f]]), initial,         \
-                         params);                                                                                              \
-        }                                                                                                                      \
-    }
-#define FIRST_WALKED LONG
-#define IS_SORTED(of) ((of) != SHORTEST && (of) < CLASSES)
+#define FIRST_SORTED 1 /* those of class 0 are reduced as they are found */
 #else
-#define REDUCE_SHORTEST
-#define REDUCE_SORTED
-#define FIRST_WALKED 0
-#define IS_SORTED(of) ((of) < CLASSES)
+#define FIRST_SORTED 0
 #endif
 
-/* Prefetches the items of a segment of a class that waits for others. */
+/* Prefetches the items of neighbouring segments, if they are few and in order. */
 #ifdef SHUFFLES
 #define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
 #else
 #define ASK_FOR(at) prefetch(at, 1);
 #endif
+#define MOST_AHEAD 65536
 #define LINE_BYTES 128 /* of a cache */
-INLINE void ask_for_items(SOURCE in, u64 from, u32 n) {
-    KEEP_ROLLED
-    for (u32 at = 0; at < n * ITEM_BYTES; at += LINE_BYTES) {
+INLINE void ask_for_items(SOURCE in, u64 from, u64 to) {
+    const u64 bytes = (to - from) * ITEM_BYTES;
+    if (to < from || bytes > MOST_AHEAD) return;
+    for (u64 at = THREAD_ID * LINE_BYTES; at < bytes; at += GROUP * LINE_BYTES) {
 #define ASK_FOR_LINE(name) ASK_FOR((GLOBAL const u8 *)(in.name + from) + at)
         EACH_INPUT(ASK_FOR_LINE)
     }
@@ -170,7 +97,7 @@ INLINE void ask_for_items(SOURCE in, u64 from, u32 n) {
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* A group takes `wide` neighbouring segments for each of its threads. It sorts them by class, and
- * then reduces them. If PLAIN, the shortest segments are reduced at once, and not sorted. */
+ * then reduces class by class. If PLAIN, class 0 is reduced at once, and not sorted. */
 KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
@@ -180,62 +107,104 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     (void)t;
     for (u64 begin = GROUP_ID * batch; begin < segments; begin += GROUP_COUNT * batch) {
         const u32 here = (u32)min(batch, segments - begin);
-        u32 places[MOST_EACH], classes[MOST_EACH], lengths[MOST_EACH];
-        u64 from[MOST_EACH];
+        u32 places[MOST_EACH], classes[MOST_EACH];
+        ask_for_items(in, (u64)begins[begins_offset + begin], (u64)ends[ends_offset + begin + here - 1]);
         BARRIER
         if (thread < CLASSES) group.sizes[thread] = 0;
         BARRIER
+#ifdef PLAIN
+        ITEMS found[MOST_EACH][OWN];
+        u32 few[MOST_EACH];
+#endif
 #pragma unroll
         for (u32 k = 0; k < MOST_EACH; k++) {
             const u32 i = k * GROUP + thread;
             classes[k] = CLASSES;
             if (i >= here) continue;
-            from[k] = BEGIN_OF(begin + i);
-            const u64 n = END_OF(begin + i) - from[k], chunks = CHUNKS_OF(n);
-            classes[k] = class_of(n);
-            lengths[k] = classes[k] < TO_LIST ? (u32)n : (u32)min(chunks, (u64)MOST_CHUNKS);
-            if (IS_SORTED(classes[k])) places[k] = COUNT_LOCAL(&group.sizes[classes[k]]);
-            if (IS_SORTED(classes[k]) && classes[k] < LONG) ask_for_items(in, from[k], lengths[k]);
+            const SEGMENT segment = SEGMENT_OF(begin + i);
+            classes[k] = class_of(segment.n);
+#ifdef PLAIN
+            few[k] = (u32)segment.n;
+            if (classes[k] == 0) row_items(found[k], segment.in, step, few[k], 0, 1);
+#endif
+            if (classes[k] >= FIRST_SORTED) places[k] = COUNT_LOCAL(&group.sizes[classes[k]]);
         }
-        REDUCE_SHORTEST
         BARRIER
 #pragma unroll
-        for (u32 k = 0; k < MOST_EACH; k++)
-            if (IS_SORTED(classes[k])) {
-                const u32 place = first_of(&group, classes[k]) + places[k];
-                group.members[place] = k * GROUP + thread;
-                group.begins[place] = from[k];
-                group.lengths[place] = lengths[k];
-            }
+        for (u32 k = 0; k < MOST_EACH; k++) {
+            const u32 i = k * GROUP + thread;
+            if (classes[k] >= FIRST_SORTED && classes[k] < CLASSES) group.members[first_of(&group, classes[k]) + places[k]] = i;
+#ifdef PLAIN
+            CHUNK c;
+            c.index = 0;
+            c.count = few[k];
+            if (classes[k] == 0)
+                put_part(part_of_lane(row_lane(found[k], few[k], 0, 1, params), c, few[k]), few[k], out, (i64)(begin + i),
+                         initial, params);
+#endif
+        }
         BARRIER
-        REDUCE_SORTED
-        u32 first_member = first_of(&group, FIRST_WALKED);
-        for (u32 of = FIRST_WALKED; of <= LONG; first_member += group.sizes[of], of++) {
-            const u32 size = of < LONG ? WIDTH >> of : WIDTH, own = thread % size, teams = GROUP / size;
+        u32 first_member = 0;
+        for (u32 of = FIRST_SORTED; of <= LONG; first_member += group.sizes[of], of++) {
+            const u32 size = of < LONG ? 1u << of : WIDTH, own = thread % size, teams = GROUP / size;
+#ifdef PLAIN
+            for (u32 turn = 0; of < LONG && turn < group.sizes[of]; turn += teams * FLIGHT_ROWS) {
+                ITEMS v[FLIGHT_ROWS][OWN];
+                LANE lanes[FLIGHT_ROWS];
+                u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS], sizes[FLIGHT_ROWS];
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) {
+                    const u32 i = turn + f * teams + thread / size;
+                    n[f] = 0;
+                    member[f] = here;
+                    sizes[f] = size;
+                    if (i >= group.sizes[of]) continue;
+                    member[f] = group.members[first_member + i];
+                    const SEGMENT segment = SEGMENT_OF(begin + member[f]);
+                    n[f] = (u32)segment.n;
+                    row_items(v[f], source_on(segment.in, own, step), step, n[f], own, size);
+                }
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] = row_lane(v[f], n[f], own, size, params);
+                rows_across(lanes, sizes, FLIGHT_ROWS, size, meet);
+#pragma unroll
+                for (int f = 0; f < FLIGHT_ROWS; f++) {
+                    CHUNK c;
+                    c.index = 0;
+                    c.count = n[f];
+                    if (member[f] < here && own == 0)
+                        put_part(part_of_lane(lanes[f], c, n[f]), n[f], out, (i64)(begin + member[f]), initial, params);
+                }
+            }
+            if (of < LONG) continue;
+#endif
             for (u32 turn = 0; turn < group.sizes[of]; turn += teams) {
-                const u32 i = turn + thread / size, is = i < group.sizes[of], at = first_member + (is ? i : 0);
-                const u64 s = begin + group.members[at];
-                const SEGMENT segment = segment_at(in, where + where_offset, group.begins[at], is ? group.lengths[at] : 0, s);
+                const u32 i = turn + thread / size, is = i < group.sizes[of];
+                const u64 s = begin + (is ? group.members[first_member + i] : 0);
+                SEGMENT segment = SEGMENT_OF(s);
+                if (!is) segment.n = 0;
                 const PART p = team_part(&segment, &shape, 0, own, size, 0, meet);
                 if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
             }
         }
         /* Each thread takes the places of some long segments; then each warp fills those of some. */
-        const u32 longs = lists ? group.sizes[TO_LIST] : 0;
-        for (u32 i = first_member + thread; i < first_member + longs; i += GROUP) {
-            const u64 s = begin + group.members[i], place = take_places(group.lengths[i], work, capacity);
-            if (place == capacity) {
-                lone_segment(SEGMENT_OF(s), out, initial, params);
-                group.lengths[i] = 0;
-            } else {
-                list_long(s, place, group.lengths[i], work, capacity);
-                group.begins[i] = place;
-            }
+        const u32 longs = lists ? group.sizes[TO_LIST] : 0, first_long = first_member;
+        for (u32 i = thread; i < longs; i += GROUP) {
+            const u64 s = begin + group.members[first_long + i];
+            const SEGMENT segment = SEGMENT_OF(s);
+            const u64 place = take_places(CHUNKS_OF(segment.n), work, capacity);
+            group.places[first_long + i] = (u32)place;
+            if (place == capacity)
+                put_part(lone_part(&segment, &shape), segment.n, out, segment.out, initial, params);
+            else
+                list_long(s, place, CHUNKS_OF(segment.n), work, capacity);
         }
         BARRIER
-        for (u32 i = first_member + thread / WIDTH; i < first_member + longs; i += GROUP / WIDTH)
-            for (u32 k = thread % WIDTH; k < group.lengths[i]; k += WIDTH)
-                list_chunk(begin + group.members[i], k, group.begins[i], work);
+        for (u32 i = thread / WIDTH; i < longs; i += GROUP / WIDTH) {
+            const u64 s = begin + group.members[first_long + i], place = group.places[first_long + i];
+            const u64 chunks = place == capacity ? 0 : CHUNKS_OF(SEGMENT_OF(s).n);
+            for (u64 k = thread % WIDTH; k < chunks; k += WIDTH) list_chunk(s, k, place, work);
+        }
     }
 }
 
