@@ -24,15 +24,7 @@
 #endif
 
 /* Chunk rows whose items are loaded at once. */
-#if ITEM_BYTES * INPUTS <= 2
-#define FLIGHT_ROWS 8
-#elif ITEM_BYTES * INPUTS <= 4
-#define FLIGHT_ROWS 4
-#elif ITEM_BYTES * INPUTS <= 8
-#define FLIGHT_ROWS 2
-#else
-#define FLIGHT_ROWS 1
-#endif
+#define FLIGHT_ROWS (ITEM_BYTES * INPUTS <= 4 ? 4 : ITEM_BYTES * INPUTS <= 8 ? 2 : 1)
 
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */

@@ -187,7 +187,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
 
 uint64_t tally_segments_flight(const tally_terms *terms) {
     const uint64_t bytes = terms->inputs * tally_dtype_bytes(terms->in);
-    return bytes <= 2 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+    return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
 }
 
 bool tally_segments_are_plain(const tally_segments_plan *plan) {
