@@ -159,6 +159,7 @@ def test_torch_streams(torch):
     """A call is on the current stream: after a slow producer there, before a consumer there."""
     stream = torch.cuda.Stream()
     x = torch.zeros(1 << 24, device="cuda")
+    tally.sum(x)  # makes the plan of this size, which waits for the device
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
         torch.cuda._sleep(200_000_000)

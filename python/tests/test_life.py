@@ -262,6 +262,7 @@ def test_streams_are_bounded(monkeypatch):
 
 
 def interrupt_after(seconds):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
     timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     return timer
