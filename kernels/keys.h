@@ -10,9 +10,9 @@
  * - tally_keys_lengths: the length of each run
  * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps a
- * bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On CPUs a
- * group is one thread, which looks at the keys twice.
+ * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps
+ * a bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On
+ * CPUs a group is one thread, which looks at the keys twice.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
  * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else.
  */
@@ -88,7 +88,8 @@ INLINE u32 begins_run(KEY keys, u64 i) {
     if (bit) atomic_or((volatile LOCAL u32 *)(word), 1U << THREAD_ID % WIDTH);
 #endif
 
-/* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is key 32 w + b. */
+/* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is of key
+ * 32 w + b. */
 INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
     const u64 tile = GROUP_ID * (GROUP * WIDTH);
     LOCAL u32 *word = words + THREAD_ID / WIDTH;
@@ -186,8 +187,8 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
     }
 
 #if GROUP > 1
-/* A warp takes the words of its threads in turn: a thread for each key, so that neighbouring threads
- * write neighbouring runs. */
+/* A warp takes the words of its threads in turn: a thread for each key, so that neighbouring
+ * threads write neighbouring runs. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     SHARED u32 words[GROUP], sums[GROUP + 1];
     (void)run;

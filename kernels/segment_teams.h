@@ -111,8 +111,8 @@ typedef struct {
 
 #ifndef WHERE
 /* The items of up to FLIGHT_ROWS rows that a thread loads at once: lane t + j * team of row r is
- * v[r * OWN + j]. `left` is the number of items from the first of these rows on, or 0 if the rows are
- * whole. */
+ * v[r * OWN + j]. `left` is the number of items from the first of these rows on, or 0 if the rows
+ * are whole. */
 #define IS_HERE(f) (!left || (f) / OWN * LANES + t + (f) % OWN * team < left)
 
 /* Loads the items of `rows` rows; `at` is thread t's first item. */
@@ -351,8 +351,8 @@ INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
     return four_lanes(own);
 }
 
-/* Combines the lanes of `count` segments, in thread 0 of each team. Segment f has a team of teams[f]
- * threads; `team` is the largest of the warp. */
+/* Combines the lanes of `count` segments, in thread 0 of each team. Segment f has a team of
+ * teams[f] threads; `team` is the largest of the warp. */
 INLINE void rows_across(LANE *lanes, const u32 *teams, int count, u32 team, LOCAL EXCHANGE *meet) {
 #define ROWS_STEP(s)                                                                                                           \
     IF_ACROSS(s) {                                                                                                             \

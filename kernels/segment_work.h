@@ -187,7 +187,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
                 if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
             }
         }
-        /* Each thread takes the places of some long segments; then each warp fills those of some. */
+        /* Each thread takes the places of some long segments, and each warp then fills some. */
         const u32 longs = lists ? group.sizes[TO_LIST] : 0, first_long = first_member;
         for (u32 i = thread; i < longs; i += GROUP) {
             const u64 s = begin + group.members[first_long + i];

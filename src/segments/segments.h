@@ -74,7 +74,7 @@ typedef struct tally_segments_plan tally_segments_plan;
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
 
-/* Returns the chunk rows that a thread of a team loads at once: FLIGHT_ROWS of kernels/segment_teams.h. */
+/* Returns the chunk rows that a team loads at once: FLIGHT_ROWS of kernels/segment_teams.h. */
 uint64_t tally_segments_flight(const tally_terms *terms);
 
 struct tally_segments_plan {
