@@ -22,8 +22,8 @@
         part_store(p, partials, counts, (i)*leaves + (k));
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-#define TEAMS_KERNEL(NAME, LIMITS, planes)                                                                                     \
-    KERNEL LIMITS void NAME(CALL_ARGS) {                                                                                       \
+#define TEAMS_KERNEL(NAME, planes)                                                                                             \
+    KERNEL BOUNDS void NAME(CALL_ARGS) {                                                                                       \
         OPEN;                                                                                                                  \
         OPEN_EXCHANGE;                                                                                                         \
         const u64 units = count * leaves;                                                                                      \
@@ -36,9 +36,9 @@
             }                                                                                                                  \
         }                                                                                                                      \
     }
-TEAMS_KERNEL(tally_segments_teams, BOUNDS_OF(4), 0)
+TEAMS_KERNEL(tally_segments_teams, 0)
 #ifdef PLAIN
-TEAMS_KERNEL(tally_segments_planes, BOUNDS, 1)
+TEAMS_KERNEL(tally_segments_planes, 1)
 #endif
 
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
