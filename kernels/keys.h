@@ -197,11 +197,12 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     words[THREAD_ID] = OWN_WORDS[THREAD_ID];
     SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
     const u32 bit = THREAD_ID % WIDTH, first = THREAD_ID - bit;
+    const u64 place = tiles[GROUP_ID];
     KEEP_ROLLED
     for (u32 w = first; w < first + WIDTH; w++) {
         const u32 word = words[w];
         if (!(word >> bit & 1)) continue;
-        const u64 at = tiles[GROUP_ID] + sums[w] + COUNT_BITS(word & ((1U << bit) - 1));
+        const u64 at = place + sums[w] + COUNT_BITS(word & ((1U << bit) - 1));
         WRITE_RUN(at, (GROUP_ID * GROUP + w) * WIDTH + bit)
     }
 }

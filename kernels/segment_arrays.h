@@ -114,11 +114,9 @@ INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL
     const STEPS step = item_step(&shape);                                                                                      \
     STEPS next;                                                                                                                \
     CHUNK c;                                                                                                                   \
-    u32 teams[AT_ONCE];                                                                                                        \
     c.index = 0;                                                                                                               \
     c.count = (u32)shape.n;                                                                                                    \
-    EACH_INPUT(NEXT_SEGMENT)                                                                                                   \
-    _Pragma("unroll") for (int f = 0; f < (AT_ONCE); f++) teams[f] = team;
+    EACH_INPUT(NEXT_SEGMENT)
 /* Stores the results of the segments from i on, which thread 0 of each team has. */
 #define PUT_FLIGHT(AT_ONCE)                                                                                                    \
     _Pragma("unroll") for (int f = 0; f < (AT_ONCE); f++) if (i + f * each < count && t == 0) put_part(                        \
@@ -152,7 +150,7 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
         for (int f = 0; f < FLIGHT_ROWS; f++)
             lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet)
                                 : row_lane(v[f], IS_THERE(i + f * each < count) ? c.count : 0, t, team, from.p);
-        if (!by_quads) rows_across(lanes, teams, FLIGHT_ROWS, team, meet);
+        if (!by_quads) rows_across(lanes, FLIGHT_ROWS, team, meet);
         PUT_FLIGHT(FLIGHT_ROWS)
     }
 }
@@ -181,7 +179,7 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
                 if (IS_THERE(i + f * each < count)) step_rows(own, v[f], c, 0, ROWS, t, WIDTH, c.count, from.p);               \
                 lanes[f] = four_lanes(own);                                                                                    \
             }                                                                                                                  \
-            rows_across(lanes, teams, FLIGHT_ROWS / (ROWS), WIDTH, meet);                                                      \
+            rows_across(lanes, FLIGHT_ROWS / (ROWS), WIDTH, meet);                                                             \
             PUT_FLIGHT(FLIGHT_ROWS / (ROWS))                                                                                   \
         }                                                                                                                      \
     }

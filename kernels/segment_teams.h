@@ -351,14 +351,13 @@ INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
     return four_lanes(own);
 }
 
-/* Combines the lanes of `count` segments, in thread 0 of each team. Segment f has a team of
- * teams[f] threads; `team` is the largest of the warp. */
-INLINE void rows_across(LANE *lanes, const u32 *teams, int count, u32 team, LOCAL EXCHANGE *meet) {
+/* Combines the lanes of `count` segments, in thread 0 of each team. */
+INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) {
 #define ROWS_STEP(s)                                                                                                           \
     IF_ACROSS(s) {                                                                                                             \
         _Pragma("unroll") for (int f = 0; f < count; f++) {                                                                    \
             const LANE other = lane_down(lanes[f], s, meet);                                                                   \
-            if (teams[f] > (s)) lanes[f] = lane_combine(lanes[f], other);                                                      \
+            if (team > (s)) lanes[f] = lane_combine(lanes[f], other);                                                          \
         }                                                                                                                      \
     }
     ROWS_STEP(16)

@@ -151,13 +151,12 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
             for (u32 turn = 0; of < LONG && turn < group.sizes[of]; turn += teams * FLIGHT_ROWS) {
                 ITEMS v[FLIGHT_ROWS][OWN];
                 LANE lanes[FLIGHT_ROWS];
-                u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS], sizes[FLIGHT_ROWS];
+                u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS];
 #pragma unroll
                 for (int f = 0; f < FLIGHT_ROWS; f++) {
                     const u32 i = turn + f * teams + thread / size;
                     n[f] = 0;
                     member[f] = here;
-                    sizes[f] = size;
                     if (i >= group.sizes[of]) continue;
                     member[f] = group.members[first_member + i];
                     const SEGMENT segment = SEGMENT_OF(begin + member[f]);
@@ -166,7 +165,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
                 }
 #pragma unroll
                 for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] = row_lane(v[f], n[f], own, size, params);
-                rows_across(lanes, sizes, FLIGHT_ROWS, size, meet);
+                rows_across(lanes, FLIGHT_ROWS, size, meet);
 #pragma unroll
                 for (int f = 0; f < FLIGHT_ROWS; f++) {
                     CHUNK c;
