@@ -296,6 +296,57 @@ static void test_keys(void **state) {
         }
 }
 
+/* More keys than one turn of the kernel that adds up the runs of tiles takes, in runs of 1,000. */
+static void test_keys_many(void **state) {
+    enum { N = 17000500, RUN = 1000, RUNS = N / RUN + 1 };
+    tally_context *context = direct_context(state);
+    unsigned char *keys = malloc(N), *got = malloc(RUNS);
+    uint64_t *lengths = malloc(RUNS * sizeof *lengths), runs = 0;
+    unsigned ran = 0;
+    tally_queue *queue;
+    tally_buffer *in, *out, *out_lengths, *number;
+    assert_true(keys && got && lengths);
+    for (uint32_t i = 0; i < N; i++) keys[i] = (unsigned char)(i / RUN);
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, N, &in));
+    MUST(tally_buffer_create(context, RUNS, &out));
+    MUST(tally_buffer_create(context, RUNS * sizeof *lengths, &out_lengths));
+    MUST(tally_buffer_create(context, sizeof runs, &number));
+    MUST(tally_buffer_write(queue, in, 0, keys, N));
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++) {
+        const tally_segments_desc desc = {.size = sizeof desc,
+                                          .by = TALLY_BY_KEYS,
+                                          .key_bytes = 1,
+                                          .max_n = N,
+                                          .max_segments = RUNS,
+                                          .variant = segments_variants[v]};
+        const tally_keys_args args = {
+            .size = sizeof args, .keys = in, .n = N, .capacity = RUNS, .out_keys = out, .lengths = out_lengths, .runs = number};
+        tally_plan *plan;
+        if (tally_segments_plan_create(context, &desc, &plan)) continue; /* not for this device */
+        memset(lengths, 0, RUNS * sizeof *lengths);
+        MUST(tally_buffer_write(queue, out_lengths, 0, lengths, RUNS * sizeof *lengths));
+        MUST(tally_reduce_keys(plan, queue, &args));
+        MUST(tally_buffer_read(queue, number, 0, &runs, sizeof runs));
+        MUST(tally_buffer_read(queue, out, 0, got, RUNS));
+        MUST(tally_buffer_read(queue, out_lengths, 0, lengths, RUNS * sizeof *lengths));
+        MUST(tally_queue_wait(queue));
+        assert_int_equal(runs, RUNS);
+        for (uint32_t r = 0; r < RUNS; r++)
+            if (got[r] != (unsigned char)r || lengths[r] != (r < RUNS - 1 ? RUN : N % RUN))
+                fail_msg("%s: run %u has key %u and length %llu", desc.variant, r, got[r], (unsigned long long)lengths[r]);
+        tally_plan_destroy(plan);
+        ran++;
+    }
+    assert_true(ran >= 1);
+    tally_buffer *const buffers[] = {in, out, out_lengths, number};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
+    tally_queue_destroy(queue);
+    free(keys);
+    free(got);
+    free(lengths);
+}
+
 static void test_keys_ops(void **state) {
     for (size_t s = 0; s < SEGMENTS_SAMPLES; s++) {
         const oracle_case *of = segments_sample(state, s);
@@ -427,6 +478,7 @@ const device_test segments_list_tests[] = {
     {"segments: offsets, forms", test_offsets_forms},
     {"segments: offsets, wrong ones", test_offsets_wrong},
     {"segments: keys", test_keys},
+    {"segments: keys, many", test_keys_many},
     {"segments: keys, ops", test_keys_ops},
     {"segments: keys, forms", test_keys_forms},
     {"segments: keys anywhere", test_keys_anywhere},
