@@ -39,7 +39,8 @@ math(EXPR last "${TALLY_TEST_SHARES} - 1")
 foreach(share RANGE ${last})
   tally_conformance_test(conformance-${share} default ENVIRONMENT TALLY_TEST_SHARE=${share}/${TALLY_TEST_SHARES})
 endforeach()
-tally_conformance_test(conformance-pocl-cbs cbs ENVIRONMENT "POCL_WORK_GROUP_METHOD=cbs;TALLY_TEST_SHARE=turn/3")
+tally_conformance_test(conformance-pocl-cbs cbs ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs TALLY_TEST_SHARE=turn/3
+                                                            TALLY_TEST_DEVICE=opencl:pocl)
 # Checks the method of that pass, and that this POCL knows it. It runs beside that pass, so its
 # caches are its own: two processes would make the same programs at once.
 tally_conformance_test(conformance-method method COMMAND --only-method ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs)
