@@ -80,7 +80,27 @@ def check_pairs(folder, floats, raw):
     compare("sum", "--dtype", "f32", "--axis", "0", raw)
     write_npy(folder / "one.npy", ">f4", False, "()", struct.pack(">f", 1.5))
     compare("dot", f32, str(folder / "one.npy"))
+    compare("dot", str(folder / "one.npy"), f32)
+    compare("dot", str(folder / "one.npy"), str(folder / "one.npy"))
+    refused_by_both(1, "dot", str(folder / "one.npy"), str(folder / "wide.npy"))
     compare("dot,dist2", "--axis", "0", str(folder / "column.npy"), str(folder / "one.npy"))
+    compare("dist2", "--axis", "0", str(folder / "one.npy"), str(folder / "column.npy"))
+
+
+def check_fortran(folder, floats):
+    """Shares are of the items in C order, wherever they lie in the file."""
+    swapped = array.array("f", floats)
+    swapped.byteswap()
+    write_npy(folder / "c.npy", "<f4", False, "(90, 7, 111)", floats[:69930].tobytes())
+    write_npy(folder / "tall.npy", ">f4", True, "(10000, 7)", swapped[:70000].tobytes())
+    write_npy(folder / "cube_f.npy", "<f4", True, "(90, 7, 111)", floats[:69930].tobytes())
+    write_npy(folder / "flat.npy", "<f4", True, "(2, 35000)", floats[:70000].tobytes())
+    tall, cube, c = (str(folder / name) for name in ("tall.npy", "cube_f.npy", "c.npy"))
+    compare("sum,var,argmax", str(folder / "order.npy"), tall, cube, str(folder / "flat.npy"))
+    compare("dot", cube, c)
+    compare("dot", c, cube)
+    compare("sum,argmin", "--axis", "0", tall)
+    compare("mean", "--axis", "0,1", cube)
 
 
 def check_help():
@@ -160,12 +180,12 @@ def main(folder):
     refused("has 2 axes", 1, "sum", "--axis", "2", rows)
     refused("of tally reduce", 2, "sum", "--axis", "0", "-o", "x.npy", rows)
     refused("rank 0: ", 1, "sum", str(folder / "absent.npy"))
-    refused("Fortran order", 1, "sum", str(folder / "order.npy"))
     refused("no such device", 1, "sum", "--backend", "opencl:99", f32)
     refused("unknown operator", 2, "summ", f32)
     refused("reduce takes no option --sweep", 2, "sum", "--sweep", f32)
     refused("reduce takes no option --exclusive", 2, "sum", "--exclusive", f32)
     check_pairs(folder, floats, raw)
+    check_fortran(folder, floats)
     check_help()
     check_parts(folder, floats)
     check_files(folder, floats)
