@@ -133,6 +133,19 @@ def check_parts(folder, floats):
         refused(f"rank {int(ranks) - 1}: ", 1, "sum", "--parts", parts)
 
 
+def check_machines(folder, floats):
+    """A path that names another file on the last rank, as on another machine."""
+    for rank in range(int(ranks)):
+        (folder / f"machine-{rank}").mkdir()
+        n = 40000 if rank + 1 == int(ranks) else 60000
+        write_npy(folder / f"machine-{rank}" / "its.npy", "<f4", False, f"({n},)", floats[:n].tobytes())
+    script = f'cd "{folder}/machine-${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" && exec "$0" reduce sum its.npy'
+    done = run([*mpiexec, "-n", ranks, "sh", "-c", script, program])
+    wanted = f"rank {int(ranks) - 1}: its.npy: is another file than on rank 0: 40000 items or rows, not 60000"
+    if done.returncode != 1 or done.stdout or done.stderr.count(wanted) != 1:
+        failures.append(f"another file: exit {done.returncode}; {done.stdout}{done.stderr}")
+
+
 def check_files(folder, floats):
     """Files that contradict themselves, or --dtype."""
     write_npy(folder / "cut.npy", "<f4", False, "(70001,)", floats[:60000].tobytes())
@@ -189,6 +202,7 @@ def main(folder):
     check_help()
     check_parts(folder, floats)
     check_files(folder, floats)
+    check_machines(folder, floats)
     check_launcher(f32)
 
 
