@@ -61,6 +61,17 @@ static bool reduce_share(const world *w, const reduce_request *r, const share *s
     return true;
 }
 
+/* Checks that the file has one length on all ranks: another machine may have another file there. */
+static bool is_one_file(const world *w, char *const *files, const share *s) {
+    uint64_t rows = s->rows;
+    problem mine = {""};
+    MPI_Bcast(&rows, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (!w->parts && rows != s->rows)
+        snprintf(mine.text, sizeof(mine.text), "%.900s: is another file than on rank 0: %llu items or rows, not %llu", files[0],
+                 (unsigned long long)s->rows, (unsigned long long)rows);
+    return world_is_well(w, &mine);
+}
+
 /* Reduces a file, or as many as the operator has inputs. */
 static bool reduce_files(const world *w, const reduce_request *r, char *const *files, reduce_total *total) {
     share s;
@@ -69,7 +80,7 @@ static bool reduce_files(const world *w, const reduce_request *r, char *const *f
     tally_mpi *mpi = NULL;
     const double begun = units_seconds();
     share_open(&s, w, files, r, &mine);
-    bool done = world_is_well(w, &mine);
+    bool done = world_is_well(w, &mine) && is_one_file(w, files, &s);
     o.seconds = units_seconds() - begun;
     if (done) {
         const tally_reduce_desc desc = {

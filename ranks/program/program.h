@@ -29,12 +29,11 @@ bool world_is_well(const world *w, const problem *mine);
 typedef struct share {
     void *items[TALLY_MAX_INPUTS]; /* freed by share_close */
     tally_dtype dtype;
-    npy_shape shape;  /* of the file; one dimension for raw items */
-    bool is_npy;      /* the first file has a shape of its own */
-    char first[512];  /* the first file's name */
+    npy_shape shape;  /* of the first file that is not of shape (); raw items have one dimension */
     uint64_t n;       /* rows of this rank */
     uint64_t rows;    /* of the file; a row is an item, or with --axis the items of all kept axes */
     uint64_t columns; /* items of a row */
+    uint64_t read;    /* bytes that have been read */
 } share;
 
 /* share.c: reads this rank's items of the files, or with --parts those of its own file. Progress is

@@ -16,6 +16,7 @@
 #include "tools/print/progress.h"
 
 #define PIECE_BYTES ((uint64_t)64 << 20)
+#define PATH_BYTES 4096
 
 #define FAIL(...) return snprintf(failed->text, sizeof(failed->text), __VA_ARGS__), false
 
@@ -41,13 +42,30 @@ static bool open_input(input *from, const char *path, tally_dtype raw, problem *
     cli_capture(failed->text, sizeof(failed->text));
     const bool good = input_open(from, path, raw) && (from->map || input_check_bytes(from, (uint64_t)about.st_size));
     cli_capture(NULL, 0);
-    if (good && from->is_fortran)
-        FAIL("%.900s: is in Fortran order: a share of its items in C order is no run of its bytes; tally reduce takes it",
-             path);
+    if (good && from->is_fortran && !from->map) FAIL("%.900s: is in Fortran order, and cannot be mapped", path);
+    if (good && !from->is_npy) from->shape = (npy_shape){.dimensions = 1, .lengths = {from->n}};
     return good;
 }
 
-/* Tells a further input of shape (), whose item belongs to every item of the first. */
+/* Copies the items [first, first + count) in C order of an array in Fortran order. */
+static bool read_fortran(const input *from, unsigned char *to, uint64_t first, uint64_t count, uint64_t done, problem *failed) {
+    const uint64_t item = from->item_bytes, bytes = fortran_piece_bytes(&from->shape, item), end = first + count;
+    unsigned char *piece = malloc(bytes);
+    fortran_walk walk;
+    if (!piece) FAIL("%s: out of memory for a piece of %" PRIu64 " bytes", from->name, bytes);
+    fortran_begin(&walk, &from->shape, bytes / item);
+    for (uint64_t at = fortran_seek(&walk, first), n; at < end; at += n) {
+        n = fortran_next(&walk, from->map + from->data_offset, item, piece);
+        const uint64_t begin = at < first ? first : at, stop = at + n < end ? at + n : end;
+        memcpy(to + (begin - first) * item, piece + (begin - at) * item, (stop - begin) * item);
+        progress_update(done + (stop - first) * item);
+    }
+    free(piece);
+    return true;
+}
+
+/* Tells an input of shape () beside one that has items of its own: its item belongs to each of
+ * them. */
 static bool is_repeated(const share *s, const input *from) {
     return from->is_npy && from->shape.dimensions == 0 && s->shape.dimensions > 0;
 }
@@ -59,51 +77,57 @@ static bool read_share(share *s, uint32_t k, const input *from, uint64_t first, 
     unsigned char *to = malloc(items ? items * item : item);
     s->items[k] = to;
     if (!to) FAIL("%s: out of memory for a share of %" PRIu64 " bytes", from->name, items * item);
-    if (!read_at(from, to, from->data_offset + at, count * item, k * items * item, failed)) return false;
+    const bool good = from->is_fortran ? read_fortran(from, to, at / item, count, s->read, failed)
+                                       : read_at(from, to, from->data_offset + at, count * item, s->read, failed);
+    if (!good) return false;
+    s->read += count * item;
     if (from->swapped) swap_parts(to, to, count * (item / from->part_bytes), from->part_bytes);
     for (uint64_t i = 1; repeated && i < items; i++) memcpy(to + i * item, to, item);
     return true;
 }
 
-/* Reports that a further input differs from the first, in tally's words. */
-static bool differ(const share *s, const input *from, const char *what, const char *first, const char *its, problem *failed) {
-    FAIL("%.300s and %.300s: their %s differ: %.180s and %.180s", s->first, from->name, what, first, its);
+/* Reports that inputs differ, in tally's words. */
+static bool differ(const input *a, const input *b, const char *what, const char *its, const char *other, problem *failed) {
+    FAIL("%.300s and %.300s: their %s differ: %.180s and %.180s", a->name, b->name, what, its, other);
 }
 
-/* Checks that a further input fits the first. Raw items have no shape, unless axes are reduced. */
-static bool fits(const share *s, const input *from, bool by_axes, problem *failed) {
+/* Checks that an input fits the leader. Raw items have no shape, unless axes are reduced. */
+static bool fits(const share *s, const input *leader, const input *from, bool by_axes, problem *failed) {
     char n[2][32];
-    if (from->dtype != s->dtype)
-        return differ(s, from, "item types", tally_dtype_name(s->dtype), tally_dtype_name(from->dtype), failed);
     if (is_repeated(s, from)) return true;
-    if ((by_axes || (from->is_npy && s->is_npy)) && !shape_equal(&from->shape, &s->shape))
-        return differ(s, from, "shapes", shape_text(&s->shape).text, shape_text(&from->shape).text, failed);
-    if (from->n == s->rows * s->columns) return true;
-    snprintf(n[0], sizeof(n[0]), "%" PRIu64 " items", s->rows * s->columns);
+    if ((by_axes || (from->is_npy && leader->is_npy)) && !shape_equal(&from->shape, &s->shape))
+        return differ(leader, from, "shapes", shape_text(&s->shape).text, shape_text(&from->shape).text, failed);
+    if (from->n == leader->n) return true;
+    snprintf(n[0], sizeof(n[0]), "%" PRIu64 " items", leader->n);
     snprintf(n[1], sizeof(n[1]), "%" PRIu64, from->n);
-    return differ(s, from, "lengths", n[0], n[1], failed);
+    return differ(leader, from, "lengths", n[0], n[1], failed);
 }
 
-/* Reads input k. The first decides type and number of items. */
-static bool take(share *s, const world *w, uint32_t k, const char *path, input *from, const reduce_request *r,
-                 problem *failed) {
-    if (!open_input(from, path, r->types.raw, failed)) return false;
-    if (!from->is_npy) from->shape = (npy_shape){.dimensions = 1, .lengths = {from->n}};
-    if (k && !fits(s, from, r->form == REDUCE_AXES, failed)) return false;
-    if (!k) {
-        snprintf(s->first, sizeof(s->first), "%.500s", path);
-        s->is_npy = from->is_npy;
-        s->dtype = from->dtype;
-        s->shape = from->shape;
-        s->rows = from->n;
-        s->columns = 1;
-        if (r->form == REDUCE_AXES && !axes_divide(r, from->name, &from->shape, s, failed)) return false;
-    }
-    uint64_t first = 0;
+/* Returns the input that decides the shape: the first that is not of shape (). */
+static const input *find_leader(const input *from, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++)
+        if (!from[k].is_npy || from[k].shape.dimensions) return &from[k];
+    return from;
+}
+
+/* Checks that the inputs fit each other, and finds this rank's rows; *first gets the first one. */
+static bool divide(share *s, const world *w, const input *from, const reduce_request *r, uint64_t *first, problem *failed) {
+    const input *leader = find_leader(from, r->inputs);
+    s->dtype = from->dtype;
+    s->shape = leader->shape;
+    s->rows = leader->n;
+    s->columns = 1;
+    for (uint32_t k = 1; k < r->inputs; k++)
+        if (from[k].dtype != s->dtype)
+            return differ(from, &from[k], "item types", tally_dtype_name(s->dtype), tally_dtype_name(from[k].dtype), failed);
+    for (uint32_t k = 0; k < r->inputs; k++)
+        if (!fits(s, leader, &from[k], r->form == REDUCE_AXES, failed)) return false;
+    if (r->form == REDUCE_AXES && !axes_divide(r, leader->name, &leader->shape, s, failed)) return false;
+    *first = 0;
     s->n = s->rows;
-    if (!w->parts && tally_share(s->rows, (uint64_t)w->size, (uint64_t)w->rank, &first, &s->n) != TALLY_OK)
-        FAIL("%s: %s", from->name, tally_last_error());
-    return read_share(s, k, from, first, failed);
+    if (!w->parts && tally_share(s->rows, (uint64_t)w->size, (uint64_t)w->rank, first, &s->n) != TALLY_OK)
+        FAIL("%s: %s", leader->name, tally_last_error());
+    return true;
 }
 
 /* Puts the rank into the pattern in place of its first %d. */
@@ -114,21 +138,29 @@ static bool name_part(const char *pattern, int rank, char *path, size_t bytes, p
     return true;
 }
 
+/* Opens this rank's files, whose names are kept in `parts` if they are patterns. */
+static bool open_all(const world *w, char *const *files, const reduce_request *r, input *from, char (*parts)[PATH_BYTES],
+                     problem *failed) {
+    for (uint32_t k = 0; k < r->inputs; k++) {
+        if (w->parts && !name_part(files[k], w->rank, parts[k], sizeof(parts[k]), failed)) return false;
+        if (!open_input(&from[k], w->parts ? parts[k] : files[k], r->types.raw, failed)) return false;
+    }
+    return true;
+}
+
 void share_open(share *s, const world *w, char *const *files, const reduce_request *r, problem *failed) {
-    char part[4096];
+    char parts[TALLY_MAX_INPUTS][PATH_BYTES];
+    input from[TALLY_MAX_INPUTS];
+    uint64_t first = 0;
+    for (uint32_t k = 0; k < r->inputs; k++) from[k] = (input){.fd = -1};
     *s = (share){.n = 0};
     failed->text[0] = 0;
-    for (uint32_t k = 0; k < r->inputs && !failed->text[0]; k++) {
-        const char *path = w->parts ? part : files[k];
-        input from = {.fd = -1};
-        struct stat about;
-        if (w->parts && !name_part(files[k], w->rank, part, sizeof(part), failed)) return;
-        if (!r->quiet && !r->json && w->rank == 0 && !stat(path, &about))
-            progress_begin(path, PROGRESS_BYTES, (uint64_t)about.st_size / (w->parts ? 1 : (uint64_t)w->size));
-        take(s, w, k, path, &from, r, failed);
-        progress_end();
-        input_close(&from);
-    }
+    bool good = open_all(w, files, r, from, parts, failed) && divide(s, w, from, r, &first, failed);
+    if (good && !r->quiet && !r->json && w->rank == 0)
+        progress_begin(find_leader(from, r->inputs)->name, PROGRESS_BYTES, s->n * s->columns * from[0].item_bytes * r->inputs);
+    for (uint32_t k = 0; k < r->inputs && good; k++) good = read_share(s, k, &from[k], first, failed);
+    progress_end();
+    for (uint32_t k = 0; k < r->inputs; k++) input_close(&from[k]);
 }
 
 void share_close(share *s) {

@@ -64,6 +64,24 @@ static void walk(const npy_shape *shape, size_t item_bytes, uint64_t room) {
     free(to);
 }
 
+/* A walk that begins with any item goes on as the whole walk does. */
+static void seek(const npy_shape *shape, uint64_t room, uint64_t item) {
+    const uint64_t n = count(shape);
+    uint32_t *from = malloc(n * sizeof(*from)), *to = malloc(room * sizeof(*to));
+    fortran_walk w;
+    assert_true(from && to);
+    for (uint64_t i = 0; i < n; i++) from[i] = (uint32_t)i;
+    fortran_begin(&w, shape, room);
+    uint64_t at = fortran_seek(&w, item), some = 0;
+    for (bool is_first = true; (some = fortran_next(&w, from, sizeof(*from), to)) != 0; at += some, is_first = false) {
+        if (is_first) assert_true(at <= item && item < at + some);
+        for (uint64_t i = 0; i < some; i++) assert_int_equal(to[i], place_of(shape, at + i));
+    }
+    assert_int_equal(at, n);
+    free(from);
+    free(to);
+}
+
 static const npy_shape shapes[] = {
     {true, 2, {2, 3}},
     {true, 2, {3, 2}},
@@ -97,6 +115,16 @@ static void test_walks(void **unused) {
     }
 }
 
+static void test_seeks(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const uint64_t n = count(&shapes[i]), rooms[] = {1, 7, n / 2 + 1, n, 64}, items[] = {0, 1, n / 3, n / 2, n - 1};
+        for (size_t r = 0; r < COUNT(rooms); r++)
+            for (size_t k = 0; k < COUNT(items); k++)
+                if (items[k] < n) seek(&shapes[i], rooms[r], items[k]);
+    }
+}
+
 /* Pieces are whole rows of some pages if possible. They fit the memory in any case. */
 static void test_pieces(void **unused) {
     (void)unused;
@@ -118,7 +146,7 @@ static void test_differs(void **unused) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks), cmocka_unit_test(test_pieces),
-                                       cmocka_unit_test(test_differs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks), cmocka_unit_test(test_seeks),
+                                       cmocka_unit_test(test_pieces), cmocka_unit_test(test_differs)};
     return test_main(argc, argv, "Walks of arrays in Fortran order.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

@@ -80,7 +80,27 @@ def check_pairs(folder, floats, raw):
     compare("sum", "--dtype", "f32", "--axis", "0", raw)
     write_npy(folder / "one.npy", ">f4", False, "()", struct.pack(">f", 1.5))
     compare("dot", f32, str(folder / "one.npy"))
+    compare("dot", str(folder / "one.npy"), f32)
+    compare("dot", str(folder / "one.npy"), str(folder / "one.npy"))
+    refused_by_both(1, "dot", str(folder / "one.npy"), str(folder / "wide.npy"))
     compare("dot,dist2", "--axis", "0", str(folder / "column.npy"), str(folder / "one.npy"))
+    compare("dist2", "--axis", "0", str(folder / "one.npy"), str(folder / "column.npy"))
+
+
+def check_fortran(folder, floats):
+    """Shares are of the items in C order, wherever they lie in the file."""
+    swapped = array.array("f", floats)
+    swapped.byteswap()
+    write_npy(folder / "c.npy", "<f4", False, "(90, 7, 111)", floats[:69930].tobytes())
+    write_npy(folder / "tall.npy", ">f4", True, "(10000, 7)", swapped[:70000].tobytes())
+    write_npy(folder / "cube_f.npy", "<f4", True, "(90, 7, 111)", floats[:69930].tobytes())
+    write_npy(folder / "flat.npy", "<f4", True, "(2, 35000)", floats[:70000].tobytes())
+    tall, cube, c = (str(folder / name) for name in ("tall.npy", "cube_f.npy", "c.npy"))
+    compare("sum,var,argmax", str(folder / "order.npy"), tall, cube, str(folder / "flat.npy"))
+    compare("dot", cube, c)
+    compare("dot", c, cube)
+    compare("sum,argmin", "--axis", "0", tall)
+    compare("mean", "--axis", "0,1", cube)
 
 
 def check_help():
@@ -111,6 +131,19 @@ def check_parts(folder, floats):
     if int(ranks) > 1:
         (folder / f"part-{int(ranks) - 1}.npy").unlink()
         refused(f"rank {int(ranks) - 1}: ", 1, "sum", "--parts", parts)
+
+
+def check_machines(folder, floats):
+    """A path that names another file on the last rank, as on another machine."""
+    for rank in range(int(ranks)):
+        (folder / f"machine-{rank}").mkdir()
+        n = 40000 if rank + 1 == int(ranks) else 60000
+        write_npy(folder / f"machine-{rank}" / "its.npy", "<f4", False, f"({n},)", floats[:n].tobytes())
+    script = f'cd "{folder}/machine-${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" && exec "$0" reduce sum its.npy'
+    done = run([*mpiexec, "-n", ranks, "sh", "-c", script, program])
+    wanted = f"rank {int(ranks) - 1}: its.npy: is another file than on rank 0: 40000 items or rows, not 60000"
+    if done.returncode != 1 or done.stdout or done.stderr.count(wanted) != 1:
+        failures.append(f"another file: exit {done.returncode}; {done.stdout}{done.stderr}")
 
 
 def check_files(folder, floats):
@@ -160,15 +193,16 @@ def main(folder):
     refused("has 2 axes", 1, "sum", "--axis", "2", rows)
     refused("of tally reduce", 2, "sum", "--axis", "0", "-o", "x.npy", rows)
     refused("rank 0: ", 1, "sum", str(folder / "absent.npy"))
-    refused("Fortran order", 1, "sum", str(folder / "order.npy"))
     refused("no such device", 1, "sum", "--backend", "opencl:99", f32)
     refused("unknown operator", 2, "summ", f32)
     refused("reduce takes no option --sweep", 2, "sum", "--sweep", f32)
     refused("reduce takes no option --exclusive", 2, "sum", "--exclusive", f32)
     check_pairs(folder, floats, raw)
+    check_fortran(folder, floats)
     check_help()
     check_parts(folder, floats)
     check_files(folder, floats)
+    check_machines(folder, floats)
     check_launcher(f32)
 
 

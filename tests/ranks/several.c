@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* several.c: reductions that are under way at the same time, ended in another order on each rank,
- * by waits and by tests. */
+ * by waits and by tests. Shares are in host memory; those in buffers are ended by tests. */
 #include <stdlib.h>
 
 #include "ranks.h"
@@ -12,12 +12,14 @@ typedef struct several {
     tally_mpi *mpi[COUNT];
     double result[COUNT], expected[COUNT];
     double *items;
+    tally_buffer *buffer; /* the items */
 } several;
 
-static bool begin_all(const tester *t, several *s) {
+static bool begin_all(const tester *t, several *s, bool buffers) {
     for (int i = 0; i < COUNT; i++) {
         const uint64_t n = (uint64_t)(ITEMS - t->rank * 100 - i);
-        const tally_mpi_args args = {.size = sizeof(args), .n = n, .items = {s->items}};
+        tally_mpi_args args = {.size = sizeof(args), .n = n, .items = {s->items}};
+        if (buffers) args = (tally_mpi_args){.size = sizeof(args), .n = n, .queue = t->queue, .in = {s->buffer}};
         s->result[i] = -1;
         if (!check(t, !tally_mpi_iallreduce(s->mpi[i], &args, &s->result[i]), "begin: %s", tally_last_error())) return false;
     }
@@ -39,6 +41,12 @@ static void end_all(const tester *t, several *s, bool by_tests) {
         check(t, s->result[i] == s->expected[i], "reduction %d: %.17g instead of %.17g", i, s->result[i], s->expected[i]);
 }
 
+static tally_status open_buffer(const tester *t, several *s) {
+    tally_status status = tally_buffer_create(t->context, ITEMS * sizeof(double), &s->buffer);
+    if (!status) status = tally_buffer_write(t->queue, s->buffer, 0, s->items, ITEMS * sizeof(double));
+    return status ? status : tally_queue_wait(t->queue);
+}
+
 void test_several(const tester *t) {
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F64};
     several s = {.items = malloc(ITEMS * sizeof(double))};
@@ -51,8 +59,9 @@ void test_several(const tester *t) {
             s.expected[i] += n * (n + 1) / 2;
         }
     }
-    for (int by_tests = 0; by_tests < 2 && on_all(good); by_tests++)
-        if ((good = begin_all(t, &s))) end_all(t, &s, by_tests);
+    if (good) good = check(t, !open_buffer(t, &s), "%s", tally_last_error());
+    for (int form = 0; form < 3 && on_all(good); form++)
+        if ((good = begin_all(t, &s, form == 2))) end_all(t, &s, form > 0);
     /* A second call ends the one that is under way. */
     if (on_all(good)) {
         const tally_mpi_args args = {.size = sizeof(args), .n = 1, .items = {s.items}};
@@ -64,5 +73,6 @@ void test_several(const tester *t) {
         check(t, !tally_mpi_wait(s.mpi[0]), "a wait for nothing: %s", tally_last_error());
     }
     for (int i = 0; i < COUNT; i++) tally_mpi_destroy(s.mpi[i]);
+    tally_buffer_destroy(s.buffer);
     free(s.items);
 }

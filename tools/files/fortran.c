@@ -144,10 +144,22 @@ static void copy_box(const fortran_walk *w, uint32_t a, uint64_t length, const u
     }
 }
 
-uint64_t fortran_next(fortran_walk *w, const void *from, size_t item_bytes, void *to) {
+/* Returns the dimension that a piece takes a range of, and the items of one of its indices. */
+static uint32_t find_dimension(const fortran_walk *w, uint64_t *step) {
     uint32_t a = w->dimensions - 1;
-    uint64_t step = 1, at = 0; /* step: items of one index of dimension a */
-    while (a > 0 && step * w->lengths[a] <= w->room) step *= w->lengths[a--];
+    for (*step = 1; a > 0 && *step * w->lengths[a] <= w->room; a--) *step *= w->lengths[a];
+    return a;
+}
+
+uint64_t fortran_seek(fortran_walk *w, uint64_t item) {
+    uint64_t step;
+    find_dimension(w, &step);
+    return w->done = item / step * step;
+}
+
+uint64_t fortran_next(fortran_walk *w, const void *from, size_t item_bytes, void *to) {
+    uint64_t step, at = 0;
+    const uint32_t a = find_dimension(w, &step);
     uint64_t rest = w->done / step;
     const uint64_t left = w->lengths[a] - rest % w->lengths[a];
     const uint64_t length = w->room / step < left ? w->room / step : left;

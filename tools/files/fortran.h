@@ -29,6 +29,9 @@ bool fortran_differs(const npy_shape *shape);
  * or more. */
 void fortran_begin(fortran_walk *w, const npy_shape *shape, uint64_t room);
 
+/* Moves the walk to a piece that has item `item` of C order. Returns the piece's first item. */
+uint64_t fortran_seek(fortran_walk *w, uint64_t item);
+
 /* Copies the next piece of the array `from`, which need not be aligned. Returns the number of
  * items, which is 0 at the end. */
 uint64_t fortran_next(fortran_walk *w, const void *from, size_t item_bytes, void *to);

@@ -101,7 +101,9 @@ TALLY_API tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_m
  * with the other ranks on their shares, for which it waits. A share in buffers is then enqueued, a
  * share in host memory is reduced at once, and the records travel while the caller works. `result`
  * must stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
- * another one, it is ended first, and its error is lost. Several reductions may be under way.
+ * another one, it is ended first, and its error is lost. Several reductions may be under way. Ranks
+ * may wait for them in different orders if the ops are built in and the shares are in host memory.
+ * Else all ranks wait in the same order, or test them in turn.
  * Errors: as tally_mpi_reduce; those of the share's reduction come at the end.
  */
 TALLY_API tally_status tally_mpi_ireduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
