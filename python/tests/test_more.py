@@ -167,6 +167,25 @@ def test_fused():
     assert tally.reduce("dot", x[0], x[1]) == tally.dot(x[0], x[1])
 
 
+def test_fused_types():
+    """The types are those of the functions, on every backend."""
+    for dtype in ("f2", "f4", "i2", "u4"):
+        x = np.arange(6).reshape(2, 3).astype(dtype)
+        for op in ("sum", "mean", "var", "max", "count_nonzero", "asum"):
+            fused, alone = tally.reduce([op, "min"], x, axis=1)[0], getattr(tally, op)(x, axis=1)
+            assert fused.dtype == alone.dtype and fused.tobytes() == alone.tobytes(), (op, dtype)
+
+
+def test_params_are_those_of_the_call():
+    """A plan that is kept has the parameters of the call that made it."""
+    x = np.arange(3.0)
+    for axis in (None, 0):
+        assert tally.var(x, axis=axis, correction=1) == 1
+        assert tally.reduce("var", x, axis=axis) == tally.Plan("var", x, axis=axis)() == x.var()
+    assert tally.reduce("allclose", x, x + 1, params={"atol": 2})
+    assert not tally.reduce("allclose", x, x + 1) and not tally.reduce("allclose", x, x + 1, params={"rtol": 0.1})
+
+
 def test_plan():
     x = np.arange(12, dtype="f4").reshape(3, 4)
     plan = tally.Plan("sum", x, axis=1)

@@ -22,6 +22,7 @@ from tally._reduce import (
     Axis,
     broadcast_shapes,
     check_conversion,
+    converted,
     default_result,
     mask_view,
     output_view,
@@ -125,6 +126,13 @@ def _own_type(call: Call, index: int) -> int:
     return int(info.dtype)
 
 
+def _finished(op: AnyOp, view: View, items: Dtype, dtype: Any) -> Any:
+    """The results for the caller. The backend host writes an op's own type, which is converted."""
+    wanted = view.dtype if isinstance(op, Op) or dtype is not None else default_result(op_number(op), items)
+    made = view if view.dtype.number == wanted.number else converted(view, wanted)
+    return made.kind.finish(made)
+
+
 def reduce(
     ops: "Union[AnyOp, Sequence[AnyOp]]",
     x: Any,
@@ -149,8 +157,9 @@ def reduce(
     several = not isinstance(ops, (str, Op))
     if not hasattr(ops, "__iter__") and several:
         raise TypeError(f"op: a name or an Op, or several, not {type(ops).__name__}")
+    given = list(ops) if not isinstance(ops, (str, Op)) else [ops]
     call = _prepare(
-        list(ops) if not isinstance(ops, (str, Op)) else [ops],
+        given,
         (x, *more),
         axis,
         keepdims,
@@ -160,7 +169,8 @@ def reduce(
         params,
     )
     reduce_axes(call)
-    results = tuple(view.kind.finish(view) for view in call.outputs)
+    items = call.inputs[0].dtype
+    results = tuple(_finished(op, view, items, dtype) for op, view in zip(given, call.outputs))
     return results if several else results[0]
 
 
