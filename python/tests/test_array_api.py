@@ -453,6 +453,10 @@ def test_vecdot():
         xp.vecdot(xp.ones((2, 1)), xp.ones((2, 3)))
     with pytest.raises(IndexError):
         xp.vecdot(xp.ones(3), xp.ones(3), axis=1)
+    with pytest.raises(IndexError):
+        xp.vecdot(xp.ones((0, 3)), xp.ones(3), axis=-2)
+    with pytest.raises(ValueError, match="from the end"):
+        xp.vecdot(xp.ones((3, 3)), xp.ones(3), axis=0)
 
 
 @pytest.fixture
