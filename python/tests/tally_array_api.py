@@ -15,7 +15,7 @@ import tally as _tally
 
 #: the functions that are tally's
 OURS = (
-    "sum prod min max mean var std any all count_nonzero argmin argmax cumulative_sum cumulative_prod vecdot"
+    "sum prod min max mean var std any all count_nonzero argmin argmax cumulative_sum cumulative_prod vecdot take"
 ).split()
 
 

@@ -301,6 +301,23 @@ def test_vecdot_by_hand(data):
         np.testing.assert_allclose(out, exact, rtol=1e-3, atol=1)
 
 
+@given(data=st.data())
+def test_take_by_hand(data):
+    """ "The returned array must have the same data type as x ... the same rank ... and have the same
+    shape as x, except for the axis", which has as many items as there are indices."""
+    x = data.draw(given_arrays(EVERY, min_dims=1))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    n = x.shape[axis]
+    indices = data.draw(st.lists(st.integers(-n, n - 1), max_size=5))
+    more = {} if x.ndim == 1 and data.draw(st.booleans()) else {"axis": axis}
+    out = xp.take(x, xp.asarray(indices, dtype=xp.int64), **more)
+    shape = list(x.shape)
+    shape[axis] = len(indices)
+    assert isinstance(out, np.ndarray) and out.dtype == x.dtype and out.shape == tuple(shape)
+    for k, i in enumerate(indices):
+        np.testing.assert_array_equal(np.moveaxis(out, axis, 0)[k], np.moveaxis(x, axis, 0)[i])
+
+
 @pytest.mark.parametrize("name", ["sum", "min", "mean", "any", "count_nonzero", "argmax", "var", "cumulative_sum"])
 def test_axes_are_checked(name):
     """ "If provided an invalid axis, the function must raise an exception"."""

@@ -170,6 +170,12 @@ class Kind:
         """A copy of another item type; None if the kind cannot make one."""
         return None
 
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        """A copy of indices as int64 that has the kind's arithmetic, and the kind's arange."""
+        raise TypeError(
+            f"indices in a {self.name} are not computed with here: take is along axis 0, of rows of up to 16 bytes"
+        )
+
 
 
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
@@ -304,6 +310,9 @@ class NumpyKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return view_of_numpy(self.numpy.array(self.array_of(view), order="C", copy=True))
+
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        return self.array_of(view).astype("int64"), self.numpy.arange
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         with self.numpy.errstate(all="ignore"):
