@@ -209,6 +209,9 @@ def test_dtype():
     assert tally.sum(np.array([100, 100], "i1"), dtype="int8") == np.int8(-56)
     assert tally.sum(np.array([3, 4], "i4"), dtype=float).dtype == np.float64
     assert tally.mean(np.array([1, 2], "i8"), dtype="float32") == np.float32(1.5)
+    for axis in (None, 0, 0):  # the second call along an axis takes another way
+        assert tally.prod(np.full(40, 4, "i4"), axis=axis, dtype="float64") == 2.0**80, "cast before it is multiplied"
+    assert tally.cumulative_prod(np.full(40, 4, "u8"), dtype="float64")[-1] == 2.0**80
     assert tally.sum(x + 1.5, dtype="int32") == np.sum((x + 1.5).astype("i4")), "cast first, as NumPy"
     with pytest.raises(TypeError, match="not converted to int32"):
         tally.mean(x, dtype="int32")
