@@ -241,6 +241,10 @@ def test_norms_and_pairs():
     np.testing.assert_allclose(tally.vector_norm(x, axis=-1, ord=1), np.abs(x).sum(-1))
     np.testing.assert_array_equal(tally.vector_norm(x, axis=-1, ord=float("inf")), np.abs(x).max(-1))
     np.testing.assert_array_equal(tally.vector_norm(x, axis=-1, ord=0), np.count_nonzero(x, -1))
+    assert tally.norm(x, np.int64(3)) == tally.norm(x, np.float32(3)) == tally.norm(x, 3), "NumPy's numbers are numbers"
+    half, large = np.array([1, 0, 3], "f2"), np.full(4, -(2**63) + 1)
+    assert tally.vector_norm(half, ord=0) == 2 and tally.vector_norm(half, ord=0).dtype == np.float16
+    assert tally.vector_norm(large, ord=1) == 2.0**65, "no sum modulo 2^64"
     np.testing.assert_array_equal(tally.iamax(x, axis=1), np.abs(x).argmax(1))
     np.testing.assert_allclose(tally.dist2(x, y, axis=(1, 2)), ((x - y) ** 2).sum((1, 2)))
     np.testing.assert_allclose(tally.vecdot(x, y), (x * y).sum(-1))
