@@ -29,6 +29,14 @@ ACCURACIES = {"default": int(lib.TALLY_ACCURACY_DEFAULT), "compensated": int(lib
 _RESULT = ffi.typeof("char[16]")
 
 
+def axis_number(axis: Any) -> int:
+    """An axis as an int."""
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis {axis!r} is no integer") from None
+
+
 def reduced_axes(axis: Any, ndim: int) -> "list[int]":
     """A flag for each axis: 1 if it is reduced, else 0."""
     if axis is None:
@@ -36,7 +44,7 @@ def reduced_axes(axis: Any, ndim: int) -> "list[int]":
     given: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)
     flags = [0] * ndim
     for one in given:
-        number = operator.index(one)
+        number = axis_number(one)
         if not -ndim <= number < ndim:
             raise AxisError(f"axis {number} is out of bounds for array of dimension {ndim}")
         number %= max(ndim, 1)
@@ -81,7 +89,11 @@ _types_kept: "dict[Any, tuple[Dtype, int, Dtype]]" = {}
 def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
     """The op's own type of result, the number of its values, and the type that the caller wants."""
     key = (op, items.number, dtype)
-    found = _types_kept.get(key)
+    try:
+        found = _types_kept.get(key)
+    except TypeError:  # no hash, so no type either
+        dtype_of_name(dtype)
+        raise
     if found is None:
         own, values = natural(op, items)
         found = _types_kept[key] = own, values, default_result(op, items) if dtype is None else dtype_of_name(dtype)

@@ -191,6 +191,8 @@ def python_scalar(memory: Any, dtype: Dtype) -> Any:
 def pack(value: Any, dtype: Dtype) -> bytes:
     """A number as the bytes of an item. Raises TypeError or ValueError if it is none."""
     try:
+        if isinstance(value, (str, bytes, bytearray)):  # float() reads text
+            raise TypeError("it is text")
         if dtype.kind == "c":
             number = complex(value)
             return struct.pack("ff" if dtype.bytes == 8 else "dd", number.real, number.imag)
@@ -204,6 +206,8 @@ def pack(value: Any, dtype: Dtype) -> bytes:
             rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
             return struct.pack("H", rounded >> 16 & 0xFFFF)
         return struct.pack(dtype.format, number)
+    except TypeError as error:
+        raise TypeError(f"initial {value!r} is no {dtype}: {error}") from None
     except (struct.error, OverflowError) as error:
         raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
 
