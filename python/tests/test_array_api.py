@@ -46,16 +46,22 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_signature(name):
+@pytest.mark.parametrize("namespace", [tally, xp])
+def test_signature(namespace, name):
     """Arrays are positional only; everything else may be given by its name."""
-    parameters = inspect.signature(getattr(tally, name)).parameters
+    owner = xp.linalg if namespace is xp and name == "vector_norm" else namespace
+    parameters = inspect.signature(getattr(owner, name)).parameters
     for word in SIGNATURES[name].split():
         arrays = word in ("x", "y", "indices")
         assert (
             parameters[word].kind == inspect.Parameter.POSITIONAL_ONLY
             if arrays
-            else parameters[word].kind != inspect.Parameter.POSITIONAL_ONLY
+            else parameters[word].kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         )
+
+
+def test_namespace_has_what_it_says():
+    assert xp.__array_api_version__ == "2024.12" and xp.take.__module__ == tally.take.__module__
 
 
 @st.composite
