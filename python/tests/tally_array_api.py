@@ -2,6 +2,8 @@
 """A namespace of the array API (2024.12) over NumPy's arrays in which tally computes what it has.
 data-apis/array-api-tests takes it: ARRAY_API_TESTS_MODULE=tally_array_api."""
 
+import functools as _functools
+
 import numpy as _numpy
 from numpy import *  # noqa: F403
 from numpy import bool_ as bool, fft, linalg as _linalg  # noqa: F401
@@ -13,15 +15,19 @@ except ImportError:  # NumPy 1: its arrays do, though its own functions are not 
 
 import tally as _tally
 
+#: the suite takes the standard of this version
+__array_api_version__ = "2024.12"
 #: the functions that are tally's
 OURS = (
-    "sum prod min max mean var std any all count_nonzero argmin argmax cumulative_sum cumulative_prod vecdot"
+    "sum prod min max mean var std any all count_nonzero argmin argmax cumulative_sum cumulative_prod vecdot take"
 ).split()
 
 
 def _arrays(function):
-    """The standard's functions return arrays: of no axes too."""
+    """The standard's functions return arrays: of no axes too. The signature stays, which the suite
+    reads."""
 
+    @_functools.wraps(function)
     def call(*arrays, **given):
         return _numpy.asarray(function(*arrays, **given))
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What arguments mean: types by name, outputs, masked arrays, ops; one plan in several threads."""
 
+import copy
+import pickle
 import threading
 import warnings
 
@@ -156,6 +158,36 @@ def test_what_is_no_op():
             call()
     with pytest.raises(TypeError, match="op: a name, not an Op"):
         tally.scan(tally.Op(load="x", combine="a + b", identity="0"), x)
+
+
+def test_messages_name_the_argument():
+    x = np.ones((2, 3), "f4")
+    calls = [
+        (TypeError, "axis '0' is no integer", lambda: tally.sum(x, axis="0")),
+        (TypeError, "axis 1.0 is no integer", lambda: tally.cumulative_sum(x, axis=1.0)),
+        (TypeError, "axis None is no integer", lambda: tally.vecdot(x, x, axis=None)),
+        (TypeError, "initial '3' is no float32", lambda: tally.sum(x, initial="3")),
+        (TypeError, "initial 2.5 is no int64", lambda: tally.sum(x.astype("i4"), initial=2.5)),
+        (TypeError, "none of tally's", lambda: tally.sum(x, axis=0, dtype=["f4"])),
+        (TypeError, "the class ndarray is no array", lambda: tally.sum(np.ndarray)),
+        (TypeError, "params: a dict", lambda: tally.reduce("var", x, params=[1])),
+        (TypeError, "a name and a number", lambda: tally.Plan("var", x).set_param(3, 1)),
+        (ValueError, "include_initial is for", lambda: tally.scan("max", x, axis=0, include_initial=True)),
+        (ValueError, "out cannot be written", lambda: tally.sum(x, out=np.float32(0))),
+    ]
+    for error, text, call in calls:
+        with pytest.raises(error, match=text):
+            call()
+
+
+def test_what_has_no_copy():
+    x = np.ones(3)
+    op = tally.Op(load="x", combine="a + b", identity="0")
+    for one in (tally.current(), tally.Plan("sum", x), tally.Feed("sum", "float64"), op):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"a {type(one).__name__} is not copied or pickled"):
+                copied(one)
+    assert pickle.loads(pickle.dumps(tally.current().device)) == tally.current().device
 
 
 def test_a_context_is_named_by_a_string():

@@ -46,16 +46,22 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_signature(name):
+@pytest.mark.parametrize("namespace", [tally, xp])
+def test_signature(namespace, name):
     """Arrays are positional only; everything else may be given by its name."""
-    parameters = inspect.signature(getattr(tally, name)).parameters
+    owner = xp.linalg if namespace is xp and name == "vector_norm" else namespace
+    parameters = inspect.signature(getattr(owner, name)).parameters
     for word in SIGNATURES[name].split():
         arrays = word in ("x", "y", "indices")
         assert (
             parameters[word].kind == inspect.Parameter.POSITIONAL_ONLY
             if arrays
-            else parameters[word].kind != inspect.Parameter.POSITIONAL_ONLY
+            else parameters[word].kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         )
+
+
+def test_namespace_has_what_it_says():
+    assert xp.__array_api_version__ == "2024.12" and xp.take.__module__ == tally.take.__module__
 
 
 @st.composite
@@ -301,6 +307,23 @@ def test_vecdot_by_hand(data):
         np.testing.assert_allclose(out, exact, rtol=1e-3, atol=1)
 
 
+@given(data=st.data())
+def test_take_by_hand(data):
+    """ "The returned array must have the same data type as x ... the same rank ... and have the same
+    shape as x, except for the axis", which has as many items as there are indices."""
+    x = data.draw(given_arrays(EVERY, min_dims=1))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    n = x.shape[axis]
+    indices = data.draw(st.lists(st.integers(-n, n - 1), max_size=5))
+    more = {} if x.ndim == 1 and data.draw(st.booleans()) else {"axis": axis}
+    out = xp.take(x, xp.asarray(indices, dtype=xp.int64), **more)
+    shape = list(x.shape)
+    shape[axis] = len(indices)
+    assert isinstance(out, np.ndarray) and out.dtype == x.dtype and out.shape == tuple(shape)
+    for k, i in enumerate(indices):
+        np.testing.assert_array_equal(np.moveaxis(out, axis, 0)[k], np.moveaxis(x, axis, 0)[i])
+
+
 @pytest.mark.parametrize("name", ["sum", "min", "mean", "any", "count_nonzero", "argmax", "var", "cumulative_sum"])
 def test_axes_are_checked(name):
     """ "If provided an invalid axis, the function must raise an exception"."""
@@ -453,6 +476,10 @@ def test_vecdot():
         xp.vecdot(xp.ones((2, 1)), xp.ones((2, 3)))
     with pytest.raises(IndexError):
         xp.vecdot(xp.ones(3), xp.ones(3), axis=1)
+    with pytest.raises(IndexError):
+        xp.vecdot(xp.ones((0, 3)), xp.ones(3), axis=-2)
+    with pytest.raises(ValueError, match="from the end"):
+        xp.vecdot(xp.ones((3, 3)), xp.ones(3), axis=0)
 
 
 @pytest.fixture

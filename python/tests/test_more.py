@@ -4,6 +4,7 @@
 import subprocess
 import sys
 
+import hypothesis.extra.numpy as arrays
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -117,8 +118,6 @@ def test_take_and_put():
         tally.take(memoryview(x), memoryview(np.array([-1])))
     with pytest.raises(TypeError, match="int32"):
         tally.take(x, np.array([1.0]))
-    with pytest.raises(ValueError, match="rows of 800 bytes"):
-        tally.take(np.ones((3, 100)), np.array([0]), axis=0)
     assert tally.take(x, np.array([], "i8")).shape == (0,)
     tally.put(x, np.array([1, 2, 1]), np.array([7, 8, 9], "i2"), last=True)
     assert x[:3].tolist() == [0, 9, 8]
@@ -128,6 +127,40 @@ def test_take_and_put():
         tally.put(x, np.array([77]), np.array([1], "i2"))
     with pytest.raises(ValueError, match="items of type int16"):
         tally.put(x, np.array([7]), np.array([1.0]))
+
+
+@given(data=st.data())
+def test_take_along_axes(data):
+    """Along every axis, of rows of any length, in any layout."""
+    shape = data.draw(arrays.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=6))
+    dtype = data.draw(st.sampled_from(["?", "i1", "u2", "f4", "f8", "c16"]))
+    x = np.random.default_rng(3).integers(0, 100, shape).astype(dtype)
+    x = x.transpose(data.draw(st.permutations(range(x.ndim))))[:: data.draw(st.sampled_from([1, -1, 2]))]
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    n = x.shape[axis]
+    places = data.draw(arrays.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4)) if n else (0,)
+    numbers = st.integers(-n, n - 1) if n else st.just(0)
+    indices = data.draw(arrays.arrays(data.draw(st.sampled_from(["i4", "i8"])), places, elements=numbers))
+    ours, numpys = tally.take(x, indices, axis=axis), np.take(x, indices, axis=axis)
+    assert ours.dtype == numpys.dtype
+    np.testing.assert_array_equal(ours, numpys)
+    for wrong in (-n - 1, n) if x.size else ():
+        with pytest.raises(IndexError, match=str(wrong)):
+            tally.take(x, np.array([wrong]), axis=axis)
+
+
+def test_take_of_other_arrays():
+    x = np.arange(6, dtype="i4").reshape(2, 3)
+    taken = tally.take(memoryview(x), memoryview(np.array([2, -3])), axis=1)
+    assert type(taken) is memoryview and taken.tolist() == [[2, 0], [5, 3]]
+    rows = np.arange(300.0).reshape(3, 100)
+    np.testing.assert_array_equal(tally.take(rows, np.array([2, 0], "u8"), axis=0), rows[[2, 0]])
+    with pytest.raises(tally.AxisError):
+        tally.take(x, np.array([0]), axis=2)
+    with pytest.raises(ValueError, match="2 axes needs axis="):
+        tally.take(x, np.array([0]))
+    with pytest.raises(ValueError, match="without axes"):
+        tally.take(np.float32(1), np.array([0]))
 
 
 def test_segments_and_keys():
@@ -165,6 +198,25 @@ def test_fused():
     with pytest.raises(ValueError, match="no identity"):
         tally.reduce(["sum", "max"], x[:0])
     assert tally.reduce("dot", x[0], x[1]) == tally.dot(x[0], x[1])
+
+
+def test_fused_types():
+    """The types are those of the functions, on every backend."""
+    for dtype in ("f2", "f4", "i2", "u4"):
+        x = np.arange(6).reshape(2, 3).astype(dtype)
+        for op in ("sum", "mean", "var", "max", "count_nonzero", "asum"):
+            fused, alone = tally.reduce([op, "min"], x, axis=1)[0], getattr(tally, op)(x, axis=1)
+            assert fused.dtype == alone.dtype and fused.tobytes() == alone.tobytes(), (op, dtype)
+
+
+def test_params_are_those_of_the_call():
+    """A plan that is kept has the parameters of the call that made it."""
+    x = np.arange(3.0)
+    for axis in (None, 0):
+        assert tally.var(x, axis=axis, correction=1) == 1
+        assert tally.reduce("var", x, axis=axis) == tally.Plan("var", x, axis=axis)() == x.var()
+    assert tally.reduce("allclose", x, x + 1, params={"atol": 2})
+    assert not tally.reduce("allclose", x, x + 1) and not tally.reduce("allclose", x, x + 1, params={"rtol": 0.1})
 
 
 def test_plan():

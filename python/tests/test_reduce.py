@@ -209,6 +209,9 @@ def test_dtype():
     assert tally.sum(np.array([100, 100], "i1"), dtype="int8") == np.int8(-56)
     assert tally.sum(np.array([3, 4], "i4"), dtype=float).dtype == np.float64
     assert tally.mean(np.array([1, 2], "i8"), dtype="float32") == np.float32(1.5)
+    for axis in (None, 0, 0):  # the second call along an axis takes another way
+        assert tally.prod(np.full(40, 4, "i4"), axis=axis, dtype="float64") == 2.0**80, "cast before it is multiplied"
+    assert tally.cumulative_prod(np.full(40, 4, "u8"), dtype="float64")[-1] == 2.0**80
     assert tally.sum(x + 1.5, dtype="int32") == np.sum((x + 1.5).astype("i4")), "cast first, as NumPy"
     with pytest.raises(TypeError, match="not converted to int32"):
         tally.mean(x, dtype="int32")
@@ -238,6 +241,10 @@ def test_norms_and_pairs():
     np.testing.assert_allclose(tally.vector_norm(x, axis=-1, ord=1), np.abs(x).sum(-1))
     np.testing.assert_array_equal(tally.vector_norm(x, axis=-1, ord=float("inf")), np.abs(x).max(-1))
     np.testing.assert_array_equal(tally.vector_norm(x, axis=-1, ord=0), np.count_nonzero(x, -1))
+    assert tally.norm(x, np.int64(3)) == tally.norm(x, np.float32(3)) == tally.norm(x, 3), "NumPy's numbers are numbers"
+    half, large = np.array([1, 0, 3], "f2"), np.full(4, -(2**63) + 1)
+    assert tally.vector_norm(half, ord=0) == 2 and tally.vector_norm(half, ord=0).dtype == np.float16
+    assert tally.vector_norm(large, ord=1) == 2.0**65, "no sum modulo 2^64"
     np.testing.assert_array_equal(tally.iamax(x, axis=1), np.abs(x).argmax(1))
     np.testing.assert_allclose(tally.dist2(x, y, axis=(1, 2)), ((x - y) ** 2).sum((1, 2)))
     np.testing.assert_allclose(tally.vecdot(x, y), (x * y).sum(-1))

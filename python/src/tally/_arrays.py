@@ -14,6 +14,8 @@ _importers: "dict[type, Callable[[Any], View]]" = {}
 def _importer(x: Any) -> "Callable[[Any], View]":
     """The way to take objects of this type. The libraries that tally knows come first, then DLPack,
     __cuda_array_interface__ and the buffer protocol."""
+    if isinstance(x, type):
+        raise TypeError(f"the class {x.__name__} is no array: give one of its objects")
     for base in type(x).__mro__:
         library = base.__module__.partition(".")[0]
         if library == "numpy" and base.__name__ == "MaskedArray":
@@ -32,8 +34,9 @@ def _importer(x: Any) -> "Callable[[Any], View]":
             from tally._device import OpenclKind
 
             return OpenclKind().view
-    if "numpy" in sys.modules and isinstance(x, sys.modules["numpy"].generic):
-        return lambda value: view_of_numpy(sys.modules["numpy"].asarray(value))
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None and isinstance(x, numpy.generic):
+        return _view_of_numpy_scalar
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return _dlpack_importer(x)
     if hasattr(x, "__cuda_array_interface__"):
@@ -53,6 +56,13 @@ def _importer(x: Any) -> "Callable[[Any], View]":
         "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol "
         "(numpy.asarray makes one of a list)"
     )
+
+
+def _view_of_numpy_scalar(x: Any) -> View:
+    """The view of a copy, which nobody would see written to."""
+    view = view_of_numpy(sys.modules["numpy"].asarray(x))
+    view.readonly = True
+    return view
 
 
 def _dlpack_importer(x: Any) -> "Callable[[Any], View]":

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, List, Optional
 
-from tally._library import check, ffi, lib, text
+from tally._library import Bound, check, ffi, lib, text
 from tally._view import CUDA, HOST, View
 
 #: kinds of plans that a context keeps at once; the oldest goes
@@ -114,7 +114,7 @@ class Queue:
         self.number = next(_numbers)
 
 
-class Context:
+class Context(Bound):
     """An opened device. Host arrays are reduced by the current one: the innermost `with` block's,
     or the default one, which `TALLY_BACKEND` chooses ("cuda,opencl,host" unless it is set). Arrays
     on a device are reduced on that device.

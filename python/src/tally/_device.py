@@ -80,6 +80,9 @@ class TorchKind(Kind):
     def convert(self, view: View, dtype: Dtype) -> Any:
         return self.view(self._tensor(view).to(self.to_torch[dtype.number])) if dtype.number in self.to_torch else None
 
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        places = self._tensor(view).long()
+        return places, lambda n: self.torch.arange(n, device=places.device)
 
 
 # ---- CuPy ----------------------------------------------------------------------------------------
@@ -126,6 +129,9 @@ class CupyKind(Kind):
         with self.cupy.cuda.Device(view.device):
             return self.view(self._array(view).astype(self._dtype(dtype)))
 
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        with self.cupy.cuda.Device(view.device):
+            return self._array(view).astype("int64"), self.cupy.arange
 
 
 # ---- __cuda_array_interface__ --------------------------------------------------------------------

@@ -145,11 +145,13 @@ def _fill(desc: Any, call: Call) -> Any:
 
 
 def plan_key(call: Call, queue_key: Hashable) -> Hashable:
-    """The key that plans of such calls are kept by."""
-    items = call.inputs[0]
+    """The key that plans of such calls are kept by. The parameters that a call sets stay set, so
+    that calls which set others have other plans."""
+    items, names = call.inputs[0], tuple(sorted([name for name, _ in call.params]))
     if call.is_whole():
-        return call.terms, items.dtype.number, size_of_whole(items.size), queue_key
-    return call.terms, items.dtype.number, call.where is not None, call.initial, size_of(items.size), queue_key
+        return call.terms, names, items.dtype.number, size_of_whole(items.size), queue_key
+    has_mask = call.where is not None
+    return call.terms, names, items.dtype.number, has_mask, call.initial, size_of(items.size), queue_key
 
 
 def fill_plan(context: Context, call: Call, out: Any) -> int:

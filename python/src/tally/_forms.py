@@ -11,7 +11,7 @@ from tally._context import Context, context_of, context_of_device, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
 from tally._library import Dtype, check, fail, ffi, lib
-from tally._reduce import Axis, call_of, converts, reduce, reduced_axes, result_shape, types_of, written_by
+from tally._reduce import Axis, call_of, casts_first, converts, reduce, reduced_axes, result_shape, types_of, written_by
 from tally._view import CUDA, HOST, NumpyKind, View
 
 #: forms that are kept for a context, and for all streams of CUDA; when they are as many, all go
@@ -301,7 +301,7 @@ def _learn(
     if not lib.tally_result_dtype(op, view.dtype.number):
         return
     own, values, wanted = types_of(op, view.dtype, dtype)
-    if not converts(own, wanted):
+    if not converts(own, wanted) or casts_first(op, view.dtype, dtype):
         return
     reduced = reduced_axes(axis, len(view.shape))
     shape = result_shape(view.shape, reduced, keepdims)

@@ -38,6 +38,15 @@ def check(status: int) -> None:
         fail(status)
 
 
+class Bound:
+    """An object of this process and its device, which has no copy."""
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} is not copied or pickled: make another of the same arguments, in each process"
+        )
+
+
 class Dtype:
     """An item type of the library."""
 

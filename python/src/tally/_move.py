@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Hashable, Optional
 
 from tally._arrays import view_of
@@ -11,9 +12,9 @@ from tally._context import context_of
 from tally._dlpack import Exported
 from tally._engine import natural
 from tally._library import BY_NAME, Dtype, lib, op_number
-from tally._reduce import _COUNTS, converted, default_result, reduce
+from tally._reduce import _COUNTS, converted, default_result, reduce, reduced_axes
 from tally._scan import _size
-from tally._view import HOST, View
+from tally._view import HOST, View, numpy_kind_if_here
 
 _MAPS = ("i32", "u32", "i64", "u64")
 
@@ -64,24 +65,33 @@ def _move(
 
 
 def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
-    """The items of x at these places: gather. Of an array of one axis, or along axis 0 of one whose
-    rows are up to 16 bytes. A negative place counts from the end. IndexError for one beyond an end.
+    """The items of x at these places along an axis, which may be left out for an array of one axis:
+    gather. A negative place counts from the end. IndexError for one beyond an end. Along axis 0, of
+    rows of up to 16 bytes, the indices are read as they are. Else each result of 16 bytes or less
+    has an index that is made for the call: of arrays of NumPy, PyTorch, CuPy and in host memory.
 
     >>> import numpy, tally
     >>> tally.take(numpy.array([10, 20, 30]), numpy.array([2, 0, 2]))
     array([30, 10, 30])
+    >>> tally.take(numpy.array([[1, 2, 3], [4, 5, 6]]), numpy.array([-1, 0]), axis=1)
+    array([[3, 1],
+           [6, 4]])
     """
     view = view_of(x)
-    if not view.shape or (axis is None and len(view.shape) != 1) or axis not in (None, 0, -len(view.shape)):
-        raise ValueError("take: of an array of one axis, or along axis 0")
+    if not view.shape:
+        raise ValueError("take: an array without axes has no items to choose from")
+    if axis is None and len(view.shape) != 1:
+        raise ValueError(f"take: an array of {len(view.shape)} axes needs axis=")
+    at = 0 if axis is None else reduced_axes((axis,), len(view.shape)).index(1)
     view, index = in_order(view), _map_view(indices, "indices")
-    item = view.dtype.bytes
-    for extent in view.shape[1:]:
-        item *= extent
-    if not 1 <= item <= 16:
-        raise ValueError(f"take: rows of {item} bytes: an item has 1 to 16")
-    made = view.kind.empty(view, (*index.shape, *view.shape[1:]), view.dtype)
-    create, gather, n = lib.tally_gather_plan_create, lib.tally_gather, view.shape[0]
+    before, n, after = math.prod(view.shape[:at]), view.shape[at], math.prod(view.shape[at + 1 :])
+    made = view.kind.empty(view, (*view.shape[:at], *index.shape, *view.shape[at + 1 :]), view.dtype)
+    create, gather, item = lib.tally_gather_plan_create, lib.tally_gather, view.dtype.bytes * after
+    if before != 1 or not 1 <= item <= 16:
+        unit = _unit(view.dtype.bytes, after)
+        places = _places(view, index, at, before, item // unit)
+        _move("gather", create, gather, unit, view, places, made, before * n * (item // unit), None, 0)
+        return view.kind.finish(made)
     try:
         _move("gather", create, gather, item, view, index, made, n, None, 0)
     except IndexError:
@@ -90,6 +100,26 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
             raise
         _move("gather", create, gather, item, view, counted, made, n, None, 0)
     return view.kind.finish(made)
+
+
+def _unit(bytes: int, items: int) -> int:
+    """The most bytes, up to 16, that a row of items of `bytes` is a multiple of."""
+    return bytes * max(count for count in range(1, 16 // bytes + 1) if not items % count)
+
+
+def _places(view: View, index: View, at: int, before: int, units: int) -> View:
+    """For each unit of a result along axis `at` its place in x, in units: those of row b, index i
+    begin at (b * n + i) * units. IndexError for an index beyond an end, which would be a place in
+    another row."""
+    n = view.shape[at]
+    if index.size:
+        low, high = (int(reduce(name, op_number(name), (index,), None, False)) for name in ("min", "max"))
+        if low < -n or high >= n:
+            raise IndexError(f"index {low if low < -n else high} is out of bounds for axis {at} with size {n}")
+    kind = (numpy_kind_if_here() or view.kind) if view.place == HOST else view.kind
+    counted, arange = kind.as_places(index)
+    rows = arange(before)[:, None, None] * n + (counted.reshape((1, -1, 1)) % max(n, 1))
+    return view_of(rows * units + arange(units))
 
 
 def _from_the_end(indices: Any, index: View, n: int) -> Optional[View]:

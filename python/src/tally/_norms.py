@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 from typing import Any, ContextManager, Optional
 
 from tally._arrays import view_of
@@ -68,7 +69,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     """The norm of the items along the axes: of order 2 without overflow or underflow; 1, infinity,
     -infinity or 0 (the number of nonzero items); of any other order p the sum of magnitudes to the
     power p, to the power 1 / p. Other orders than 2, and all but 1, infinity and 0 of real items,
-    copy the magnitudes. Integers give float64.
+    copy the magnitudes; so does order 1 of integers of 64 bits. Integers give float64.
 
     >>> import numpy, tally
     >>> float(tally.vector_norm(numpy.array([3e200, 0.0])))
@@ -77,18 +78,21 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     if ord == 2:
         return single("norm", OPS["nrm2"], x, axis, keepdims, out=out)
     view = view_of(x)
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)) or ord != ord:
+    if isinstance(ord, bool) or not isinstance(ord, numbers.Real) or ord != ord:
         raise ValueError(f"norm of order {ord!r}: an order is a number")
     names = {1: "asum", float("inf"): "amax", 0: "count_nonzero"}
-    if view.dtype.kind == "c" or ord not in names:
+    wraps = ord == 1 and view.dtype.kind in "iu" and view.dtype.bytes == 8
+    if view.dtype.kind == "c" or ord not in names or wraps:
         if out is not None:
             raise ValueError(
-                f"norm of order {ord!r} of {view.dtype} takes no out: orders 2, 1, inf and 0 of real items do"
+                f"norm of order {ord!r} of {view.dtype} takes no out: orders 2, inf and 0 of real items do, and 1 of "
+                "all but integers of 64 bits"
             )
         return _norm_of_copy(x, axis, keepdims, ord)
-    default = view.dtype if view.dtype.kind == "f" else "float64"
-    if ord == 0 and view.dtype.kind == "f":
-        default = view.dtype if view.dtype.name in ("f32", "f64") else "float32"
+    default = view.dtype if view.dtype.kind == "f" else BY_NAME["f64"]
+    if ord == 0 and view.dtype.name in ("f16", "bf16") and out is None:  # counts are not converted to these
+        counts = reduce("norm", OPS["count_nonzero"], (view,), axis, keepdims, default=BY_NAME["f32"])
+        return _as(counts, view.dtype)
     return reduce("norm", OPS[names[ord]], (view,), axis, keepdims, out=out, default=default)
 
 

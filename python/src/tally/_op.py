@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence
 
-from tally._library import check, dtype_of_name, ffi, lib
+from tally._library import Bound, check, dtype_of_name, ffi, lib
 
 _PARTS = {
     "load": int(lib.TALLY_PART_LOAD),
@@ -46,7 +46,7 @@ class _Texts:
         return made
 
 
-class Op:
+class Op(Bound):
     """An operator by C expressions, which every device computes alike; docs/custom-ops.md is the
     manual.
 

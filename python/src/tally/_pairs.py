@@ -7,7 +7,7 @@ from typing import Any
 
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
-from tally._reduce import Axis, broadcast_shapes, converted, reduce
+from tally._reduce import Axis, broadcast_shapes, converted, reduce, reduced_axes
 from tally._view import HOST, View, numpy_kind_if_here
 
 
@@ -22,6 +22,11 @@ def pair(name: str, x: Any, y: Any) -> "tuple[View, View]":
         first, second = (v if v.dtype.long_name == common else converted(v, BY_NAME[common]) for v in (first, second))
     shape = broadcast_shapes(first.shape, second.shape)
     return first.broadcast(shape, "x"), second.broadcast(shape, "y")
+
+
+def _extent(shape: "tuple[int, ...]", axis: int) -> int:
+    """The extent of one axis. AxisError if the array does not have it."""
+    return shape[reduced_axes((axis,), len(shape)).index(1)]
 
 
 def vecdot(
@@ -43,11 +48,15 @@ def vecdot(
     array([3, 7])
     """
     first, second = pair("vecdot", x, y)
-    sizes = [
-        (given.shape[axis] if -len(given.shape) <= axis < len(given.shape) else 0) for given in (view_of(x), view_of(y))
-    ]
     if first.dtype.kind == "b":
         raise TypeError("vecdot does not take items of type bool: count_nonzero of x & y counts pairs")
+    shapes = view_of(x).shape, view_of(y).shape
+    sizes = [_extent(shape, axis) for shape in shapes]
+    if axis >= 0 and len(shapes[0]) != len(shapes[1]):
+        raise ValueError(
+            f"vecdot: the axis {axis} of arrays of {len(shapes[0])} and {len(shapes[1])} axes: give one from the end, "
+            "-1 for the last, which is the same axis of both"
+        )
     if sizes[0] != sizes[1]:
         raise ValueError(f"vecdot: the axis {axis} has {sizes[0]} and {sizes[1]} items: they must be as many")
     return reduce(

@@ -10,7 +10,7 @@ from tally._arrays import view_of
 from tally._buffers import in_order
 from tally._context import KeptPlan, context_of, current
 from tally._engine import Call, Term, memory_of, natural, numbers_of, plan_of, queue_for, reduce_axes, same_place
-from tally._library import DTYPES, Dtype, check, dtype_of_name, ffi, lib, op_number, text
+from tally._library import DTYPES, Bound, Dtype, check, dtype_of_name, ffi, lib, op_number, text
 from tally._op import Op
 from tally._reduce import (
     _COUNTS,
@@ -22,6 +22,7 @@ from tally._reduce import (
     Axis,
     broadcast_shapes,
     check_conversion,
+    converted,
     default_result,
     mask_view,
     output_view,
@@ -69,8 +70,16 @@ def _inputs(op: AnyOp, arrays: "Sequence[Any]") -> "list[View]":
     return [view.broadcast(shape, "an array") for view in views]
 
 
+def _param(name: Any, value: Any) -> "tuple[bytes, float]":
+    if not isinstance(name, str) or isinstance(value, str):
+        raise TypeError(f"a parameter has a name and a number, not {name!r} and {value!r}")
+    return name.encode(), float(value)
+
+
 def _packed(params: Params) -> "tuple[tuple[bytes, float], ...]":
-    return tuple((name.encode(), float(value)) for name, value in (params or {}).items())
+    if params is not None and not hasattr(params, "items"):
+        raise TypeError(f"params: a dict of names to numbers, not {type(params).__name__}")
+    return tuple(_param(name, value) for name, value in (params or {}).items())
 
 
 def _prepare(
@@ -125,6 +134,13 @@ def _own_type(call: Call, index: int) -> int:
     return int(info.dtype)
 
 
+def _finished(op: AnyOp, view: View, items: Dtype, dtype: Any) -> Any:
+    """The results for the caller. The backend host writes an op's own type, which is converted."""
+    wanted = view.dtype if isinstance(op, Op) or dtype is not None else default_result(op_number(op), items)
+    made = view if view.dtype.number == wanted.number else converted(view, wanted)
+    return made.kind.finish(made)
+
+
 def reduce(
     ops: "Union[AnyOp, Sequence[AnyOp]]",
     x: Any,
@@ -149,8 +165,9 @@ def reduce(
     several = not isinstance(ops, (str, Op))
     if not hasattr(ops, "__iter__") and several:
         raise TypeError(f"op: a name or an Op, or several, not {type(ops).__name__}")
+    given = list(ops) if not isinstance(ops, (str, Op)) else [ops]
     call = _prepare(
-        list(ops) if not isinstance(ops, (str, Op)) else [ops],
+        given,
         (x, *more),
         axis,
         keepdims,
@@ -160,11 +177,12 @@ def reduce(
         params,
     )
     reduce_axes(call)
-    results = tuple(view.kind.finish(view) for view in call.outputs)
+    items = call.inputs[0].dtype
+    results = tuple(_finished(op, view, items, dtype) for op, view in zip(given, call.outputs))
     return results if several else results[0]
 
 
-class Plan:
+class Plan(Bound):
     """A reduction bound to its arrays, to be run many times: each call reduces what the arrays hold
     then. Host arrays: a call returns when it is done. Device arrays: a call enqueues on the stream
     that was current when the plan was made. The arguments are those of `reduce`; `out` takes the
@@ -247,7 +265,7 @@ class Plan:
         if self._is_running():
             raise RuntimeError("this Plan is running in another thread")
         with self._lock:
-            check(lib.tally_plan_set_param(self._plan.handle, name.encode(), value))
+            check(lib.tally_plan_set_param(self._plan.handle, *_param(name, value)))
 
     def __repr__(self) -> str:
         variant = text(lib.tally_plan_variant(self._plan.handle))
@@ -270,7 +288,7 @@ def tally_error(select: str) -> Exception:
     )
 
 
-class Feed:
+class Feed(Bound):
     """Reduces host items that come in pieces, in order, of any lengths. The bits are those of one
     call over all of them. One thread at a time uses a feed: RuntimeError in another.
 

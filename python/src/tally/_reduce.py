@@ -22,10 +22,19 @@ _KEEPS_FLOATS = frozenset(
 _TRUTHS = frozenset(op_number(name) for name in ("any", "all", "count_nonzero"))
 #: the ops whose `dtype` the array API defines
 _CASTS = frozenset(op_number(name) for name in ("sum", "prod"))
+_PROD = op_number("prod")
 _NO_VALUE_OF_NONE = frozenset(op_number(name) for name in ("min", "max", "nanmin", "nanmax", "minmax")) | _INDEX_OPS
 _INT64, _FLOAT64 = BY_NAME["i64"], BY_NAME["f64"]
 ACCURACIES = {"default": int(lib.TALLY_ACCURACY_DEFAULT), "compensated": int(lib.TALLY_ACCURACY_COMPENSATED)}
 _RESULT = ffi.typeof("char[16]")
+
+
+def axis_number(axis: Any) -> int:
+    """An axis as an int."""
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis {axis!r} is no integer") from None
 
 
 def reduced_axes(axis: Any, ndim: int) -> "list[int]":
@@ -35,7 +44,7 @@ def reduced_axes(axis: Any, ndim: int) -> "list[int]":
     given: Sequence[Any] = axis if isinstance(axis, (tuple, list)) else (axis,)
     flags = [0] * ndim
     for one in given:
-        number = operator.index(one)
+        number = axis_number(one)
         if not -ndim <= number < ndim:
             raise AxisError(f"axis {number} is out of bounds for array of dimension {ndim}")
         number %= max(ndim, 1)
@@ -80,7 +89,11 @@ _types_kept: "dict[Any, tuple[Dtype, int, Dtype]]" = {}
 def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
     """The op's own type of result, the number of its values, and the type that the caller wants."""
     key = (op, items.number, dtype)
-    found = _types_kept.get(key)
+    try:
+        found = _types_kept.get(key)
+    except TypeError:  # no hash, so no type either
+        dtype_of_name(dtype)
+        raise
     if found is None:
         own, values = natural(op, items)
         found = _types_kept[key] = own, values, default_result(op, items) if dtype is None else dtype_of_name(dtype)
@@ -103,15 +116,21 @@ def check_conversion(name: str, own: Dtype, wanted: Dtype) -> None:
         raise TypeError(f"{name} gives {own} here, which is not converted to {wanted}: convert the array or the result")
 
 
-def cast_first(op: int, view: View, dtype: Any) -> View:
-    """The items as `dtype` where a sum or product asks for it and the library has no such result:
-    the array API casts the array before it sums. Nothing is cast to bool, or from complex to real."""
+def casts_first(op: int, items: Dtype, dtype: Any) -> bool:
+    """Tells whether a sum or product casts its items to `dtype`, as the array API says: where the
+    library has no such result, and for products of integers that are to be floats, which soon pass
+    2^64. Nothing is cast to bool, or from complex to real."""
     if dtype is None or op not in _CASTS:
-        return view
-    own, _, wanted = types_of(op, view.dtype, dtype)
-    if converts(own, wanted) or wanted.kind == "b" or (own.kind == "c" and wanted.kind != "c"):
-        return view
-    return converted(view, wanted)
+        return False
+    own, _, wanted = types_of(op, items, dtype)
+    if op == _PROD and own.kind in "iu" and wanted.kind == "f":
+        return True
+    return not (converts(own, wanted) or wanted.kind == "b" or (own.kind == "c" and wanted.kind != "c"))
+
+
+def cast_first(op: int, view: View, dtype: Any) -> View:
+    """The items, of the type `dtype` where they are cast to it."""
+    return converted(view, dtype_of_name(dtype)) if casts_first(op, view.dtype, dtype) else view
 
 
 def mask_view(where: Any, view: View) -> Optional[View]:

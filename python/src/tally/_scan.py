@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, NamedTuple, Optional
 
 from tally._arrays import view_of
@@ -17,6 +16,7 @@ from tally._reduce import (
     _FLOAT64,
     _INT64,
     _KEEPS_FLOATS,
+    axis_number,
     cast_first,
     check_conversion,
     converted,
@@ -26,6 +26,10 @@ from tally._reduce import (
 from tally._view import HOST, View, strides_of
 
 
+#: the value before the first item
+_FIRST = {"sum": 0, "prod": 1}
+
+
 def _axis(axis: Optional[int], ndim: int) -> int:
     if ndim == 0:
         raise ValueError("a scan needs an array of one axis or more")
@@ -33,7 +37,7 @@ def _axis(axis: Optional[int], ndim: int) -> int:
         if ndim != 1:
             raise ValueError(f"a scan of an array of {ndim} axes needs axis=")
         return 0
-    number = operator.index(axis)
+    number = axis_number(axis)
     if not -ndim <= number < ndim:
         raise AxisError(f"axis {number} is out of bounds for array of dimension {ndim}")
     return number % ndim
@@ -78,8 +82,8 @@ def scan(
     is_same = own.number == wanted.number or (number in _COUNTS and wanted.number == _INT64.number)
     if not is_same:
         check_conversion(op, own, wanted)
-    if include_initial and (exclusive or reverse or values > 1):
-        raise ValueError("include_initial is for inclusive scans, forward, of one value an item")
+    if include_initial and (exclusive or reverse or op not in _FIRST):
+        raise ValueError("include_initial is for inclusive scans, forward, by sum or prod")
     segments = view_of(flags if flags is not None else offsets) if flags is not None or offsets is not None else None
     _check_segments(view, segments, flags is not None, flags is not None and offsets is not None)
     mode = lib.TALLY_SEGMENTS_FLAGS if flags is not None else lib.TALLY_SEGMENTS_OFFSETS
@@ -92,10 +96,10 @@ def scan(
     if made.dtype.number != wanted.number:
         made = converted(made, wanted)
     if include_initial and made.place == HOST:
-        _put_first(made, {"sum": 0, "prod": 1}[op], at)
+        _put_first(made, _FIRST[op], at)
     array = made.kind.finish(made)
     if include_initial and made.place != HOST:
-        first, where = {"sum": 0, "prod": 1}[op], (*(slice(None),) * at, 0)
+        first, where = _FIRST[op], (*(slice(None),) * at, 0)
         if hasattr(array, "at"):  # JAX's arrays are not written in place
             return array.at[where].set(first)
         array[where] = first

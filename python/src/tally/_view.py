@@ -170,6 +170,12 @@ class Kind:
         """A copy of another item type; None if the kind cannot make one."""
         return None
 
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        """A copy of indices as int64 that has the kind's arithmetic, and the kind's arange."""
+        raise TypeError(
+            f"indices in a {self.name} are not computed with here: take is along axis 0, of rows of up to 16 bytes"
+        )
+
 
 
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
@@ -185,6 +191,8 @@ def python_scalar(memory: Any, dtype: Dtype) -> Any:
 def pack(value: Any, dtype: Dtype) -> bytes:
     """A number as the bytes of an item. Raises TypeError or ValueError if it is none."""
     try:
+        if isinstance(value, (str, bytes, bytearray)):  # float() reads text
+            raise TypeError("it is text")
         if dtype.kind == "c":
             number = complex(value)
             return struct.pack("ff" if dtype.bytes == 8 else "dd", number.real, number.imag)
@@ -198,6 +206,8 @@ def pack(value: Any, dtype: Dtype) -> bytes:
             rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
             return struct.pack("H", rounded >> 16 & 0xFFFF)
         return struct.pack(dtype.format, number)
+    except TypeError as error:
+        raise TypeError(f"initial {value!r} is no {dtype}: {error}") from None
     except (struct.error, OverflowError) as error:
         raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
 
@@ -304,6 +314,9 @@ class NumpyKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return view_of_numpy(self.numpy.array(self.array_of(view), order="C", copy=True))
+
+    def as_places(self, view: View) -> "tuple[Any, Any]":
+        return self.array_of(view).astype("int64"), self.numpy.arange
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         with self.numpy.errstate(all="ignore"):
