@@ -339,6 +339,7 @@ static tally_status choose_sizes(const tally_context *context, tally_segments_de
     const bool is_sized = desc->max_n;
     if (!is_sized) desc->max_n = context->info.memory_bytes / bytes;
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
+    if (desc->max_segments > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_segments is beyond any memory");
     if (!desc->max_segments) desc->max_segments = desc->max_n;
     /* A plan for any number of runs leaves room for the keys and the values. */
     if (!is_sized && desc->by == TALLY_BY_KEYS && desc->max_segments > desc->max_n / 16) desc->max_segments = desc->max_n / 16;

@@ -128,6 +128,10 @@ static void test_descriptors(void **unused) {
     BAD_DESC(TALLY_BY_AXES, desc.flags = 64, "desc.flags");
     BAD_DESC(TALLY_BY_AXES, desc.flags = TALLY_UNCHECKED, "desc.flags");
     BAD_DESC(TALLY_BY_OFFSETS, desc.flags = 2, "desc.flags");
+    BAD_DESC(TALLY_BY_AXES, desc.max_n = UINT64_MAX, "desc.max_n is beyond any memory");
+    BAD_DESC(TALLY_BY_OFFSETS, desc.max_segments = UINT64_MAX, "desc.max_segments is beyond any memory");
+    BAD_DESC(TALLY_BY_KEYS, desc.max_segments = UINT64_MAX, "desc.max_segments is beyond any memory");
+    BAD_DESC(TALLY_BY_KEYS, desc.max_segments = UINT64_C(1) << 61, "desc.max_segments is beyond any memory");
     BAD_DESC(TALLY_BY_AXES, desc.max_length = 9, "desc.max_length is for segments by offsets and by keys");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_F32, "desc.offsets is f32");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_I16, "desc.offsets is i16");
