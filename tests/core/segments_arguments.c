@@ -322,6 +322,24 @@ static tally_keys_args good_keys(const segment_parts *p) {
         MUST(tally_reduce_keys(plan, p.queue, &c));                                                                            \
     } while (0)
 
+/* Each output must be apart from the mask too. */
+static void test_keys_mask(segment_parts *parts) {
+    segment_parts p = *parts;
+    tally_segments_desc desc = segments_desc(TALLY_BY_KEYS);
+    tally_plan *masked;
+    desc.flags = TALLY_WHERE;
+    MUST(tally_segments_plan_create(p.context, &desc, &masked));
+    BAD_KEYS(masked, (void)0, "where is NULL");
+    BAD_KEYS(masked, (c.where = p.where, c.out[0] = p.where), "where and out overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.out_keys = p.where), "where and out_keys overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.lengths = p.where), "where and lengths overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.runs = p.where, c.runs_offset = 12), "where and runs overlap");
+    segments_untouched(&p);
+    GOOD_KEYS(masked, (c.where = p.where, c.runs = p.where, c.runs_offset = 13));
+    MUST(tally_queue_wait(p.queue));
+    tally_plan_destroy(masked);
+}
+
 static void test_keys(void **unused) {
     (void)unused;
     segment_parts p;
@@ -363,6 +381,7 @@ static void test_keys(void **unused) {
     BAD_KEYS(p.keys, c.out_keys = p.out, "overlap");
     BAD_KEYS(p.keys, (c.lengths = p.runs, c.capacity = 1), "overlap");
     segments_untouched(&p);
+    test_keys_mask(&p);
     GOOD_KEYS(p.keys, c.keys_offset = 20);
     GOOD_KEYS(p.keys, (c.out_keys = NULL, c.lengths = NULL));
     GOOD_KEYS(p.keys, (c.out_offset[0] = c.out_keys_offset = c.lengths_offset = 40));
