@@ -145,6 +145,9 @@ static void load_value(const oracle_case *what, uint32_t k, oracle_acc *acc) {
     case TALLY_DIST2:
         like.op = TALLY_SUM;
         break;
+    case TALLY_AMAX: /* the value itself, whose sign stays */
+        like.op = TALLY_MAX;
+        break;
     default:
         break;
     }

@@ -56,8 +56,9 @@ typedef struct tally_segments_desc {
     uint32_t key_bytes;    /* by keys: 1 to 16 */
     const char *variant;   /* "teams" or, on CPUs, "blocks"; NULL, "auto": the device class's default */
     /* A result (tally_plan_result) that is combined last, on the left of each segment's items. It
-     * does not count in n. NULL: none. Copied. E_UNSUPPORTED with mean, var, std, the index ops,
-     * nrm2 of integers of up to 32 bits, and own ops that have fields or a finish. */
+     * does not count in n. NULL: none. Copied. E_ARGUMENT for a float that an op which computes in
+     * integers cannot turn into one. E_UNSUPPORTED with mean, var, std, the index ops, nrm2 of
+     * integers of up to 32 bits, and own ops that have fields or a finish. */
     const void *initial;
     /* By offsets and keys: most items of a segment, a hint; 0: unknown. Where no segment has more
      * than 4,096, a call is fewer launches. A longer one has the same bits, but is slow. */

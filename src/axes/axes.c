@@ -8,12 +8,25 @@
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
-/* Multiplies extents. Errors: E_ARGUMENT if the product overflows 64 bits. */
-static tally_status multiply(uint64_t *product, uint64_t extent, const char *of) {
-    if (extent && *product > UINT64_MAX / extent)
-        return tally_fail(TALLY_E_ARGUMENT, "the extents of the %s axes multiply to more than 64 bits hold", of);
-    *product *= extent;
-    return TALLY_OK;
+/* A product of extents. An extent of 0 makes it 0, wherever it stands; `overflows` then means
+ * nothing. */
+typedef struct product {
+    uint64_t value;
+    bool overflows;
+} product;
+
+static void multiply(product *of, uint64_t extent) {
+    if (extent && of->value > UINT64_MAX / extent)
+        of->overflows = true;
+    else
+        of->value *= extent;
+}
+
+/* Writes the product. Errors: E_ARGUMENT if it overflows 64 bits. */
+static tally_status take_product(product of, const char *axes, uint64_t *value) {
+    *value = of.value;
+    if (!of.overflows || !of.value) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "the extents of the %s axes multiply to more than 64 bits hold", axes);
 }
 
 static tally_shape_axis axis_of(const tally_axis *given, uint32_t inputs, bool where) {
@@ -114,15 +127,15 @@ static tally_status check_results(const tally_shape_axis *kept, uint32_t count) 
 tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint32_t inputs, bool where, bool out_strided,
                               tally_array_shape *shape) {
     tally_shape_axis kept[TALLY_MAX_AXES];
-    tally_status status = TALLY_OK;
-    uint64_t n = 1, count = 1;
+    product of_reduced = {1, false}, of_kept = {1, false};
+    uint64_t n, count;
     uint32_t reduced = 0, others = 0;
     if (axis_count > TALLY_MAX_AXES)
         return tally_fail(TALLY_E_ARGUMENT, "axis_count is %u: at most %d", axis_count, TALLY_MAX_AXES);
-    for (uint32_t a = 0; a < axis_count && !status; a++) {
+    for (uint32_t a = 0; a < axis_count; a++) {
         const bool is_reduced = axes[a].reduced;
         const tally_shape_axis axis = axis_of(&axes[a], inputs, where);
-        status = multiply(is_reduced ? &n : &count, axis.extent, is_reduced ? "reduced" : "kept");
+        multiply(is_reduced ? &of_reduced : &of_kept, axis.extent);
         if (is_reduced) {
             shape->axis[reduced] = axis;
             shape->axis[reduced++].out = 0;
@@ -130,6 +143,8 @@ tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint3
             kept[others++] = axis;
         }
     }
+    tally_status status = take_product(of_reduced, "reduced", &n);
+    if (!status) status = take_product(of_kept, "kept", &count);
     if (!status && n > 1 && count > UINT64_MAX / n)
         status = tally_fail(TALLY_E_ARGUMENT, "the extents of all axes multiply to more than 64 bits hold");
     if (!status && !out_strided) lay_out(kept, others);
@@ -144,17 +159,18 @@ tally_status tally_shape_make(const tally_axis *axes, uint32_t axis_count, uint3
 tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, uint32_t along, bool out_strided,
                                    tally_array_shape *shape) {
     tally_shape_axis all[TALLY_MAX_AXES], kept[TALLY_MAX_AXES];
-    tally_status status = TALLY_OK;
+    product of_scanned = {1, false}, of_others = {1, false};
     uint32_t others = 0;
-    shape->n = shape->count = 1;
     if (!axis_count || axis_count > TALLY_MAX_AXES)
         return tally_fail(TALLY_E_ARGUMENT, "axis_count is %u: an array has 1 to %d axes", axis_count, TALLY_MAX_AXES);
     if (along >= axis_count)
         return tally_fail(TALLY_E_ARGUMENT, "axis is %u: the array has %u axes, from 0 on", along, axis_count);
-    for (uint32_t a = 0; a < axis_count && !status; a++) {
+    for (uint32_t a = 0; a < axis_count; a++) {
         all[a] = axis_of(&axes[a], 1, false);
-        status = multiply(a == along ? &shape->n : &shape->count, axes[a].extent, a == along ? "scanned" : "other");
+        multiply(a == along ? &of_scanned : &of_others, axes[a].extent);
     }
+    tally_status status = take_product(of_scanned, "scanned", &shape->n);
+    if (!status) status = take_product(of_others, "other", &shape->count);
     if (!status && shape->n > 1 && shape->count > UINT64_MAX / shape->n)
         status = tally_fail(TALLY_E_ARGUMENT, "the extents of all axes multiply to more than 64 bits hold");
     if (!status && !out_strided) lay_out(all, axis_count);

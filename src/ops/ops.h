@@ -282,6 +282,11 @@ tally_status tally_terms_resolve(const tally_terms_desc *desc, tally_terms *term
 void tally_terms_close(tally_terms *terms);
 /* Tells where the result's value `index` is; false beyond the last. */
 bool tally_terms_result(const tally_terms *terms, uint32_t index, tally_result_info *info);
+/* Returns the integer that value i of an initial result becomes, where the result is a float and
+ * the op computes in integers; else TALLY_DTYPE_DEFAULT. */
+tally_dtype tally_term_initial_integer(const tally_term *term, uint32_t i);
+/* Errors: E_ARGUMENT for an initial result whose value that integer does not hold. */
+tally_status tally_terms_check_initial(const tally_terms *terms, const void *initial);
 /* Tells whether an op is the user's. */
 bool tally_terms_are_custom(const tally_terms *terms);
 /* Tells whether the ops combine to the same bits in any order. */
@@ -291,6 +296,9 @@ tally_status tally_terms_check(const tally_terms *terms, const tally_device_info
 
 /* ---- params.c -------------------------------------------------------------------------------- */
 
+/* Tells whether an integer type holds the value without its fraction. What a cast gives for one
+ * beyond its range, C leaves undefined. */
+bool tally_integer_holds(tally_dtype type, double value);
 /* Errors: E_ARGUMENT when the parameter's type does not hold the value, of which an integer drops
  * the fraction. */
 tally_status tally_check_param(const char *op, const tally_op_param *param, double value);

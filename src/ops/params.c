@@ -8,13 +8,15 @@
 #include "base/did_you_mean.h"
 #include "ops/ops.h"
 
-/* A float holds every value, beyond its range as an infinity. What a cast to an integer gives for
- * one beyond its range, C leaves undefined. */
-static bool holds(tally_dtype type, double value) {
-    if (!type || !tally_dtype_is_integer(type)) return true;
+bool tally_integer_holds(tally_dtype type, double value) {
     const bool has_sign = tally_dtype_find(type)->kind == TALLY_KIND_SIGNED;
     const double end = ldexp(1, (int)tally_dtype_bytes(type) * 8 - has_sign), whole = trunc(value);
     return whole >= (has_sign ? -end : 0) && whole < end;
+}
+
+/* A float holds every value, beyond its range as an infinity. */
+static bool holds(tally_dtype type, double value) {
+    return !type || !tally_dtype_is_integer(type) || tally_integer_holds(type, value);
 }
 
 tally_status tally_check_param(const char *op, const tally_op_param *param, double value) {

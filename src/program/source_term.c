@@ -346,8 +346,13 @@ void tally_source_initial(FILE *file, const tally_terms *terms, uint32_t t) {
     fprintf(file, "INLINE ACC_%u t%u_initial(RESULT_%u GIVEN) {", t, t, t);
     for (uint32_t i = 0; i < term->result_count; i++) {
         const tally_term_result *result = &term->results[i];
-        fprintf(file, " const %s %s = %s_VALUE(GIVEN%s%s);", tally_dtype_name(tally_dtype_find(result->out)->compute), names[i],
-                tally_dtype_name(result->out), result->name ? "." : "", result->name ? result->name : "");
+        /* The cast to the signed type comes first: V may be the unsigned one. */
+        const tally_dtype integer = tally_term_initial_integer(term, i), type = integer ? integer : result->out;
+        const char *name = tally_dtype_name(tally_dtype_find(type)->compute);
+        fprintf(file, " const %s %s = ", name, names[i]);
+        if (integer) fprintf(file, "(%s)", name);
+        fprintf(file, "%s_VALUE(GIVEN%s%s);", tally_dtype_name(result->out), result->name ? "." : "",
+                result->name ? result->name : "");
     }
     fprintf(file, " return %s; }\n", term->initial);
     undefine_words(file);

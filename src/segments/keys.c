@@ -25,9 +25,12 @@ static tally_status check_arrays(const tally_segments_plan *plan, const tally_ke
         if (!status) status = tally_check_items(own->buffer, own->begin, own->bytes, bytes, own->name);
         if (!status) status = tally_segments_check_apart(plan, ranges[i], given, places);
         for (size_t j = 0; j < i && !status; j++) status = tally_check_apart(ranges[j], ranges[i]);
-        for (uint32_t k = 0; i != KEYS && k < plan->base.terms.inputs && !status; k++)
+        if (i == KEYS) continue;
+        for (uint32_t k = 0; k < plan->base.terms.inputs && !status; k++)
             status = tally_check_apart(
                 (tally_range){a->in[k], a->in_offset[k] * item, a->n * item, tally_segments_in_name(plan, k)}, ranges[i]);
+        if (!status && plan->flags & TALLY_WHERE)
+            status = tally_check_apart((tally_range){a->where, a->where_offset, a->n, "where"}, ranges[i]);
     }
     return status;
 }

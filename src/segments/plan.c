@@ -49,13 +49,13 @@ static tally_status check_desc(tally_segments_desc *desc) {
     return TALLY_OK;
 }
 
-static tally_status check_initial(const tally_terms *terms) {
+static tally_status check_initial(const tally_terms *terms, const void *initial) {
     for (uint32_t t = 0; t < terms->count; t++)
         if (!terms->list[t].initial)
             return tally_fail(TALLY_E_UNSUPPORTED,
                               "desc.initial: %s of %s takes none, as its accumulator is not made of its result",
                               terms->list[t].name, tally_dtype_name(terms->in));
-    return TALLY_OK;
+    return tally_terms_check_initial(terms, initial);
 }
 
 const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIANTS] = {
@@ -328,7 +328,7 @@ static tally_status resolve(const tally_context *context, tally_segments_desc *d
     tally_status status = tally_terms_resolve(&what, terms);
     if (status) return status;
     status = tally_terms_check(terms, &context->info);
-    if (!status && desc->initial) status = check_initial(terms);
+    if (!status && desc->initial) status = check_initial(terms, desc->initial);
     if (status) tally_terms_close(terms);
     return status;
 }
@@ -339,6 +339,7 @@ static tally_status choose_sizes(const tally_context *context, tally_segments_de
     const bool is_sized = desc->max_n;
     if (!is_sized) desc->max_n = context->info.memory_bytes / bytes;
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
+    if (desc->max_segments > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_segments is beyond any memory");
     if (!desc->max_segments) desc->max_segments = desc->max_n;
     /* A plan for any number of runs leaves room for the keys and the values. */
     if (!is_sized && desc->by == TALLY_BY_KEYS && desc->max_segments > desc->max_n / 16) desc->max_segments = desc->max_n / 16;

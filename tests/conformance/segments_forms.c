@@ -79,8 +79,8 @@ static void test_pivots(void **state) {
             }
 }
 
-/* A result that shows if it is forgotten or taken twice: small whole numbers, and truths that the
- * op's identity is not. */
+/* A result that shows if it is forgotten or taken twice: small whole numbers, below 0 where a float
+ * may have to become an unsigned integer, and truths that the op's identity is not. */
 static void fill_initial(const oracle_case *of, unsigned char *initial) {
     const tally_dtype out = oracle_result_dtype(of);
     const size_t bytes = item_bytes_of(out), part = bytes / 2;
@@ -93,7 +93,7 @@ static void fill_initial(const oracle_case *of, unsigned char *initial) {
             store_float(out, -2, to + part);
             break;
         case ITEM_FLOAT:
-            store_float(out, 3 + 2.0 * k, to);
+            store_float(out, of->out ? -3 : 3 + 2.0 * k, to);
             break;
         default:
             store_integer(out, out == TALLY_BOOL ? of->op != TALLY_ALL && of->op != TALLY_ALLCLOSE : 5 + k, to);
@@ -121,8 +121,13 @@ static int has_initial(const oracle_case *of) {
 /* The initial value is read when the plan is created, and not later. */
 static void expect_initial(void **state, const oracle_case *of, uint32_t flags) {
     unsigned char initial[32], given[32];
-    tally_segments_desc desc = {
-        .by = TALLY_BY_AXES, .op = of->op, .in = of->in, .acc = of->acc, .accuracy = of->accuracy, .flags = flags};
+    tally_segments_desc desc = {.by = TALLY_BY_AXES,
+                                .op = of->op,
+                                .in = of->in,
+                                .out = of->out,
+                                .acc = of->acc,
+                                .accuracy = of->accuracy,
+                                .flags = flags};
     segments_run r;
     fill_initial(of, initial);
     memcpy(given, initial, sizeof given);
@@ -152,7 +157,8 @@ static void test_initial_levels(void **state) {
     static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                         {.op = TALLY_DOT, .in = TALLY_F32, .accuracy = TALLY_ACCURACY_COMPENSATED},
                                         {.op = TALLY_NRM2, .in = TALLY_C64, .acc = TALLY_F64},
-                                        {.op = TALLY_SUM, .in = TALLY_F16, .acc = TALLY_F64}};
+                                        {.op = TALLY_SUM, .in = TALLY_F16, .acc = TALLY_F64},
+                                        {.op = TALLY_SUM, .in = TALLY_I16, .out = TALLY_F64}};
     for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++)
         if (segments_has_turn(state, c) && segments_is_here(state, &cases[c])) expect_initial(state, &cases[c], 0);
 }

@@ -160,6 +160,9 @@ static void test_places(void **unused) {
     MUST(tally_scan_axis(s.plan, s.queue, &a));
     a = args_of(&s), matrix[1].extent = 0, matrix[1].out_stride = 0, a.out_strided = 1;
     MUST(tally_scan_axis(s.plan, s.queue, &a));
+    const tally_axis empty[] = {{.extent = 3}, {.extent = UINT64_C(1) << 40}, {.extent = UINT64_C(1) << 40}, {.extent = 0}};
+    a = args_of(&s), a.axes = empty, a.axis_count = 4, a.axis = 0;
+    MUST(tally_scan_axis(s.plan, s.queue, &a));
     assert_int_equal(stub.launches, launches);
     end(&s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans of segments that are wrong or that the device cannot serve, on the backend `host`. Each
  * gives its status and a text that names the culprit. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,10 @@ static void test_descriptors(void **unused) {
     BAD_DESC(TALLY_BY_AXES, desc.flags = 64, "desc.flags");
     BAD_DESC(TALLY_BY_AXES, desc.flags = TALLY_UNCHECKED, "desc.flags");
     BAD_DESC(TALLY_BY_OFFSETS, desc.flags = 2, "desc.flags");
+    BAD_DESC(TALLY_BY_AXES, desc.max_n = UINT64_MAX, "desc.max_n is beyond any memory");
+    BAD_DESC(TALLY_BY_OFFSETS, desc.max_segments = UINT64_MAX, "desc.max_segments is beyond any memory");
+    BAD_DESC(TALLY_BY_KEYS, desc.max_segments = UINT64_MAX, "desc.max_segments is beyond any memory");
+    BAD_DESC(TALLY_BY_KEYS, desc.max_segments = UINT64_C(1) << 61, "desc.max_segments is beyond any memory");
     BAD_DESC(TALLY_BY_AXES, desc.max_length = 9, "desc.max_length is for segments by offsets and by keys");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_F32, "desc.offsets is f32");
     BAD_DESC(TALLY_BY_OFFSETS, desc.offsets = TALLY_I16, "desc.offsets is i16");
@@ -185,6 +190,35 @@ static void test_initial(void **unused) {
     tally_context_destroy(context);
 }
 
+/* A float from which an integer is made must be one: 0.5 became 0, and infinity anything. */
+static void test_initial_integers(void **unused) {
+    (void)unused;
+    static const double values[] = {0.5, -1, INFINITY, NAN, 18446744073709551616.0};
+    static const float narrow = -129;
+    const tally_term_desc terms[] = {{.op = TALLY_MIN}, {.op = TALLY_COUNT_NONZERO, .out = TALLY_F64}};
+    const struct {
+        int8_t min;
+        double count;
+    } both = {-1, -1};
+    tally_context *context;
+    tally_plan *plan;
+    MUST(tally_context_create("host", &context));
+    for (tally_segments_by by = TALLY_BY_AXES; by <= TALLY_BY_KEYS; by++) {
+        for (size_t v = 0; v < TALLY_ARRAY_LENGTH(values); v++)
+            REFUSED_DESC(by, TALLY_E_ARGUMENT, (desc.in = TALLY_U8, desc.out = TALLY_F64, desc.initial = &values[v]),
+                         "desc.initial", "sum of u8", "no u64");
+        REFUSED_DESC(by, TALLY_E_ARGUMENT,
+                     (desc.op = TALLY_MIN, desc.in = TALLY_I8, desc.out = TALLY_F32, desc.initial = &narrow), "desc.initial",
+                     "min of i8", "-129 is no i8");
+        REFUSED_DESC(by, TALLY_E_ARGUMENT,
+                     (desc.op = 0, desc.terms = terms, desc.term_count = 2, desc.in = TALLY_I8, desc.initial = &both),
+                     "desc.initial", "count_nonzero of i8", "-1 is no u64");
+        /* Next to it: the backend is asked, which has no such results. */
+        REFUSED_DESC(by, TALLY_E_UNSUPPORTED, (desc.in = TALLY_I8, desc.out = TALLY_F64, desc.initial = &values[1]), "host");
+    }
+    tally_context_destroy(context);
+}
+
 /* An own op is refused for its form before the backend is asked for its program. */
 static void test_initial_own(void **unused) {
     (void)unused;
@@ -228,6 +262,7 @@ const core_test segments_tests[] = {
     {"segments: descriptors", test_descriptors},
     {"segments: what the host lacks", test_host_lacks},
     {"segments: initial", test_initial},
+    {"segments: initial of integers", test_initial_integers},
     {"segments: initial of own ops", test_initial_own},
     {"segments: plans", test_plans},
     {NULL, NULL},

@@ -82,6 +82,14 @@ static void test_axes_sizes(void **unused) {
     empty.axes[1] = empty.axes[2] = (tally_axis){.extent = wide};
     empty.args.axis_count = 3;
     MUST(run_axes(&p, p.axes, &empty));
+    /* Wherever the extent of 0 stands. Segments without items have a number that must fit too. */
+    empty.axes[0].extent = wide;
+    empty.axes[2].extent = 0;
+    MUST(run_axes(&p, p.axes, &empty));
+    BAD_AXES(p.axes,
+             (c.axes[0] = c.axes[1] = (tally_axis){.extent = wide}, c.axes[2] = (tally_axis){.extent = 0, .reduced = 1},
+              c.args.axis_count = 3),
+             "64 bits");
     /* Items outside their buffer. */
     BAD_AXES(p.axes, c.args.in_offset[0] = 81, "in");
     BAD_AXES(p.axes, c.args.in_offset[0] = all, "in");
@@ -171,6 +179,8 @@ static void test_axes_taken(void **unused) {
     GOOD_AXES(p.axes, (c.axes[0].extent = 0, c.axes[0].in_stride[0] = INT64_MAX, c.args.out_offset[0] = 60));
     GOOD_AXES(p.axes, (c.axes[1].extent = 0, c.axes[1].in_stride[0] = INT64_MIN, c.args.in_offset[0] = 200));
     GOOD_AXES(p.axes, (c.axes[1].extent = 1, c.axes[1].in_stride[0] = INT64_MIN));
+    GOOD_AXES(p.axes, (c.axes[0] = c.axes[1] = (tally_axis){.extent = UINT64_C(1) << 40, .reduced = 1},
+                       c.axes[2] = (tally_axis){.extent = 0, .reduced = 1}, c.args.axis_count = 3));
     GOOD_AXES(p.axes, (c.args.axis_count = 0, c.args.in_offset[0] = 199, c.args.out_offset[0] = 59));
     GOOD_AXES(p.apart, (c.args.out[1] = p.out, c.args.out_offset[1] = 10));
     GOOD_AXES(p.pairs, (c.args.in[1] = p.in, c.axes[0].in_stride[1] = 0));
@@ -322,6 +332,24 @@ static tally_keys_args good_keys(const segment_parts *p) {
         MUST(tally_reduce_keys(plan, p.queue, &c));                                                                            \
     } while (0)
 
+/* Each output must be apart from the mask too. */
+static void test_keys_mask(segment_parts *parts) {
+    segment_parts p = *parts;
+    tally_segments_desc desc = segments_desc(TALLY_BY_KEYS);
+    tally_plan *masked;
+    desc.flags = TALLY_WHERE;
+    MUST(tally_segments_plan_create(p.context, &desc, &masked));
+    BAD_KEYS(masked, (void)0, "where is NULL");
+    BAD_KEYS(masked, (c.where = p.where, c.out[0] = p.where), "where and out overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.out_keys = p.where), "where and out_keys overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.lengths = p.where), "where and lengths overlap");
+    BAD_KEYS(masked, (c.where = p.where, c.runs = p.where, c.runs_offset = 12), "where and runs overlap");
+    segments_untouched(&p);
+    GOOD_KEYS(masked, (c.where = p.where, c.runs = p.where, c.runs_offset = 13));
+    MUST(tally_queue_wait(p.queue));
+    tally_plan_destroy(masked);
+}
+
 static void test_keys(void **unused) {
     (void)unused;
     segment_parts p;
@@ -363,6 +391,7 @@ static void test_keys(void **unused) {
     BAD_KEYS(p.keys, c.out_keys = p.out, "overlap");
     BAD_KEYS(p.keys, (c.lengths = p.runs, c.capacity = 1), "overlap");
     segments_untouched(&p);
+    test_keys_mask(&p);
     GOOD_KEYS(p.keys, c.keys_offset = 20);
     GOOD_KEYS(p.keys, (c.out_keys = NULL, c.lengths = NULL));
     GOOD_KEYS(p.keys, (c.out_offset[0] = c.out_keys_offset = c.lengths_offset = 40));

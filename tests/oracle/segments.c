@@ -192,6 +192,7 @@ static void test_initial(void **unused) {
     EXPECT_INITIAL(CASE(NANMAX, F32), uint32_t, 0x7fc00000, float, 5, 1, float, 5);
     EXPECT_INITIAL(CASE(MINMAX, I16), int16_t, LIST(4, 9), int16_t, LIST(5, 12), 2, int16_t, LIST(4, 12));
     EXPECT_INITIAL(CASE(AMAX, I8), int8_t, LIST(-128, 9), uint8_t, 200, 2, uint8_t, 200);
+    EXPECT_INITIAL(CASE(AMAX, F32), float, LIST(0.5f, -1), float, -3, 2, float, 1);
     EXPECT_INITIAL(CASE(ANY, I32), int32_t, LIST(0, 0), uint8_t, 1, 2, uint8_t, 1);
     EXPECT_INITIAL(CASE(ALL, I32), int32_t, LIST(1, 1), uint8_t, 0, 2, uint8_t, 0);
     EXPECT_INITIAL(CASE(ALL, I32), int32_t, LIST(1, 1), uint8_t, 1, 2, uint8_t, 1);
