@@ -79,8 +79,15 @@ use_pocl_alone() {
     say "OpenCL platforms: ${OCL_ICD_VENDORS:-as the system lists them}"
 }
 
+# Ninja keeps all cores busy, where Make waits for one folder after another. A folder that is
+# configured already keeps its generator.
+use_ninja() {
+    if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
+}
+
 # build PRESET: configures and builds.
 build() {
+    use_ninja
     cmake --preset "$1" "${@:2}"
     cmake --build --preset "$1" --parallel "$(jobs_here)"
 }

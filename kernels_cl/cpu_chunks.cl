@@ -17,11 +17,12 @@
  */
 
 /*
- * Chunk rows at a time: as many as make a page of 4 KiB, but at most 8 of items below 4 bytes. GB/s
- * of a core's own time with blocks of 2, 4 and 8 KiB, on an Intel Xeon (AVX-512), POCL 3.1,
- * November 2026: sum of f32 17.0, 18.2, 16.9; of f64 (4, 8 KiB) 18.1, 15.4; its argmax 13.2, 7.9.
+ * Chunk rows at a time, whose lanes stay in registers. GB/s of a core of an EPYC (Zen 4) by the
+ * backend host, AVX2, November 2026, with 8, 4 and 2 rows of f32: max 68, 70, 63 of 16 KiB, argmax
+ * 26, 29, 34, var 53, 54, 66; of 256 MiB, prefetched, dot 14, 17, 21. The max of i8 wants more: of
+ * 8 and 2 rows 42, 13.
  */
-#define BLOCK (ITEM_BYTES < 4 ? 8 : 32 / ITEM_BYTES)
+#define BLOCK (ITEM_BYTES < 4 ? 8 : 2)
 /* Lanes of a vector of 64 bytes, counted by their widest field. Without this LLVM 15 takes 32 bytes
  * at a time: an argmax of f32 then has 0.49 of a sum's speed, with it 0.87. */
 #define LANES_AT_ONCE (64 / __alignof__(LANE_ARRAYS))
@@ -34,20 +35,24 @@
 #define IN_VECTORS IN_VECTORS_OF(LANES_AT_ONCE)
 
 /*
- * Prefetches 8 KiB ahead, line by line, in pieces of 64 lanes. The more there is to compute for an
- * item, the fewer loads a core has in flight by itself. A sum has enough of them, and would lose a
- * sixth to the additional instructions.
- * GB/s of 2 cores without and with it, f32, 256 MiB, POCL 3.1, a Xeon: max 11.7, 17.9; argmax 15.9,
- * 23.4; nrm2 15.8, 24.1; var 16.3, 24.3.
+ * Where the caches do not hold the input, the lines of a later block are prefetched before each
+ * block, in the order of memory. GB/s of a core as above, 256 MiB, without and with it: sum of f32
+ * 11, 22; of i32 7, 25; max 10, 22; argmax 8, 23; dot 13, 21; var 9, 21. Line by line between the
+ * vectors it gained nothing. Of 256 KiB the sum of f32 falls from 107 to 70, and narrow items have
+ * more to compute than to wait for: sum of i8 19, 16; dot of bf16 12, 8.
  * An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
+ * GB/s of rows of 65,536 f32 (cpu_segment_rows), POCL 3.1, 2 cores of an EPYC (Zen 5), with AHEAD
+ * of 1, 4, 8 and 16 KiB: 47, 62, 62, 62.
  */
-#define PIECE 64
-#if defined(TAKES_LONG) && (defined(__x86_64__) || defined(__aarch64__))
-#define PREFETCH(name)                                                                                                         \
-    for (int l = 0; l < PIECE; l += 64 / ITEM_BYTES) __builtin_prefetch((const void *)((size_t)&in.name[row + l] + 8192));
+#define AHEAD 8192
+#define FAR_ITEMS ((4 << 20) / (ITEM_BYTES * INPUTS))
+#if defined(__x86_64__) || defined(__aarch64__)
+#define PREFETCH_LINE(pointer, ahead) __builtin_prefetch((const void *)((size_t)(pointer) + (ahead)))
 #else
-#define PREFETCH(name)
+#define PREFETCH_LINE(pointer, ahead)
 #endif
+#define PREFETCH_BLOCK(name)                                                                                                   \
+    for (int i = 0; i < BLOCK * LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[r * LANES + i], AHEAD);
 
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
@@ -60,21 +65,19 @@
 #define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
-/* Walks a whole chunk by pieces of a block. Statements for lane l of a piece: BEGIN stands before
- * the block's rows, PAIR(b) for two of them, and END behind them. */
+/* Walks a whole chunk by blocks. Statements for lane l: BEGIN stands before the block's rows,
+ * PAIR(b) for two of them, and END behind them. */
 #define WALK_CHUNK(BEGIN, PAIR, END)                                                                                           \
-    for (int r = 0; r < ROWS; r += BLOCK)                                                                                      \
-        for (int piece = 0; piece < LANES; piece += PIECE) {                                                                   \
-            for (int b = 0; b < BLOCK; b++) {                                                                                  \
-                const int row = (r + b) * LANES + piece;                                                                       \
-                EACH_INPUT(PREFETCH)                                                                                           \
-            }                                                                                                                  \
-            IN_VECTORS for (int l = piece; l < piece + PIECE; l++) {                                                           \
-                BEGIN PAIR(0) if (BLOCK > 2) PAIR(2) if (BLOCK > 4) PAIR(4) if (BLOCK > 6) PAIR(6) END                         \
-            }                                                                                                                  \
-        }
+    for (int r = 0; r < ROWS; r += BLOCK) {                                                                                    \
+        if (is_far && ITEM_BYTES >= 4) {                                                                                       \
+            EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
+        }                                                                                                                      \
+        IN_VECTORS for (int l = 0; l < LANES; l++) {                                                                           \
+            BEGIN PAIR(0) if (BLOCK > 2) {PAIR(2) PAIR(4) PAIR(6)} END                                                         \
+        }                                                                                                                      \
+    }
 
-INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
+INLINE LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far) {
     LANE_ARRAYS lanes ALIGN(64);
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
     if (c.count == CHUNK_ITEMS) {
@@ -102,7 +105,7 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c) {
  * The lane of a whole chunk by a guess; true if the guess holds. A vector of floats takes 2
  * instructions on AVX2, where an exact minimum or maximum takes 6.
  */
-INLINE u32 guess_lane(SOURCE in, CHUNK c, LANE *lane) {
+INLINE u32 guess_lane(SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     LANE_ARRAYS lanes ALIGN(64);
     NAN_WORD nans[LANES] ALIGN(64), any = 0;
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
@@ -122,7 +125,7 @@ INLINE u32 guess_lane(SOURCE in, CHUNK c, LANE *lane) {
 }
 #endif
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
+INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
     CHUNK c;
     c.index = index;
     c.count = count;
@@ -132,34 +135,39 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count) {
 #ifdef PIVOT_MAY_MISS
     LANE lane;
     do {
-        lane = chunk_lane(in, c);
+        lane = chunk_lane(in, c, is_far);
     } while (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0)));
     return lane_value(lane, c);
 #else
 #ifdef GUESSES
     LANE guess;
-    if (count == CHUNK_ITEMS && guess_lane(in, c, &guess)) return lane_value(guess, c);
+    if (count == CHUNK_ITEMS && guess_lane(in, c, is_far, &guess)) return lane_value(guess, c);
 #endif
-    return lane_value(chunk_lane(in, c), c);
+    return lane_value(chunk_lane(in, c, is_far), c);
 #endif
+}
+
+/* Combines the n items of a run, the first of which has the index `base`. */
+INLINE ACC run_partial(SOURCE in, u64 base, u64 n, u32 is_far) {
+    ACC level[COUNTER_LEVELS];
+    u64 chunks = 0;
+    for (u64 i = 0; i < n; i += CHUNK_ITEMS) {
+        counter_push(level, chunks++, chunk_partial(in, base + i, min((u64)CHUNK_ITEMS, n - i), is_far));
+#define TO_NEXT(name) in.name += CHUNK_ITEMS;
+        EACH_INPUT(TO_NEXT)
+    }
+    return counter_value(level, chunks);
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                            u64 out_offset, u32 last) {
     SOURCE in = SOURCE_OF_ARGS;
     const u64 group = get_group_id(0);
-    const u64 begin = group * run * CHUNK_ITEMS;
-    const u64 end = min(n, begin + run * CHUNK_ITEMS);
-    ACC level[COUNTER_LEVELS];
-    u64 chunks = 0;
+    const u64 begin = min(n, group * run * CHUNK_ITEMS);
 #define TO_RUN(name) in.name += begin;
-#define TO_NEXT(name) in.name += CHUNK_ITEMS;
     EACH_INPUT(TO_RUN)
-    for (u64 i = begin; i < end; i += CHUNK_ITEMS) {
-        counter_push(level, chunks++, chunk_partial(in, base + i, min((u64)CHUNK_ITEMS, end - i)));
-        EACH_INPUT(TO_NEXT)
-    }
-    store(counter_value(level, chunks), n, params, partials + first + group, out + out_offset, last == ALONE);
+    const ACC a = run_partial(in, base + begin, min(n - begin, run * CHUNK_ITEMS), n >= FAR_ITEMS);
+    store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials))
         store(run_value(partials, first, first + get_num_groups(0)), n, params, partials, out + out_offset, ALONE);

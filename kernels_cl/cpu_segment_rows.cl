@@ -123,20 +123,6 @@ INLINE PART masked_part(SOURCE in, GLOBAL const u8 *mask, CHUNK c) {
 }
 #endif
 
-/*
- * Prefetches lines that are AHEAD bytes beyond those that are taken. GB/s of rows of 65,536 f32,
- * four chunk rows at a time, POCL 3.1, 2 cores of an EPYC (Zen 5), November 2026: without it 35;
- * 1 KiB ahead 47; 4, 8 and 16 KiB 62. An address past the end is harmless (cpu_chunks.cl).
- */
-#ifndef AHEAD
-#define AHEAD 8192
-#endif
-#if defined(__x86_64__) || defined(__aarch64__)
-#define PREFETCH_LINE(pointer, ahead) __builtin_prefetch((const void *)((size_t)(pointer) + (ahead)))
-#else
-#define PREFETCH_LINE(pointer, ahead)
-#endif
-
 /* Takes row r of a chunk, of which the last may have fewer than LANES items. Each line is
  * prefetched beside the items that are taken: a burst of them would fill the queue of loads. Rows
  * of 1,000 f32 then have 46 GB/s instead of 76. */

@@ -24,7 +24,8 @@ static void fold_group(void *job, uint64_t group, uint32_t worker) {
         const host_part *part = &r->of->parts[p];
         const void *in[TALLY_MAX_INPUTS];
         for (uint32_t k = 0; k < part->program->inputs; k++) in[k] = r->in[k] + begin * part->program->item_bytes;
-        part->program->fold(in, r->params + part->param_offset, r->base + begin, count, partial + part->acc_offset);
+        part->program->fold(in, r->params + part->param_offset, r->base + begin, count,
+                            p == 0 && r->n >= part->program->far_items, partial + part->acc_offset);
     }
 }
 

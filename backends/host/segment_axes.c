@@ -264,6 +264,8 @@ static void choose_way(axes_job *axes) {
 void host_segments_axes(segments_job *job) {
     axes_job axes = {.job = job};
     choose_way(&axes);
+    /* Other ways fold copies. */
+    job->is_far = axes.way == ALONE && host_are_far(job, job->count * job->shape.n);
     axes.row = job->first / axes.extent;
     axes.blocks = tally_ceil_div(axes.extent, axes.block);
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;

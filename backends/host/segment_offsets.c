@@ -127,6 +127,7 @@ static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
 
 void host_segments_chunks(segments_job *job) {
     const uint64_t groups = tally_ceil_div(listed_chunks(job), GROUP_CHUNKS);
+    job->is_far = host_are_far(job, listed_chunks(job) * CHUNK);
     if (groups) tally_pool_run(job->threads, groups, chunk_group, job);
 }
 

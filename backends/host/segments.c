@@ -27,6 +27,10 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
     return scratch;
 }
 
+bool host_are_far(const segments_job *job, uint64_t n) {
+    return n >= job->of->parts[0].program->far_items;
+}
+
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* Most items that are folded lane by lane. More items are folded by vectors. */
@@ -38,7 +42,7 @@ uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned cha
     const void *const *in = (const void *const *)items;
     const unsigned char *params = job->params + part->param_offset;
     if (mask || n <= FEW_ITEMS) return part->program->fold_some(in, mask, params, base, n, acc);
-    part->program->fold(in, params, base, n, acc);
+    part->program->fold(in, params, base, n, job->is_far && p == 0, acc);
     return n;
 }
 

@@ -21,6 +21,7 @@ typedef struct segments_job {
     const unsigned char *params, *initial; /* initial NULL: none */
     uint64_t first, count;                 /* segments */
     bool last;                             /* results, no partials */
+    bool is_far;                           /* the items do not fit the caches */
     unsigned char *partials;
     uint64_t *counts; /* of the partials' items; NULL: no mask */
     unsigned char *out[TALLY_MAX_TERMS];
@@ -39,6 +40,9 @@ typedef struct segments_job {
     uint64_t *work, capacity;
     uint64_t span; /* segments of a group */
 } segments_job;
+
+/* Tells whether n items of each input do not fit the caches. */
+bool host_are_far(const segments_job *job, uint64_t n);
 
 /* A thread's scratch. */
 typedef struct host_scratch {

@@ -18,11 +18,14 @@ INLINE PARAMS params_at(const void *from) {
     return p;
 }
 
-static void fold(const void *const *items, const void *params, u64 base, u64 n, void *acc) {
+INLINE SOURCE source_at(const void *const *items, const void *params) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
-    RESULT none;
-#define ARGUMENT(name) (const ITEM *)items[name##_INDEX], 0,
-    tally_partials(EACH_INPUT(ARGUMENT) params_at(params), base, n, n / CHUNK_ITEMS + 1, acc, 0, &none, 0, 0);
+#define ITEMS_OF(name) (const ITEM *)items[name##_INDEX],
+    return (SOURCE){EACH_INPUT(ITEMS_OF) params_at(params)};
+}
+
+static void fold(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
+    *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
 }
 
 static void combine(void *left, const void *right) {
@@ -67,6 +70,7 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .item_bytes = ITEM_BYTES,
                                              .acc_bytes = sizeof(ACC),
                                              .result_bytes = sizeof(RESULT),
+                                             .far_items = FAR_ITEMS,
                                              .defaults = &defaults,
                                              .fold = fold,
                                              .combine = combine,

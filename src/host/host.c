@@ -76,6 +76,7 @@ typedef struct array_job {
     const void *const *items;
     const void *params;
     uint64_t base, n, run;
+    bool is_far;
     _Alignas(64) unsigned char partials[MOST_RUNS * TALLY_HOST_ACC_BYTES];
 } array_job;
 
@@ -87,17 +88,18 @@ static void fold_run(void *opaque, uint64_t group, uint32_t worker) {
     const void *items[TALLY_MAX_INPUTS];
     for (uint32_t k = 0; k < program->inputs; k++)
         items[k] = (const unsigned char *)job->items[k] + begin * program->item_bytes;
-    program->fold(items, job->params, job->base + begin, left < job->run ? left : job->run,
+    program->fold(items, job->params, job->base + begin, left < job->run ? left : job->run, job->is_far,
                   job->partials + group * program->acc_bytes);
 }
 
 void tally_host_fold(const tally_host_program *program, const void *const *items, const void *params, uint64_t base, uint64_t n,
                      uint32_t threads, unsigned char *acc) {
     if (n <= LEAST_RUN) {
-        program->fold(items, params, base, n, acc);
+        program->fold(items, params, base, n, false, acc);
         return;
     }
     array_job job = {.program = program, .items = items, .params = params, .base = base, .n = n, .run = LEAST_RUN};
+    job.is_far = n >= program->far_items;
     while (tally_ceil_div(n, job.run) > MOST_RUNS) job.run *= 2;
     tally_pool_run(threads, tally_ceil_div(n, job.run), fold_run, &job);
     tally_host_combine_tree(program, job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);

@@ -7,6 +7,7 @@
 #ifndef TALLY_SRC_HOST_PROGRAMS_H
 #define TALLY_SRC_HOST_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,10 +41,12 @@ typedef struct tally_host_scan {
 
 typedef struct tally_host_program {
     uint32_t inputs, item_bytes, acc_bytes, result_bytes;
+    uint32_t far_items;   /* as many items of each input and more do not fit the caches */
     const void *defaults; /* the op's default parameters */
     /* Combines n items of each input, item 0 of which has the index `base`, in the canonical order.
-     * The accumulator is aligned for any type. */
-    void (*fold)(const void *const *items, const void *params, uint64_t base, uint64_t n, void *acc);
+     * The accumulator is aligned for any type. is_far: they are a part of items that do not fit the
+     * caches, so they are prefetched. */
+    void (*fold)(const void *const *items, const void *params, uint64_t base, uint64_t n, bool is_far, void *acc);
     void (*combine)(void *left, const void *right);
     /* Writes the result of n items, whose accumulator is acc; it may be unaligned. n = 0: the op's
      * result of no items. */

@@ -8,12 +8,6 @@
  */
 #define MASKED(mask, i) ((mask) && !(mask)[i])
 
-INLINE SOURCE source_at(const void *const *items, const void *params) {
-    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
-#define ITEMS_OF(name) (const ITEM *)items[name##_INDEX],
-    return (SOURCE){EACH_INPUT(ITEMS_OF) params_at(params)};
-}
-
 /* ---- a chunk with a mask, or of few items ---------------------------------------------------- */
 
 #ifdef TAKES_PIVOT

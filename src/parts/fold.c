@@ -80,7 +80,7 @@ static void fold_converted(const tally_part_folder *f, uint32_t t, const void *c
             for (uint64_t i = 0; i < count * parts; i++)
                 tally_part_convert(from_part, (const unsigned char *)items[k] + (at * parts + i) * from_bytes, to_part,
                                    chunk[k] + i * to_bytes);
-        program->fold(converted, f->params + f->param_offset[t], base + at, count, acc);
+        program->fold(converted, f->params + f->param_offset[t], base + at, count, false, acc);
         tally_host_push(program, &counter, acc);
     }
     tally_host_total(program, &counter, acc);
