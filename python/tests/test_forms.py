@@ -26,7 +26,9 @@ def arrays(seed):
     return [x, x[::-1, ::2], x.T, np.broadcast_to(x[:1], x.shape), x[2, 3], x[0, 0, 0], rng.integers(-9, 9, (30, 7))]
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "argmax", "any", "count_nonzero", "min", "norm", "logsumexp"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "mean", "argmax", "any", "count_nonzero", "min", "var", "std", "norm", "logsumexp"]
+)
 def test_later_calls(name, context):
     """The second array of a form has the bits that it has in a context that knows no form."""
     function = getattr(tally, name)

@@ -35,6 +35,7 @@ from tally._norms import absmax, asum, band, bor, bxor, norm, sumsq, vector_norm
 from tally._pairs import allclose, dist2, dot, vdot, vecdot
 from tally._move import put, reduce_by_key, segment_reduce, take
 from tally._op import Op
+from tally._part import Part, reduce_part, share
 from tally._plan import Feed, Plan, reduce
 from tally._scan import cumulative_prod, cumulative_sum, scan
 from tally._library import AxisError, DeviceError, lib as _lib, text as _text
@@ -48,6 +49,7 @@ __all__ = [
     "DeviceError",
     "Feed",
     "Op",
+    "Part",
     "Plan",
     "absmax",
     "all",
@@ -81,8 +83,10 @@ __all__ = [
     "put",
     "reduce",
     "reduce_by_key",
+    "reduce_part",
     "scan",
     "segment_reduce",
+    "share",
     "std",
     "sum",
     "sumsq",

@@ -243,6 +243,19 @@ def _divisor(view: View, axis: Axis, correction: float, where: Any) -> float:
     return ddof if n > ddof else float("nan")
 
 
+def _spread(
+    name: str, x: Any, axis: Axis, correction: float, dtype: Any, out: Any, keepdims: bool, where: Any
+) -> Any:
+    """var or std. Without a correction the op needs no parameter, so that there may be a short way."""
+    if correction.__class__ in (int, float) and correction == 0:
+        return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where)
+    view = view_of(x)
+    ddof = _divisor(view, axis, correction, where)
+    return reduce(
+        name, OPS[name], (view,), axis, keepdims, dtype=dtype, out=out, where=where, params=((b"ddof", ddof),)
+    )
+
+
 def var(
     x: Any,
     /,
@@ -261,18 +274,7 @@ def var(
     >>> float(tally.var(numpy.array([1.0, 2.0, 3.0]), correction=1))
     1.0
     """
-    view = view_of(x)
-    return reduce(
-        "var",
-        OPS["var"],
-        (view,),
-        axis,
-        keepdims,
-        dtype=dtype,
-        out=out,
-        where=where,
-        params=((b"ddof", _divisor(view, axis, correction, where)),),
-    )
+    return _spread("var", x, axis, correction, dtype, out, keepdims, where)
 
 
 def std(
@@ -292,18 +294,7 @@ def std(
     >>> float(tally.std(numpy.array([2.0, 4.0])))
     1.0
     """
-    view = view_of(x)
-    return reduce(
-        "std",
-        OPS["std"],
-        (view,),
-        axis,
-        keepdims,
-        dtype=dtype,
-        out=out,
-        where=where,
-        params=((b"ddof", _divisor(view, axis, correction, where)),),
-    )
+    return _spread("std", x, axis, correction, dtype, out, keepdims, where)
 
 
 def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False, out: Any = None, where: Any = None) -> Any:
