@@ -217,7 +217,7 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
 /* Items of a group. It takes some microseconds, as much as handing it to a thread costs. */
 #define GROUP_ITEMS 32768
 /* Most items of segments that are transposed for fold_block, and least number of such segments. */
-#define SHORT_ITEMS 64
+#define SHORT_ITEMS 32
 #define LEAST_BLOCK 32
 /* Least number of segments side by side that make a direct block of 128. The vectors of the lanes
  * that are computed for nothing cost less than transposing. */
