@@ -33,9 +33,9 @@ bool host_are_far(const segments_job *job, uint64_t n) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Most items that are folded lane by lane. More items are folded by vectors. ns of 8 and 16 f32 lane
- * by lane and by vectors, a core of an EPYC (Zen 4), November 2026: sum 22, 26 and 34, 27; argmax
- * 30, 45 and 55, 46. */
+/* Most items that are folded lane by lane. More items are folded by vectors. ns lane by lane and by
+ * vectors, f32, a core of an EPYC (Zen 4), November 2026: the sum of 8 items 22, 26, of 16 34, 27;
+ * their argmax 30, 45 and 55, 46. */
 #define FEW_ITEMS 12
 
 uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
