@@ -141,6 +141,7 @@ void tally_mpi_destroy(tally_mpi *mpi) {
     if (!mpi || mpi->tag != RANKS_TAG) return;
     int ended = 0;
     if (MPI_Finalized(&ended) == MPI_SUCCESS && !ended) ranks_advance(mpi, true);
+    ranks_leave(mpi);
     ranks_close(mpi);
     mpi->tag = 0;
     free(mpi);

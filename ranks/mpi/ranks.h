@@ -3,6 +3,7 @@
 #ifndef TALLY_RANKS_H
 #define TALLY_RANKS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include <tally/backend.h>
@@ -39,7 +40,8 @@ typedef enum ranks_stage {
     RANKS_IDLE,
     RANKS_REDUCING,   /* the share's record is on its way to the host */
     RANKS_EXCHANGING, /* the records travel */
-    RANKS_AGREEING    /* the statuses of the results travel */
+    RANKS_AGREEING,   /* the statuses of the results travel */
+    RANKS_ENDED       /* its status has not been returned yet */
 } ranks_stage;
 
 struct tally_mpi {
@@ -72,10 +74,14 @@ struct tally_mpi {
     void *result;
     uint64_t first, total;
     tally_queue *queue;
-    tally_status share_status; /* of the share's enqueueing */
-    char share_text[RANKS_TEXT_BYTES];
+    tally_status status; /* of the share's enqueueing; in RANKS_ENDED of the call */
+    char text[RANKS_TEXT_BYTES + 32];
     ranks_header told, heard;
     MPI_Request request;
+
+    /* Guarded by the lock of order.c, if the call does not block. */
+    tally_mpi *next;  /* the call begun after this one */
+    pthread_t thread; /* the one that began it, or has waited for it or tested it */
 };
 
 /* messages.c: the user-defined operations of MPI, and elements. */
@@ -123,8 +129,18 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
 /* Joins the records of all ranks on this rank's device, and writes the result. The elements begin
  * at `gathered`, `step` bytes apart. */
 tally_status ranks_fold(tally_mpi *mpi, const unsigned char *gathered, uint64_t step, void *result);
-/* Goes on with the call under way, if there is one, and waits for it if `wait`. */
+/* Furthers the call under way without waiting for other ranks, or until its end if `wait`. Its
+ * status is kept at its end. */
+void ranks_further(tally_mpi *mpi, bool wait);
+
+/* order.c: the calls under way of this process. Goes on with the call under way, if there is one,
+ * and with this thread's calls before it. Waits for it if `wait`. Returns its status if it has
+ * ended. */
 tally_status ranks_advance(tally_mpi *mpi, bool wait);
+/* Adds a call that does not block and has begun. */
+void ranks_enter(tally_mpi *mpi);
+/* Removes a call, if it is there. */
+void ranks_leave(tally_mpi *mpi);
 
 /* columns.c: many results at once. root -1: all. */
 tally_status ranks_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);

@@ -7,6 +7,7 @@
  *
  * A failure after the agreement travels in place of the record.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +59,8 @@ static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
 static void await_share(tally_mpi *mpi) {
     tally_part_info info = {0};
     tally_status status = tally_queue_wait(mpi->queue);
-    if (mpi->share_status)
-        status = tally_fail(mpi->share_status, "%s", mpi->share_text);
+    if (mpi->status)
+        status = tally_fail(mpi->status, "%s", mpi->text);
     else if (!status)
         status = tally_part_describe(mpi->mine + sizeof(ranks_prefix), record_room(mpi), &info);
     finish_share(mpi, status, info.bytes);
@@ -100,22 +101,22 @@ static tally_status begin_agreeing(tally_mpi *mpi, tally_status status) {
 static tally_status end_gathering(tally_mpi *mpi) {
     for (int i = 0; i < mpi->size; i++) {
         const tally_status status = ranks_read_failure(mpi->gathered + (uint64_t)i * mpi->element_bytes[mpi->aligned]);
-        if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
+        if (status) return mpi->stage = RANKS_ENDED, status; /* the same on all ranks */
     }
     const uint64_t step = mpi->element_bytes[mpi->aligned];
     return begin_agreeing(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK);
 }
 
-/* A record says its parameters, so that it needs no plan, whose own may be others by now. Of calls
- * that do not block, several may be under way, and ranks may end them in different orders. One more
- * exchange would then wait for ever, so a failing value stays on its rank. */
+/* A record says its parameters, so that it needs no plan, whose own may be others by now. With one
+ * more exchange, a rank's wait for a call that does not block would last until all ranks wait. So a
+ * failing value stays on its rank. */
 static tally_status end_joining(tally_mpi *mpi) {
     tally_status status = ranks_read_failure(mpi->joined);
-    if (status) return mpi->stage = RANKS_IDLE, status; /* the same on all ranks */
+    if (status) return mpi->stage = RANKS_ENDED, status; /* the same on all ranks */
     if (wants_result(mpi))
         status = tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
     if (mpi->blocking) return begin_agreeing(mpi, status);
-    mpi->stage = RANKS_IDLE;
+    mpi->stage = RANKS_ENDED;
     return status;
 }
 
@@ -129,31 +130,34 @@ static tally_status ended(tally_mpi *mpi, bool wait, int *done) {
     return RANKS_MPI(MPI_Test(&mpi->request, done, MPI_STATUS_IGNORE));
 }
 
-/* Ends a call that has failed: nothing is left to wait for, or to write. */
-static tally_status give_up(tally_mpi *mpi, tally_status status) {
-    mpi->stage = RANKS_IDLE;
+/* Keeps the status that the call has come to. A call that has failed has ended: nothing is left to
+ * wait for, or to write. */
+static void keep(tally_mpi *mpi, tally_status status) {
+    mpi->status = status;
+    if (!status) return;
+    snprintf(mpi->text, sizeof(mpi->text), "%s", tally_last_error());
+    mpi->stage = RANKS_ENDED;
     mpi->request = MPI_REQUEST_NULL;
-    return status;
 }
 
-tally_status ranks_advance(tally_mpi *mpi, bool wait) {
+void ranks_further(tally_mpi *mpi, bool wait) {
     tally_status status = TALLY_OK;
     if (mpi->stage == RANKS_REDUCING) {
         await_share(mpi);
         status = exchange(mpi);
     }
-    while (!status && mpi->stage) {
+    while (!status && mpi->stage != RANKS_ENDED) {
         int done;
         status = ended(mpi, wait, &done);
         if (status || !done) break;
         if (mpi->stage == RANKS_AGREEING) {
-            mpi->stage = RANKS_IDLE;
+            mpi->stage = RANKS_ENDED;
             status = ranks_heard(mpi);
         } else {
             status = mpi->gathers ? end_gathering(mpi) : end_joining(mpi);
         }
     }
-    return status ? give_up(mpi, status) : TALLY_OK;
+    keep(mpi, status);
 }
 
 static tally_status check(const tally_mpi *mpi, const tally_mpi_args *args, int root, const void *result) {
@@ -197,13 +201,15 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     status = ranks_count_before(mpi, n, &mpi->first);
     if (!status) status = make_room(mpi);
     if (status) return status;
-    if (!args->queue) {
+    if (args->queue) {
+        keep(mpi, enqueue(mpi, args)); /* a failure travels in place of the record */
+        mpi->stage = RANKS_REDUCING;
+    } else {
         reduce_host(mpi, args);
         status = exchange(mpi);
-        return status ? give_up(mpi, status) : TALLY_OK;
+        keep(mpi, status);
+        if (status) mpi->stage = RANKS_IDLE;
     }
-    mpi->share_status = enqueue(mpi, args);
-    if (mpi->share_status) strncpy(mpi->share_text, tally_last_error(), RANKS_TEXT_BYTES - 1);
-    mpi->stage = RANKS_REDUCING;
-    return TALLY_OK;
+    if (!status && !blocking) ranks_enter(mpi);
+    return status;
 }

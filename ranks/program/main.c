@@ -152,12 +152,17 @@ static cli_exit reduce(const world *w, const arguments *a) {
     return code;
 }
 
-/* Takes --parts out of the arguments, wherever it stands; patterns remain, as files. */
-static void take_parts(world *w, int *argc, char **argv) {
+/* Takes --parts and --progress out of the arguments, wherever they stand; patterns remain, as
+ * files. */
+static void take_options(world *w, int *argc, char **argv) {
     static const char option[] = "--parts";
     const size_t n = sizeof(option) - 1;
     int kept = 1;
     for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--progress") == 0) {
+            w->progress = true;
+            continue;
+        }
         const bool found = strncmp(argv[i], option, n) == 0 && (!argv[i][n] || argv[i][n] == '=');
         w->parts = w->parts || found;
         if (!found) argv[kept++] = argv[i];
@@ -181,10 +186,12 @@ static void check_launcher(const world *w) {
 
 static const char usage[] =
     "usage: mpiexec -n N tally-mpi reduce OP[,OP...] FILE..., or --parts 'part-%d.npy'... for files of each "
-    "rank; other options are those of tally reduce for whole files, and --axis for leading axes";
+    "rank; --progress for lines on stderr, under mpiexec too, of how much of its share rank 0 has read; other options are "
+    "those of tally reduce for whole files, and --axis for leading axes";
 
 static cli_exit run(world *w, int argc, char **argv) {
-    take_parts(w, &argc, argv);
+    take_options(w, &argc, argv);
+    if (w->progress && w->rank == 0) progress_plain();
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};
     problem mine = {""};
     if (!a.words) snprintf(mine.text, sizeof(mine.text), "out of memory");

@@ -13,7 +13,8 @@
 /* The state that all ranks share. */
 typedef struct world {
     int rank, size;
-    bool parts; /* --parts is given: a file is a pattern, and each rank has its own */
+    bool parts;    /* --parts is given: a file is a pattern, and each rank has its own */
+    bool progress; /* --progress is given: it is shown also where stderr is no terminal */
 } world;
 
 /* The text of a failure on this rank; "" for none. */

@@ -156,7 +156,7 @@ void share_open(share *s, const world *w, char *const *files, const reduce_reque
     *s = (share){.n = 0};
     failed->text[0] = 0;
     bool good = open_all(w, files, r, from, parts, failed) && divide(s, w, from, r, &first, failed);
-    if (good && !r->quiet && !r->json && w->rank == 0)
+    if (good && (w->progress || (!r->quiet && !r->json)) && w->rank == 0)
         progress_begin(find_leader(from, r->inputs)->name, PROGRESS_BYTES, s->n * s->columns * from[0].item_bytes * r->inputs);
     for (uint32_t k = 0; k < r->inputs && good; k++) good = read_share(s, k, &from[k], first, failed);
     progress_end();

@@ -118,14 +118,40 @@ static void test_values(const tester *t, tally_mpi *mpi) {
     expect_sound(t, mpi, "failing values");
 }
 
+/* MPI fails the exchange of an earlier call, which a wait for a later one begins. */
+static void test_earlier(const tester *t, tally_mpi *earlier, tally_mpi *later, const tally_buffer *buffer) {
+    const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .queue = t->queue, .in = {buffer}};
+    float first = -1, second = -1;
+    check(t, !tally_mpi_iallreduce(earlier, &args, &first), "begin: %s", tally_last_error());
+    check(t, !tally_mpi_iallreduce(later, &args, &second), "begin: %s", tally_last_error());
+    failing = IALLREDUCE;
+    good_before = 0;
+    tally_status status = tally_mpi_wait(later);
+    failing = NONE;
+    check(t, !status && second == (float)(ITEMS * t->size), "after a failing earlier call: status %d, %g", (int)status,
+          (double)second);
+    status = tally_mpi_wait(earlier);
+    check(t, status == TALLY_E_DEVICE && first == -1, "a failing earlier call: status %d, %g", (int)status, (double)first);
+    expect_nothing(t, earlier, &first, "a failing earlier call");
+    expect_sound(t, earlier, "a failing earlier call");
+}
+
 void test_failing_calls(const tester *t) {
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32};
-    tally_mpi *mpi = NULL;
+    tally_mpi *mpi = NULL, *later = NULL;
+    tally_buffer *buffer = NULL;
     for (int i = 0; i < ITEMS; i++) items[i] = 1;
-    const tally_status status = tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi);
+    tally_status status = tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi);
+    if (!status) status = tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &later);
+    if (!status) status = tally_buffer_create(t->context, sizeof(items), &buffer);
+    if (!status) status = tally_buffer_write(t->queue, buffer, 0, items, sizeof(items));
+    if (!status) status = tally_queue_wait(t->queue);
     if (on_all(check(t, !status, "%s", tally_last_error()))) {
         test_stale(t, mpi);
         test_values(t, mpi);
+        test_earlier(t, mpi, later, buffer);
     }
+    tally_buffer_destroy(buffer);
+    tally_mpi_destroy(later);
     tally_mpi_destroy(mpi);
 }

@@ -106,8 +106,22 @@ def check_fortran(folder, floats):
 def check_help():
     """No line of it is wider than a terminal."""
     texts = [run([*mpiexec, "-n", ranks, program, word]).stdout for word in ("--help", "help")]
-    if texts[0] != texts[1] or "--parts" not in texts[0] or max(map(len, texts[0].splitlines())) >= 100:
+    named = all(option in texts[0] for option in ("--parts", "--progress"))
+    if texts[0] != texts[1] or not named or max(map(len, texts[0].splitlines())) >= 100:
         failures.append(f"help: {texts}")
+
+
+def check_progress(path):
+    """stderr is a pipe: rank 0 prints a line at the end of its share, if --progress asks for it."""
+    for words, wanted in (((), 0), (("--progress",), 1), (("--progress", "--quiet"), 1), (("--json", "--progress"), 1)):
+        done = run([*mpiexec, "-n", ranks, program, "reduce", "sum", path, *words])
+        lines = [line for line in done.stderr.splitlines() if "GB/s" in line]
+        if done.returncode or not done.stdout or len(lines) != wanted:
+            failures.append(f"{words}: exit {done.returncode}; {done.stdout}{done.stderr}")
+        for line in lines:
+            if not line.startswith("100%  ") or not line.endswith("  " + path[:30]):
+                failures.append(f"{words}: the line '{line}'")
+    refused("No such file", 1, "sum", path + ".absent", "--progress")
 
 
 def check_parts(folder, floats):
@@ -200,6 +214,7 @@ def main(folder):
     check_pairs(folder, floats, raw)
     check_fortran(folder, floats)
     check_help()
+    check_progress(f32)
     check_parts(folder, floats)
     check_files(folder, floats)
     check_machines(folder, floats)

@@ -17,20 +17,26 @@
 #define COLUMNS 79
 #define PATIENCE_SECONDS 0.5
 #define INTERVAL_SECONDS 0.1
+#define PLAIN_INTERVAL_SECONDS 1.0
 #define WAIT_NANOSECONDS 100000000L
 
 static const char *label;
 static progress_unit unit;
-static uint64_t total;
+static uint64_t total, done_so_far;
 static double begun, shown_at;
 static volatile sig_atomic_t shown;
 
 /* A separate descriptor of the terminal, as stderr may be silenced while a compiler runs. -1:
- * stderr is not a terminal. */
+ * stderr is not a terminal, and lines are not wanted there. */
 static int terminal = -1;
+static bool plain; /* it is no terminal: lines end, and are not erased */
+
+void progress_plain(void) {
+    plain = !isatty(STDERR_FILENO);
+}
 
 static bool has_terminal(void) {
-    if (terminal < 0 && isatty(STDERR_FILENO)) terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (terminal < 0 && (plain || isatty(STDERR_FILENO))) terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return terminal >= 0;
 }
 
@@ -80,12 +86,18 @@ void progress_at_signals(void (*clean)(void)) {
     catch_signals();
 }
 
-/* Shows a text of n characters in place of the line, padded with spaces. */
+/* Shows a text of n characters in place of the line, padded with spaces. The first one is a return.
+ * A plain line goes without it. */
 static void show(char line[COLUMNS + 2], int n) {
     if (n < 0) return;
     if (n > COLUMNS + 1) n = COLUMNS + 1;
     for (int i = 1; i < n; i++)
         if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = ' ';
+    if (plain) {
+        line[n] = '\n';
+        write_all(line + 1, (size_t)n);
+        return;
+    }
     for (; n < COLUMNS + 1; n++) line[n] = ' ';
     shown = 1;
     write_all(line, (size_t)n);
@@ -139,26 +151,34 @@ void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_
     label = has_terminal() ? new_label : NULL;
     unit = new_unit;
     total = new_total;
+    done_so_far = 0;
     begun = shown_at = units_seconds();
+}
+
+static void show_progress(uint64_t done, double now) {
+    const double seconds = now > begun ? now - begun : 1e-9;
+    shown_at = now;
+    char percent[16] = "", amount[400], line[COLUMNS + 2];
+    if (total) snprintf(percent, sizeof(percent), "%3.0f%%  ", 100.0 * (double)done / (double)total);
+    if (unit == PROGRESS_BYTES)
+        snprintf(amount, sizeof(amount), "%s, %.2f GB/s", units_bytes(done).text, 1e-9 * (double)done / seconds);
+    else
+        snprintf(amount, sizeof(amount), "%llu of %llu", (unsigned long long)done, (unsigned long long)total);
+    stop_waiting();
+    if (!shown && !plain) catch_signals();
+    show(line, snprintf(line, sizeof(line), "\r%s%s  %.30s", percent, amount, label));
 }
 
 void progress_update(uint64_t done) {
     if (!label) return;
     const double now = units_seconds();
-    if (now - begun < PATIENCE_SECONDS || now - shown_at < INTERVAL_SECONDS) return;
-    shown_at = now;
-    char percent[16] = "", amount[400], line[COLUMNS + 2];
-    if (total) snprintf(percent, sizeof(percent), "%3.0f%%  ", 100.0 * (double)done / (double)total);
-    if (unit == PROGRESS_BYTES)
-        snprintf(amount, sizeof(amount), "%s, %.2f GB/s", units_bytes(done).text, 1e-9 * (double)done / (now - begun));
-    else
-        snprintf(amount, sizeof(amount), "%llu of %llu", (unsigned long long)done, (unsigned long long)total);
-    stop_waiting();
-    if (!shown) catch_signals();
-    show(line, snprintf(line, sizeof(line), "\r%s%s  %.30s", percent, amount, label));
+    done_so_far = done;
+    if (now - begun < PATIENCE_SECONDS || now - shown_at < (plain ? PLAIN_INTERVAL_SECONDS : INTERVAL_SECONDS)) return;
+    show_progress(done, now);
 }
 
 void progress_end(void) {
+    if (plain && label) show_progress(done_so_far, units_seconds());
     stop_waiting();
     progress_erase();
     label = NULL;

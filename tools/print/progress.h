@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * progress.h: a line on stderr during long work. It is shown only on a terminal and only after a
- * while. It is erased at the end, before a message, and when the user interrupts.
+ * while. It is erased at the end, before a message, and when the user interrupts. Elsewhere lines
+ * are printed on request.
  */
 #ifndef TALLY_PROGRESS_H
 #define TALLY_PROGRESS_H
@@ -13,6 +14,9 @@ typedef enum progress_unit { PROGRESS_BYTES, PROGRESS_STEPS } progress_unit;
 /* Starts the clock. A `total` of 0 means unknown. The label must live until progress_end. */
 void progress_begin(const char *label, progress_unit unit, uint64_t total);
 void progress_update(uint64_t done);
+/* If stderr is no terminal, prints the progress there all the same: a line each second and one at
+ * the end, which stay. */
+void progress_plain(void);
 /* Shows the text after a tenth of a second, unless a line is already shown or progress_end comes
  * first. It is for long calls that report no progress. A thread waits in the meantime. */
 void progress_wait(const char *text);

@@ -102,20 +102,23 @@ TALLY_API tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_m
  * share in host memory is reduced at once, and the records travel while the caller works. `result`
  * must stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
  * another one, it is ended first, and its error is lost. Several reductions may be under way. Ranks
- * may wait for them in different orders if the ops are built in and the shares are in host memory.
- * Else all ranks wait in the same order, or test them in turn.
+ * may wait for them and test them in different orders. Other calls that wait for other ranks, of
+ * tally or MPI, come after the same waits on all ranks.
  * Errors: as tally_mpi_reduce; those of the share's reduction come at the end.
  */
 TALLY_API tally_status tally_mpi_ireduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result);
 TALLY_API tally_status tally_mpi_iallreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result);
 
 /* Blocks until the call under way has ended, and returns its status: TALLY_OK if there is none.
+ * Also furthers the calls begun before it, of other reductions, that this thread was the last to
+ * begin or test: another rank may wait for them. Their statuses are kept for their own waits.
  * Collective. */
 TALLY_API tally_status tally_mpi_wait(tally_mpi *mpi);
 
-/* Furthers the call under way, without waiting for other ranks (but for this rank's own queue).
- * *done tells whether it has ended; if so, returns its status. A loop of tests ends if all ranks
- * test or wait. Errors: those of the call; E_ARGUMENT for NULL. */
+/* Furthers the call under way and those before it, as tally_mpi_wait does, without waiting for
+ * other ranks (but for the queues of these calls). *done tells whether it has ended; if so, returns
+ * its status. A loop of tests ends if all ranks test or wait. Errors: those of the call; E_ARGUMENT
+ * for NULL. */
 TALLY_API tally_status tally_mpi_test(tally_mpi *mpi, int *done);
 
 /* ---- scans ----------------------------------------------------------------------------------- */
