@@ -152,8 +152,8 @@ static void fold_lanes(const segments_job *job, const axes_unit *unit, bool dire
     }
     for (uint32_t p = 0; p < job->of->part_count; p++) {
         const host_part *part = &job->of->parts[p];
-        part->program->fold_block(items, steps, job->params + part->param_offset, unit->index, unit->n, unit->scratch.lanes,
-                                  unit->scratch.accs);
+        part->program->fold_block(items, steps, job->params + part->param_offset, unit->index, unit->n, job->is_far && p == 0,
+                                  unit->scratch.lanes, unit->scratch.accs);
         store_block(job, unit, p, skipped);
     }
 }
@@ -265,7 +265,7 @@ void host_segments_axes(segments_job *job) {
     axes_job axes = {.job = job};
     choose_way(&axes);
     /* Other ways fold copies. */
-    job->is_far = axes.way == ALONE && host_are_far(job, job->count * job->shape.n);
+    job->is_far = (axes.way == ALONE || axes.direct) && host_are_far(job, job->count * job->shape.n);
     axes.row = job->first / axes.extent;
     axes.blocks = tally_ceil_div(axes.extent, axes.block);
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;

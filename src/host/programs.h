@@ -59,7 +59,7 @@ typedef struct tally_host_program {
      * items[k][j * steps[k] + s] of input k. `scratch` has block_bytes, aligned to 64. NULL: an op
      * with a pivot, which is each segment's own. */
     void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
-                       void *scratch, void *accs);
+                       bool is_far, void *scratch, void *accs);
     uint64_t block_bytes;
     /* As finish, for the accumulators of fold_block. */
     void (*finish_block)(const void *accs, uint64_t n, const void *params, void *results);

@@ -80,8 +80,16 @@ INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restr
     for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_combine(lanes_get(lanes, s), lanes_get(right, s)));
 }
 
-static void fold_block(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, void *scratch,
-                       void *accs) {
+/* Rows ahead that are prefetched: the next row is in another page, of which the processor does not
+ * know. GB/s of a core, columns of 4,096 f32 in rows of 8,192, without and with it, by an EPYC (Zen
+ * 4), November 2026: sum 9.3, 12.9; max 6.2, 11.5; argmax 2.8, 8.6. 8 to 32 rows were no better. */
+#define ROWS_AHEAD 4
+#define PREFETCH_ROW(name)                                                                                                     \
+    for (int s = 0; s < LANES; s += 64 / ITEM_BYTES)                                                                           \
+        PREFETCH_LINE(&in.name[s], steps[name##_INDEX] * (ROWS_AHEAD * ITEM_BYTES));
+
+static void fold_block(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, bool is_far,
+                       void *scratch, void *accs) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
     SOURCE in = source_at(items, params);
     LANE_ARRAYS *lanes = scratch; /* lanes[l] is lane l of each segment */
@@ -90,6 +98,9 @@ static void fold_block(const void *const *items, const i64 *steps, const void *p
     for (u32 l = 0; l < used; l++)
         for (int s = 0; s < LANES; s++) lanes_set(&lanes[l], s, lane_identity());
     for (u32 i = 0; i < n; i++) {
+        if (is_far) {
+            EACH_INPUT(PREFETCH_ROW)
+        }
         step_block(&lanes[i % LANES], in, c, i / LANES, i % LANES);
 #define TO_NEXT_ROW(name) in.name += steps[name##_INDEX];
         EACH_INPUT(TO_NEXT_ROW)
