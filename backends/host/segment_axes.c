@@ -4,7 +4,8 @@
  * TEAM is ignored, since the shape decides how a chunk is taken. A unit of work is a chunk of a
  * block of neighbouring segments. There are three kinds of blocks:
  *
- * - alone: one segment. Its chunk is copied if its items are no neighbours in memory.
+ * - alone: segments that are folded one after another. A chunk is copied if its items are no
+ *   neighbours in memory.
  * - columns: as many segments as the scratch has room for. Rows of memory are read in order and
  *   transposed, and each segment is folded as if it were alone.
  * - lanes: 128 segments (fold_block). If neighbouring segments are neighbours in memory, nothing is
@@ -21,7 +22,7 @@ typedef struct axes_job {
     const segments_job *job;
     axes_way way;
     bool direct;          /* LANES: from the inputs themselves */
-    uint64_t extent;      /* of the axis that a block lies in; ALONE: 1 */
+    uint64_t extent;      /* of the axis that a block lies in */
     uint64_t block;       /* segments of a block */
     uint64_t columns;     /* that are transposed at once */
     uint64_t pitch;       /* items from one of them to the next in the scratch */
@@ -91,11 +92,16 @@ static const unsigned char *chunk_of(const host_walk *walk, const unsigned char 
 }
 
 static void fold_alone(const segments_job *job, const axes_unit *unit) {
-    const unsigned char *items[TALLY_MAX_INPUTS];
-    for (uint32_t k = 0; k < job->inputs; k++)
-        items[k] = chunk_of(&job->walk[k], unit->first.in[k], unit, unit->scratch.items[k]);
-    const uint8_t *mask = job->where ? chunk_of(&job->where_walk, unit->first.where, unit, unit->scratch.where) : NULL;
-    fold_segment(job, unit, 0, items, mask);
+    const host_walk *where = &job->where_walk;
+    for (uint64_t i = 0; i < unit->count; i++) {
+        const unsigned char *items[TALLY_MAX_INPUTS], *mask = NULL;
+        for (uint32_t k = 0; k < job->inputs; k++) {
+            const host_walk *walk = &job->walk[k];
+            items[k] = chunk_of(walk, unit->first.in[k] + (int64_t)i * walk->across, unit, unit->scratch.items[k]);
+        }
+        if (job->where) mask = chunk_of(where, unit->first.where + (int64_t)i * where->across, unit, unit->scratch.where);
+        fold_segment(job, unit, i, items, mask);
+    }
 }
 
 static void fold_columns(const axes_job *axes, axes_unit unit) {
@@ -258,7 +264,8 @@ static void choose_way(axes_job *axes) {
     }
     choose_columns(axes);
     axes->block = axes->way == COLUMNS ? axes->columns : TALLY_LANES;
-    if (axes->way == ALONE) axes->extent = axes->block = 1;
+    /* Long segments are taken one by one, so that memory is read in its order. */
+    if (axes->way == ALONE) axes->block = job->leaves > 1 ? 1 : least(axes->extent, GROUP_ITEMS / (shape->n + 16) + 1);
 }
 
 void host_segments_axes(segments_job *job) {
