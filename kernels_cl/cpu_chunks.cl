@@ -52,7 +52,9 @@
 #define PREFETCH_LINE(pointer, ahead)
 #endif
 #define PREFETCH_BLOCK(name)                                                                                                   \
-    for (int i = 0; i < BLOCK * LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[r * LANES + i], AHEAD);
+    for (int i = r * LANES; i < (r + BLOCK) * LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
+#define PREFETCH_REST(name)                                                                                                    \
+    for (int i = r * LANES; i < (int)c.count; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
@@ -69,7 +71,7 @@
  * lane l: BEGIN stands before the block's rows, PAIR(b) for two of them, and END behind them. */
 #define WALK_ROWS(rows, BEGIN, PAIR, END)                                                                                      \
     for (; r + BLOCK <= (rows); r += BLOCK) {                                                                                  \
-        if (is_far && ITEM_BYTES >= 4) {                                                                                       \
+        if (ITEM_BYTES >= 4 && is_far) {                                                                                       \
             EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
         }                                                                                                                      \
         IN_VECTORS for (int l = 0; l < LANES; l++) {                                                                           \
@@ -93,6 +95,9 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far) {
     int r = 0;
     for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
     WALK_ROWS(rows, LANE a = lanes_get(&lanes, l);, STEP_PAIR, lanes_set(&lanes, l, a);)
+    if (ITEM_BYTES >= 4 && is_far) {
+        EACH_INPUT(PREFETCH_REST)
+    }
     for (; r < rows; r++) TAKE_ROW(LANES)
     TAKE_ROW(rest)
     HALVE(LANE_STEP)
