@@ -23,6 +23,7 @@ cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 set(TALLY_TEST_SHARES ${cores} CACHE STRING "Programs that share the conformance tests")
 set(TALLY_TEST_CACHES ${CMAKE_CURRENT_BINARY_DIR}/caches CACHE PATH "Where OpenCL's compilers keep the conformance tests' programs")
 set(TALLY_TEST_CACHE_DIR off CACHE STRING "The conformance tests' TALLY_CACHE_DIR")
+# Of ENVIRONMENT each variable is an argument of its own: a semicolon within one would be escaped.
 function(tally_conformance_test name caches)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "COMMAND;ENVIRONMENT")
   set(caches ${TALLY_TEST_CACHES}/${caches})
