@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * main.c: the test program of libtally_mpi, started by mpiexec.
- *   PROGRAM SELECTION[,SELECTION...] [bits | faults | no-device | killed | speed]
+ *   PROGRAM SELECTION[,SELECTION...] [bits | faults | no-device | killed | speed | large-speed]
  * Rank i opens selection i modulo their number. The exit status is 1 if a check failed on any rank.
  */
 #define _GNU_SOURCE
@@ -84,6 +84,8 @@ static int run(tester *t, const char *list, const char *what) {
         test_killed(t);
     } else if (strcmp(what, "speed") == 0) {
         test_speed(t);
+    } else if (strcmp(what, "large-speed") == 0) {
+        test_large_speed(t);
     } else {
         return printf("there is no %s\n", what), 2;
     }

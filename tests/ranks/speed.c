@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* speed.c: microseconds of a call, host arrays of 4,096 f32 each: the median of rounds in which
- * MPI_Allreduce of one double and tally take turns. */
+/* speed.c: the time of a call. Of host arrays of 4,096 f32 each: the median of rounds in which
+ * MPI_Allreduce of one double and tally take turns. Of 2^32 f32 in the devices' memory: the median
+ * of rounds in which the first device alone and all of them take turns. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,9 +16,13 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static double median_of(double *list, int count) {
+    qsort(list, (size_t)count, sizeof(*list), ascending);
+    return list[count / 2];
+}
+
 static double median(double *list) {
-    qsort(list, ROUNDS, sizeof(*list), ascending);
-    return list[ROUNDS / 2];
+    return median_of(list, ROUNDS);
 }
 
 void test_speed(const tester *t) {
@@ -49,4 +54,66 @@ void test_speed(const tester *t) {
         printf("us a call: MPI_Allreduce %.2f, tally_mpi_allreduce %.2f, tally_reduce_host of a share %.2f\n", median(plain),
                median(whole), median(alone));
     tally_mpi_destroy(mpi);
+}
+
+#define MANY (UINT64_C(1) << 32)
+#define PIECE (UINT64_C(1) << 24)
+#define FEW_ROUNDS 15
+
+/* Fills a buffer with ones. */
+static bool fill_ones(const tester *t, tally_buffer *in, uint64_t n) {
+    float *ones = malloc(PIECE * sizeof(*ones));
+    bool good = ones != NULL;
+    for (uint64_t i = 0; good && i < PIECE; i++) ones[i] = 1;
+    for (uint64_t i = 0, step = 0; good && i < n; i += step) {
+        step = n - i < PIECE ? n - i : PIECE;
+        good = !tally_buffer_write(t->queue, in, i * sizeof(*ones), ones, step * sizeof(*ones));
+    }
+    good = !tally_queue_wait(t->queue) && good;
+    free(ones);
+    return good;
+}
+
+/* Reduces all items on this device alone. */
+static bool reduce_alone(const tester *t, tally_plan *plan, const tally_buffer *in, tally_buffer *out) {
+    float sum = 0;
+    return !tally_reduce(plan, t->queue, in, MANY, out) && !tally_buffer_read(t->queue, out, 0, &sum, sizeof(sum)) &&
+           !tally_queue_wait(t->queue) && sum == (float)MANY;
+}
+
+/* Rank 0 has all items, so that its device can reduce them alone; the others have their shares. */
+void test_large_speed(const tester *t) {
+    static double alone[FEW_ROUNDS], together[FEW_ROUNDS];
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32, .max_n = MANY};
+    tally_mpi_args args = {.size = sizeof(args), .queue = t->queue};
+    uint64_t first = 0;
+    tally_buffer *in = NULL, *out = NULL;
+    tally_mpi *mpi = NULL;
+    float sum = 0;
+    tally_share(MANY, (uint64_t)t->size, (uint64_t)t->rank, &first, &args.n);
+    const uint64_t n = t->rank ? args.n : MANY;
+    bool good = !tally_buffer_create(t->context, n * sizeof(float), &in) && fill_ones(t, in, n) &&
+                !tally_buffer_create(t->context, sizeof(sum), &out);
+    args.in[0] = in;
+    if (!on_all(check(t, good, "%s", tally_last_error()))) return;
+    good = !tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi);
+    for (int round = -1; round < FEW_ROUNDS && on_all(good); round++) { /* round -1 warms up */
+        const double begun = MPI_Wtime();
+        if (t->rank == 0) good = reduce_alone(t, tally_mpi_plan(mpi), in, out);
+        const double middle = MPI_Wtime();
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double met = MPI_Wtime();
+        good = good && !tally_mpi_allreduce(mpi, &args, &sum) && sum == (float)MANY;
+        if (round < 0) continue;
+        alone[round] = 1e3 * (middle - begun);
+        together[round] = 1e3 * (MPI_Wtime() - met);
+    }
+    check(t, good, "the sum is %g, %s", (double)sum, tally_last_error());
+    if (t->rank == 0) {
+        const double one = median_of(alone, FEW_ROUNDS), all = median_of(together, FEW_ROUNDS);
+        printf("ms for 2^32 f32: one device %.3f, %d of them %.3f: %.2f x\n", one, t->size, all, one / all);
+    }
+    tally_mpi_destroy(mpi);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
 }

@@ -6,5 +6,7 @@
 #include "ranks.h"
 
 void test_speed(const tester *t);
+/* Needs 16 GiB of memory on the device of rank 0. */
+void test_large_speed(const tester *t);
 
 #endif
