@@ -25,6 +25,9 @@
 #define COUNTS_WORD (HEADER_WORDS + 10) /* nodes in the low half, the head's items in the high one */
 #define TAIL_WORD (HEADER_WORDS + 11)
 
+/* Threads that look through all threads' failures, before every thread looks through theirs. */
+#define FEW_THREADS 16U
+
 /* `worst` if every packet fits. */
 #define NO_PACKET (~(u64)0)
 
@@ -104,14 +107,22 @@ KERNEL BOUNDS void tally_fold(GLOBAL const u64 *gathered, u64 gathered_at, u64 s
     listed = at;
     found[THREAD_ID] = worst;
     BARRIER
-    for (u32 t = 0; t < GROUP; t++) worst = found[t] < worst ? found[t] : worst;
+    if (THREAD_ID < FEW_THREADS) {
+        for (u32 t = THREAD_ID; t < GROUP; t += FEW_THREADS) worst = min(worst, found[t]);
+        found[THREAD_ID] = worst;
+    }
+    BARRIER
+    for (u32 t = 0; t < min(FEW_THREADS, (u32)GROUP); t++) worst = min(worst, found[t]);
     if (worst != NO_PACKET) listed = 0;
-    for (u64 i = THREAD_ID; i < listed; i += GROUP)
+    u32 lowest = 64; /* level of this thread's nodes, below which it has nothing to do */
+    for (u64 i = THREAD_ID; i < listed; i += GROUP) {
         accs[i] = *(GLOBAL const ACC *)((GLOBAL const u32 *)packets + nodes[i].from);
+        lowest = min(lowest, nodes[i].level);
+    }
     while (listed && ((u64)1 << levels) < CHUNKS(total)) levels++;
     BARRIER
     for (u32 k = 0; k < levels; k++) {
-        for (u64 i = THREAD_ID; i < listed; i += GROUP) {
+        for (u64 i = THREAD_ID; k >= lowest && i < listed; i += GROUP) {
             const u32 next = nodes[i].next;
             const u64 within = nodes[i].begin & (((u64)2 << k) - 1);
             if (within == 0 && nodes[i].level <= k && next < listed) {

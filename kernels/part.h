@@ -16,6 +16,8 @@
 #define PIECE_WORDS 32
 #define USED_WORDS 8
 #define CHECK_WORD 3
+/* Threads that add up all threads' sums, before one adds up theirs: the square root of 256. */
+#define FEW_THREADS 16U
 
 /* One struct: with a mask of its own ptxas would keep that in local memory. */
 typedef struct {
@@ -60,8 +62,13 @@ KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 
             if (i != CHECK_WORD) sum += mixed(record[i], i);
     sums[THREAD_ID] = sum;
     BARRIER
+    if (THREAD_ID < FEW_THREADS) {
+        for (u32 t = THREAD_ID + FEW_THREADS; t < GROUP; t += FEW_THREADS) sum += sums[t];
+        sums[THREAD_ID] = sum;
+    }
+    BARRIER
     if (seals && THREAD_ID == 0) {
-        for (u32 t = 1; t < GROUP; t++) sum += sums[t];
+        for (u32 t = 1; t < min(FEW_THREADS, (u32)GROUP); t++) sum += sums[t];
         record[CHECK_WORD] = sum;
     }
 }

@@ -22,23 +22,26 @@
         part_store(p, partials, counts, (i)*leaves + (k));
 
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
-#define TEAMS_KERNEL(NAME, planes)                                                                                             \
-    KERNEL BOUNDS void NAME(CALL_ARGS) {                                                                                       \
+#define TEAMS_KERNEL(NAME, BOUND, PART_OF_CHUNK)                                                                               \
+    KERNEL BOUND void NAME(CALL_ARGS) {                                                                                        \
         OPEN;                                                                                                                  \
         OPEN_EXCHANGE;                                                                                                         \
         const u64 units = count * leaves;                                                                                      \
         for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {                    \
             const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;       \
             const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
-            const PART p = team_part(&segment, &shape, leaf + k, t, team, planes, meet);                                       \
+            const PART p = PART_OF_CHUNK;                                                                                      \
             if (u < units && t == 0) {                                                                                         \
                 STORE_PART(p, i, k)                                                                                            \
             }                                                                                                                  \
         }                                                                                                                      \
     }
-TEAMS_KERNEL(tally_segments_teams, 0)
+TEAMS_KERNEL(tally_segments_teams, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, 0, meet))
 #ifdef PLAIN
-TEAMS_KERNEL(tally_segments_planes, 1)
+TEAMS_KERNEL(tally_segments_planes, BOUNDS_OF(3), team_part(&segment, &shape, leaf + k, t, team, 1, meet))
+#endif
+#ifdef QUADS
+TEAMS_KERNEL(tally_segments_quad_chunks, BOUNDS_OF(QUAD_GROUPS), quads_part(&segment, &shape, leaf + k, t, meet))
 #endif
 
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
@@ -56,56 +59,15 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
 #ifdef PLAIN
 /* ---- several segments a thread --------------------------------------------------------------- */
 
-/* Four neighbouring items, loaded at once. */
-typedef union {
-    ITEM item[OWN];
-    struct ALIGN(ITEM_BYTES <= 4 ? OWN * ITEM_BYTES : 16) {
-        ITEM item[OWN];
-    } whole;
-} QUAD;
-
-/* Tells whether each row is one or two aligned quads, one for each thread of its team. */
-INLINE u32 takes_quads(SOURCE in, const SHAPE *shape, u32 team) {
-    u32 is = team <= 2 && shape->n == team * OWN;
-#define IS_ALIGNED(name)                                                                                                       \
-    is = is && shape->axis[0].in[name##_NUMBER] == 1 && shape->axis[1].in[name##_NUMBER] % OWN == 0 &&                         \
-         (u64)in.name % (OWN * ITEM_BYTES) == 0;
-    EACH_INPUT(IS_ALIGNED)
-    return is;
-}
-
-/* Devices without shuffles take no quads, because the exchange between the two threads would have
- * barriers under a condition. They also leave out rows and columns that do not exist, so that tools
- * find no use of an item that was never loaded. Devices with shuffles compute these like the
- * others, and no result depends on them. */
-#ifdef SHUFFLES
-#define TAKES_QUADS(in) takes_quads(in, &shape, team)
+/* Devices without shuffles take no quads, because the exchange between threads would have barriers
+ * under a condition. They also leave out rows and columns that do not exist, so that tools find no
+ * use of an item that was never loaded. Devices with shuffles compute these like the others, and no
+ * result depends on them. */
+#ifdef QUADS
 #define IS_THERE(is) 1
 #else
-#define TAKES_QUADS(in) 0
 #define IS_THERE(is) (is)
 #endif
-
-/* Loads a quad of each input. */
-INLINE void quads_at(ITEMS *v, SOURCE at){
-#define LOAD_QUAD(name)                                                                                                        \
-    {                                                                                                                          \
-        QUAD quad;                                                                                                             \
-        quad.whole = ((GLOBAL const QUAD *)at.name)->whole;                                                                    \
-        _Pragma("unroll") for (int j = 0; j < OWN; j++) v[j].name = quad.item[j];                                              \
-    }
-    EACH_INPUT(LOAD_QUAD)}
-
-/* Combines a row of one or two quads, one in each thread of the team. */
-INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
-    LANE own[OWN];
-#pragma unroll
-    for (int j = 0; j < OWN; j++) {
-        own[j] = lane_step(lane_identity(), v[j], c, 0, OWN * t + j, p);
-        if (team > 1) own[j] = lane_combine(own[j], lane_down(own[j], 1, meet));
-    }
-    return four_lanes(own);
-}
 
 /* A team takes AT_ONCE segments, which are `each` segments apart. */
 #define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
@@ -122,35 +84,58 @@ INLINE LANE quads_lane(const ITEMS *v, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL
     _Pragma("unroll") for (int f = 0; f < (AT_ONCE); f++) if (i + f * each < count && t == 0) put_part(                        \
         part_of_lane(lanes[f], c, c.count), c.count, out, segment.out + (i64)(f * each) * shape.axis[1].out, initial, params);
 
+#ifdef QUADS
+/* Reduces segments that are rows of aligned quads, with one reduced and one kept axis. A thread
+ * takes PER quads of each of AT_ONCE segments. */
+#define QUADS_KERNEL(NAME, PER, AT_ONCE)                                                                                       \
+    KERNEL BOUNDS_OF(QUAD_GROUPS) void NAME(CALL_ARGS) {                                                                       \
+        OPEN;                                                                                                                  \
+        OPEN_EXCHANGE;                                                                                                         \
+        OPEN_FLIGHT(AT_ONCE)                                                                                                   \
+        const u32 aligned = are_aligned(in);                                                                                   \
+        KEEP_ROLLED                                                                                                            \
+        for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {                                    \
+            const u64 i = begin + thread / team;                                                                               \
+            const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
+            SOURCE from = source_on(segment.in, OWN * t, step);                                                                \
+            QUAD v[AT_ONCE][PER];                                                                                              \
+            LANE lanes[AT_ONCE];                                                                                               \
+            _Pragma("unroll") for (int f = 0; f < AT_ONCE; f++) {                                                              \
+                if (i + f * each < count) load_slots(v[f], PER, from, aligned, step, t, team, c.count);                        \
+                from = source_on(from, (i64)each, next);                                                                       \
+            }                                                                                                                  \
+            _Pragma("unroll") for (int f = 0; f < AT_ONCE; f++) lanes[f] = slots_lane(v[f], PER, c, t, team, from.p, meet);    \
+            PUT_FLIGHT(AT_ONCE)                                                                                                \
+        }                                                                                                                      \
+    }
+QUADS_KERNEL(tally_segments_quad, 1, FLIGHT_QUADS)
+#if IN_BYTES <= 8
+QUADS_KERNEL(tally_segments_quads, SLOTS, FLIGHT_QUADS / SLOTS)
+#endif
+#endif
+
 /* Reduces segments of up to a chunk row, with one reduced and one kept axis. A team takes
  * FLIGHT_ROWS of them at once. */
 KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
     OPEN;
     OPEN_EXCHANGE;
     OPEN_FLIGHT(FLIGHT_ROWS)
-    const u32 by_quads = TAKES_QUADS(SEGMENT_OF(0).in);
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {
         const u64 i = begin + thread / team;
         const SEGMENT segment = SEGMENT_OF(first + i);
-        SOURCE from = source_on(segment.in, by_quads ? OWN * t : t, step);
+        SOURCE from = source_on(segment.in, t, step);
         ITEMS v[FLIGHT_ROWS][OWN];
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++) {
-            const u32 n = i + f * each < count ? c.count : 0;
-            if (by_quads) {
-                if (n) quads_at(v[f], from);
-            } else {
-                row_items(v[f], from, step, n, t, team);
-            }
+            row_items(v[f], from, step, i + f * each < count ? c.count : 0, t, team);
             from = source_on(from, (i64)each, next);
         }
         LANE lanes[FLIGHT_ROWS];
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++)
-            lanes[f] = by_quads ? quads_lane(v[f], c, t, team, from.p, meet)
-                                : row_lane(v[f], IS_THERE(i + f * each < count) ? c.count : 0, t, team, from.p);
-        if (!by_quads) rows_across(lanes, FLIGHT_ROWS, team, meet);
+            lanes[f] = row_lane(v[f], IS_THERE(i + f * each < count) ? c.count : 0, t, team, from.p);
+        rows_across(lanes, FLIGHT_ROWS, team, meet);
         PUT_FLIGHT(FLIGHT_ROWS)
     }
 }
@@ -199,14 +184,18 @@ ROWS_KERNEL(tally_segments_rows_4, 4)
 #define COLUMNS ((int)(sizeof(ACC) > 8 || IN_BYTES > 8 ? 1 : IS_NARROW ? 4 : 2))
 #define SPLIT_LEVELS ((int)(sizeof(ACC) <= 8 ? TURN_LEVELS : 2)) /* of the turns of a thread */
 
-/* The items of neighbouring columns, loaded at once. */
+/* An item of each column, loaded at once if the columns are neighbours. */
 #define ABREAST_BYTES (COLUMNS * ITEM_BYTES) /* 16 at most */
-typedef union {
+typedef struct ALIGN(ABREAST_BYTES) {
     ITEM item[COLUMNS];
-    struct ALIGN(ABREAST_BYTES) {
-        ITEM item[COLUMNS];
-    } whole;
+} COLUMN_ITEMS;
+#define COLUMNS_OF(name) COLUMN_ITEMS name;
+typedef struct {
+    EACH_INPUT(COLUMNS_OF)
 } ABREAST;
+/* Chunk rows that a thread loads at once of neighbouring columns, in bytes 64 of a lane each. With
+ * fewer bytes on their way columns of narrow items were as much slower on an H200. */
+#define ROWS_ABREAST ((int)(COLUMNS * IN_BYTES < 16 ? 16 / (COLUMNS * IN_BYTES) : 1))
 
 /* Tells whether COLUMNS segments from any multiple of COLUMNS on are neighbours in memory, and each
  * of their rows is aligned, in all inputs. */
@@ -222,36 +211,49 @@ INLINE u32 are_abreast(SOURCE in, const SHAPE *shape, u64 first) {
     return is;
 }
 
-/* Loads an item of each column, lane j of a row. `at` is the item of the first column. */
-INLINE void abreast_at(ITEMS v[][OWN], int j, SOURCE at){
-#define LOAD_ABREAST(name)                                                                                                     \
-    {                                                                                                                          \
-        ABREAST items;                                                                                                         \
-        items.whole = ((GLOBAL const ABREAST *)at.name)->whole;                                                                \
-        _Pragma("unroll") for (int k = 0; k < COLUMNS; k++) v[k][j].name = items.item[k];                                      \
-    }
-    EACH_INPUT(LOAD_ABREAST)}
+/* Loads an item of each column; `at` is the first column's. */
+INLINE void load_abreast(ABREAST *v, SOURCE at) {
+#define LOAD_ABREAST(name) v->name = *(GLOBAL const COLUMN_ITEMS *)at.name;
+    EACH_INPUT(LOAD_ABREAST)
+}
 
-/* Loads lanes turn + j * team of a row, j below OWN, of all columns at once, and adds them to
- * `own`. `at` has item `turn` of the row in each column, or in the first of columns `abreast`;
- * `left` is as in add_rows. */
+/* Loads column k's item. */
+INLINE void load_column(ABREAST *v, int k, SOURCE at) {
+#define LOAD_COLUMN(name) v->name.item[k] = at.name[0];
+    EACH_INPUT(LOAD_COLUMN)
+}
+
+INLINE ITEMS column_items(const ABREAST *v, int k) {
+    ITEMS items;
+#define ITEM_OF_COLUMN(name) items.name = v->name.item[k];
+    EACH_INPUT(ITEM_OF_COLUMN)
+    return items;
+}
+
+/* Loads lanes turn + j * team, j below OWN, of a row of all columns, or of ROWS_ABREAST rows of
+ * columns `abreast`, and adds them to `own`. `at` has item `turn` of the row in each column, or in
+ * the first of columns `abreast`. `left` is the number of items from the row on, or 0 if these
+ * lanes are all there. */
 INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int abreast, STEPS step, CHUNK c, u32 row, u32 turn,
                         u32 team, u32 left) {
-    ITEMS v[COLUMNS][OWN];
-#define IS_IN_ROW(j) (!left || turn + (j)*team < left)
+    const int lanes = (abreast ? ROWS_ABREAST : 1) * OWN;
+    ABREAST v[ROWS_ABREAST * OWN];
+#define ROW_PLACE(f) ((f) / OWN * LANES + (f) % OWN * team)
+#define IS_IN_ROW(f) (!left || turn + ROW_PLACE(f) < left)
 #pragma unroll
-    for (int j = 0; j < OWN; j++) {
-        if (abreast && IS_IN_ROW(j)) abreast_at(v, j, source_on(at[0], j * (i64)team, step));
+    for (int f = 0; f < lanes; f++) {
+        if (abreast && IS_IN_ROW(f)) load_abreast(&v[f], source_on(at[0], ROW_PLACE(f), step));
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
-            if (!abreast && is[k] && IS_IN_ROW(j)) v[k][j] = items_at(source_on(at[k], j * (i64)team, step), 0);
+            if (!abreast && is[k] && IS_IN_ROW(f)) load_column(&v[f], k, source_on(at[k], ROW_PLACE(f), step));
     }
 #pragma unroll
-    for (int j = 0; j < OWN; j++)
+    for (int f = 0; f < lanes; f++)
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
-            if ((abreast || IS_THERE(is[k])) && IS_IN_ROW(j))
-                own[k][j] = lane_step(own[k][j], v[k][j], c, row, turn + j * team, at[0].p);
+            if ((abreast || IS_THERE(is[k])) && IS_IN_ROW(f))
+                own[k][f % OWN] =
+                    lane_step(own[k][f % OWN], column_items(&v[f], k), c, row + f / OWN, turn + f % OWN * team, at[0].p);
 }
 
 /* Combines the lanes of a chunk that are `share` modulo `split`, for each column. `from` has the
@@ -259,7 +261,7 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int ab
 INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int abreast, STEPS step, CHUNK c, u32 share,
                              u32 split, u32 team) {
     LANE level[COLUMNS][SPLIT_LEVELS + 1];
-    const u32 turns = team / split;
+    const u32 turns = team / split, rows = abreast ? ROWS_ABREAST : 1, whole = (rows - 1) * LANES + OWN * team;
     KEEP_ROLLED
     for (u32 q = 0; q < turns; q++) {
         const u32 turn = share + split * turn_of(q, turns);
@@ -271,10 +273,10 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
 #pragma unroll
         for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
         KEEP_ROLLED
-        for (; (row + 1) * LANES <= c.count; row++) {
+        for (; row * LANES + whole <= c.count; row += rows) {
             add_columns(own, at, is, abreast, step, c, row, turn, team, 0);
 #pragma unroll
-            for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(at[f], LANES, step);
+            for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(at[f], rows * LANES, step);
         }
         if (row * LANES < c.count) add_columns(own, at, is, abreast, step, c, row, turn, team, c.count - row * LANES);
 #pragma unroll
@@ -379,14 +381,22 @@ KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     }
 }
 
-/* Combines the partials of each segment by a thread; they are 2^LEAF_LEVELS at most. */
+/* Combines the partials of each segment by a thread, which loads FEW_LEAVES of them at once; they
+ * are 2^LEAF_LEVELS at most. */
+#define FEW_LEAVES 8
 KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
     OPEN;
     for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
         const SEGMENT segment = SEGMENT_OF(first + i);
-        PART level[LEAF_LEVELS + 1];
+        PART level[LEAF_LEVELS + 1], some[FEW_LEAVES];
         for (u32 k = 0; k < leaves; k++) {
-            PART p = part_at(partials, counts, i * leaves + k);
+            if (k % FEW_LEAVES == 0)
+#pragma unroll
+                for (u32 f = 0; f < FEW_LEAVES; f++)
+                    if (k + f < leaves) some[f] = part_at(partials, counts, i * leaves + k + f);
+            PART p = some[0];
+#pragma unroll
+            for (u32 f = 1; f < FEW_LEAVES; f++) some[f - 1] = some[f];
             COUNTER_PUSH(LEAF_LEVELS, level, k, p, part_combine)
         }
         PART all = part_identity();

@@ -23,8 +23,9 @@
 #define PLAIN 1 /* each item counts as it comes */
 #endif
 
+#define IN_BYTES (ITEM_BYTES * INPUTS)
 /* Chunk rows whose items are loaded at once. */
-#define FLIGHT_ROWS (ITEM_BYTES * INPUTS <= 4 ? 4 : ITEM_BYTES * INPUTS <= 8 ? 2 : 1)
+#define FLIGHT_ROWS (IN_BYTES <= 4 ? 4 : IN_BYTES <= 8 ? 2 : 1)
 
 #if defined(__CUDA_ARCH__) || defined(PTX)
 #define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */

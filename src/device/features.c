@@ -15,3 +15,11 @@ const tally_feature tally_features[TALLY_FEATURE_END] = {
     /* Copies to local memory by the device's copy engine; in OpenCL by NVIDIA's inline assembly. */
     [TALLY_FEATURE_BULK] = {"BULK", "feature_bulk", ON(GPU) | ON(OTHER), false},
 };
+
+size_t tally_lacking_feature(const tally_context *context, unsigned needs) {
+    size_t i = 0;
+    while (i < TALLY_FEATURE_END &&
+           !(needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem)))
+        i++;
+    return i;
+}

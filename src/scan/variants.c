@@ -65,12 +65,10 @@ static const tally_scan_variant variants[] = {
 #define COUNT TALLY_ARRAY_LENGTH(variants)
 
 /* Returns what the context's device lacks to run a variant, such as a feature's name; NULL if it
- * can run it. A backend without a trial of a feature needs none: CUDA's kernels have inline
- * assembly of their own. */
+ * can run it. */
 static const char *lacks(const tally_context *context, const tally_scan_variant *variant) {
-    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
-        if (variant->needs & ~context->features & 1u << i && context->backend->kernel_source(tally_features[i].stem))
-            return tally_features[i].name;
+    const size_t feature = tally_lacking_feature(context, variant->needs);
+    if (feature < TALLY_FEATURE_END) return tally_features[feature].name;
     return tally_kernel_text(context->backend, variant->info.stem) ? NULL : "its kernels";
 }
 

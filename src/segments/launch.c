@@ -194,10 +194,44 @@ static way take_rows(const tally_segments_plan *plan, void *kernel, uint32_t row
     return (way){kernel, team, 1, 1, plan->group_threads / team * (tally_segments_flight(&plan->base.terms) / rows)};
 }
 
+/* Items that a thread loads at once, the bytes of a lane's items in such loads on their way, and the
+ * most loads of a row (kernels/segment_teams.h). The bytes that the memory gives at once. */
+#define QUAD_ITEMS 4
+#define LANE_BYTES 16
+#define MOST_SLOTS 8
+#define SECTOR_BYTES 32
+
+/* Tells whether rows are aligned quads, if the inputs' buffers are. */
+static bool are_quads(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape) {
+    bool are = are_rows(shape, plan->base.terms.inputs) && shape->n % QUAD_ITEMS == 0;
+    for (uint32_t k = 0; k < plan->base.terms.inputs; k++) {
+        are = are && call->in_offset[k] % QUAD_ITEMS == 0;
+        for (uint32_t a = 1; a <= shape->kept; a++) are = are && shape->axis[a].in[k] % QUAD_ITEMS == 0;
+    }
+    return are;
+}
+
+/* Chooses a team for rows of quads. A thread has a quad of each of several rows if rows are short,
+ * and several slots of a row if they are longer. Returns false if a row has too many quads. */
+static bool take_quads(const tally_segments_plan *plan, uint64_t n, way *by) {
+    const uint64_t bytes = plan->base.terms.inputs * tally_dtype_bytes(plan->base.terms.in), quad = QUAD_ITEMS * bytes;
+    const uint32_t least = quad < SECTOR_BYTES ? (uint32_t)(SECTOR_BYTES / quad) : 1, group = plan->group_threads;
+    uint32_t flight = LANE_BYTES;
+    while (flight > 1 && flight * bytes > LANE_BYTES) flight /= 2;
+    const uint32_t slots = flight < MOST_SLOTS ? flight : MOST_SLOTS;
+    const uint32_t each = n <= 2 * QUAD_ITEMS * least || !plan->quads ? 1 : slots; /* slots of a thread for a row */
+    uint32_t team = each > 1 ? least : 1;
+    while (team < WARP && (uint64_t)QUAD_ITEMS * each * team < n) team *= 2;
+    *by = (way){each > 1 ? plan->quads : plan->quad, team, 1, 1, (uint64_t)group / team * (flight / each)};
+    return (uint64_t)QUAD_ITEMS * each * team >= n;
+}
+
 /* Upper limit on the items of columns that are taken as rows. */
 #define FEW_ROWS 8
 
-static way choose_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+static way choose_way(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape,
+                      uint64_t leaves) {
+    way by;
     const uint64_t fastest = shape->axis[shape->reduced + shape->kept - 1].extent;
     if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
     const uint32_t team = team_of(shape->n), group = plan->group_threads;
@@ -206,13 +240,16 @@ static way choose_way(const tally_segments_plan *plan, const tally_array_shape *
                          (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
     const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
+    const bool quads = plan->quad && are_quads(plan, call, shape);
     if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
+        if (quads && take_quads(plan, shape->n, &by)) return by;
         if (plan->few && shape->n <= few) return take_rows(plan, plan->few, 1, team);
         if (plan->rows_2 && !is_across(shape) && shape->n <= 2 * TALLY_LANES) return take_rows(plan, plan->rows_2, 2, team);
         if (plan->rows_4 && !is_across(shape) && shape->n <= 4 * TALLY_LANES) return take_rows(plan, plan->rows_4, 4, team);
     }
     if (plan->columns && are_columns(shape, plan->base.terms.inputs)) return choose_columns(plan, shape, team, leaves);
     if (threads) return (way){plan->threads, team, 1, 1, group};
+    if (quads && team == WARP) return (way){plan->quad_chunks, team, 1, 1, group / team};
     return (way){planes ? plan->planes : plan->teams, team, 1, 1, group / team};
 }
 
@@ -285,7 +322,7 @@ static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
 tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
                                         const tally_array_shape *shape) {
     const uint64_t leaves = shape->n ? tally_ceil_div(shape->n, TALLY_CHUNK_ITEMS) : 1;
-    const way by = choose_way(plan, shape, leaves);
+    const way by = choose_way(plan, call, shape, leaves);
     tally_status status = TALLY_OK;
     launch l;
     open_launch(&l, plan, queue, call, shape);

@@ -102,8 +102,9 @@ static void close_plan(tally_plan *base) {
     tally_segments_plan *p = (tally_segments_plan *)base;
     tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
                                      p->bad,      p->found,  p->begins, p->tiles};
-    void *const kernels[] = {p->teams,      p->threads,    p->few,        p->rows_2,       p->rows_4, p->columns,
-                             p->planes,     p->fold,       p->fold_each,  p->clear,        p->chunks, p->check_offsets,
+    void *const kernels[] = {p->teams,      p->threads,    p->quad,       p->quads,        p->quad_chunks,
+                             p->few,        p->rows_2,     p->rows_4,     p->columns,      p->planes,
+                             p->fold,       p->fold_each,  p->clear,      p->chunks,       p->check_offsets,
                              p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
@@ -181,6 +182,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         tally_recipe_add(&recipe, "cpu_segment_blocks");
     }
     tally_recipe_add(&recipe, variant->stem);
+    if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_quads");
     if (variant->has_teams) tally_recipe_add(&recipe, form->offset_bytes ? "segment_work" : "segment_arrays");
     return recipe;
 }
@@ -204,6 +206,9 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
                              {"tally_segments_planes", &plan->planes}};
     /* Those that take several chunk rows at once are there if an item is small enough. */
     const entry by_rows[] = {{"tally_segments_rows_2", &plan->rows_2}, {"tally_segments_rows_4", &plan->rows_4}};
+    const entry by_quads[] = {{"tally_segments_quad", &plan->quad},
+                              {"tally_segments_quad_chunks", &plan->quad_chunks},
+                              {"tally_segments_quads", &plan->quads}};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -219,9 +224,11 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     if (status) return status;
     if (plan->by != TALLY_BY_AXES) return open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
     const bool all = tally_segments_are_plain(plan) && plan->variant->has_teams;
+    const bool shuffles = all && tally_lacking_feature(plan->base.context, 1u << TALLY_FEATURE_PTX) == TALLY_FEATURE_END;
     const uint64_t flight = all ? tally_segments_flight(&plan->base.terms) : 0;
     status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
-    return status ? status : open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
+    if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
+    return status ? status : open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 3 : 2);
 }
 
 static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, const entry *entries,

@@ -90,7 +90,7 @@ struct tally_segments_plan {
     tally_layout out[TALLY_MAX_TERMS];
     void *initial; /* a RESULT; NULL: none */
     /* kernels; NULL: none */
-    void *teams, *threads, *few, *rows_2, *rows_4, *columns, *planes, *fold, *fold_each, *clear, *chunks;
+    void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *planes, *fold, *fold_each, *clear, *chunks;
     void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
     tally_buffer *partials, *counts, *slices, *slice_counts, *work;
     tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
