@@ -179,9 +179,8 @@ ROWS_KERNEL(tally_segments_rows_4, 4)
 
 /* Segments that a thread takes at once: neighbours if one load may take them, else `wide` segments
  * apart. */
-#define IN_BYTES (ITEM_BYTES * INPUTS)
-#define IS_NARROW (INPUTS == 1 && IN_BYTES <= (sizeof(ACC) <= 4 ? 4 : 2))
-#define COLUMNS ((int)(sizeof(ACC) > 8 || IN_BYTES > 8 ? 1 : IS_NARROW ? 4 : 2))
+#define TAKES_FOUR (INPUTS == 1 && IN_BYTES <= (sizeof(ACC) <= 4 ? 4 : 2))
+#define COLUMNS ((int)(sizeof(ACC) > 8 || IN_BYTES > 8 ? 1 : TAKES_FOUR ? 4 : 2))
 #define SPLIT_LEVELS ((int)(sizeof(ACC) <= 8 ? TURN_LEVELS : 2)) /* of the turns of a thread */
 
 /* An item of each column, loaded at once if the columns are neighbours. */
@@ -236,19 +235,18 @@ INLINE ITEMS column_items(const ABREAST *v, int k) {
  * lanes are all there. */
 INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int abreast, STEPS step, CHUNK c, u32 row, u32 turn,
                         u32 team, u32 left) {
-    const int lanes = (abreast ? ROWS_ABREAST : 1) * OWN;
     ABREAST v[ROWS_ABREAST * OWN];
 #define ROW_PLACE(f) ((f) / OWN * LANES + (f) % OWN * team)
-#define IS_IN_ROW(f) (!left || turn + ROW_PLACE(f) < left)
+#define IS_IN_ROW(f) ((abreast || (f) < OWN) && (!left || turn + ROW_PLACE(f) < left))
 #pragma unroll
-    for (int f = 0; f < lanes; f++) {
+    for (int f = 0; f < ROWS_ABREAST * OWN; f++) {
         if (abreast && IS_IN_ROW(f)) load_abreast(&v[f], source_on(at[0], ROW_PLACE(f), step));
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
             if (!abreast && is[k] && IS_IN_ROW(f)) load_column(&v[f], k, source_on(at[k], ROW_PLACE(f), step));
     }
 #pragma unroll
-    for (int f = 0; f < lanes; f++)
+    for (int f = 0; f < ROWS_ABREAST * OWN; f++)
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
             if ((abreast || IS_THERE(is[k])) && IS_IN_ROW(f))
