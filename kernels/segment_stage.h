@@ -32,12 +32,22 @@
 #define COUNT_OF(mask) ((u32)__popc(mask))
 #define BELOW(t) ((1U << (t)) - 1)
 
+/*
+ * Shared memory by its address of 32 bits. ADDRESS_OF hides where the address comes from: ptxas
+ * would compute it anew for each load, with a read of a special register.
+ */
+#define ADDRESS_OF(address, pointer)                                                                                           \
+    asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(pointer)));
+#define PUT_WORD(address, word) asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+#define GET_BYTE(byte, address) asm volatile("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(address));
+#define GET_HALF(half, address) asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(address));
+#define GET_WORD(word, address) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
+#define GET_PAIR(a, b, address) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address));
+
 /* Copies up to 16 bytes to shared memory, and sets the rest of 16 bytes there to 0. Both addresses
  * are aligned. */
 #define COPY_VECTOR(to, from, bytes)                                                                                           \
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from),          \
-                 "r"(bytes)                                                                                                    \
-                 : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 #define AWAIT_COPIES asm volatile("cp.async.wait_all;" ::: "memory");
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -61,16 +71,49 @@
 #define KIND_OF_NOTE(note) ((note) >> 21 & 15)
 #define NUMBER_OF_NOTE(note) ((note) >> 25)
 
-/* A warp's shared memory. */
+/* A warp's shared memory. A team reads up to 128 items behind the place of a segment, so that it
+ * may read into the list. */
 typedef struct {
-    ALIGN(16) ITEM tile[TILE_ITEMS];
-    u32 list[STAGE_ROWS * WIDTH];
+    ALIGN(16) u8 tile[TILE_BYTES];
+    u32 list[STAGE_ROWS * WIDTH * (ITEM_BYTES > 4 ? ITEM_BYTES / 4 : 1)];
 } STAGE;
+#define NOTE_AT(stage, i) ((stage) + TILE_BYTES + 4 * (i))
 
-/* The class of a segment of n items, as class_of has it, without a loop. */
-INLINE u32 kind_of(u64 n) {
-    if (n > LANES) return n > CHUNK_ITEMS ? TO_LIST : LONG;
-    return n > OWN ? WIDTH - (u32)__clz((int)(((u32)n - 1) / OWN)) : 0;
+/* Returns an item of the tile. */
+INLINE ITEMS staged_items(u32 stage, u32 place) {
+    const u32 at = stage + place * ITEM_BYTES;
+    union {
+        ITEM item;
+        u8 byte;
+        u16 half;
+        u32 word[ITEM_BYTES / 4 + 1];
+    } v;
+    ITEMS items;
+    if (ITEM_BYTES == 1) {
+        u32 byte;
+        GET_BYTE(byte, at)
+        v.byte = (u8)byte;
+    } else if (ITEM_BYTES == 2) {
+        GET_HALF(v.half, at)
+    } else if (ITEM_BYTES == 4) {
+        GET_WORD(v.word[0], at)
+    } else {
+#pragma unroll
+        for (u32 w = 0; w < ITEM_BYTES / 4; w += 2) GET_PAIR(v.word[w], v.word[w + 1], at + 4 * w)
+    }
+    items.x = v.item;
+    return items;
+}
+
+/* The class of a segment of n items, as class_of has it, without a branch: of 129 items it is
+ * LONG. */
+INLINE u32 kind_of(u32 n) {
+    const u32 items = min(max(n, 1U), LANES + 1U);
+    return WIDTH - (u32)__clz((int)((items - 1) / OWN)) + (n > CHUNK_ITEMS ? 1U : 0U);
+}
+
+INLINE u32 low_word(u64 n) {
+    return n >> 32 ? ~0U : (u32)n;
 }
 
 /* What the kernel was called with. */
@@ -124,7 +167,7 @@ INLINE void ask_for_batch(GLOBAL const ITEM *x, const BATCH *b, u32 lane) {
 /* ---- copies to the tile ---------------------------------------------------------------------- */
 
 /* Copies bytes to the tile. Both addresses are aligned to 16 bytes. */
-INLINE void copy_bytes(LOCAL u8 *to, GLOBAL const u8 *from, u32 bytes, u32 lane) {
+INLINE void copy_bytes(u32 to, GLOBAL const u8 *from, u32 bytes, u32 lane) {
     for (u32 at = lane * 16; at < bytes; at += WIDTH * 16) COPY_VECTOR(to + at, from + at, min(16U, bytes - at))
 }
 
@@ -134,32 +177,32 @@ INLINE void copy_bytes(LOCAL u8 *to, GLOBAL const u8 *from, u32 bytes, u32 lane)
 
 /* Copies the span of all segments. Returns 0, and copies nothing, if it does not fit, or if a
  * segment is not inside. */
-INLINE u32 stage_span(LOCAL STAGE *stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
+INLINE u32 stage_span(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
     const u64 span = (u64)b->last - b->first;
     const u32 below = BYTES_BELOW(x + b->first), skip = below / ITEM_BYTES;
-    u32 is = 1;
+    u32 outside = 0;
     if (b->last < b->first || span > TILE_ITEMS - skip || below % ITEM_BYTES) return 0;
 #pragma unroll
     for (u32 k = 0; k < STAGE_ROWS; k++) {
         const u64 at = (u64)b->begin[k] - b->first, to = (u64)b->end[k] - b->first;
         note[k] = NOTE(0, 0, NO_KIND);
-        if (k * WIDTH >= b->here || k * WIDTH + lane >= b->here) continue;
-        const u32 n = (u32)to - (u32)at, kind = kind_of(n);
-        is = is && at <= to && to <= span;
-        note[k] = kind < LONG ? NOTE(n, skip + (u32)at, kind) : NOTE(0, 0, kind);
+        if (k * WIDTH >= b->here) continue;
+        const u32 is_there = k * WIDTH + lane < b->here, n = (u32)to - (u32)at, kind = kind_of(n);
+        if (is_there) {
+            outside |= (u32)(at >> 32) | (u32)(to >> 32) | ((u32)at > (u32)to) | ((u32)to > (u32)span);
+            note[k] = (kind < LONG ? NOTE(n, skip + (u32)at, 0) : 0) | NOTE(0, 0, kind);
+        }
     }
-    if (!ALL_OF(is)) return 0;
-    if (span)
-        copy_bytes((LOCAL u8 *)stage->tile, (GLOBAL const u8 *)(x + b->first) - below, below + (u32)span * ITEM_BYTES, lane);
+    if (!ALL_OF(!outside)) return 0;
+    if (span) copy_bytes(stage, (GLOBAL const u8 *)(x + b->first) - below, below + (u32)span * ITEM_BYTES, lane);
     return 1;
 }
 
 /* Copies the runs of short neighbours among 32 segments to the tile, from byte `used` on, as far as
  * they fit. Returns where the next ones may be. */
-INLINE u32 stage_runs(LOCAL STAGE *stage, GLOBAL const ITEM *x, u64 begin, u64 end, u32 is_there, u32 *note, u32 used,
-                      u32 lane) {
+INLINE u32 stage_runs(u32 stage, GLOBAL const ITEM *x, u64 begin, u64 end, u32 is_there, u32 *note, u32 used, u32 lane) {
     const u64 n = end - begin, before = FROM_BELOW(end);
-    const u32 kind = kind_of(n), is_short = is_there && kind < LONG, shorts = BALLOT(is_short);
+    const u32 kind = kind_of(low_word(n)), is_short = is_there && kind < LONG, shorts = BALLOT(is_short);
     u32 heads = BALLOT(is_short && (before != begin || !(shorts << 1 >> lane & 1)));
     *note = !is_there ? NOTE(0, 0, NO_KIND) : kind < LONG ? NOTE((u32)n, 0, NOT_STAGED + kind) : NOTE(0, 0, kind);
     if (COUNT_OF(heads) > MOST_RUNS) return used;
@@ -175,14 +218,14 @@ INLINE u32 stage_runs(LOCAL STAGE *stage, GLOBAL const ITEM *x, u64 begin, u64 e
         const u32 items = (u32)(FROM_THREAD(end, HIGHEST_OF(fits)) - from);
         if (fits >> lane & 1) *note = NOTE((u32)n, place, kind);
         if (!items) continue;
-        copy_bytes((LOCAL u8 *)stage->tile + used, (GLOBAL const u8 *)(x + from) - below, below + items * ITEM_BYTES, lane);
+        copy_bytes(stage + used, (GLOBAL const u8 *)(x + from) - below, below + items * ITEM_BYTES, lane);
         used += (below + items * ITEM_BYTES + 15) / 16 * 16;
     }
     return used;
 }
 
 /* Copies what fits of a batch, and notes where each segment is. */
-INLINE void stage_batch(LOCAL STAGE *stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
+INLINE void stage_batch(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
     u32 used = 0;
     if (stage_span(stage, x, b, note, lane)) return;
 #pragma unroll
@@ -194,15 +237,22 @@ INLINE void stage_batch(LOCAL STAGE *stage, GLOBAL const ITEM *x, const BATCH *b
     ask_for_batch(x, b, lane);
 }
 
+INLINE u32 listed_note(u32 stage, u32 i) {
+    u32 note;
+    GET_WORD(note, NOTE_AT(stage, i))
+    return note;
+}
+
 /* Lists the notes of one kind, with the segments' numbers, behind `count` others. Returns how many
  * are listed. */
-INLINE u32 list_kind(LOCAL STAGE *stage, const u32 *note, u32 here, u32 kind, u32 count, u32 lane) {
+INLINE u32 list_kind(u32 stage, const u32 *note, u32 here, u32 kind, u32 count, u32 lane) {
+    const u32 below = BELOW(lane);
     WARP_BARRIER /* the list before this one was read */
 #pragma unroll
         for (u32 k = 0; k < STAGE_ROWS; k++) {
         if (k * WIDTH >= here) continue;
         const u32 is = KIND_OF_NOTE(note[k]) == kind, all = BALLOT(is);
-        if (is) stage->list[count + COUNT_OF(all & BELOW(lane))] = note[k] | (k * WIDTH + lane) << 25;
+        if (is) PUT_WORD(NOTE_AT(stage, count + COUNT_OF(all & below)), note[k] | (k * WIDTH + lane) << 25)
         count += COUNT_OF(all);
     }
     WARP_BARRIER
@@ -215,19 +265,17 @@ INLINE u32 list_kind(LOCAL STAGE *stage, const u32 *note, u32 here, u32 kind, u3
 #define ALONE_CLASS (sizeof(LANE) <= 8 ? 1 : 0)
 #define ALONE_ITEMS (OWN << ALONE_CLASS)
 
-/* Reduces a segment of up to ALONE_ITEMS items by one thread. */
-INLINE LANE alone_lane(const LOCAL ITEM *at, u32 n, PARAMS p) {
+/* Reduces a segment of up to ALONE_ITEMS items by one thread. It loads as many in any case. */
+INLINE LANE alone_lane(u32 stage, u32 place, u32 n, PARAMS p) {
     LANE own[ALONE_ITEMS];
     CHUNK c;
     c.index = 0;
     c.count = n;
 #pragma unroll
     for (u32 j = 0; j < ALONE_ITEMS; j++) {
-        ITEMS v = {0};
+        const ITEMS v = staged_items(stage, place + j);
         own[j] = lane_identity();
-        if (j >= n) continue;
-        v.x = at[j];
-        own[j] = lane_step(own[j], v, c, 0, j, p);
+        if (j < n) own[j] = lane_step(own[j], v, c, 0, j, p);
     }
 #pragma unroll
     for (u32 j = OWN; j < ALONE_ITEMS; j++) own[j - OWN] = lane_combine(own[j - OWN], own[j]);
@@ -248,27 +296,25 @@ INLINE void put_lane(const CALLED *call, LANE lane, u32 n, u64 s) {
 }
 
 /* Reduces the segments in the tile that a thread takes alone. */
-INLINE void reduce_alone(const CALLED *call, const LOCAL STAGE *stage, const u32 *note, u32 here, u64 begin, u32 lane) {
+INLINE void reduce_alone(const CALLED *call, u32 stage, const u32 *note, u32 here, u64 begin, u32 lane) {
 #pragma unroll
     for (u32 k = 0; k < STAGE_ROWS; k++) {
         const u32 n = ITEMS_OF_NOTE(note[k]);
         if (k * WIDTH >= here) continue;
         if (KIND_OF_NOTE(note[k]) <= ALONE_CLASS)
-            put_lane(call, alone_lane(stage->tile + PLACE_OF_NOTE(note[k]), n, call->in.p), n, begin + k * WIDTH + lane);
+            put_lane(call, alone_lane(stage, PLACE_OF_NOTE(note[k]), n, call->in.p), n, begin + k * WIDTH + lane);
     }
 }
 
 /* Reduces `count` listed segments in the tile, of class `of`, by teams. */
-INLINE void reduce_staged(const CALLED *call, const LOCAL STAGE *stage, u32 count, u32 of, u64 begin, u32 lane) {
+INLINE void reduce_staged(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
     const u32 size = 1U << of, own = lane & (size - 1);
     KEEP_ROLLED
-    for (u32 i = lane >> of; i - (lane >> of) < count; i += WIDTH >> of) {
-        const u32 note = i < count ? stage->list[i] : 0, n = ITEMS_OF_NOTE(note);
-        const LOCAL ITEM *at = stage->tile + PLACE_OF_NOTE(note) + own;
-        ITEMS v[OWN] = {0};
+    for (u32 turn = 0; turn < count; turn += WIDTH >> of) {
+        const u32 i = turn + (lane >> of), note = listed_note(stage, min(i, count - 1)), n = ITEMS_OF_NOTE(note);
+        ITEMS v[OWN];
 #pragma unroll
-        for (int j = 0; j < OWN; j++)
-            if (own + j * size < n) v[j].x = at[j * size];
+        for (u32 j = 0; j < OWN; j++) v[j] = staged_items(stage, PLACE_OF_NOTE(note) + own + j * size);
         LANE all = row_lane(v, n, own, size, call->in.p);
         rows_across(&all, 1, size, 0);
         if (own == 0 && i < count) put_lane(call, all, n, begin + NUMBER_OF_NOTE(note));
@@ -276,7 +322,7 @@ INLINE void reduce_staged(const CALLED *call, const LOCAL STAGE *stage, u32 coun
 }
 
 /* Reduces `count` listed segments of class `of` that are not in the tile, by teams. */
-INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, u32 count, u32 of, u64 begin, u32 lane) {
+INLINE void reduce_apart(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
     const u32 size = 1U << of, own = lane & (size - 1), teams = WIDTH >> of;
     const STEPS step = item_step(0);
     KEEP_ROLLED
@@ -289,7 +335,7 @@ INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, u32 count
             const u32 i = turn + f * teams + (lane >> of);
             note[f] = NOTE(0, 0, NO_KIND);
             if (i >= count) continue;
-            note[f] = stage->list[i];
+            note[f] = listed_note(stage, i);
             const SEGMENT segment = called_segment(call, begin + NUMBER_OF_NOTE(note[f]));
             row_items(v[f], source_on(segment.in, own, step), step, ITEMS_OF_NOTE(note[f]), own, size);
         }
@@ -305,14 +351,14 @@ INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, u32 count
 
 /* Reduces `count` listed segments, one after another: those of up to a chunk, and longer ones that
  * the work list has no room for. The offsets of the next one are loaded before. */
-INLINE void reduce_long(const CALLED *call, const LOCAL STAGE *stage, u32 count, u64 begin, u32 lane) {
-    SEGMENT next = called_segment(call, begin + NUMBER_OF_NOTE(stage->list[0]));
+INLINE void reduce_long(const CALLED *call, u32 stage, u32 count, u64 begin, u32 lane) {
+    SEGMENT next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, 0)));
     PART level[MOST_LEVELS];
     KEEP_ROLLED
     for (u32 i = 0; i < count; i++) {
         const SEGMENT segment = next;
         const u64 chunks = CHUNKS_OF(segment.n);
-        if (i + 1 < count) next = called_segment(call, begin + NUMBER_OF_NOTE(stage->list[i + 1]));
+        if (i + 1 < count) next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, i + 1)));
         PART all = part_identity();
         KEEP_ROLLED
         for (u64 k = 0; k < chunks; k++) {
@@ -326,17 +372,17 @@ INLINE void reduce_long(const CALLED *call, const LOCAL STAGE *stage, u32 count,
 
 /* Puts `count` listed segments on the work list. Each thread takes the places of some, and the warp
  * then fills them. Returns how many had no room: the list of the warp then has these. */
-INLINE u32 enlist_all(const CALLED *call, LOCAL STAGE *stage, u32 count, u64 begin, GLOBAL u64 *work, u64 capacity, u32 lane) {
+INLINE u32 enlist_all(const CALLED *call, u32 stage, u32 count, u64 begin, GLOBAL u64 *work, u64 capacity, u32 lane) {
     u32 left = 0;
     KEEP_ROLLED
     for (u32 turn = 0; turn < count; turn += WIDTH) {
-        const u32 is = turn + lane < count, note = stage->list[is ? turn + lane : 0];
+        const u32 is = turn + lane < count, note = listed_note(stage, is ? turn + lane : 0);
         const u64 s = begin + NUMBER_OF_NOTE(note), chunks = CHUNKS_OF(called_segment(call, s).n);
         const u64 place = is ? take_places(chunks, work, capacity) : capacity;
         if (place != capacity) list_long(s, place, chunks, work, capacity);
         const u32 lone = BALLOT(is && place == capacity);
         u32 listed = BALLOT(place != capacity);
-        if (lone >> lane & 1) stage->list[left + COUNT_OF(lone & BELOW(lane))] = note;
+        if (lone >> lane & 1) PUT_WORD(NOTE_AT(stage, left + COUNT_OF(lone & BELOW(lane))), note)
         left += COUNT_OF(lone);
         KEEP_ROLLED
         while (listed) {
@@ -358,7 +404,8 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
     const CALLED call = {in, out, initial, begins + begins_offset, ends + ends_offset};
     const u32 lane = thread % WIDTH;
     const u64 segments = SEGMENTS, each = GROUP_COUNT * WARPS * team;
-    LOCAL STAGE *stage = &stages[thread / WIDTH];
+    u32 stage;
+    ADDRESS_OF(stage, &stages[thread / WIDTH])
     (void)t;
     KEEP_ROLLED
     for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * team; begin < segments; begin += each) {
@@ -384,7 +431,7 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
         AWAIT_COPIES
         WARP_BARRIER
         reduce_alone(&call, stage, note, here, begin, lane);
-        KEEP_ROLLED
+#pragma unroll
         for (u32 of = ALONE_CLASS + 1; of < LONG; of++)
             if (kinds >> of & 1) reduce_staged(&call, stage, list_kind(stage, note, here, of, 0, lane), of, begin, lane);
         WARP_BARRIER /* the tile was read */
