@@ -265,20 +265,20 @@ INLINE u32 list_kind(u32 stage, const u32 *note, u32 here, u32 kind, u32 count, 
 #define ALONE_CLASS (sizeof(LANE) <= 8 ? 1 : 0)
 #define ALONE_ITEMS (OWN << ALONE_CLASS)
 
-/* Reduces a segment of up to ALONE_ITEMS items by one thread. It loads as many in any case. */
-INLINE LANE alone_lane(u32 stage, u32 place, u32 n, PARAMS p) {
+/* Reduces a segment of up to `most` items by one thread. It loads as many in any case. */
+INLINE LANE alone_lane(u32 stage, u32 place, u32 n, u32 most, PARAMS p) {
     LANE own[ALONE_ITEMS];
     CHUNK c;
     c.index = 0;
     c.count = n;
 #pragma unroll
-    for (u32 j = 0; j < ALONE_ITEMS; j++) {
+    for (u32 j = 0; j < most; j++) {
         const ITEMS v = staged_items(stage, place + j);
         own[j] = lane_identity();
         if (j < n) own[j] = lane_step(own[j], v, c, 0, j, p);
     }
 #pragma unroll
-    for (u32 j = OWN; j < ALONE_ITEMS; j++) own[j - OWN] = lane_combine(own[j - OWN], own[j]);
+    for (u32 j = OWN; j < most; j++) own[j - OWN] = lane_combine(own[j - OWN], own[j]);
     return four_lanes(own);
 }
 
@@ -295,14 +295,14 @@ INLINE void put_lane(const CALLED *call, LANE lane, u32 n, u64 s) {
     put_part(part_of_lane(lane, c, n), n, call->out, (i64)s, call->initial, call->in.p);
 }
 
-/* Reduces the segments in the tile that a thread takes alone. */
-INLINE void reduce_alone(const CALLED *call, u32 stage, const u32 *note, u32 here, u64 begin, u32 lane) {
+/* Reduces the segments in the tile that a thread takes alone, of classes up to `of`. */
+INLINE void reduce_alone(const CALLED *call, u32 stage, const u32 *note, u32 here, u32 of, u64 begin, u32 lane) {
 #pragma unroll
     for (u32 k = 0; k < STAGE_ROWS; k++) {
-        const u32 n = ITEMS_OF_NOTE(note[k]);
+        const u32 n = ITEMS_OF_NOTE(note[k]), place = PLACE_OF_NOTE(note[k]);
         if (k * WIDTH >= here) continue;
-        if (KIND_OF_NOTE(note[k]) <= ALONE_CLASS)
-            put_lane(call, alone_lane(stage, PLACE_OF_NOTE(note[k]), n, call->in.p), n, begin + k * WIDTH + lane);
+        if (KIND_OF_NOTE(note[k]) <= of)
+            put_lane(call, alone_lane(stage, place, n, OWN << of, call->in.p), n, begin + k * WIDTH + lane);
     }
 }
 
@@ -395,24 +395,40 @@ INLINE u32 enlist_all(const CALLED *call, u32 stage, u32 count, u64 begin, GLOBA
     return left;
 }
 
+#ifdef NUMBER
+/* Returns the segments of a batch, as batch_of of src/segments/launch.c has them: by keys the host
+ * does not know how many segments there are. */
+INLINE u32 known_batch(const CALLED *call, u64 segments, u32 batch) {
+    if (!segments) return batch;
+    const u64 items = (u64)call->ends[segments - 1] - call->begins[0];
+    while (batch > WIDTH && batch * items * ITEM_BYTES > BATCH_BYTES * segments) batch /= 2;
+    while (batch > 1 && batch * items > BATCH_ITEMS * segments) batch /= 2;
+    return batch;
+}
+#define BATCH_SEGMENTS known_batch(&call, segments, team)
+#else
+#define BATCH_SEGMENTS team
+#endif
+
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* A warp takes `team` neighbouring segments at a time, up to STAGE_ROWS * WIDTH. */
+/* A warp takes up to `team` neighbouring segments at a time, at most STAGE_ROWS * WIDTH. */
 KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
     OPEN;
     SHARED STAGE stages[WARPS];
     const CALLED call = {in, out, initial, begins + begins_offset, ends + ends_offset};
     const u32 lane = thread % WIDTH;
-    const u64 segments = SEGMENTS, each = GROUP_COUNT * WARPS * team;
+    const u64 segments = SEGMENTS, warps = GROUP_COUNT * WARPS;
+    const u32 size = BATCH_SEGMENTS;
     u32 stage;
     ADDRESS_OF(stage, &stages[thread / WIDTH])
     (void)t;
     KEEP_ROLLED
-    for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * team; begin < segments; begin += each) {
+    for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * size; begin < segments; begin += warps * size) {
         u32 note[STAGE_ROWS], kinds = 0;
-        const BATCH batch = batch_at(&call, begin, segments, team, lane);
+        const BATCH batch = batch_at(&call, begin, segments, size, lane);
         const u32 here = batch.here;
-        ask_for_offsets(&call, begin + each, segments, team, lane);
+        ask_for_offsets(&call, begin + warps * size, segments, size, lane);
         stage_batch(stage, in.x, &batch, note, lane);
 #pragma unroll
         for (u32 k = 0; k < STAGE_ROWS; k++) kinds |= 1U << KIND_OF_NOTE(note[k]);
@@ -430,7 +446,10 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
                 reduce_apart(&call, stage, list_kind(stage, note, here, NOT_STAGED + of, 0, lane), of, begin, lane);
         AWAIT_COPIES
         WARP_BARRIER
-        reduce_alone(&call, stage, note, here, begin, lane);
+        if (ALONE_CLASS && kinds >> ALONE_CLASS & 1)
+            reduce_alone(&call, stage, note, here, ALONE_CLASS, begin, lane);
+        else if (kinds & 1)
+            reduce_alone(&call, stage, note, here, 0, begin, lane);
 #pragma unroll
         for (u32 of = ALONE_CLASS + 1; of < LONG; of++)
             if (kinds >> of & 1) reduce_staged(&call, stage, list_kind(stage, note, here, of, 0, lane), of, begin, lane);

@@ -323,20 +323,14 @@ static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, u
 /* The fewest warps of a compute unit that have a batch each, as far as batches are more than a
  * segment for each thread. */
 #define BUSY_WARPS 32
-/* Bytes of the items of a batch that a warp's tile (kernels/segment_stage.h) has room for, with
- * some more for chance. */
-#define BATCH_BYTES 3840
-/* Items of a batch of segments that no tile has room for. */
-#define BATCH_ITEMS 8192
-
 /* Returns the neighbouring segments that a warp stages at once, a power of two. Long segments are
  * few, so that more warps have some. */
 static uint32_t batch_of(const tally_segments_plan *plan, uint64_t count, uint64_t mean) {
     const uint64_t warps = (uint64_t)BUSY_WARPS * plan->base.context->info.compute_units;
     const uint64_t bytes = mean * tally_dtype_bytes(plan->base.terms.in);
     uint32_t batch = MOST_EACH * WARP;
-    while (batch > WARP && (batch * bytes > BATCH_BYTES || count / batch < warps)) batch /= 2;
-    while (batch > 1 && batch * mean > BATCH_ITEMS) batch /= 2;
+    while (batch > WARP && (batch * bytes > TALLY_BATCH_BYTES || count / batch < warps)) batch /= 2;
+    while (batch > 1 && batch * mean > TALLY_BATCH_ITEMS) batch /= 2;
     return batch;
 }
 
