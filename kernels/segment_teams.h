@@ -137,10 +137,19 @@ INLINE void step_rows(LANE *own, const ITEMS *v, CHUNK c, u32 row, int rows, u32
         if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, p);
 }
 
+/* Sets items that may not be loaded. Without it ptxas keeps their registers in all of a kernel by
+ * offsets. */
+#ifdef OFFSET
+#define NO_ITEMS(v) _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS * OWN; f++) v[f] = none;
+#else
+#define NO_ITEMS(v)
+#endif
+
 /* Adds up thread t's lanes, for a segment with one step from item to item. */
 INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
     SOURCE at = source_on(s->in, (i64)(c.index + t), step);
     ITEMS v[FLIGHT_ROWS * OWN];
+    const ITEMS none = {0};
     u32 row = 0;
     KEEP_ROLLED
     for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) {
@@ -149,6 +158,7 @@ INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, 
         at = source_on(at, FLIGHT_ROWS * LANES, step);
     }
     if (row * LANES >= c.count) return;
+    NO_ITEMS(v)
     load_rows(v, at, step, FLIGHT_ROWS, t, team, c.count - row * LANES);
     step_rows(own, v, c, row, FLIGHT_ROWS, t, team, c.count - row * LANES, at.p);
 }

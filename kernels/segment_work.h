@@ -10,6 +10,7 @@
  * matter, because partials are combined in the order of a segment's own chunks.
  * tally_segments_clear empties the list before. If `lists` is 0, the list was made before, and
  * tally_segments_teams leaves long segments alone.
+ * kernels/segment_stage.h has another tally_segments_teams where warps can stage items (STAGES).
  * Needs: kernels/segment_teams.h before it.
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */
@@ -25,21 +26,44 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
     if (THREAD_ID == 0) work[0] = 0;
 }
 
-/* Reduces a long segment by one thread. Only segments that overlap much need it: the work list has
- * no room for them. */
-INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
-    PART level[49], all = part_identity();
-    const u64 chunks = CHUNKS_OF(s->n);
-    for (u64 k = 0; k < chunks; k++) {
-        PART p = thread_part(s, shape, k, WIDTH);
-        int b = 0;
-        for (; k >> b & 1; b++) p = part_combine(level[b], p);
-        level[b] = p;
-    }
+/* Items are staged if they come as they are, from one input, on GPUs that copy to shared memory
+ * without registers, if the tiles fit 48 KB a group. STAGED_GROUPS groups share a
+ * multiprocessor. */
+#ifdef __CUDA_ARCH__
+#if defined(PLAIN) && INPUTS == 1 && (ITEM_BYTES <= 8 || GROUP <= 128) && __CUDA_ARCH__ >= 800
+#define STAGES 1
+#define STAGED_GROUPS ((ACC_BYTES <= 8 ? 1024 : 512) / GROUP)
+#endif
+#endif
+
+/* A counter of the chunks of a segment: level b has a tree of 2^b chunks. */
+#define MOST_LEVELS 49
+
+/* Adds chunk k to the counter. */
+INLINE void push_part(PART *level, u64 k, PART p) {
+    int b = 0;
+    for (; k >> b & 1; b++) p = part_combine(level[b], p);
+    level[b] = p;
+}
+
+/* Combines what the counter has of a segment's chunks. */
+INLINE PART counted_part(const PART *level, u64 chunks) {
+    PART all = part_identity();
     for (int b = 0; chunks >> b; b++)
         if (chunks >> b & 1) all = part_combine(level[b], all);
     return all;
 }
+
+#ifndef STAGES
+/* Reduces a long segment by one thread. Only segments that overlap much need it: the work list has
+ * no room for them. */
+INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
+    PART level[MOST_LEVELS];
+    const u64 chunks = CHUNKS_OF(s->n);
+    for (u64 k = 0; k < chunks; k++) push_part(level, k, thread_part(s, shape, k, WIDTH));
+    return counted_part(level, chunks);
+}
+#endif
 
 /* ---- classes of lengths ---------------------------------------------------------------------- */
 
@@ -77,14 +101,17 @@ INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
 #define FIRST_SORTED 0
 #endif
 
-/* Prefetches the items of neighbouring segments, if they are few and in order. */
+/* Prefetches an address. */
 #ifdef SHUFFLES
 #define ASK_FOR(at) asm volatile("prefetch.global.L2 [%0];" ::"l"((u64)(at)));
 #else
 #define ASK_FOR(at) prefetch(at, 1);
 #endif
-#define MOST_AHEAD 65536
 #define LINE_BYTES 128 /* of a cache */
+
+#ifndef STAGES
+/* Prefetches the items of neighbouring segments, if they are few and in order. */
+#define MOST_AHEAD 65536
 INLINE void ask_for_items(SOURCE in, u64 from, u64 to) {
     const u64 bytes = (to - from) * ITEM_BYTES;
     if (to < from || bytes > MOST_AHEAD) return;
@@ -206,6 +233,8 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
         }
     }
 }
+
+#endif
 
 KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
     OPEN;
