@@ -119,6 +119,10 @@ KERNEL BOUNDS_OF(4) void tally_segments_long(CALL_ARGS) {
     SHARED LANE lanes[GROUP];
     SHARED PART parts[LONG_CHUNKS];
     SHARED u32 group_is_last;
+#ifdef __CUDA_ARCH__ /* not with items that just fit the cache: see group_tree */
+    const u64 bytes = shape.n * count * ITEM_BYTES * INPUTS;
+    if (bytes <= 32 << 20 || bytes > 50 << 20) ADMIT_NEXT
+#endif
     const u64 runs = (leaves + LONG_CHUNKS - 1) / LONG_CHUNKS, i = quotient(GROUP_ID, runs);
     const u64 first_chunk = (GROUP_ID - i * runs) * LONG_CHUNKS;
     const SEGMENT segment = SEGMENT_OF(first + i);

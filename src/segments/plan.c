@@ -182,6 +182,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     }
     tally_recipe_add(&recipe, variant->stem);
     if (variant->has_teams) tally_recipe_add(&recipe, form->offset_bytes ? "segment_work" : "segment_arrays");
+    recipe.overlaps = variant->has_teams && !form->offset_bytes;
     if (variant->has_teams && !form->offset_bytes && !form->has_where) {
         recipe.features |= 1u << TALLY_FEATURE_ORDER;
         tally_recipe_add(&recipe, "segment_long");
