@@ -427,7 +427,12 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* Every kernel by axes begins with OPEN, because its launch may overlap the one before. */
+#ifndef __CUDA_ARCH__
+#define AWAIT_PREVIOUS
+#endif
 #define OPEN                                                                                                                   \
+    AWAIT_PREVIOUS                                                                                                             \
     SOURCE in = SOURCE_OF_ARGS;                                                                                                \
     const OUTS out = OUTS_OF_ARGS;                                                                                             \
     const u32 thread = THREAD_ID, t = thread % team;

@@ -319,15 +319,38 @@ static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
     return status;
 }
 
+/* Returns the runs of chunks that groups take of each segment in one launch, or 0 for calls that are
+ * no few long rows. Few are as many as there are groups for without a loop. */
+static uint64_t runs_of_long(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+    if (!plan->longs || leaves == 1 || !are_rows(shape, plan->base.terms.inputs)) return 0;
+    const uint64_t runs = tally_ceil_div(leaves, plan->group_threads / TALLY_LANES), groups = shape->count * runs;
+    const uint64_t counters = tally_buffer_bytes(plan->work) / sizeof(uint32_t);
+    if (plan->work && runs > 1 && shape->count > counters) return 0;
+    if (groups > plan->capacity || groups > (uint64_t)UNIT_GROUPS * plan->base.context->info.compute_units) return 0;
+    return runs;
+}
+
+/* Reduces few long rows. A second launch folds the partials where groups cannot finish together. */
+static tally_status run_long(launch *l, uint64_t runs) {
+    l->team = WARP;
+    l->last = runs == 1 ? TALLY_LAST_ALONE : l->plan->work ? TALLY_LAST_TOGETHER : TALLY_LAST_NONE;
+    const tally_status status = run(l, l->plan->longs, l->segments * runs);
+    if (status || l->last != TALLY_LAST_NONE) return status;
+    l->leaves = runs;
+    return fold(l, 1);
+}
+
 tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
                                         const tally_array_shape *shape) {
     const uint64_t leaves = shape->n ? tally_ceil_div(shape->n, TALLY_CHUNK_ITEMS) : 1;
+    const uint64_t runs = runs_of_long(plan, shape, leaves);
     const way by = choose_way(plan, call, shape, leaves);
     tally_status status = TALLY_OK;
     launch l;
     open_launch(&l, plan, queue, call, shape);
     l.leaves = leaves;
     l.segments = shape->count;
+    if (runs && shape->count) return run_long(&l, runs);
     if (leaves == 1) return shape->count ? run_leaves(&l, &by, 1) : TALLY_OK;
     if (leaves > plan->capacity) {
         for (; l.first < shape->count && !status; l.first++) status = run_slices(&l, &by, leaves);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans of segments: the descriptor, the programs and the workspace. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,15 +99,16 @@ static uint64_t workspace_bytes(const tally_plan *base) {
     return bytes;
 }
 
+/* The list of kernels is another view of their names. */
+_Static_assert(offsetof(tally_segments_plan, kernels[TALLY_ARRAY_LENGTH(((tally_segments_plan *)0)->kernels) - 1]) ==
+                   offsetof(tally_segments_plan, write_lengths),
+               "kernels");
+
 static void close_plan(tally_plan *base) {
     tally_segments_plan *p = (tally_segments_plan *)base;
     tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
                                      p->bad,      p->found,  p->begins, p->tiles};
-    void *const kernels[] = {p->teams,      p->threads,    p->quad,       p->quads,        p->quad_chunks,
-                             p->few,        p->rows_2,     p->rows_4,     p->columns,      p->planes,
-                             p->fold,       p->fold_each,  p->clear,      p->chunks,       p->check_offsets,
-                             p->count_runs, p->place_runs, p->write_runs, p->write_lengths};
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(kernels); i++) tally_kernel_close(base, kernels[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(p->kernels); i++) tally_kernel_close(base, p->kernels[i]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(buffers); i++) tally_buffer_destroy(buffers[i]);
     tally_kept_offsets_close(&p->kept);
     if (p->whole) tally_plan_destroy(&p->whole->base);
@@ -189,6 +191,11 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         tally_recipe_define(&recipe, "BATCH_ITEMS", TALLY_BATCH_ITEMS);
         tally_recipe_add(&recipe, "segment_stage");
     }
+    recipe.overlaps = variant->has_teams && !form->offset_bytes;
+    if (variant->has_teams && !form->offset_bytes && !form->has_where) {
+        recipe.features |= 1u << TALLY_FEATURE_ORDER;
+        tally_recipe_add(&recipe, "segment_long");
+    }
     return recipe;
 }
 
@@ -204,6 +211,11 @@ bool tally_segments_are_plain(const tally_segments_plan *plan) {
     return !(plan->flags & TALLY_WHERE);
 }
 
+bool tally_segments_take_long(const tally_segments_plan *plan) {
+    return plan->by == TALLY_BY_AXES && plan->variant->has_teams && plan->group_threads >= TALLY_LANES &&
+           plan->base.max_n > TALLY_CHUNK_ITEMS && tally_segments_are_plain(plan);
+}
+
 static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
     const entry by_axes[] = {{"tally_segments_teams", &plan->teams},  {"tally_segments_threads", &plan->threads},
                              {"tally_segments_fold", &plan->fold},    {"tally_segments_fold_each", &plan->fold_each},
@@ -214,6 +226,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     const entry by_quads[] = {{"tally_segments_quad", &plan->quad},
                               {"tally_segments_quad_chunks", &plan->quad_chunks},
                               {"tally_segments_quads", &plan->quads}};
+    const entry by_runs = {"tally_segments_long", &plan->longs};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -233,7 +246,8 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     const uint64_t flight = all ? tally_segments_flight(&plan->base.terms) : 0;
     status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
     if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
-    return status ? status : open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 3 : 2);
+    if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 3 : 2);
+    return status ? status : open_kernels(plan, program, &by_runs, tally_segments_take_long(plan));
 }
 
 static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, const entry *entries,
@@ -298,6 +312,20 @@ tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_
     return tally_buffer_open(plan->base.context, TALLY_MEM_DEVICE, NULL, bytes ? bytes : 8, out);
 }
 
+/* Upper limit on the segments that one launch counts the groups of. */
+#define MOST_COUNTERS 8192
+
+/* Opens the counters of segments that several groups share. Each has more than a group's run of
+ * chunks. */
+static tally_status open_counters(tally_segments_plan *plan) {
+    uint64_t counters = plan->base.max_n / ((uint64_t)plan->group_threads / TALLY_LANES * TALLY_CHUNK_ITEMS);
+    if (counters > plan->max_segments) counters = plan->max_segments;
+    if (counters > MOST_COUNTERS) counters = MOST_COUNTERS;
+    if (!counters || !(plan->base.context->features & 1u << TALLY_FEATURE_ORDER)) return TALLY_OK;
+    const tally_status status = tally_segments_open_buffer(plan, counters * sizeof(uint32_t), &plan->work);
+    return status ? status : tally_buffer_clear(plan->work, counters * sizeof(uint32_t));
+}
+
 static tally_status open_partials(tally_segments_plan *plan) {
     const uint64_t acc = plan->base.terms.acc.bytes;
     const bool by_axes = plan->by == TALLY_BY_AXES, counts = plan->flags & TALLY_WHERE;
@@ -309,6 +337,7 @@ static tally_status open_partials(tally_segments_plan *plan) {
     if (!status && by_axes) status = tally_segments_open_buffer(plan, slices * acc, &plan->slices);
     if (!status && by_axes && counts) status = tally_segments_open_buffer(plan, slices * 8, &plan->slice_counts);
     if (!status && !by_axes) status = tally_segments_open_buffer(plan, TALLY_LIST_BYTES(plan->capacity), &plan->work);
+    if (!status && tally_segments_take_long(plan)) status = open_counters(plan);
     return status;
 }
 

@@ -31,13 +31,13 @@ enum {
     TALLY_SEGMENT_ARG_TEAM,          /* u32: threads that share a chunk; on CPUs the segments of a block */
     TALLY_SEGMENT_ARG_WIDE,          /* u32: of columns: threads that have neighbours */
     TALLY_SEGMENT_ARG_SPLIT,         /* u32: of columns: threads that share a chunk */
-    TALLY_SEGMENT_ARG_LAST,          /* u32: 1: the launch writes results; 0: partials */
+    TALLY_SEGMENT_ARG_LAST,          /* u32, a TALLY_LAST_*: the launch writes results, or (NONE) partials */
     TALLY_SEGMENT_ARG_PARTIALS,      /* ACCs: the LEAVES of the first segment, of the next one, ... */
     TALLY_SEGMENT_ARG_COUNTS,        /* u64s: their items, with a mask */
     TALLY_SEGMENT_ARG_SLICES,        /* ACCs: a fold that is not LAST writes one for each segment, from SLICE on */
     TALLY_SEGMENT_ARG_SLICE_COUNTS,  /* u64s */
     TALLY_SEGMENT_ARG_SLICE,         /* u64 */
-    TALLY_SEGMENT_ARG_WORK,          /* u64s: the work list of long segments */
+    TALLY_SEGMENT_ARG_WORK,          /* u64s: the work list of long segments; by axes u32s: a counter of each */
     TALLY_SEGMENT_ARG_CAPACITY,      /* u64: the chunks that it has room for */
     TALLY_SEGMENT_ARG_LISTS,         /* u32: by offsets: 1: the launch makes the list; 0: it is made */
     TALLY_SEGMENT_ARG_INITIAL,       /* a RESULT */
@@ -79,6 +79,9 @@ typedef struct tally_segments_plan tally_segments_plan;
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
 
+/* Tells whether a plan by axes has the kernel of few long rows, kernels/segment_long.h. */
+bool tally_segments_take_long(const tally_segments_plan *plan);
+
 /* Returns the chunk rows that a team loads at once: FLIGHT_ROWS of kernels/segment_teams.h. */
 uint64_t tally_segments_flight(const tally_terms *terms);
 
@@ -95,9 +98,16 @@ struct tally_segments_plan {
     tally_layout out[TALLY_MAX_TERMS];
     void *initial; /* a RESULT; NULL: none */
     /* kernels; NULL: none */
-    void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *planes, *fold, *fold_each, *clear, *chunks;
-    void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
-    tally_buffer *partials, *counts, *slices, *slice_counts, *work;
+    union {
+        struct {
+            void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *planes, *longs;
+            void *fold, *fold_each, *clear, *chunks;
+            void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
+        };
+        void *kernels[20];
+    };
+    tally_buffer *partials, *counts, *slices, *slice_counts;
+    tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */
     tally_buffer *bad, *found;    /* by offsets: the first bad segment of each group, and its staging; by
                                 * keys `found` is for the number of runs */
     tally_buffer *begins, *tiles; /* by keys */

@@ -212,6 +212,58 @@ static void test_columns(void **state) {
         }
 }
 
+/* ---- few long rows --------------------------------------------------------------------------- */
+
+/* Few rows of more than one chunk, which one launch takes: aligned or not, with gaps, reversed, and
+ * of another order of results. A plan takes them in turn, so that each call finds the counters as
+ * the last one left them. */
+static void test_few_rows(void **state) {
+    static const struct {
+        uint64_t rows, length;
+        int64_t gap, step;
+        uint32_t skew;
+    } arrays[] = {{2, 8192, 0, 1, ALIGNED},  {3, 8192, 0, 1, 0},  {8, 8192, 0, 1, 1},        {2, 4097, 0, 1, ALIGNED},
+                  {3, 4097, 1, 1, 2},        {8, 4097, 0, 1, 0},  {3, 8193, 5, 1, ALIGNED},  {1, 65537, 0, 1, 0},
+                  {2, 16000, 0, -1, 3},      {3, 12289, 7, 2, 1}, {8, 12288, 0, 1, ALIGNED}, {2, 65536, 0, 1, ALIGNED},
+                  {5, 20001, 0, 1, ALIGNED}, {15, 8191, 1, 1, 0}, {31, 4200, 0, 1, 5}};
+    static const tally_term_desc both[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}, {.op = TALLY_NRM2}};
+    static const tally_segments_desc descs[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32},
+        {.op = TALLY_DOT, .in = TALLY_F32},
+        {.terms = both, .term_count = 3, .in = TALLY_F32},
+        {.op = TALLY_SUM, .in = TALLY_F16},
+        {.op = TALLY_ARGMAX, .in = TALLY_I8},
+        {.op = TALLY_SUM, .in = TALLY_C128},
+        {.op = TALLY_DOT, .in = TALLY_C64},
+        {.op = TALLY_PROD, .in = TALLY_F64},
+        {.op = TALLY_MINMAX, .in = TALLY_U16},
+        {.op = TALLY_MEAN, .in = TALLY_I32},
+        {.op = TALLY_ALLCLOSE, .in = TALLY_F32},
+        {.op = TALLY_VAR, .in = TALLY_F32},
+    };
+    for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
+        for (size_t k = 0; k < TALLY_ARRAY_LENGTH(descs); k++) {
+            const oracle_case of = {.op = descs[k].op, .in = descs[k].in};
+            tally_segments_desc desc = descs[k];
+            segments_run r;
+            if ((v || k) && !segments_has_turn(state, k + v)) continue;
+            desc.by = TALLY_BY_AXES;
+            desc.variant = segments_variants[v];
+            if (desc.op && !segments_is_here(state, &of)) continue;
+            if (!segments_open(&r, direct_context(state), &desc, NULL)) continue;
+            for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
+                const int64_t step = arrays[a].step,
+                              row = (int64_t)arrays[a].length * (step < 0 ? -step : step) + arrays[a].gap;
+                segments_axes array = {.items = {segments_usual_pattern(desc.op), MASK_ONES, arrays[a].skew}, .count = 2};
+                array.axes[0] = (tally_axis){.extent = arrays[a].rows, .in_stride = {row, row}, .out_stride = -3};
+                array.axes[1] = (tally_axis){.extent = arrays[a].length, .reduced = 1, .in_stride = {step, step}};
+                array.out_strided = a % 2 == 0;
+                segments_run_axes(&r, &array);
+            }
+            segments_close(&r);
+        }
+}
+
 #define ROW(dtype, name)                                                                                                       \
     { "segments: axes, ops of " name, test_##dtype }
 const device_test segments_tests[] = {
@@ -237,5 +289,6 @@ const device_test segments_tests[] = {
     {"segments: another shape compiles nothing", test_no_compilation},
     {"segments: sizes of plans", test_sizes_of_plans},
     {"segments: columns", test_columns},
+    {"segments: few long rows", test_few_rows},
     {NULL, NULL},
 };

@@ -52,6 +52,7 @@ static test_choice choice;
  * registers, the kernel of a work list has a counter of any length for its last resort, and masks
  * are read through a pointer to the shape. */
 static bool may_spill(const cell *c, const tally_terms *terms, const char *kernel) {
+    if (!strcmp(kernel, "tally_segments_long")) return false;
     return terms->acc.bytes > 8 || tally_dtype_bytes(c->in) > 8 || strcmp(kernel, "tally_segments_teams") ||
            forms[c->form].offset_bytes;
 }
@@ -66,7 +67,8 @@ static void check_kernel(const cell *c, const tally_terms *terms, const char *lo
 static void test_cell(void **state) {
     static const char *const by_axes[] = {"tally_segments_teams", "tally_segments_threads", "tally_segments_fold",
                                           "tally_segments_fold_each"};
-    static const char *const plain[] = {"tally_segments_short", "tally_segments_columns", "tally_segments_planes"};
+    static const char *const plain[] = {"tally_segments_short", "tally_segments_columns", "tally_segments_planes",
+                                        "tally_segments_long"};
     static const char *const by_offsets[] = {"tally_segments_clear", "tally_segments_teams", "tally_segments_chunks",
                                              "tally_segments_fold"};
     const cell *c = *state;
@@ -80,7 +82,8 @@ static void test_cell(void **state) {
     form.inputs = terms.inputs;
     form.has_initial = terms.list[0].initial != NULL && ((unsigned)c->op + (unsigned)c->in) % 2;
     const tally_recipe recipe = tally_segments_recipe(&tally_segments_variants[TALLY_SEGMENTS_TEAMS], GROUP_THREADS, &form);
-    assert_int_equal(tally_source_create(&tally_backend_cuda, 0, &terms, &recipe, &source, &bytes), TALLY_OK);
+    assert_int_equal(tally_source_create(&tally_backend_cuda, 1u << TALLY_FEATURE_ORDER, &terms, &recipe, &source, &bytes),
+                     TALLY_OK);
     if (tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", c->name, tally_last_error());
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(by_axes); k++)
         check_kernel(c, &terms, image.log, form.offset_bytes ? by_offsets[k] : by_axes[k]);
