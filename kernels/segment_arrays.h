@@ -21,6 +21,9 @@
     else                                                                                                                       \
         part_store(p, partials, counts, (i)*leaves + (k));
 
+/* Divides a unit by the units of a chunk, where segments have several chunks. */
+#define PART_OF(unit, units) (leaves == 1 ? 0 : quotient(unit, units))
+
 /* Unit u is chunk u / count of segment u % count, so that neighbours are neighbouring segments. */
 #define TEAMS_KERNEL(NAME, BOUND, PART_OF_CHUNK)                                                                               \
     KERNEL BOUND void NAME(CALL_ARGS) {                                                                                        \
@@ -28,7 +31,7 @@
         OPEN_EXCHANGE;                                                                                                         \
         const u64 units = count * leaves;                                                                                      \
         for (u64 begin = GROUP_ID * (GROUP / team); begin < units; begin += GROUP_COUNT * (GROUP / team)) {                    \
-            const u64 u = begin + thread / team, own = u < units ? u : 0, k = quotient(own, count), i = own - k * count;       \
+            const u64 u = begin + thread / team, own = u < units ? u : 0, k = PART_OF(own, count), i = own - k * count;        \
             const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
             const PART p = PART_OF_CHUNK;                                                                                      \
             if (u < units && t == 0) {                                                                                         \
@@ -49,7 +52,7 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     const u64 units = count * leaves;
     KEEP_ROLLED
     for (u64 u = GROUP_ID * GROUP + thread; u < units; u += GROUP_COUNT * GROUP) {
-        const u64 k = quotient(u, count), i = u - k * count;
+        const u64 k = PART_OF(u, count), i = u - k * count;
         const SEGMENT segment = SEGMENT_OF(first + i);
         const PART p = thread_part(&segment, &shape, leaf + k, team);
         STORE_PART(p, i, k)
@@ -68,6 +71,19 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
 #else
 #define IS_THERE(is) (is)
 #endif
+
+/* Segment s along the only kept axis. */
+#define ROW_OF(s) row_at(in, &shape, s)
+INLINE SEGMENT row_at(SOURCE in, const SHAPE *shape, u64 s) {
+    SEGMENT row;
+    row.in = in;
+    row.where = 0;
+    row.out = (i64)s * shape->axis[1].out;
+    row.n = shape->n;
+#define TO_ROW(name) row.in.name += (i64)s * shape->axis[1].in[name##_NUMBER];
+    EACH_INPUT(TO_ROW)
+    return row;
+}
 
 /* A team takes AT_ONCE segments, which are `each` segments apart. */
 #define NEXT_SEGMENT(name) next.in[name##_NUMBER] = shape.axis[1].in[name##_NUMBER];
@@ -96,7 +112,7 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
         KEEP_ROLLED                                                                                                            \
         for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {                                    \
             const u64 i = begin + thread / team;                                                                               \
-            const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
+            const SEGMENT segment = ROW_OF(first + i);                                                                         \
             SOURCE from = source_on(segment.in, OWN * t, step);                                                                \
             QUAD v[AT_ONCE][PER];                                                                                              \
             LANE lanes[AT_ONCE];                                                                                               \
@@ -123,7 +139,7 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {
         const u64 i = begin + thread / team;
-        const SEGMENT segment = SEGMENT_OF(first + i);
+        const SEGMENT segment = ROW_OF(first + i);
         SOURCE from = source_on(segment.in, t, step);
         ITEMS v[FLIGHT_ROWS][OWN];
 #pragma unroll
@@ -150,7 +166,7 @@ KERNEL BOUNDS_OF(4) void tally_segments_short(CALL_ARGS) {
         KEEP_ROLLED                                                                                                            \
         for (u64 begin = GROUP_ID * flight; begin < count; begin += GROUP_COUNT * flight) {                                    \
             const u64 i = begin + thread / team;                                                                               \
-            const SEGMENT segment = SEGMENT_OF(first + i);                                                                     \
+            const SEGMENT segment = ROW_OF(first + i);                                                                         \
             SOURCE from = source_on(segment.in, t, step);                                                                      \
             ITEMS v[FLIGHT_ROWS / (ROWS)][(ROWS)*OWN];                                                                         \
             LANE lanes[FLIGHT_ROWS / (ROWS)];                                                                                  \
@@ -200,7 +216,7 @@ typedef struct {
  * of their rows is aligned, in all inputs. */
 INLINE u32 are_abreast(SOURCE in, const SHAPE *shape, u64 first) {
     const u32 across = shape->reduced + shape->kept - 1;
-    u32 is = COLUMNS > 1 && first % COLUMNS == 0 && (shape->kept == 1 || shape->axis[across].extent % COLUMNS == 0);
+    u32 is = first % COLUMNS == 0 && (shape->kept == 1 || shape->axis[across].extent % COLUMNS == 0);
 #define IS_ABREAST(name) is = is && shape->axis[across].in[name##_NUMBER] == 1 && (u64)in.name % ABREAST_BYTES == 0;
     EACH_INPUT(IS_ABREAST)
     for (u32 k = 0; k < across; k++) {
@@ -312,11 +328,16 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
     const u32 column = thread % wide, share = thread / wide % split, own_unit = thread / (wide * split);
     const u32 each = GROUP / (wide * split);
     const u64 tiles = (count + wide * COLUMNS - 1) / (wide * COLUMNS), units = tiles * leaves;
+    const AXIS *across = &shape.axis[shape.reduced + shape.kept - 1];
+    const u32 in_line = abreast || shape.kept == 1; /* one step leads from column to column */
     const STEPS step = item_step(&shape);
+    STEPS next;
     (void)t;
+#define NEXT_COLUMN(name) next.in[name##_NUMBER] = (i64)apart * across->in[name##_NUMBER];
+    EACH_INPUT(NEXT_COLUMN)
     KEEP_ROLLED
     for (u64 begin = GROUP_ID * each; begin < units; begin += GROUP_COUNT * each) {
-        const u64 u = begin + own_unit < units ? begin + own_unit : begin, k = quotient(u, tiles);
+        const u64 u = begin + own_unit < units ? begin + own_unit : begin, k = PART_OF(u, tiles);
         const u64 i = (u - k * tiles) * (wide * COLUMNS) + (abreast ? column * COLUMNS : column);
         SOURCE from[COLUMNS];
         LANE all[COLUMNS];
@@ -329,13 +350,15 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
             is[f] = i + f * apart < count && begin + own_unit < units;
             all[f] = lane_identity();
         }
+        if (is[0]) from[0] = source_on(SEGMENT_OF(first + i).in, (i64)c.index, step);
         if (abreast && is[COLUMNS - 1]) {
-            from[0] = source_on(SEGMENT_OF(first + i).in, (i64)c.index, step);
             share_of_columns(all, from, is, 1, step, c, share, split, team);
         } else if (is[0]) {
 #pragma unroll
-            for (int f = 0; f < COLUMNS; f++)
-                from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * apart : 0)).in, (i64)c.index, step);
+            for (int f = 1; f < COLUMNS; f++) {
+                from[f] = source_on(from[0], f, next);
+                if (!in_line) from[f] = source_on(SEGMENT_OF(first + (is[f] ? i + f * apart : 0)).in, (i64)c.index, step);
+            }
             share_of_columns(all, from, is, 0, step, c, share, split, team);
         }
         IF_SPLIT {
@@ -351,12 +374,16 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
             for (int f = 0; f < COLUMNS; f++) all[f] = halves[thread + f * GROUP];
         }
 #pragma unroll
-        for (int f = 0; f < COLUMNS; f++)
-            if (is[f] && share == 0) {
-                const PART p = part_of_lane(all[f], c, c.count);
-                const SEGMENT segment = SEGMENT_OF(first + i + f * apart);
-                STORE_PART(p, i + f * apart, k)
-            }
+        if (share) continue;
+        SEGMENT segment = SEGMENT_OF(first + (is[0] ? i : 0));
+#pragma unroll
+        for (int f = 0; f < COLUMNS; f++) {
+            if (!is[f]) continue;
+            if (f && in_line) segment.out += apart * across->out;
+            if (f && !in_line) segment = SEGMENT_OF(first + i + f * apart);
+            const PART p = part_of_lane(all[f], c, c.count);
+            STORE_PART(p, i + f * apart, k)
+        }
     }
 }
 #endif

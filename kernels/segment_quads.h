@@ -21,10 +21,16 @@
 #define QUAD_GROUPS (sizeof(LANE) > 8 || IN_BYTES < 2 ? 2 : IN_BYTES < 4 ? 3 : 4)
 EXCHANGE_BY(lane_xor, LANE, lane, "bfly", THREAD_ID ^ s)
 
+/* A quad is kept in words, and taken apart where its items are added: while it is on its way,
+ * nothing waits for it. */
 typedef struct ALIGN(QUAD_BYTES < 16 ? QUAD_BYTES : 16) {
+    u32 word[QUAD_BYTES / 4];
+} QUAD_WORDS;
+typedef union {
+    QUAD_WORDS words;
     ITEM item[OWN];
 } QUAD_ITEMS;
-#define QUAD_OF(name) QUAD_ITEMS name;
+#define QUAD_OF(name) QUAD_WORDS name;
 typedef struct {
     EACH_INPUT(QUAD_OF)
 } QUAD;
@@ -32,33 +38,40 @@ typedef struct {
 /* Tells whether the inputs are aligned for quads. */
 INLINE u32 are_aligned(SOURCE in) {
     u32 is = 1;
-#define IS_ALIGNED(name) is = is && (u64)in.name % sizeof(QUAD_ITEMS) == 0;
+#define IS_ALIGNED(name) is = is && (u64)in.name % (QUAD_BYTES < 16 ? QUAD_BYTES : 16) == 0;
     EACH_INPUT(IS_ALIGNED)
     return is;
 }
 
 INLINE QUAD quad_at(SOURCE at) {
     QUAD v;
-#define LOAD_QUAD(name) v.name = *(GLOBAL const QUAD_ITEMS *)at.name;
+#define LOAD_QUAD(name) v.name = *(GLOBAL const QUAD_WORDS *)at.name;
     EACH_INPUT(LOAD_QUAD)
+    return v;
+}
+
+INLINE QUAD quad_of_items(SOURCE at) {
+    QUAD v;
+#define LOAD_QUAD_ITEMS(name)                                                                                                  \
+    {                                                                                                                          \
+        QUAD_ITEMS quad;                                                                                                       \
+        _Pragma("unroll") for (int j = 0; j < OWN; j++) quad.item[j] = at.name[j];                                             \
+        v.name = quad.words;                                                                                                   \
+    }
+    EACH_INPUT(LOAD_QUAD_ITEMS)
     return v;
 }
 
 INLINE ITEMS quad_items(const QUAD *v, int j) {
     ITEMS items;
-#define ITEM_OF_QUAD(name) items.name = v->name.item[j];
+#define ITEM_OF_QUAD(name)                                                                                                     \
+    {                                                                                                                          \
+        QUAD_ITEMS quad;                                                                                                       \
+        quad.words = v->name;                                                                                                  \
+        items.name = quad.item[j];                                                                                             \
+    }
     EACH_INPUT(ITEM_OF_QUAD)
     return items;
-}
-
-INLINE QUAD quad_of_items(SOURCE at) {
-    QUAD v;
-#pragma unroll
-    for (int j = 0; j < OWN; j++) {
-#define LOAD_QUAD_ITEM(name) v.name.item[j] = at.name[j];
-        EACH_INPUT(LOAD_QUAD_ITEM)
-    }
-    return v;
 }
 
 /* Loads `slots` slots of a thread, item by item if they are not aligned. `at` is its first quad,
@@ -75,10 +88,15 @@ INLINE void load_slots(QUAD *v, int slots, SOURCE at, u32 aligned, STEPS step, u
         EACH_SLOT(quad_of_items)
 }
 
-/* Adds slot s of a thread to its four lanes of chunk row `row`, the first of which is `lane`. */
+/* Adds slot s of a thread to its four lanes of chunk row `row`, the first of which is `lane`. Four
+ * bytes may go to any lane at once. */
 INLINE void step_slot(LANE *own, const QUAD *v, int s, CHUNK c, u32 row, u32 lane, PARAMS p) {
+#ifdef lane_bytes
+    own[0] = lane_bytes(own[0], v[s].x.word[0]);
+#else
 #pragma unroll
     for (int j = 0; j < OWN; j++) own[j] = lane_step(own[j], quad_items(&v[s], j), c, row, lane + j, p);
+#endif
 }
 
 /* Combines `slots` slots of a thread, which has `across` quads of each chunk row. */

@@ -63,6 +63,7 @@ INLINE STEPS steps_to(const AXIS *axes, u32 count, u64 index) {
     STEPS place;
     for (int k = 0; k < INPUTS; k++) place.in[k] = 0;
     place.where = place.out = 0;
+    KEEP_ROLLED
     for (u32 k = count; k > 0; k--) {
         const AXIS *a = &axes[k - 1];
         u64 i = index;
