@@ -373,16 +373,15 @@ KERNEL BOUNDS_OF(2) void tally_segments_columns(CALL_ARGS) {
 #pragma unroll
             for (int f = 0; f < COLUMNS; f++) all[f] = halves[thread + f * GROUP];
         }
-#pragma unroll
-        if (share) continue;
         SEGMENT segment = SEGMENT_OF(first + (is[0] ? i : 0));
 #pragma unroll
         for (int f = 0; f < COLUMNS; f++) {
-            if (!is[f]) continue;
             if (f && in_line) segment.out += apart * across->out;
-            if (f && !in_line) segment = SEGMENT_OF(first + i + f * apart);
-            const PART p = part_of_lane(all[f], c, c.count);
-            STORE_PART(p, i + f * apart, k)
+            if (f && !in_line && is[f]) segment = SEGMENT_OF(first + i + f * apart);
+            if (is[f] && share == 0) {
+                const PART p = part_of_lane(all[f], c, c.count);
+                STORE_PART(p, i + f * apart, k)
+            }
         }
     }
 }
