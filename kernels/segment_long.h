@@ -29,7 +29,7 @@
 #endif
 #define LONG_ROWS (128 / (ITEM_BYTES * INPUTS) < MOST_LONG_ROWS ? 128 / (ITEM_BYTES * INPUTS) : MOST_LONG_ROWS)
 
-/* Adds up lane l of a chunk. Lane l has the items of rows f with f * LANES < left, from `row` on. */
+/* Adds up lane l of a chunk: its items of rows f with f * LANES < left, from `row` on. */
 INLINE LANE long_lane(SOURCE in, CHUNK c, u32 l) {
     LANE own = lane_identity();
 #define TO_LANE(name) in.name += c.index + l;

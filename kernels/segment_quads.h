@@ -3,10 +3,10 @@
  * segment_quads: rows whose items are loaded four at a time, on GPUs with shuffles.
  *
  * Computes: nothing by itself. The kernels of rows (segment_arrays) call what stands here.
- * How: a quad is four neighbouring items, loaded at once: OWN lanes. Slot s of thread t of a team is
- * quad t + s * team of a row. A thread loads 64 bytes of slots at once, of one row or several. It
- * combines its slots, then the team combines the threads' quads, lane by lane, and the four lanes
- * of a quad come last. That is the order of the halvings.
+ * How: a quad is four neighbouring items, loaded at once: OWN lanes. Slot s of thread t of a team
+ * is quad t + s * team of a row. A thread loads 64 bytes of slots at once, of one row or several.
+ * It combines its slots, then the team combines the threads' quads, lane by lane, and the four
+ * lanes of a quad come last. That is the order of the halvings.
  * Needs: kernels/segment_teams.h before it.
  * Why: bandwidth grows with the bytes on their way. With 16 or 32 bytes a thread, rows of narrow
  * items reached a half to three quarters of an H200's memory speed.

@@ -30,9 +30,9 @@ typedef struct tally_feature {
 enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER, TALLY_FEATURE_BULK, TALLY_FEATURE_END };
 extern const tally_feature tally_features[TALLY_FEATURE_END];
 
-/* Returns the first of `needs`, bits 1 << feature, that the context's device lacks; TALLY_FEATURE_END
- * if it has them all. A backend without a trial of a feature needs none: CUDA's kernels have inline
- * assembly of their own. Features are known after tally_probe. */
+/* Returns the first of `needs`, bits 1 << feature, that the context's device lacks;
+ * TALLY_FEATURE_END if it has them all. A backend without a trial of a feature needs none: CUDA's
+ * kernels have inline assembly of their own. Features are known after the first plan. */
 size_t tally_lacking_feature(const tally_context *context, unsigned needs);
 
 /* ---- cache.c --------------------------------------------------------------------------------- */

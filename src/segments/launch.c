@@ -194,8 +194,8 @@ static way take_rows(const tally_segments_plan *plan, void *kernel, uint32_t row
     return (way){kernel, team, 1, 1, plan->group_threads / team * (tally_segments_flight(&plan->base.terms) / rows)};
 }
 
-/* Items that a thread loads at once, the bytes of a lane's items in such loads on their way, and the
- * most loads of a row (kernels/segment_teams.h). The bytes that the memory gives at once. */
+/* Items of a quad, which a thread loads at once; bytes of a lane's items on their way; the most
+ * quads of a row that a thread has (kernels/segment_quads.h). Bytes that memory gives at once. */
 #define QUAD_ITEMS 4
 #define LANE_BYTES 16
 #define MOST_SLOTS 8
@@ -319,8 +319,8 @@ static tally_status run_slices(launch *l, const way *by, uint64_t leaves) {
     return status;
 }
 
-/* Returns the runs of chunks that groups take of each segment in one launch, or 0 for calls that are
- * no few long rows. Few are as many as there are groups for without a loop. */
+/* Returns the runs of chunks that groups take of each segment in one launch, or 0 for calls that
+ * are no few long rows. Few are as many as there are groups for without a loop. */
 static uint64_t runs_of_long(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
     if (!plan->longs || leaves == 1 || !are_rows(shape, plan->base.terms.inputs)) return 0;
     const uint64_t runs = tally_ceil_div(leaves, plan->group_threads / TALLY_LANES), groups = shape->count * runs;
