@@ -18,8 +18,8 @@
 #if defined(PLAIN) && GROUP >= LANES
 #define LONG_CHUNKS (GROUP / LANES) /* chunks of a run: a power of two, so that a run is a subtree */
 
-/* Loads of a thread in flight, of each input: registers for 128 bytes of items. Long steps are
- * unrolled less, and so are all where POCL may compile them. */
+/* Loads of a thread in flight, of each input: 32 registers of items, of which a narrow one takes a
+ * whole one. Long steps are unrolled less, and so are all where POCL may compile them. */
 #ifndef SHUFFLES
 #define MOST_LONG_ROWS 4
 #elif defined(TAKES_LONG)
@@ -27,7 +27,8 @@
 #else
 #define MOST_LONG_ROWS 32
 #endif
-#define LONG_ROWS (128 / (ITEM_BYTES * INPUTS) < MOST_LONG_ROWS ? 128 / (ITEM_BYTES * INPUTS) : MOST_LONG_ROWS)
+#define LONG_LOADS (128 / ((ITEM_BYTES < 4 ? 4 : ITEM_BYTES) * INPUTS))
+#define LONG_ROWS (LONG_LOADS < MOST_LONG_ROWS ? LONG_LOADS : MOST_LONG_ROWS)
 
 /* Adds up lane l of a chunk: its items of rows f with f * LANES < left, from `row` on. */
 INLINE LANE long_lane(SOURCE in, CHUNK c, u32 l) {
@@ -113,7 +114,10 @@ INLINE u32 is_last_of(GLOBAL u32 *counter, u32 groups) {
 #define IF_LAST
 #endif
 
-KERNEL BOUNDS_OF(4) void tally_segments_long(CALL_ARGS) {
+/* Groups that a multiprocessor must have room for: results of wide accumulators need registers. */
+#define LONG_GROUPS (sizeof(ACC) > 16 ? 2 : 4)
+
+KERNEL BOUNDS_OF(LONG_GROUPS) void tally_segments_long(CALL_ARGS) {
     OPEN;
     OPEN_FOLD;
     SHARED LANE lanes[GROUP];

@@ -212,27 +212,26 @@ static void test_columns(void **state) {
         }
 }
 
-/* ---- few long rows --------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Few rows of more than one chunk, which one launch takes: aligned or not, with gaps, reversed, and
- * of another order of results. A plan takes them in turn, so that each call finds the counters as
- * the last one left them. */
-static void test_few_rows(void **state) {
-    static const struct {
-        uint64_t rows, length;
-        int64_t gap, step;
-        uint32_t skew;
-    } arrays[] = {{2, 8192, 0, 1, ALIGNED},  {3, 8192, 0, 1, 0},  {8, 8192, 0, 1, 1},        {2, 4097, 0, 1, ALIGNED},
-                  {3, 4097, 1, 1, 2},        {8, 4097, 0, 1, 0},  {3, 8193, 5, 1, ALIGNED},  {1, 65537, 0, 1, 0},
-                  {2, 16000, 0, -1, 3},      {3, 12289, 7, 2, 1}, {8, 12288, 0, 1, ALIGNED}, {2, 65536, 0, 1, ALIGNED},
-                  {5, 20001, 0, 1, ALIGNED}, {15, 8191, 1, 1, 0}, {31, 4200, 0, 1, 5}};
-    static const tally_term_desc both[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}, {.op = TALLY_NRM2}};
+/* An array of rows: `gap` items between them, `step` from item to item. */
+typedef struct rows_array {
+    uint64_t rows, length;
+    int64_t gap, step;
+    uint32_t skew;
+} rows_array;
+
+/* Reduces the rows of each array, by the same plan, so that each call finds its memory as the last
+ * one left it. A device that compiles has some of the descriptors in turn. */
+static void expect_rows(void **state, const rows_array *arrays, size_t count) {
+    static const tally_term_desc all[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}, {.op = TALLY_NRM2}};
     static const tally_segments_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},
         {.op = TALLY_DOT, .in = TALLY_F32},
-        {.terms = both, .term_count = 3, .in = TALLY_F32},
+        {.terms = all, .term_count = 3, .in = TALLY_F32},
         {.op = TALLY_SUM, .in = TALLY_F16},
         {.op = TALLY_ARGMAX, .in = TALLY_I8},
+        {.op = TALLY_SUM, .in = TALLY_I8},
         {.op = TALLY_SUM, .in = TALLY_C128},
         {.op = TALLY_DOT, .in = TALLY_C64},
         {.op = TALLY_PROD, .in = TALLY_F64},
@@ -251,17 +250,47 @@ static void test_few_rows(void **state) {
             desc.variant = segments_variants[v];
             if (desc.op && !segments_is_here(state, &of)) continue;
             if (!segments_open(&r, direct_context(state), &desc, NULL)) continue;
-            for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
-                const int64_t step = arrays[a].step,
-                              row = (int64_t)arrays[a].length * (step < 0 ? -step : step) + arrays[a].gap;
-                segments_axes array = {.items = {segments_usual_pattern(desc.op), MASK_ONES, arrays[a].skew}, .count = 2};
-                array.axes[0] = (tally_axis){.extent = arrays[a].rows, .in_stride = {row, row}, .out_stride = -3};
-                array.axes[1] = (tally_axis){.extent = arrays[a].length, .reduced = 1, .in_stride = {step, step}};
+            for (size_t a = 0; a < count; a++) {
+                const rows_array *of_rows = &arrays[a];
+                const int64_t step = of_rows->step, row = (int64_t)of_rows->length * (step < 0 ? -step : step) + of_rows->gap;
+                segments_axes array = {.items = {segments_usual_pattern(desc.op), MASK_ONES, of_rows->skew}, .count = 2};
+                array.axes[0] = (tally_axis){.extent = of_rows->rows, .in_stride = {row, row}, .out_stride = -3};
+                array.axes[1] = (tally_axis){.extent = of_rows->length, .reduced = 1, .in_stride = {step, step}};
                 array.out_strided = a % 2 == 0;
                 segments_run_axes(&r, &array);
             }
             segments_close(&r);
         }
+}
+
+/* Few rows of more than one chunk, which one launch takes: aligned or not, with gaps, reversed, and
+ * of another order of results. */
+static void test_few_rows(void **state) {
+    static const rows_array arrays[] = {{2, 8192, 0, 1, ALIGNED},  {3, 8192, 0, 1, 0},        {8, 8192, 0, 1, 1},
+                                        {2, 4097, 0, 1, ALIGNED},  {3, 4097, 1, 1, 2},        {8, 4097, 0, 1, 0},
+                                        {3, 8193, 5, 1, ALIGNED},  {1, 65537, 0, 1, 0},       {2, 16000, 0, -1, 3},
+                                        {3, 12289, 7, 2, 1},       {8, 12288, 0, 1, ALIGNED}, {2, 65536, 0, 1, ALIGNED},
+                                        {5, 20001, 0, 1, ALIGNED}, {15, 8191, 1, 1, 0},       {31, 4200, 0, 1, 5}};
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays));
+}
+
+/* Rows of quads of every size of team and number of slots (kernels/segment_quads.h): aligned, at an
+ * offset that is and one that is not, and with gaps of whole quads and others. */
+static void test_quads(void **state) {
+    static const uint64_t lengths[] = {4,   8,   12,  16,  20,  32,  36,  64,   68,   96,   100,  104,  128, 132,
+                                       200, 256, 260, 400, 512, 516, 640, 1000, 1024, 1028, 2048, 2052, 4096};
+    enum { LENGTHS = TALLY_ARRAY_LENGTH(lengths) };
+    static const rows_array forms[] = {
+        {37, 0, 0, 1, ALIGNED}, {70, 0, 4, 1, ALIGNED + 4}, {9, 0, 8, 1, 1}, {300, 0, 1, 1, ALIGNED}};
+    enum { MOST_ITEMS = 120000 };
+    rows_array arrays[2 * LENGTHS];
+    for (size_t k = 0; k < 2 * LENGTHS; k++) {
+        const uint64_t length = lengths[k % LENGTHS];
+        arrays[k] = forms[k < LENGTHS ? 0 : k % TALLY_ARRAY_LENGTH(forms)];
+        arrays[k].length = length;
+        if (arrays[k].rows * length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / length;
+    }
+    expect_rows(state, arrays, 2 * LENGTHS);
 }
 
 #define ROW(dtype, name)                                                                                                       \
@@ -290,5 +319,6 @@ const device_test segments_tests[] = {
     {"segments: sizes of plans", test_sizes_of_plans},
     {"segments: columns", test_columns},
     {"segments: few long rows", test_few_rows},
+    {"segments: rows of quads", test_quads},
     {NULL, NULL},
 };

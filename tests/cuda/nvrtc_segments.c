@@ -67,8 +67,8 @@ static void check_kernel(const cell *c, const tally_terms *terms, const char *lo
 static void test_cell(void **state) {
     static const char *const by_axes[] = {"tally_segments_teams", "tally_segments_threads", "tally_segments_fold",
                                           "tally_segments_fold_each"};
-    static const char *const plain[] = {"tally_segments_short", "tally_segments_columns", "tally_segments_planes",
-                                        "tally_segments_long"};
+    static const char *const plain[] = {"tally_segments_short", "tally_segments_columns",     "tally_segments_planes",
+                                        "tally_segments_quad",  "tally_segments_quad_chunks", "tally_segments_long"};
     static const char *const by_offsets[] = {"tally_segments_clear", "tally_segments_teams", "tally_segments_chunks",
                                              "tally_segments_fold"};
     const cell *c = *state;
