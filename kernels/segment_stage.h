@@ -303,13 +303,16 @@ INLINE LANE alone_lane(u32 stage, u32 place, u32 n, u32 most, PARAMS p) {
     c.index = 0;
     c.count = n;
 #pragma unroll
-    for (u32 j = 0; j < most; j++) {
+    for (u32 j = 0; j < ALONE_ITEMS; j++) {
+        if (j >= most) continue;
         const ITEMS v = staged_items(stage, place + j);
         own[j] = lane_identity();
         if (j < n) own[j] = lane_step(own[j], v, c, 0, j, p);
     }
+    if (most > OWN) {
 #pragma unroll
-    for (u32 j = OWN; j < most; j++) own[j - OWN] = lane_combine(own[j - OWN], own[j]);
+        for (u32 j = 0; j < ALONE_ITEMS - OWN; j++) own[j] = lane_combine(own[j], own[OWN + j]);
+    }
     return four_lanes(own);
 }
 
