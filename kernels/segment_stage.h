@@ -19,30 +19,59 @@
 
 /* ---- words of a warp ------------------------------------------------------------------------- */
 
+#ifdef __CUDA_ARCH__
+#define SHARED_ADDRESS(pointer) ((u32)__cvta_generic_to_shared(pointer))
+#define LEADING_ZEROS(word) ((u32)__clz((int)(word)))
+#define COUNT_OF(mask) ((u32)__popc(mask))
+#else
+#define SHARED_ADDRESS(pointer) ((u32)(size_t)(pointer))
+#define LEADING_ZEROS(word) clz((u32)(word))
+#define COUNT_OF(mask) popcount((u32)(mask))
+#endif
+
 #define WARPS (GROUP / WIDTH)
 #define ALL_THREADS 0xffffffffU
-#define BALLOT(is) __ballot_sync(ALL_THREADS, is)
-#define ALL_OF(is) __all_sync(ALL_THREADS, is)
-#define EITHER_OF(word) __reduce_or_sync(ALL_THREADS, word)
-#define FROM_THREAD(value, t) __shfl_sync(ALL_THREADS, value, t)
-#define FROM_BELOW(value) __shfl_up_sync(ALL_THREADS, value, 1)
-#define WARP_BARRIER __syncwarp();
-#define LOWEST_OF(mask) ((u32)__ffs((int)(mask)) - 1)
-#define HIGHEST_OF(mask) (31 - (u32)__clz((int)(mask)))
-#define COUNT_OF(mask) ((u32)__popc(mask))
+#define LOWEST_OF(mask) (31 - LEADING_ZEROS((mask) & (0U - (mask))))
+#define HIGHEST_OF(mask) (31 - LEADING_ZEROS(mask))
 #define BELOW(t) ((1U << (t)) - 1)
+#define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+
+/* Returns a mask of the threads whose word is not 0. */
+INLINE u32 ballot_of(u32 is) {
+    u32 mask;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(mask) : "r"(is));
+    return mask;
+}
+
+/* Returns the bits that any thread's word has. */
+INLINE u32 either_of(u32 word) {
+    u32 bits;
+    asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(bits) : "r"(word));
+    return bits;
+}
+
+/* NAME(value, t) returns the value of another thread of the warp: from_thread that of thread t,
+ * from_below that of the thread t below, or its own if there is none. */
+#define SHUFFLE_BY(NAME, MODE)                                                                                                 \
+    INLINE u64 NAME(u64 value, u32 t) {                                                                                        \
+        u32 low, high;                                                                                                         \
+        asm volatile("shfl.sync." MODE ", 0xffffffff;" : "=r"(low) : "r"((u32)value), "r"(t));                                 \
+        asm volatile("shfl.sync." MODE ", 0xffffffff;" : "=r"(high) : "r"((u32)(value >> 32)), "r"(t));                        \
+        return (u64)high << 32 | low;                                                                                          \
+    }
+SHUFFLE_BY(from_thread, "idx.b32 %0, %1, %2, 0x1f")
+SHUFFLE_BY(from_below, "up.b32 %0, %1, %2, 0")
 
 /*
  * Shared memory by its address of 32 bits. ADDRESS_OF hides where the address comes from: ptxas
  * would compute it anew for each load, with a read of a special register.
  */
-#define ADDRESS_OF(address, pointer)                                                                                           \
-    asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(pointer)));
+#define ADDRESS_OF(address, pointer) asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(SHARED_ADDRESS(pointer)));
 #define PUT_WORD(address, word) asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
-#define GET_BYTE(byte, address) asm volatile("ld.shared.u8 %0, [%1];" : "=r"(byte) : "r"(address));
-#define GET_HALF(half, address) asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(address));
+#define GET_BYTE(word, address) asm volatile("ld.shared.u8 %0, [%1];" : "=r"(word) : "r"(address));
+#define GET_SHORT(word, address) asm volatile("ld.shared.u16 %0, [%1];" : "=r"(word) : "r"(address));
 #define GET_WORD(word, address) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_PAIR(a, b, address) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(address));
+#define GET_LONG(words, address) asm volatile("ld.shared.u64 %0, [%1];" : "=l"(words) : "r"(address));
 
 /* Copies up to 16 bytes to shared memory, and sets the rest of 16 bytes there to 0. Both addresses
  * are aligned. */
@@ -73,8 +102,8 @@
 
 /* A warp's shared memory. A team reads up to 128 items behind the place of a segment, so that it
  * may read into the list. */
-typedef struct {
-    ALIGN(16) u8 tile[TILE_BYTES];
+typedef struct ALIGN(16) {
+    u8 tile[TILE_BYTES];
     u32 list[STAGE_ROWS * WIDTH * (ITEM_BYTES > 4 ? ITEM_BYTES / 4 : 1)];
 } STAGE;
 #define NOTE_AT(stage, i) ((stage) + TILE_BYTES + 4 * (i))
@@ -85,21 +114,23 @@ INLINE ITEMS staged_items(u32 stage, u32 place) {
     union {
         ITEM item;
         u8 byte;
-        u16 half;
-        u32 word[ITEM_BYTES / 4 + 1];
+        u16 two;
+        u32 word;
+        u64 eight[ITEM_BYTES / 8 + 1];
     } v;
     ITEMS items;
+    u32 word;
     if (ITEM_BYTES == 1) {
-        u32 byte;
-        GET_BYTE(byte, at)
-        v.byte = (u8)byte;
+        GET_BYTE(word, at)
+        v.byte = (u8)word;
     } else if (ITEM_BYTES == 2) {
-        GET_HALF(v.half, at)
+        GET_SHORT(word, at)
+        v.two = (u16)word;
     } else if (ITEM_BYTES == 4) {
-        GET_WORD(v.word[0], at)
+        GET_WORD(v.word, at)
     } else {
 #pragma unroll
-        for (u32 w = 0; w < ITEM_BYTES / 4; w += 2) GET_PAIR(v.word[w], v.word[w + 1], at + 4 * w)
+        for (u32 w = 0; w < ITEM_BYTES / 8; w++) GET_LONG(v.eight[w], at + 8 * w)
     }
     items.x = v.item;
     return items;
@@ -109,7 +140,7 @@ INLINE ITEMS staged_items(u32 stage, u32 place) {
  * LONG. */
 INLINE u32 kind_of(u32 n) {
     const u32 items = min(max(n, 1U), LANES + 1U);
-    return WIDTH - (u32)__clz((int)((items - 1) / OWN)) + (n > CHUNK_ITEMS ? 1U : 0U);
+    return WIDTH - LEADING_ZEROS((items - 1) / OWN) + (n > CHUNK_ITEMS ? 1U : 0U);
 }
 
 INLINE u32 low_word(u64 n) {
@@ -193,7 +224,7 @@ INLINE u32 stage_span(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note
             note[k] = (kind < LONG ? NOTE(n, skip + (u32)at, 0) : 0) | NOTE(0, 0, kind);
         }
     }
-    if (!ALL_OF(!outside)) return 0;
+    if (ballot_of(outside)) return 0;
     if (span) copy_bytes(stage, (GLOBAL const u8 *)(x + b->first) - below, below + (u32)span * ITEM_BYTES, lane);
     return 1;
 }
@@ -201,21 +232,21 @@ INLINE u32 stage_span(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note
 /* Copies the runs of short neighbours among 32 segments to the tile, from byte `used` on, as far as
  * they fit. Returns where the next ones may be. */
 INLINE u32 stage_runs(u32 stage, GLOBAL const ITEM *x, u64 begin, u64 end, u32 is_there, u32 *note, u32 used, u32 lane) {
-    const u64 n = end - begin, before = FROM_BELOW(end);
-    const u32 kind = kind_of(low_word(n)), is_short = is_there && kind < LONG, shorts = BALLOT(is_short);
-    u32 heads = BALLOT(is_short && (before != begin || !(shorts << 1 >> lane & 1)));
+    const u64 n = end - begin, before = from_below(end, 1);
+    const u32 kind = kind_of(low_word(n)), is_short = is_there && kind < LONG, shorts = ballot_of(is_short);
+    u32 heads = ballot_of(is_short && (before != begin || !(shorts << 1 >> lane & 1)));
     *note = !is_there ? NOTE(0, 0, NO_KIND) : kind < LONG ? NOTE((u32)n, 0, NOT_STAGED + kind) : NOTE(0, 0, kind);
     if (COUNT_OF(heads) > MOST_RUNS) return used;
-    KEEP_ROLLED
+#pragma unroll 1
     while (heads) {
         const u32 head = LOWEST_OF(heads);
         heads &= heads - 1;
         const u32 members = shorts & ~BELOW(head) & (heads ? BELOW(LOWEST_OF(heads)) : ALL_THREADS);
-        const u64 from = FROM_THREAD(begin, head);
+        const u64 from = from_thread(begin, head);
         const u32 below = BYTES_BELOW(x + from), place = (used + below) / ITEM_BYTES + (u32)(begin - from);
-        const u32 fits = BALLOT((members >> lane & 1) && place + (u32)n <= TILE_ITEMS);
+        const u32 fits = ballot_of((members >> lane & 1) && place + (u32)n <= TILE_ITEMS);
         if (!fits || below % ITEM_BYTES) return used;
-        const u32 items = (u32)(FROM_THREAD(end, HIGHEST_OF(fits)) - from);
+        const u32 items = (u32)(from_thread(end, HIGHEST_OF(fits)) - from);
         if (fits >> lane & 1) *note = NOTE((u32)n, place, kind);
         if (!items) continue;
         copy_bytes(stage + used, (GLOBAL const u8 *)(x + from) - below, below + items * ITEM_BYTES, lane);
@@ -251,7 +282,7 @@ INLINE u32 list_kind(u32 stage, const u32 *note, u32 here, u32 kind, u32 count, 
 #pragma unroll
         for (u32 k = 0; k < STAGE_ROWS; k++) {
         if (k * WIDTH >= here) continue;
-        const u32 is = KIND_OF_NOTE(note[k]) == kind, all = BALLOT(is);
+        const u32 is = KIND_OF_NOTE(note[k]) == kind, all = ballot_of(is);
         if (is) PUT_WORD(NOTE_AT(stage, count + COUNT_OF(all & below)), note[k] | (k * WIDTH + lane) << 25)
         count += COUNT_OF(all);
     }
@@ -272,13 +303,16 @@ INLINE LANE alone_lane(u32 stage, u32 place, u32 n, u32 most, PARAMS p) {
     c.index = 0;
     c.count = n;
 #pragma unroll
-    for (u32 j = 0; j < most; j++) {
+    for (u32 j = 0; j < ALONE_ITEMS; j++) {
+        if (j >= most) continue;
         const ITEMS v = staged_items(stage, place + j);
         own[j] = lane_identity();
         if (j < n) own[j] = lane_step(own[j], v, c, 0, j, p);
     }
+    if (most > OWN) {
 #pragma unroll
-    for (u32 j = OWN; j < most; j++) own[j - OWN] = lane_combine(own[j - OWN], own[j]);
+        for (u32 j = 0; j < ALONE_ITEMS - OWN; j++) own[j] = lane_combine(own[j], own[OWN + j]);
+    }
     return four_lanes(own);
 }
 
@@ -309,7 +343,7 @@ INLINE void reduce_alone(const CALLED *call, u32 stage, const u32 *note, u32 her
 /* Reduces `count` listed segments in the tile, of class `of`, by teams. */
 INLINE void reduce_staged(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
     const u32 size = 1U << of, own = lane & (size - 1);
-    KEEP_ROLLED
+#pragma unroll 1
     for (u32 turn = 0; turn < count; turn += WIDTH >> of) {
         const u32 i = turn + (lane >> of), note = listed_note(stage, min(i, count - 1)), n = ITEMS_OF_NOTE(note);
         ITEMS v[OWN];
@@ -325,7 +359,7 @@ INLINE void reduce_staged(const CALLED *call, u32 stage, u32 count, u32 of, u64 
 INLINE void reduce_apart(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
     const u32 size = 1U << of, own = lane & (size - 1), teams = WIDTH >> of;
     const STEPS step = item_step(0);
-    KEEP_ROLLED
+#pragma unroll 1
     for (u32 turn = 0; turn < count; turn += teams * FLIGHT_ROWS) {
         ITEMS v[FLIGHT_ROWS][OWN] = {0};
         LANE lanes[FLIGHT_ROWS];
@@ -354,13 +388,13 @@ INLINE void reduce_apart(const CALLED *call, u32 stage, u32 count, u32 of, u64 b
 INLINE void reduce_long(const CALLED *call, u32 stage, u32 count, u64 begin, u32 lane) {
     SEGMENT next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, 0)));
     PART level[MOST_LEVELS];
-    KEEP_ROLLED
+#pragma unroll 1
     for (u32 i = 0; i < count; i++) {
         const SEGMENT segment = next;
         const u64 chunks = CHUNKS_OF(segment.n);
         if (i + 1 < count) next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, i + 1)));
         PART all = part_identity();
-        KEEP_ROLLED
+#pragma unroll 1
         for (u64 k = 0; k < chunks; k++) {
             all = team_part(&segment, 0, k, lane, WIDTH, 0, 0);
             if (chunks > 1) push_part(level, k, all);
@@ -374,20 +408,20 @@ INLINE void reduce_long(const CALLED *call, u32 stage, u32 count, u64 begin, u32
  * then fills them. Returns how many had no room: the list of the warp then has these. */
 INLINE u32 enlist_all(const CALLED *call, u32 stage, u32 count, u64 begin, GLOBAL u64 *work, u64 capacity, u32 lane) {
     u32 left = 0;
-    KEEP_ROLLED
+#pragma unroll 1
     for (u32 turn = 0; turn < count; turn += WIDTH) {
         const u32 is = turn + lane < count, note = listed_note(stage, is ? turn + lane : 0);
         const u64 s = begin + NUMBER_OF_NOTE(note), chunks = CHUNKS_OF(called_segment(call, s).n);
         const u64 place = is ? take_places(chunks, work, capacity) : capacity;
         if (place != capacity) list_long(s, place, chunks, work, capacity);
-        const u32 lone = BALLOT(is && place == capacity);
-        u32 listed = BALLOT(place != capacity);
+        const u32 lone = ballot_of(is && place == capacity);
+        u32 listed = ballot_of(place != capacity);
         if (lone >> lane & 1) PUT_WORD(NOTE_AT(stage, left + COUNT_OF(lone & BELOW(lane))), note)
         left += COUNT_OF(lone);
-        KEEP_ROLLED
+#pragma unroll 1
         while (listed) {
             const u32 t = LOWEST_OF(listed);
-            const u64 own = FROM_THREAD(s, t), first = FROM_THREAD(place, t), all = FROM_THREAD(chunks, t);
+            const u64 own = from_thread(s, t), first = from_thread(place, t), all = from_thread(chunks, t);
             listed &= listed - 1;
             for (u64 k = lane; k < all; k += WIDTH) list_chunk(own, k, first, work);
         }
@@ -423,7 +457,7 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
     u32 stage;
     ADDRESS_OF(stage, &stages[thread / WIDTH])
     (void)t;
-    KEEP_ROLLED
+#pragma unroll 1
     for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * size; begin < segments; begin += warps * size) {
         u32 note[STAGE_ROWS], kinds = 0;
         const BATCH batch = batch_at(&call, begin, segments, size, lane);
@@ -432,7 +466,7 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
         stage_batch(stage, in.x, &batch, note, lane);
 #pragma unroll
         for (u32 k = 0; k < STAGE_ROWS; k++) kinds |= 1U << KIND_OF_NOTE(note[k]);
-        kinds = EITHER_OF(kinds);
+        kinds = either_of(kinds);
         u32 longs = 0;
         if (kinds >> TO_LIST & 1 && lists) {
             longs = list_kind(stage, note, here, TO_LIST, 0, lane);
@@ -440,7 +474,7 @@ KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
         }
         if (kinds >> LONG & 1) longs = list_kind(stage, note, here, LONG, longs, lane);
         if (longs) reduce_long(&call, stage, longs, begin, lane);
-        KEEP_ROLLED
+#pragma unroll 1
         for (u32 of = 0; of < LONG && kinds >> NOT_STAGED & BELOW(LONG); of++)
             if (kinds >> (NOT_STAGED + of) & 1)
                 reduce_apart(&call, stage, list_kind(stage, note, here, NOT_STAGED + of, 0, lane), of, begin, lane);
