@@ -7,10 +7,11 @@
  * tally_segments_fold_each combines them to results only.
  * How: a unit is a chunk of a segment. Units are numbered so that neighbours are of neighbouring
  * segments. A unit is reduced by a team in tally_segments_teams, and by a thread in
- * tally_segments_threads. Both take any strides, masks and pivots. Three more kernels take neither
- * masks nor pivots: for segments of up to a chunk row (short), for segments that lie side by side
- * (columns), for two reduced axes (planes).
- * Needs: kernels/segment_teams.h before it.
+ * tally_segments_threads. Both take any strides, masks and pivots. The other kernels take neither
+ * masks nor pivots. They are for rows that are aligned quads (quad, quads, quad_chunks), for rows of
+ * up to four chunk rows (short, rows_2, rows_4), for segments that lie side by side (columns), and
+ * for two reduced axes (planes).
+ * Needs: kernels/segment_teams.h and kernels/segment_quads.h before it.
  * Why: memory speed needs many loads at once, and few instructions for each.
  */
 
@@ -208,8 +209,8 @@ typedef struct ALIGN(ABREAST_BYTES) {
 typedef struct {
     EACH_INPUT(COLUMNS_OF)
 } ABREAST;
-/* Chunk rows that a thread loads at once of neighbouring columns, in bytes 64 of a lane each. With
- * fewer bytes on their way columns of narrow items were as much slower on an H200. */
+/* Chunk rows that a thread loads at once of neighbouring columns: 64 bytes. With fewer bytes on
+ * their way columns of narrow items were slower by as much on an H200. */
 #define ROWS_ABREAST ((int)(COLUMNS * IN_BYTES < 16 ? 16 / (COLUMNS * IN_BYTES) : 1))
 
 /* Tells whether COLUMNS segments from any multiple of COLUMNS on are neighbours in memory, and each
