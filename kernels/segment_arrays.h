@@ -8,9 +8,9 @@
  * How: a unit is a chunk of a segment. Units are numbered so that neighbours are of neighbouring
  * segments. A unit is reduced by a team in tally_segments_teams, and by a thread in
  * tally_segments_threads. Both take any strides, masks and pivots. The other kernels take neither
- * masks nor pivots. They are for rows that are aligned quads (quad, quads, quad_chunks), for rows of
- * up to four chunk rows (short, rows_2, rows_4), for segments that lie side by side (columns), and
- * for two reduced axes (planes).
+ * masks nor pivots. They are for rows that are aligned quads (quad, quads, quad_chunks), for other
+ * rows of up to four chunk rows (short, rows_2, rows_4), for segments that lie side by side
+ * (columns), and for two reduced axes (planes).
  * Needs: kernels/segment_teams.h and kernels/segment_quads.h before it.
  * Why: memory speed needs many loads at once, and few instructions for each.
  */
