@@ -58,6 +58,12 @@ static const oracle_case samples[] = {
     {.op = TALLY_SUM, .in = TALLY_C128},  {.op = TALLY_NRM2, .in = TALLY_F64}, {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
 };
 
+int segments_on_cpu(void **state) {
+    tally_context_info info;
+    assert_int_equal(tally_context_get_info(direct_context(state), &info), TALLY_OK);
+    return info.device.device_class == TALLY_CLASS_CPU;
+}
+
 int segments_has_turn(void **state, size_t i) {
     return !has_compiler(*state) || sample_has_turn(i);
 }

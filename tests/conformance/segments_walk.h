@@ -5,6 +5,8 @@
 
 #include "segments_shapes.h"
 
+/* Tells whether the device is a CPU. */
+int segments_on_cpu(void **state);
 /* Returns whether this run takes entry i of a short list on this device: all where nothing
  * compiles. */
 int segments_has_turn(void **state, size_t i);
