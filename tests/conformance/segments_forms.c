@@ -43,9 +43,9 @@ static void test_where_ops(void **state) {
         }
 }
 
-/* Chunks whose pivot is no good, or is made of other items beside a mask; on every variant. But POCL
- * 3.1 with two threads gives a wrong var or std of masked f32 by `teams` now and then, for whole
- * groups; with one thread never, and oclgrind finds no race. CPUs have `blocks`. */
+/* Chunks whose pivot is no good, or is made of other items beside a mask; on every variant. But
+ * POCL 3.1 with two threads gives a wrong var or std of masked f32 by `teams` now and then, for
+ * whole groups; with one thread never, and oclgrind finds no race. CPUs have `blocks`. */
 static void test_pivots(void **state) {
     static const oracle_case cases[] = {{.op = TALLY_VAR, .in = TALLY_F32},       {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
                                         {.op = TALLY_LOGSUMEXP, .in = TALLY_F64}, {.op = TALLY_STD, .in = TALLY_F16},
