@@ -147,7 +147,7 @@ INLINE u32 low_word(u64 n) {
     return n >> 32 ? ~0U : (u32)n;
 }
 
-/* What the kernel was called with. */
+/* Arguments of the kernel that its steps need. */
 typedef struct {
     SOURCE in;
     OUTS out;
