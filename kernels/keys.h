@@ -141,7 +141,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 }
 #endif
 
-#define EACH 8 /* tiles that a thread of the next kernel places at once */
+#define EACH 16 /* tiles that a thread of the next kernel places at once */
 /* One group runs this kernel. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
@@ -187,8 +187,11 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
     }
 
 #if GROUP > 1
-/* A warp takes the words of its threads in turn: a thread for each key, so that neighbouring
- * threads write neighbouring runs. */
+/* Fewest runs of a tile that a warp writes word by word. */
+#define MANY_RUNS (GROUP * WIDTH / 8)
+
+/* If there are many runs, a warp takes the words of its threads in turn: a thread for each key, so
+ * that neighbouring threads write neighbouring runs. Else a thread takes the bits of its own word. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     SHARED u32 words[GROUP], sums[GROUP + 1];
     (void)run;
@@ -197,13 +200,20 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     words[THREAD_ID] = OWN_WORDS[THREAD_ID];
     SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
     const u32 bit = THREAD_ID % WIDTH, first = THREAD_ID - bit;
-    const u64 place = tiles[GROUP_ID];
+    const u64 place = tiles[GROUP_ID], tile = GROUP_ID * (GROUP * WIDTH);
+    if (sums[GROUP] < MANY_RUNS) {
+        u64 at = place + sums[THREAD_ID];
+        KEEP_ROLLED
+        for (u32 word = words[THREAD_ID]; word; word &= word - 1, at++)
+            WRITE_RUN(at, tile + THREAD_ID * WIDTH + COUNT_BITS((word & (0U - word)) - 1))
+        return;
+    }
     KEEP_ROLLED
     for (u32 w = first; w < first + WIDTH; w++) {
         const u32 word = words[w];
         if (!(word >> bit & 1)) continue;
         const u64 at = place + sums[w] + COUNT_BITS(word & ((1U << bit) - 1));
-        WRITE_RUN(at, (GROUP_ID * GROUP + w) * WIDTH + bit)
+        WRITE_RUN(at, tile + w * WIDTH + bit)
     }
 }
 #else

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_stage: tally_segments_teams by offsets where a warp can stage items in shared memory.
+ * segment_stage: tally_segments_teams by offsets where items can be staged in shared memory.
  *
  * Computes: the same as tally_segments_teams of kernels/segment_work.h, to the bit.
- * How: a warp takes up to 128 neighbouring segments, and waits for no other warp. It copies the
- * items of short segments (up to a chunk row) to its tile of shared memory, in 16 bytes a thread
- * and without registers. If the segments lie in one span that fits, the span is copied whole; else
- * its runs of short neighbours are. Longer segments are reduced from global memory meanwhile, and
- * so are short ones that are not in the tile. A thread then reduces the shortest ones alone, and
- * teams reduce the others, class by class.
+ * How: a group takes a batch of neighbouring segments. It copies the items of the first ones, as
+ * many as fit its tile of shared memory, in 16 bytes a thread and without registers. It sorts the
+ * segments by class. A thread then reduces a segment of up to a chunk row alone, by residue classes
+ * of its lanes, and a warp one of up to a chunk. The batch goes on behind the segments that fitted.
+ * Segments that do not fit, and those that lie far apart or in no order, are reduced from global
+ * memory.
  * Needs: kernels/segment_work.h before it, which defines STAGES for devices and ops that it fits.
- * Items that are not loaded are set to 0, because ptxas would keep the registers of a variable that
- * is set under a condition through the whole loop.
- * Why: memory speed needs 32 KB in flight on a multiprocessor of an H200. Items that teams load
- * are fewer, and each class has a round trip of its own.
+ * Why: memory speed needs 32 KB in flight on a multiprocessor of an H200, and at most 25
+ * instructions of a thread for an item of 4 bytes. A thread that reduces a segment alone takes 5.
  */
 #ifdef STAGES
 
@@ -23,18 +21,21 @@
 #define SHARED_ADDRESS(pointer) ((u32)__cvta_generic_to_shared(pointer))
 #define LEADING_ZEROS(word) ((u32)__clz((int)(word)))
 #define COUNT_OF(mask) ((u32)__popc(mask))
+#define ADD_LOCAL(at, some) atomicAdd(at, some)
+#define MIN_LOCAL(at, some) atomicMin(at, some)
+#define MAX_LOCAL(at, some) atomicMax(at, some)
 #else
 #define SHARED_ADDRESS(pointer) ((u32)(size_t)(pointer))
 #define LEADING_ZEROS(word) clz((u32)(word))
 #define COUNT_OF(mask) popcount((u32)(mask))
+#define ADD_LOCAL(at, some) atomic_add((volatile LOCAL u32 *)(at), some)
+#define MIN_LOCAL(at, some) atomic_min((volatile LOCAL u32 *)(at), some)
+#define MAX_LOCAL(at, some) atomic_max((volatile LOCAL u32 *)(at), some)
 #endif
 
 #define WARPS (GROUP / WIDTH)
-#define ALL_THREADS 0xffffffffU
 #define LOWEST_OF(mask) (31 - LEADING_ZEROS((mask) & (0U - (mask))))
-#define HIGHEST_OF(mask) (31 - LEADING_ZEROS(mask))
 #define BELOW(t) ((1U << (t)) - 1)
-#define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 
 /* Returns a mask of the threads whose word is not 0. */
 INLINE u32 ballot_of(u32 is) {
@@ -43,277 +44,263 @@ INLINE u32 ballot_of(u32 is) {
     return mask;
 }
 
-/* Returns the bits that any thread's word has. */
-INLINE u32 either_of(u32 word) {
-    u32 bits;
-    asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(bits) : "r"(word));
-    return bits;
+/* Returns a mask of the threads whose word equals that of this one. */
+INLINE u32 equals_of(u32 word) {
+    u32 mask;
+    asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(mask) : "r"(word));
+    return mask;
 }
 
-/* NAME(value, t) returns the value of another thread of the warp: from_thread that of thread t,
- * from_below that of the thread t below, or its own if there is none. */
-#define SHUFFLE_BY(NAME, MODE)                                                                                                 \
-    INLINE u64 NAME(u64 value, u32 t) {                                                                                        \
-        u32 low, high;                                                                                                         \
-        asm volatile("shfl.sync." MODE ", 0xffffffff;" : "=r"(low) : "r"((u32)value), "r"(t));                                 \
-        asm volatile("shfl.sync." MODE ", 0xffffffff;" : "=r"(high) : "r"((u32)(value >> 32)), "r"(t));                        \
-        return (u64)high << 32 | low;                                                                                          \
+/* most_of returns the largest word of all threads, sum_of their sum. */
+#define REDUCE_BY(NAME, MODE)                                                                                                  \
+    INLINE u32 NAME(u32 word) {                                                                                                \
+        u32 all;                                                                                                               \
+        asm volatile("redux.sync." MODE ".u32 %0, %1, 0xffffffff;" : "=r"(all) : "r"(word));                                   \
+        return all;                                                                                                            \
     }
-SHUFFLE_BY(from_thread, "idx.b32 %0, %1, %2, 0x1f")
-SHUFFLE_BY(from_below, "up.b32 %0, %1, %2, 0")
+REDUCE_BY(most_of, "max")
+REDUCE_BY(sum_of, "add")
+
+/* Returns the word with its bits in reverse. */
+INLINE u32 reversed_bits(u32 word) {
+    u32 reversed;
+    asm volatile("brev.b32 %0, %1;" : "=r"(reversed) : "r"(word));
+    return reversed;
+}
+
+/* Returns the word of thread t. */
+INLINE u32 word_of(u32 word, u32 t) {
+    u32 other;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(other) : "r"(word), "r"(t));
+    return other;
+}
 
 /*
  * Shared memory by its address of 32 bits. ADDRESS_OF hides where the address comes from: ptxas
- * would compute it anew for each load, with a read of a special register.
+ * would compute it anew for each load, with a read of a special register. GET_IF loads if `is` is not
+ * 0, without a branch. The word must be set before, or ptxas would keep its register through the
+ * whole kernel.
  */
 #define ADDRESS_OF(address, pointer) asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(SHARED_ADDRESS(pointer)));
-#define PUT_WORD(address, word) asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
-#define GET_BYTE(word, address) asm volatile("ld.shared.u8 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_SHORT(word, address) asm volatile("ld.shared.u16 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_WORD(word, address) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_LONG(words, address) asm volatile("ld.shared.u64 %0, [%1];" : "=l"(words) : "r"(address));
+#define GET(TYPE, CONSTRAINT, word, address) asm volatile("ld.shared." TYPE " %0, [%1];" : CONSTRAINT(word) : "r"(address));
+#define GET_IF(TYPE, CONSTRAINT, word, address, is)                                                                            \
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.shared." TYPE " %0, [%1];}"                                       \
+                 : CONSTRAINT(word)                                                                                            \
+                 : "r"(address), "r"(is));
 
-/* Copies up to 16 bytes to shared memory, and sets the rest of 16 bytes there to 0. Both addresses
- * are aligned. */
-#define COPY_VECTOR(to, from, bytes)                                                                                           \
+/*
+ * Copies to shared memory. COPY_SPAN is for one thread: an engine copies, and the word at `arrived`
+ * tells when all is there. Elsewhere threads copy 16 bytes each, or the first ones of them. Both
+ * addresses are aligned, and bytes of a span are whole vectors.
+ */
+#if defined(BULK) || __CUDA_ARCH__ >= 900
+#define SPANS 1
+#define OPEN_ARRIVALS(arrived)                                                                                                 \
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(arrived) : "memory");
+#define EXPECT_SPAN(bytes, arrived)                                                                                            \
+    asm volatile("fence.proxy.async.shared::cta;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrived),         \
+                 "r"(bytes)                                                                                                    \
+                 : "memory");
+#define COPY_SPAN(to, from, bytes, arrived)                                                                                    \
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),          \
+                 "l"(from), "r"(bytes), "r"(arrived)                                                                           \
+                 : "memory");
+#define SPAN_ARRIVED(is, arrived, parity)                                                                                      \
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"                      \
+                 : "=r"(is)                                                                                                    \
+                 : "r"(arrived), "r"(parity)                                                                                   \
+                 : "memory");
+#endif
+#define COPY_VECTOR(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#define COPY_BYTES(to, from, bytes)                                                                                            \
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 #define AWAIT_COPIES asm volatile("cp.async.wait_all;" ::: "memory");
 
-/* ---- notes ----------------------------------------------------------------------------------- */
+/* ---- a batch --------------------------------------------------------------------------------- */
 
-#define STAGE_ROWS 4 /* segments of a thread, 32 apart */
-/* Bytes of a warp's tile. 32 warps and their lists take 176 KB of a multiprocessor. */
-#define TILE_BYTES 5120
+#define STAGE_ROWS 4 /* segments of a thread, GROUP apart */
+/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/launch.c) is less. */
+#define TILE_BYTES (160 * (GROUP < 256 ? GROUP : 256))
 #define TILE_ITEMS (TILE_BYTES / ITEM_BYTES)
-#define MOST_RUNS 16 /* of 32 segments; more runs are not worth a copy each */
+#define ALIGNED_BYTES 16
+/* Most items of a segment that is staged. */
+#define MOST_STAGED (min(CHUNK_ITEMS, TILE_ITEMS - ALIGNED_BYTES / ITEM_BYTES))
 
-/* The kind of a segment: below LONG the class of one in the tile, from NOT_STAGED on that of a
- * short one that is not in the tile. */
-#define NOT_STAGED 8
-#define NO_KIND 15
+/* What the threads of a group find out about a batch, in words of shared memory: the sizes of the
+ * classes; the segments up to the first that does not fit, or up to the first that may; the items of the
+ * longest one that fits; the items of all that fit, and the end of the last. */
+enum { CUT = CLASSES, LONGEST, USED, REACH, FOUND };
+#define EMPTY_FOUND(found)                                                                                                     \
+    if (THREAD_ID < FOUND) (found)[THREAD_ID] = THREAD_ID == CUT ? ~0U : 0;
 
-/* A thread's note of a segment: its items (8 bits), its first item's place in the tile (13), its
- * kind (4) and, in lists, its number in the batch (7). */
-#define NOTE(n, place, kind) ((n) | (place) << 8 | (kind) << 21)
-#define ITEMS_OF_NOTE(note) ((note)&255)
-#define PLACE_OF_NOTE(note) ((note) >> 8 & 8191)
-#define KIND_OF_NOTE(note) ((note) >> 21 & 15)
-#define NUMBER_OF_NOTE(note) ((note) >> 25)
-
-/* A warp's shared memory. A team reads up to 128 items behind the place of a segment, so that it
- * may read into the list. */
+/* A group's shared memory. `members` are the numbers of segments in the batch, sorted by class; class
+ * c begins at firsts[c]. `found` is of this batch and of the next. */
 typedef struct ALIGN(16) {
     u8 tile[TILE_BYTES];
-    u32 list[STAGE_ROWS * WIDTH * (ITEM_BYTES > 4 ? ITEM_BYTES / 4 : 1)];
+    u32 notes[STAGE_ROWS * GROUP];
+    u16 members[STAGE_ROWS * GROUP];
+    u32 firsts[WIDTH], turns[WIDTH];
+    u32 found[2][FOUND];
+    u64 arrived;
 } STAGE;
-#define NOTE_AT(stage, i) ((stage) + TILE_BYTES + 4 * (i))
 
-/* Returns an item of the tile. */
-INLINE ITEMS staged_items(u32 stage, u32 place) {
-    const u32 at = stage + place * ITEM_BYTES;
-    union {
-        ITEM item;
-        u8 byte;
-        u16 two;
-        u32 word;
-        u64 eight[ITEM_BYTES / 8 + 1];
-    } v;
-    ITEMS items;
-    u32 word;
-    if (ITEM_BYTES == 1) {
-        GET_BYTE(word, at)
-        v.byte = (u8)word;
-    } else if (ITEM_BYTES == 2) {
-        GET_SHORT(word, at)
-        v.two = (u16)word;
-    } else if (ITEM_BYTES == 4) {
-        GET_WORD(v.word, at)
-    } else {
-#pragma unroll
-        for (u32 w = 0; w < ITEM_BYTES / 8; w++) GET_LONG(v.eight[w], at + 8 * w)
-    }
-    items.x = v.item;
-    return items;
-}
-
-/* The class of a segment of n items, as class_of has it, without a branch: of 129 items it is
- * LONG. */
-INLINE u32 kind_of(u32 n) {
-    const u32 items = min(max(n, 1U), LANES + 1U);
-    return WIDTH - LEADING_ZEROS((items - 1) / OWN) + (n > CHUNK_ITEMS ? 1U : 0U);
-}
-
-INLINE u32 low_word(u64 n) {
-    return n >> 32 ? ~0U : (u32)n;
-}
-
-/* Arguments of the kernel that its steps need. */
+/* Arguments of the kernel that its steps need, and the thread's state. */
 typedef struct {
     SOURCE in;
     OUTS out;
     RESULT initial;
     GLOBAL const OFFSET_TYPE *begins, *ends;
+    GLOBAL u64 *work;
+    u64 capacity;
+    u32 lists, tile, arrived, thread, lane;
 } CALLED;
 
-/* The segments of a warp: thread t has segments t, t + 32, ... of `here`, and all threads have the
- * begin of the first one and the end of the last. */
+/* `here` segments from number `at` on. Each thread has some, GROUP apart. The input's item `first` is
+ * the first of them, and has place `skip` in the tile. */
 typedef struct {
-    OFFSET_TYPE begin[STAGE_ROWS], end[STAGE_ROWS], first, last;
-    u32 here;
+    u64 at, first;
+    u32 here, skip;
+    LOCAL u32 *found;
 } BATCH;
+/* Threads of a warp take part together, if one of them has a segment. */
+#define EACH_ROW(k, i)                                                                                                         \
+    _Pragma("unroll") for (u32 k = 0, i = call->thread; k < STAGE_ROWS; k++, i += GROUP) if (i - call->lane < b->here)
 
-/* Loads the offsets of up to `batch` segments from `from` on. Threads without a segment have an
- * empty one. */
-INLINE BATCH batch_at(const CALLED *call, u64 from, u64 segments, u32 batch, u32 lane) {
-    GLOBAL const OFFSET_TYPE *begins = call->begins + from, *ends = call->ends + from;
-    BATCH b;
-    b.here = (u32)min((u64)batch, segments - from);
-    b.first = begins[0];
-    b.last = ends[b.here - 1];
-#pragma unroll
-    for (u32 k = 0; k < STAGE_ROWS; k++) {
-        const u32 i = k * WIDTH + lane;
-        b.begin[k] = b.end[k] = 0;
-        if (i < b.here) b.begin[k] = begins[i], b.end[k] = ends[i];
+/* A note of a segment: its items, up to 65,535, and its first item's place in the tile. */
+#define NOTE(n, place) (min(n, 0xffffU) | (place) << 16)
+#define ITEMS_OF_NOTE(note) ((note)&0xffffU)
+#define PLACE_OF_NOTE(note) ((note) >> 16)
+
+INLINE u32 low_word(u64 n) {
+    return n >> 32 ? ~0U : (u32)n;
+}
+
+/* The class of a segment of n items, as class_of has it, without a branch. */
+INLINE u32 kind_of(u32 n) {
+    const u32 items = min(max(n, 1U), LANES + 1U);
+    return WIDTH - LEADING_ZEROS((items - 1) / OWN) + (n > CHUNK_ITEMS ? 1U : 0U);
+}
+
+/* Prefetches the offsets of the batch from `from` on, by a warp: registers for them would cost groups. */
+INLINE void ask_for_offsets(const CALLED *call, u64 from, u64 segments, u32 batch) {
+    const u32 line = LINE_BYTES / sizeof(OFFSET_TYPE);
+    if (call->thread < GROUP - WIDTH || from >= segments) return;
+    const u32 here = (u32)min((u64)batch, segments - from);
+    KEEP_ROLLED
+    for (u32 i = call->lane * line; i < here; i += WIDTH * line) {
+        ASK_FOR(call->begins + from + i)
+        if (call->ends != call->begins + 1) ASK_FOR(call->ends + from + i)
     }
-    return b;
-}
-
-/* Prefetches the offsets of the batch from `from` on: registers for them would cost groups. */
-INLINE void ask_for_offsets(const CALLED *call, u64 from, u64 segments, u32 batch, u32 lane) {
-    const u32 i = lane * (LINE_BYTES / sizeof(OFFSET_TYPE));
-    if (i >= batch || from + i >= segments) return;
-    ASK_FOR(call->begins + from + i)
-    if (call->ends != call->begins + 1) ASK_FOR(call->ends + from + i)
-}
-
-/* Prefetches the items of segments that are not all in the tile. */
-#define MOST_STAGED_AHEAD 16384
-INLINE void ask_for_batch(GLOBAL const ITEM *x, const BATCH *b, u32 lane) {
-    const u64 all = ((u64)b->last - b->first) * ITEM_BYTES, bytes = min(all, (u64)MOST_STAGED_AHEAD);
-    if (b->last < b->first) return;
-    for (u32 at = lane * LINE_BYTES; at < (u32)bytes; at += WIDTH * LINE_BYTES) ASK_FOR((GLOBAL const u8 *)(x + b->first) + at)
-}
-
-/* ---- copies to the tile ---------------------------------------------------------------------- */
-
-/* Copies bytes to the tile. Both addresses are aligned to 16 bytes. */
-INLINE void copy_bytes(u32 to, GLOBAL const u8 *from, u32 bytes, u32 lane) {
-    for (u32 at = lane * 16; at < bytes; at += WIDTH * 16) COPY_VECTOR(to + at, from + at, min(16U, bytes - at))
 }
 
 /* Bytes from the aligned address below an item to the item. Reading them is safe, because memory
  * is allocated in units of 16 bytes and more. */
-#define BYTES_BELOW(at) ((u32)((u64)(at)&15))
+#define BYTES_BELOW(at) ((u32)((u64)(at) & (ALIGNED_BYTES - 1)))
 
-/* Copies the span of all segments. Returns 0, and copies nothing, if it does not fit, or if a
- * segment is not inside. */
-INLINE u32 stage_span(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
-    const u64 span = (u64)b->last - b->first;
-    const u32 below = BYTES_BELOW(x + b->first), skip = below / ITEM_BYTES;
-    u32 outside = 0;
-    if (b->last < b->first || span > TILE_ITEMS - skip || below % ITEM_BYTES) return 0;
-#pragma unroll
-    for (u32 k = 0; k < STAGE_ROWS; k++) {
-        const u64 at = (u64)b->begin[k] - b->first, to = (u64)b->end[k] - b->first;
-        note[k] = NOTE(0, 0, NO_KIND);
-        if (k * WIDTH >= b->here) continue;
-        const u32 is_there = k * WIDTH + lane < b->here, n = (u32)to - (u32)at, kind = kind_of(n);
-        if (is_there) {
-            outside |= (u32)(at >> 32) | (u32)(to >> 32) | ((u32)at > (u32)to) | ((u32)to > (u32)span);
-            note[k] = (kind < LONG ? NOTE(n, skip + (u32)at, 0) : 0) | NOTE(0, 0, kind);
-        }
-    }
-    if (ballot_of(outside)) return 0;
-    if (span) copy_bytes(stage, (GLOBAL const u8 *)(x + b->first) - below, below + (u32)span * ITEM_BYTES, lane);
-    return 1;
+/* Begins to copy `items` items to the tile, whose first one is the item at the aligned address
+ * below. */
+INLINE void copy_items(const CALLED *call, GLOBAL const ITEM *from, u32 items) {
+    const u32 below = BYTES_BELOW(from), bytes = below + items * ITEM_BYTES, whole = bytes / ALIGNED_BYTES * ALIGNED_BYTES;
+    GLOBAL const u8 *aligned = (GLOBAL const u8 *)from - below;
+#ifdef SPANS
+    if (call->thread) return;
+    EXPECT_SPAN(whole, call->arrived)
+    if (whole) COPY_SPAN(call->tile, aligned, whole, call->arrived)
+#else
+    for (u32 at = call->thread * ALIGNED_BYTES; at < whole; at += GROUP * ALIGNED_BYTES)
+        COPY_VECTOR(call->tile + at, aligned + at)
+    if (call->thread) return;
+#endif
+    if (bytes > whole) COPY_BYTES(call->tile + whole, aligned + whole, bytes - whole)
 }
 
-/* Copies the runs of short neighbours among 32 segments to the tile, from byte `used` on, as far as
- * they fit. Returns where the next ones may be. */
-INLINE u32 stage_runs(u32 stage, GLOBAL const ITEM *x, u64 begin, u64 end, u32 is_there, u32 *note, u32 used, u32 lane) {
-    const u64 n = end - begin, before = from_below(end, 1);
-    const u32 kind = kind_of(low_word(n)), is_short = is_there && kind < LONG, shorts = ballot_of(is_short);
-    u32 heads = ballot_of(is_short && (before != begin || !(shorts << 1 >> lane & 1)));
-    *note = !is_there ? NOTE(0, 0, NO_KIND) : kind < LONG ? NOTE((u32)n, 0, NOT_STAGED + kind) : NOTE(0, 0, kind);
-    if (COUNT_OF(heads) > MOST_RUNS) return used;
-#pragma unroll 1
-    while (heads) {
-        const u32 head = LOWEST_OF(heads);
-        heads &= heads - 1;
-        const u32 members = shorts & ~BELOW(head) & (heads ? BELOW(LOWEST_OF(heads)) : ALL_THREADS);
-        const u64 from = from_thread(begin, head);
-        const u32 below = BYTES_BELOW(x + from), place = (used + below) / ITEM_BYTES + (u32)(begin - from);
-        const u32 fits = ballot_of((members >> lane & 1) && place + (u32)n <= TILE_ITEMS);
-        if (!fits || below % ITEM_BYTES) return used;
-        const u32 items = (u32)(from_thread(end, HIGHEST_OF(fits)) - from);
-        if (fits >> lane & 1) *note = NOTE((u32)n, place, kind);
-        if (!items) continue;
-        copy_bytes(stage + used, (GLOBAL const u8 *)(x + from) - below, below + items * ITEM_BYTES, lane);
-        used += (below + items * ITEM_BYTES + 15) / 16 * 16;
-    }
-    return used;
+/* Waits for the items of the tile, and for all threads of the group. */
+INLINE void await_items(const CALLED *call, u32 *parity) {
+#ifdef SPANS
+    u32 is = 0;
+    while (!is) SPAN_ARRIVED(is, call->arrived, *parity)
+    *parity ^= 1;
+#endif
+    AWAIT_COPIES
+    BARRIER
 }
 
-/* Copies what fits of a batch, and notes where each segment is. */
-INLINE void stage_batch(u32 stage, GLOBAL const ITEM *x, const BATCH *b, u32 *note, u32 lane) {
-    u32 used = 0;
-    if (stage_span(stage, x, b, note, lane)) return;
+/* Loads the offsets of a thread's segments, and 0 for those behind the batch. */
+INLINE void load_offsets(const CALLED *call, const BATCH *b, OFFSET_TYPE *begin, OFFSET_TYPE *end) {
+    GLOBAL const OFFSET_TYPE *begins = call->begins + b->at + call->thread, *ends = call->ends + b->at + call->thread;
 #pragma unroll
-    for (u32 k = 0; k < STAGE_ROWS; k++) {
-        note[k] = NOTE(0, 0, NO_KIND);
-        if (k * WIDTH < b->here)
-            used = stage_runs(stage, x, b->begin[k], b->end[k], k * WIDTH + lane < b->here, &note[k], used, lane);
+    for (u32 k = 0; k < STAGE_ROWS; k++) begin[k] = end[k] = 0;
+    EACH_ROW(k, i) {
+        if (i < b->here) begin[k] = begins[k * GROUP], end[k] = ends[k * GROUP];
     }
-    ask_for_batch(x, b, lane);
 }
 
-INLINE u32 listed_note(u32 stage, u32 i) {
-    u32 note;
-    GET_WORD(note, NOTE_AT(stage, i))
-    return note;
+#define LEAVES 8    /* lanes of a residue class */
+#define OWN_CLASS 1 /* the class of segments that have one residue class, and that of shorter ones */
+
+/* Notes where the segments' items are in the tile. If `has_first`, the first segment fits, and the
+ * batch is cut at the first that does not. Else it is cut at the first that is short enough. */
+INLINE void note_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b, const OFFSET_TYPE *begin,
+                          const OFFSET_TYPE *end, u32 has_first) {
+    u32 longest = 0;
+    EACH_ROW(k, i) {
+        const u32 n = low_word((u64)end[k] - (u64)begin[k]), place = low_word((u64)begin[k] - b->first);
+        const u32 fits = n <= MOST_STAGED && (!has_first || place <= TILE_ITEMS - b->skip - n);
+        const u32 cuts = ballot_of(fits != has_first);
+        if (call->lane == 0 && cuts) MIN_LOCAL(&b->found[CUT], i + LOWEST_OF(cuts));
+        stage->notes[i] = NOTE(n, b->skip + place);
+        if (fits) longest = max(longest, n);
+    }
+    longest = most_of(longest);
+    if (call->lane == 0) MAX_LOCAL(&b->found[LONGEST], longest);
 }
 
-/* Lists the notes of one kind, with the segments' numbers, behind `count` others. Returns how many
- * are listed. */
-INLINE u32 list_kind(u32 stage, const u32 *note, u32 here, u32 kind, u32 count, u32 lane) {
-    const u32 below = BELOW(lane);
-    WARP_BARRIER /* the list before this one was read */
-#pragma unroll
-        for (u32 k = 0; k < STAGE_ROWS; k++) {
-        if (k * WIDTH >= here) continue;
-        const u32 is = KIND_OF_NOTE(note[k]) == kind, all = ballot_of(is);
-        if (is) PUT_WORD(NOTE_AT(stage, count + COUNT_OF(all & below)), note[k] | (k * WIDTH + lane) << 25)
-        count += COUNT_OF(all);
+/* Adds up what the tile has of segments between which there may be other items. */
+INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+    u32 used = 0, reach = 0;
+    EACH_ROW(k, i) {
+        const u32 note = stage->notes[i];
+        if (i >= min(b->here, b->found[CUT])) continue;
+        used += ITEMS_OF_NOTE(note);
+        reach = max(reach, PLACE_OF_NOTE(note) - b->skip + ITEMS_OF_NOTE(note));
     }
-    WARP_BARRIER
-    return count;
+    used = sum_of(used);
+    reach = most_of(reach);
+    if (call->lane == 0) ADD_LOCAL(&b->found[USED], used), MAX_LOCAL(&b->found[REACH], reach);
 }
 
-/* ---- reductions ------------------------------------------------------------------------------ */
+/* The classes in the order in which warps take turns: from LONG, a segment a turn, down to OWN_CLASS,
+ * with the shorter one, 32 segments a turn. */
+#define TURN_CLASSES (LONG - OWN_CLASS + 1)
 
-/* Most items of a segment that a thread reduces alone, and their highest class. */
-#define ALONE_CLASS (sizeof(LANE) <= 8 ? 1 : 0)
-#define ALONE_ITEMS (OWN << ALONE_CLASS)
-
-/* Reduces a segment of up to `most` items by one thread. It loads as many in any case. */
-INLINE LANE alone_lane(u32 stage, u32 place, u32 n, u32 most, PARAMS p) {
-    LANE own[ALONE_ITEMS];
-    CHUNK c;
-    c.index = 0;
-    c.count = n;
-#pragma unroll
-    for (u32 j = 0; j < ALONE_ITEMS; j++) {
-        if (j >= most) continue;
-        const ITEMS v = staged_items(stage, place + j);
-        own[j] = lane_identity();
-        if (j < n) own[j] = lane_step(own[j], v, c, 0, j, p);
+/* Lists the segments by class. All threads of the group take part. */
+INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+    u32 number[STAGE_ROWS];
+    EACH_ROW(k, i) {
+        const u32 kind = i < b->here ? kind_of(ITEMS_OF_NOTE(stage->notes[i])) : CLASSES;
+        const u32 alike = equals_of(kind), first = LOWEST_OF(alike);
+        u32 before = 0;
+        if (call->lane == first && kind < CLASSES) before = ADD_LOCAL(&b->found[kind], COUNT_OF(alike));
+        number[k] = word_of(before, first) + COUNT_OF(alike & BELOW(call->lane));
     }
-    if (most > OWN) {
+    BARRIER
+    /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn begins. */
+    const u32 is_turn = call->lane < TURN_CLASSES, of = is_turn ? LONG - call->lane : 0;
+    u32 own = call->lane < CLASSES ? b->found[call->lane] : 0, begin = own, turns = 0;
+    if (is_turn) turns = b->found[of] + (of == OWN_CLASS ? b->found[0] : 0);
+    if (is_turn && of < LONG) turns = (turns + WIDTH - 1) / WIDTH;
 #pragma unroll
-        for (u32 j = 0; j < ALONE_ITEMS - OWN; j++) own[j] = lane_combine(own[j], own[OWN + j]);
+    for (u32 by = 1; by < CLASSES; by *= 2) {
+        const u32 other = word_of(begin, (call->lane - by) % WIDTH), others = word_of(turns, (call->lane - by) % WIDTH);
+        begin += call->lane >= by ? other : 0;
+        turns += call->lane >= by ? others : 0;
     }
-    return four_lanes(own);
+    begin -= own;
+    if (call->thread < WIDTH) stage->firsts[call->thread] = begin, stage->turns[call->thread] = turns;
+    EACH_ROW(k, i) {
+        const u32 place = number[k] + word_of(begin, kind_of(ITEMS_OF_NOTE(stage->notes[i])));
+        if (i < b->here) stage->members[place] = (u16)i;
+    }
 }
 
 INLINE SEGMENT called_segment(const CALLED *call, u64 s) {
@@ -329,104 +316,300 @@ INLINE void put_lane(const CALLED *call, LANE lane, u32 n, u64 s) {
     put_part(part_of_lane(lane, c, n), n, call->out, (i64)s, call->initial, call->in.p);
 }
 
-/* Reduces the segments in the tile that a thread takes alone, of classes up to `of`. */
-INLINE void reduce_alone(const CALLED *call, u32 stage, const u32 *note, u32 here, u32 of, u64 begin, u32 lane) {
+/* ---- segments in the tile -------------------------------------------------------------------- */
+
+/* An item, as the words that it is loaded in. Bytes are in little-endian order. */
+typedef union {
+    ITEMS items;
+    u32 word;
+    u64 eight[ITEM_BYTES / 8 + 1];
+} STAGED;
+
+/* The address of the item at a place of the tile. */
+INLINE u32 staged_at(const CALLED *call, u32 place) {
+    return call->tile + place * ITEM_BYTES;
+}
+
+/* Returns the item at an address. */
+INLINE ITEMS staged_items(u32 at) {
+    STAGED v;
+    if (ITEM_BYTES == 1) GET("u8", "=r", v.word, at)
+    if (ITEM_BYTES == 2) GET("u16", "=r", v.word, at)
+    if (ITEM_BYTES == 4) GET("u32", "=r", v.word, at)
 #pragma unroll
-    for (u32 k = 0; k < STAGE_ROWS; k++) {
-        const u32 n = ITEMS_OF_NOTE(note[k]), place = PLACE_OF_NOTE(note[k]);
-        if (k * WIDTH >= here) continue;
-        if (KIND_OF_NOTE(note[k]) <= of)
-            put_lane(call, alone_lane(stage, place, n, OWN << of, call->in.p), n, begin + k * WIDTH + lane);
+    for (u32 w = 0; w < ITEM_BYTES / 8; w++) GET("u64", "=l", v.eight[w], at + 8 * w)
+    return v.items;
+}
+
+/* Returns the item at an address, or 0 if `is` is 0. */
+INLINE ITEMS staged_items_if(u32 at, u32 is) {
+    STAGED v;
+    v.word = 0;
+    if (ITEM_BYTES == 1) GET_IF("u8", "+r", v.word, at, is)
+    if (ITEM_BYTES == 2) GET_IF("u16", "+r", v.word, at, is)
+    if (ITEM_BYTES == 4) GET_IF("u32", "+r", v.word, at, is)
+#pragma unroll
+    for (u32 w = 0; w < ITEM_BYTES / 8; w++) {
+        v.eight[w] = 0;
+        GET_IF("u64", "+l", v.eight[w], at + 8 * w, is)
+    }
+    return v.items;
+}
+
+#define CLASS_LEVELS 4 /* of a counter of the most residue classes */
+
+/* Combines two neighbours, of which b comes first if `swapped`. */
+INLINE LANE combine_swapped(LANE a, LANE b, u32 swapped) {
+    if (sizeof(LANE) <= 8) return swapped ? lane_combine(b, a) : lane_combine(a, b);
+    const LANE first = swapped ? b : a, second = swapped ? a : b;
+    return lane_combine(first, second);
+}
+
+/* Adds a residue class to the counter, level by level. */
+#define PUSH_LEVEL(b, AND_NEXT)                                                                                                \
+    if (k >> (b)&1) {                                                                                                          \
+        own[0] = combine_swapped(level[b], own[0], x >> (b)&1);                                                                \
+        AND_NEXT                                                                                                               \
+    } else {                                                                                                                   \
+        level[b] = own[0];                                                                                                     \
+    }
+
+/*
+ * Reduces n items of class `of` by one thread. It takes the residue classes of LEAVES lanes, or of OWN
+ * lanes for class 0, in bit-reversed order. Above OWN_CLASS half of the lanes have items in any case.
+ *
+ * Threads take the residue classes in different orders, by the bits of x, and swap neighbours of the
+ * tree when they combine them: where segments have the same length, fewer threads load from the same
+ * bank at once.
+ */
+INLINE LANE residues_lane(const CALLED *call, u32 place, u32 n, u32 of) {
+    const u32 classes = of > OWN_CLASS ? 1U << (of - OWN_CLASS) : 1, leaves = of ? LEAVES : OWN;
+    const u32 x = call->lane & (classes - 1);
+    LANE level[CLASS_LEVELS], own[LEAVES];
+    CHUNK c;
+    c.index = 0;
+    c.count = n;
+#pragma unroll 2
+    for (u32 k = 0; k < classes; k++) {
+        const u32 r = of > OWN_CLASS ? reversed_bits(k ^ x) >> (WIDTH - (of - OWN_CLASS)) : 0, at = staged_at(call, place + r);
+#pragma unroll
+        for (u32 j = 0; j < leaves; j++) {
+            const u32 i = r + j * classes, item = at + j * classes * ITEM_BYTES, has = of > OWN_CLASS && j < LEAVES / 2;
+            const ITEMS v = has ? staged_items(item) : staged_items_if(item, i < n);
+            own[j] = lane_identity();
+            if (has || i < n) own[j] = lane_step(own[j], v, c, 0, i, call->in.p);
+        }
+#pragma unroll
+        for (u32 by = leaves / 2; by; by /= 2) {
+#pragma unroll
+            for (u32 j = 0; j < by; j++) own[j] = lane_combine(own[j], own[j + by]);
+        }
+        if (of > OWN_CLASS) {
+            PUSH_LEVEL(0, PUSH_LEVEL(1, PUSH_LEVEL(2, PUSH_LEVEL(3, ))))
+        }
+    }
+    return own[0];
+}
+
+/* Reduces n items, up to a chunk, by a warp. */
+INLINE LANE staged_rows(const CALLED *call, u32 place, u32 n) {
+    const u32 t = call->lane;
+    u32 row = 0, at = staged_at(call, place + t);
+    LANE own[OWN];
+    CHUNK c;
+    c.index = 0;
+    c.count = n;
+#pragma unroll
+    for (u32 j = 0; j < OWN; j++) own[j] = lane_identity();
+#pragma unroll 2
+    for (; (row + 1) * LANES <= n; row++, at += LANES * ITEM_BYTES) {
+#pragma unroll
+        for (u32 j = 0; j < OWN; j++)
+            own[j] = lane_step(own[j], staged_items(at + j * WIDTH * ITEM_BYTES), c, row, t + j * WIDTH, call->in.p);
+    }
+#pragma unroll
+    for (u32 j = 0; j < OWN; j++) {
+        const u32 is = row * LANES + t + j * WIDTH < n;
+        const ITEMS v = staged_items_if(at + j * WIDTH * ITEM_BYTES, is);
+        if (is) own[j] = lane_step(own[j], v, c, row, t + j * WIDTH, call->in.p);
+    }
+    own[0] = four_lanes(own);
+    rows_across(own, 1, WIDTH, 0);
+    return own[0];
+}
+
+/* Reduces the segments in the tile of up to class `of`, OWN_CLASS or 0: each thread its own. */
+INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
+    EACH_ROW(k, i) {
+        const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
+        if (i < b->here && n <= OWN << of) put_lane(call, residues_lane(call, PLACE_OF_NOTE(note), n, of), n, b->at + i);
     }
 }
 
-/* Reduces `count` listed segments in the tile, of class `of`, by teams. */
-INLINE void reduce_staged(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
-    const u32 size = 1U << of, own = lane & (size - 1);
+/* Reduces up to 32 of the members from number `m` on, which are of class `of`: each thread one. */
+INLINE void reduce_members(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m, u32 of) {
+    const u32 end = stage->firsts[of + 1], i = stage->members[min(m + call->lane, end - 1)];
+    const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
+    const LANE all = residues_lane(call, PLACE_OF_NOTE(note), n, of);
+    if (m + call->lane < end) put_lane(call, all, n, b->at + i);
+}
+
+/* Reduces a member of class LONG by a warp. */
+INLINE void reduce_member(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m) {
+    const u32 i = stage->members[m], note = stage->notes[i], n = ITEMS_OF_NOTE(note);
+    const LANE all = staged_rows(call, PLACE_OF_NOTE(note), n);
+    if (call->lane == 0) put_lane(call, all, n, b->at + i);
+}
+
+/* Reduces the listed segments in the tile; if `has_own`, those of OWN_CLASS are reduced already. */
+INLINE void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 has_own) {
+    const u32 ends = call->lane < TURN_CLASSES ? stage->turns[call->lane] : ~0U;
+    const u32 turns = word_of(ends, TURN_CLASSES - 1 - has_own);
 #pragma unroll 1
-    for (u32 turn = 0; turn < count; turn += WIDTH >> of) {
-        const u32 i = turn + (lane >> of), note = listed_note(stage, min(i, count - 1)), n = ITEMS_OF_NOTE(note);
-        ITEMS v[OWN];
-#pragma unroll
-        for (u32 j = 0; j < OWN; j++) v[j] = staged_items(stage, PLACE_OF_NOTE(note) + own + j * size);
-        LANE all = row_lane(v, n, own, size, call->in.p);
-        rows_across(&all, 1, size, 0);
-        if (own == 0 && i < count) put_lane(call, all, n, begin + NUMBER_OF_NOTE(note));
+    for (u32 turn = call->thread / WIDTH; turn < turns; turn += WARPS) {
+        const u32 c = COUNT_OF(ballot_of(turn >= ends)), own = turn - (c ? word_of(ends, c - 1) : 0), of = LONG - c;
+        const u32 m = stage->firsts[of > OWN_CLASS ? of : 0] + (c ? own * WIDTH : own);
+        if (c == 0)
+            reduce_member(call, stage, b, m);
+        else if (of == 5)
+            reduce_members(call, stage, b, m, 5);
+        else if (of == 4)
+            reduce_members(call, stage, b, m, 4);
+        else if (of == 3)
+            reduce_members(call, stage, b, m, 3);
+        else if (of == 2)
+            reduce_members(call, stage, b, m, 2);
+        else
+            reduce_members(call, stage, b, m, OWN_CLASS);
     }
 }
 
-/* Reduces `count` listed segments of class `of` that are not in the tile, by teams. */
-INLINE void reduce_apart(const CALLED *call, u32 stage, u32 count, u32 of, u64 begin, u32 lane) {
-    const u32 size = 1U << of, own = lane & (size - 1), teams = WIDTH >> of;
+/* ---- segments elsewhere ---------------------------------------------------------------------- */
+
+/* Reduces the listed segments of class `of`, up to a chunk row, by teams. */
+INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
+    const u32 size = 1U << of, own = call->lane & (size - 1), teams = GROUP >> of, count = b->found[of];
+    const u32 first = stage->firsts[of];
     const STEPS step = item_step(0);
 #pragma unroll 1
     for (u32 turn = 0; turn < count; turn += teams * FLIGHT_ROWS) {
         ITEMS v[FLIGHT_ROWS][OWN] = {0};
         LANE lanes[FLIGHT_ROWS];
-        u32 note[FLIGHT_ROWS];
+        u32 n[FLIGHT_ROWS], member[FLIGHT_ROWS];
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++) {
-            const u32 i = turn + f * teams + (lane >> of);
-            note[f] = NOTE(0, 0, NO_KIND);
+            const u32 i = turn + f * teams + (call->thread >> of);
+            n[f] = 0;
+            member[f] = b->here;
             if (i >= count) continue;
-            note[f] = listed_note(stage, i);
-            const SEGMENT segment = called_segment(call, begin + NUMBER_OF_NOTE(note[f]));
-            row_items(v[f], source_on(segment.in, own, step), step, ITEMS_OF_NOTE(note[f]), own, size);
+            member[f] = stage->members[first + i];
+            const SEGMENT segment = called_segment(call, b->at + member[f]);
+            n[f] = (u32)segment.n;
+            row_items(v[f], source_on(segment.in, own, step), step, n[f], own, size);
         }
 #pragma unroll
-        for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] = row_lane(v[f], ITEMS_OF_NOTE(note[f]), own, size, call->in.p);
+        for (int f = 0; f < FLIGHT_ROWS; f++) lanes[f] = row_lane(v[f], n[f], own, size, call->in.p);
         rows_across(lanes, FLIGHT_ROWS, size, 0);
 #pragma unroll
         for (int f = 0; f < FLIGHT_ROWS; f++)
-            if (own == 0 && KIND_OF_NOTE(note[f]) != NO_KIND)
-                put_lane(call, lanes[f], ITEMS_OF_NOTE(note[f]), begin + NUMBER_OF_NOTE(note[f]));
+            if (own == 0 && member[f] < b->here) put_lane(call, lanes[f], n[f], b->at + member[f]);
     }
 }
 
-/* Reduces `count` listed segments, one after another: those of up to a chunk, and longer ones that
- * the work list has no room for. The offsets of the next one are loaded before. */
-INLINE void reduce_long(const CALLED *call, u32 stage, u32 count, u64 begin, u32 lane) {
-    SEGMENT next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, 0)));
-    PART level[MOST_LEVELS];
+/* Reduces a segment by a warp, chunk by chunk. */
+INLINE void reduce_chunks(const CALLED *call, u64 s) {
+    const SEGMENT segment = called_segment(call, s);
+    const u64 chunks = CHUNKS_OF(segment.n);
+    PART level[MOST_LEVELS], all = part_identity();
 #pragma unroll 1
-    for (u32 i = 0; i < count; i++) {
-        const SEGMENT segment = next;
-        const u64 chunks = CHUNKS_OF(segment.n);
-        if (i + 1 < count) next = called_segment(call, begin + NUMBER_OF_NOTE(listed_note(stage, i + 1)));
-        PART all = part_identity();
+    for (u64 k = 0; k < chunks; k++) {
+        all = team_part(&segment, 0, k, call->lane, WIDTH, 0, 0);
+        if (chunks > 1) push_part(level, k, all);
+    }
+    if (chunks > 1) all = counted_part(level, chunks);
+    if (call->lane == 0) put_part(all, segment.n, call->out, segment.out, call->initial, call->in.p);
+}
+
+/* Puts the listed segments of more than a chunk on the work list. Each thread takes the places of
+ * some, and each warp then fills some, or reduces one that had no room. */
+INLINE void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+    LOCAL u32 *places = stage->notes; /* which were read */
+    const u32 first = stage->firsts[TO_LIST], count = call->lists ? b->found[TO_LIST] : 0;
+    for (u32 m = call->thread; m < count; m += GROUP) {
+        const u64 s = b->at + stage->members[first + m], chunks = CHUNKS_OF(called_segment(call, s).n);
+        const u64 place = take_places(chunks, call->work, call->capacity);
+        places[m] = (u32)place;
+        if (place != call->capacity) list_long(s, place, chunks, call->work, call->capacity);
+    }
+    BARRIER
+    for (u32 m = call->thread / WIDTH; m < count; m += WARPS) {
+        const u64 s = b->at + stage->members[first + m], place = places[m];
+        const u64 chunks = CHUNKS_OF(called_segment(call, s).n);
+        if (place == call->capacity)
+            reduce_chunks(call, s);
+        else
 #pragma unroll 1
-        for (u64 k = 0; k < chunks; k++) {
-            all = team_part(&segment, 0, k, lane, WIDTH, 0, 0);
-            if (chunks > 1) push_part(level, k, all);
-        }
-        if (chunks > 1) all = counted_part(level, chunks);
-        if (lane == 0) put_part(all, segment.n, call->out, segment.out, call->initial, call->in.p);
+            for (u64 k = call->lane; k < chunks; k += WIDTH) list_chunk(s, k, place, call->work);
     }
 }
 
-/* Puts `count` listed segments on the work list. Each thread takes the places of some, and the warp
- * then fills them. Returns how many had no room: the list of the warp then has these. */
-INLINE u32 enlist_all(const CALLED *call, u32 stage, u32 count, u64 begin, GLOBAL u64 *work, u64 capacity, u32 lane) {
-    u32 left = 0;
+/* Reduces segments that are not in the tile. */
+INLINE void reduce_elsewhere(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+    const u32 longs = stage->firsts[TO_LIST];
 #pragma unroll 1
-    for (u32 turn = 0; turn < count; turn += WIDTH) {
-        const u32 is = turn + lane < count, note = listed_note(stage, is ? turn + lane : 0);
-        const u64 s = begin + NUMBER_OF_NOTE(note), chunks = CHUNKS_OF(called_segment(call, s).n);
-        const u64 place = is ? take_places(chunks, work, capacity) : capacity;
-        if (place != capacity) list_long(s, place, chunks, work, capacity);
-        const u32 lone = ballot_of(is && place == capacity);
-        u32 listed = ballot_of(place != capacity);
-        if (lone >> lane & 1) PUT_WORD(NOTE_AT(stage, left + COUNT_OF(lone & BELOW(lane))), note)
-        left += COUNT_OF(lone);
+    for (u32 of = 0; of < LONG; of++) reduce_apart(call, stage, b, of);
 #pragma unroll 1
-        while (listed) {
-            const u32 t = LOWEST_OF(listed);
-            const u64 own = from_thread(s, t), first = from_thread(place, t), all = from_thread(chunks, t);
-            listed &= listed - 1;
-            for (u64 k = lane; k < all; k += WIDTH) list_chunk(own, k, first, work);
-        }
+    for (u32 m = stage->firsts[LONG] + call->thread / WIDTH; m < longs; m += WARPS)
+        reduce_chunks(call, b->at + stage->members[m]);
+    enlist_all(call, stage, b);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+/* Reduces segments from number `at` on, up to `here` of them. Returns how many. */
+INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here, u32 turn, u32 *parity) {
+    const u64 last = call->ends[at + here - 1], end = call->ends[at];
+    OFFSET_TYPE begin_own[STAGE_ROWS], end_own[STAGE_ROWS];
+    BATCH b;
+    b.at = at;
+    b.first = call->begins[at];
+    b.here = here;
+    b.found = stage->found[turn];
+    load_offsets(call, &b, begin_own, end_own);
+    GLOBAL const ITEM *from = call->in.x + b.first;
+    const u32 one_array = call->ends == call->begins + 1, below = BYTES_BELOW(from);
+    const u32 has_first = below % ITEM_BYTES == 0 && end - b.first <= MOST_STAGED;
+    u32 is_staged = has_first;
+    b.skip = below / ITEM_BYTES;
+    BARRIER /* the segments before were reduced */
+        if (one_array && has_first) copy_items(call, from, min(low_word(last - b.first), TILE_ITEMS - b.skip));
+    note_segments(call, stage, &b, begin_own, end_own, has_first);
+    BARRIER
+    EMPTY_FOUND(stage->found[turn ^ 1])
+    if (!one_array && has_first) {
+        survey_segments(call, stage, &b);
+        BARRIER
+        is_staged = 2 * b.found[USED] >= b.found[REACH] && 4 * b.found[CUT] >= here;
+        if (is_staged) copy_items(call, from, b.found[REACH]);
     }
-    return left;
+    /* Offsets of one array are in order. What is staged may come behind segments that are not. */
+    if (is_staged || one_array) b.here = max(min(here, b.found[CUT]), 1U);
+    const u32 is_listed = !is_staged || b.found[LONGEST] > LEAVES;
+    if (is_listed) list_segments(call, stage, &b);
+    if (!is_staged) {
+        BARRIER
+        reduce_elsewhere(call, stage, &b);
+        return b.here;
+    }
+    await_items(call, parity);
+    /* Where most have one residue class, these are reduced in their order. */
+    const u32 has_own = !is_listed || 2 * stage->firsts[OWN_CLASS + 1] >= b.here;
+    if (b.found[LONGEST] <= OWN)
+        reduce_own(call, stage, &b, 0);
+    else if (has_own)
+        reduce_own(call, stage, &b, OWN_CLASS);
+    if (is_listed) reduce_listed(call, stage, &b, has_own);
+    return b.here;
 }
 
 #ifdef NUMBER
@@ -435,8 +618,7 @@ INLINE u32 enlist_all(const CALLED *call, u32 stage, u32 count, u64 begin, GLOBA
 INLINE u32 known_batch(const CALLED *call, u64 segments, u32 batch) {
     if (!segments) return batch;
     const u64 items = (u64)call->ends[segments - 1] - call->begins[0];
-    while (batch > WIDTH && batch * items * ITEM_BYTES > BATCH_BYTES * segments) batch /= 2;
-    while (batch > 1 && batch * items > BATCH_ITEMS * segments) batch /= 2;
+    while (batch > LEAST_BATCH && batch * items * ITEM_BYTES > BATCH_BYTES * segments) batch /= 2;
     return batch;
 }
 #define BATCH_SEGMENTS known_batch(&call, segments, team)
@@ -444,50 +626,28 @@ INLINE u32 known_batch(const CALLED *call, u64 segments, u32 batch) {
 #define BATCH_SEGMENTS team
 #endif
 
-/* ---- the kernel ------------------------------------------------------------------------------ */
-
-/* A warp takes up to `team` neighbouring segments at a time, at most STAGE_ROWS * WIDTH. */
+/* A group takes up to `team` neighbouring segments at a time, at most STAGE_ROWS * GROUP. */
 KERNEL BOUNDS_OF(STAGED_GROUPS) void tally_segments_teams(CALL_ARGS) {
     OPEN;
-    SHARED STAGE stages[WARPS];
-    const CALLED call = {in, out, initial, begins + begins_offset, ends + ends_offset};
-    const u32 lane = thread % WIDTH;
-    const u64 segments = SEGMENTS, warps = GROUP_COUNT * WARPS;
+    SHARED STAGE stage;
+    u32 tile, arrived, parity = 0, turn = 0;
+    ADDRESS_OF(tile, stage.tile)
+    ADDRESS_OF(arrived, &stage.arrived)
+    const CALLED call = {in,   out,     initial, begins + begins_offset, ends + ends_offset, work, capacity, lists,
+                         tile, arrived, thread,  thread % WIDTH};
+    const u64 segments = SEGMENTS;
     const u32 size = BATCH_SEGMENTS;
-    u32 stage;
-    ADDRESS_OF(stage, &stages[thread / WIDTH])
     (void)t;
+#ifdef SPANS
+    if (thread == 0) OPEN_ARRIVALS(arrived)
+#endif
+    EMPTY_FOUND(stage.found[0])
 #pragma unroll 1
-    for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * size; begin < segments; begin += warps * size) {
-        u32 note[STAGE_ROWS], kinds = 0;
-        const BATCH batch = batch_at(&call, begin, segments, size, lane);
-        const u32 here = batch.here;
-        ask_for_offsets(&call, begin + warps * size, segments, size, lane);
-        stage_batch(stage, in.x, &batch, note, lane);
-#pragma unroll
-        for (u32 k = 0; k < STAGE_ROWS; k++) kinds |= 1U << KIND_OF_NOTE(note[k]);
-        kinds = either_of(kinds);
-        u32 longs = 0;
-        if (kinds >> TO_LIST & 1 && lists) {
-            longs = list_kind(stage, note, here, TO_LIST, 0, lane);
-            longs = enlist_all(&call, stage, longs, begin, work, capacity, lane);
-        }
-        if (kinds >> LONG & 1) longs = list_kind(stage, note, here, LONG, longs, lane);
-        if (longs) reduce_long(&call, stage, longs, begin, lane);
+    for (u64 begin = GROUP_ID * size; begin < segments; begin += GROUP_COUNT * size) {
+        const u64 end = min(segments, begin + size);
+        ask_for_offsets(&call, begin + GROUP_COUNT * size, segments, size);
 #pragma unroll 1
-        for (u32 of = 0; of < LONG && kinds >> NOT_STAGED & BELOW(LONG); of++)
-            if (kinds >> (NOT_STAGED + of) & 1)
-                reduce_apart(&call, stage, list_kind(stage, note, here, NOT_STAGED + of, 0, lane), of, begin, lane);
-        AWAIT_COPIES
-        WARP_BARRIER
-        if (ALONE_CLASS && kinds >> ALONE_CLASS & 1)
-            reduce_alone(&call, stage, note, here, ALONE_CLASS, begin, lane);
-        else if (kinds & 1)
-            reduce_alone(&call, stage, note, here, 0, begin, lane);
-#pragma unroll
-        for (u32 of = ALONE_CLASS + 1; of < LONG; of++)
-            if (kinds >> of & 1) reduce_staged(&call, stage, list_kind(stage, note, here, of, 0, lane), of, begin, lane);
-        WARP_BARRIER /* the tile was read */
+        for (u64 at = begin; at < end; turn ^= 1) at += reduce_some(&call, &stage, at, (u32)(end - at), turn, &parity);
     }
 }
 #endif

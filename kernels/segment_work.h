@@ -29,7 +29,7 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
 /* Items are staged if they come as they are, from one input, on GPUs that copy to shared memory
  * without registers, if the tiles fit 48 KB a group. NVIDIA's OpenCL takes these copies if it has
  * the feature BULK. STAGED_GROUPS groups share a multiprocessor. */
-#if defined(PLAIN) && INPUTS == 1 && (ITEM_BYTES <= 8 || GROUP <= 128) && defined(SHUFFLES)
+#if defined(PLAIN) && INPUTS == 1 && defined(SHUFFLES)
 #if defined(BULK) || __CUDA_ARCH__ >= 800
 #define STAGES 1
 #define STAGED_GROUPS ((ACC_BYTES <= 8 ? 1024 : 512) / GROUP)

@@ -380,23 +380,24 @@ static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, u
     return each;
 }
 
-/* The fewest warps of a compute unit that have a batch each, as far as batches are more than a
- * segment for each thread. */
-#define BUSY_WARPS 32
-/* Returns the neighbouring segments that a warp stages at once, a power of two. Long segments are
- * few, so that more warps have some. */
+/* The fewest groups of a compute unit that have a batch each, as far as batches are more than the
+ * least: so many segments, and so many bytes. */
+#define BUSY_GROUPS 8
+#define LEAST_BYTES 4096
+/* Returns the neighbouring segments that a group takes at once, a power of two. */
 static uint32_t batch_of(const tally_segments_plan *plan, uint64_t count, uint64_t mean) {
-    const uint64_t warps = (uint64_t)BUSY_WARPS * plan->base.context->info.compute_units;
-    const uint64_t bytes = mean * tally_dtype_bytes(plan->base.terms.in);
-    uint32_t batch = MOST_EACH * WARP;
-    while (batch > WARP && (batch * bytes > TALLY_BATCH_BYTES || count / batch < warps)) batch /= 2;
-    while (batch > 1 && batch * mean > TALLY_BATCH_ITEMS) batch /= 2;
+    const uint64_t groups = (uint64_t)BUSY_GROUPS * plan->base.context->info.compute_units;
+    const uint64_t bytes = mean * tally_dtype_bytes(plan->base.terms.in), most = TALLY_BATCH_BYTES(plan->group_threads);
+    const uint32_t least = bytes > LEAST_BYTES / TALLY_LEAST_BATCH ? 1 : TALLY_LEAST_BATCH;
+    uint32_t batch = MOST_EACH * plan->group_threads;
+    while (batch > TALLY_LEAST_BATCH && batch * bytes > most) batch /= 2;
+    while (batch > least && count / batch < groups) batch /= 2;
     return batch;
 }
 
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
     const uint64_t mean = call->count ? tally_ceil_div(call->n, call->count) : 0;
-    const uint64_t teams = plan->variant->has_teams ? plan->group_threads / WARP : 1;
+    const uint64_t teams = plan->variant->has_teams ? plan->group_threads / WARP : 1; /* of the chunks */
     const tally_kept_offsets *kept = call->kept;
     uint64_t chunks = plan->capacity, longs = plan->capacity; /* the most */
     launch l;
@@ -419,7 +420,7 @@ tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queu
     }
     if (!call->count) return TALLY_OK;
     tally_status status = chunks && l.lists ? run(&l, plan->clear, 1) : TALLY_OK;
-    if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, teams * l.team));
+    if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, l.team));
     if (!chunks || status) return status;
     l.team = WARP;
     status = run(&l, plan->chunks, tally_ceil_div(chunks, teams));

@@ -59,10 +59,10 @@ typedef struct tally_segments_variant {
 enum { TALLY_SEGMENTS_TEAMS, TALLY_SEGMENTS_BLOCKS, TALLY_SEGMENTS_VARIANTS };
 extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIANTS];
 
-/* Upper limits on a batch of several segments that a warp stages (kernels/segment_stage.h): the
- * bytes of its items, so that they fit its tile by chance too, and the items of long segments. */
-#define TALLY_BATCH_BYTES 3840
-#define TALLY_BATCH_ITEMS 8192
+/* The most bytes of a batch of more than TALLY_LEAST_BATCH segments that a group stages
+ * (kernels/segment_stage.h). Its tile has 160 bytes for each thread. Several tiles may be needed. */
+#define TALLY_BATCH_BYTES(group_threads) (256 * ((group_threads) < 256 ? (group_threads) : 256))
+#define TALLY_LEAST_BATCH 32
 
 /* Returns the recipe of a plan's program. */
 tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
