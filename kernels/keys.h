@@ -13,7 +13,8 @@
  * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps
  * a bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On
  * CPUs a group is one thread, which looks at the keys twice.
- * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES.
+ * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES; BEGIN, the type of
+ * begins.
  * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else.
  */
 #if WORD_BYTES == 8
@@ -143,7 +144,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 
 #define EACH 16 /* tiles that a thread of the next kernel places at once */
 /* One group runs this kernel. */
-KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL u64 *begins, GLOBAL u64 *runs,
+KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL BEGIN *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
     SHARED u64 sums[GROUP + 1];
     u64 all = 0;
@@ -164,7 +165,7 @@ KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 cap
     }
     if (THREAD_ID) return;
     tiles[count] = runs[runs_offset] = all;
-    if (all <= capacity) begins[all] = n;
+    if (all <= capacity) begins[all] = (BEGIN)n;
 }
 
 INLINE void copy_key(GLOBAL u8 *to, KEY from) {
@@ -176,12 +177,12 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
 }
 
 #define WRITE_ARGS                                                                                                             \
-    KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL u64 *begins, GLOBAL u8 *out_keys, \
-        u64 out_keys_offset, u32 wants_keys
+    KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL BEGIN *begins,                    \
+        GLOBAL u8 *out_keys, u64 out_keys_offset, u32 wants_keys
 /* Writes where run `place` begins, at key i, and its key. */
 #define WRITE_RUN(place, i)                                                                                                    \
     {                                                                                                                          \
-        if ((place) <= capacity) begins[place] = i;                                                                            \
+        if ((place) <= capacity) begins[place] = (BEGIN)(i);                                                                   \
         if ((place) < capacity && wants_keys)                                                                                  \
             copy_key(out_keys + (out_keys_offset + (place)) * KEY_BYTES, keys + (i)*KEY_BYTES);                                \
     }
@@ -236,9 +237,9 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
 }
 #endif
 
-KERNEL BOUNDS void tally_keys_lengths(GLOBAL const u64 *begins, GLOBAL const u64 *runs, u64 runs_offset, u64 capacity,
+KERNEL BOUNDS void tally_keys_lengths(GLOBAL const BEGIN *begins, GLOBAL const u64 *runs, u64 runs_offset, u64 capacity,
                                       GLOBAL u64 *lengths, u64 lengths_offset) {
     const u64 count = min(capacity, runs[runs_offset]);
     for (u64 r = GROUP_ID * GROUP + THREAD_ID; r < count; r += GROUP_COUNT * GROUP)
-        lengths[lengths_offset + r] = begins[r + 1] - begins[r];
+        lengths[lengths_offset + r] = (u64)begins[r + 1] - begins[r];
 }

@@ -264,18 +264,20 @@ tally_segments_defines tally_segments_offset_defines(uint32_t bytes) {
     return defines;
 }
 
-tally_segments_defines tally_segments_key_defines(uint32_t bytes) {
+tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes) {
     tally_segments_defines defines;
     uint32_t word = 8;
     while (bytes % word) word /= 2;
-    snprintf(defines.text, sizeof(defines.text), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n", bytes, word);
+    snprintf(defines.text, sizeof(defines.text), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n#define BEGIN u%u\n", bytes,
+             word, 8 * begin_bytes);
     return defines;
 }
 
 /* Opens the programs that know no op: the check of offsets, and the runs of keys. */
 static tally_status open_stems(tally_segments_plan *plan) {
-    const tally_segments_defines defines = plan->by == TALLY_BY_KEYS ? tally_segments_key_defines(plan->key_bytes)
-                                                                     : tally_segments_offset_defines(plan->offset_bytes);
+    const tally_segments_defines defines = plan->by == TALLY_BY_KEYS
+                                               ? tally_segments_key_defines(plan->key_bytes, plan->offset_bytes)
+                                               : tally_segments_offset_defines(plan->offset_bytes);
     if (plan->by == TALLY_BY_KEYS) {
         const entry entries[] = {{"tally_keys_count", &plan->count_runs},
                                  {"tally_keys_place", &plan->place_runs},
@@ -348,7 +350,7 @@ static tally_status open_memory(tally_segments_plan *plan) {
     if (plan->by == TALLY_BY_KEYS) {
         const uint64_t tile = tally_keys_run(plan) * plan->group_threads, tiles = tally_ceil_div(plan->base.max_n, tile);
         const uint64_t bits = plan->group_threads > 1 ? tiles * tile / 8 : 0;
-        if (!status) status = tally_segments_open_buffer(plan, 8 * (plan->max_segments + 1), &plan->begins);
+        if (!status) status = tally_segments_open_buffer(plan, plan->offset_bytes * (plan->max_segments + 1), &plan->begins);
         if (!status) status = tally_segments_open_buffer(plan, 8 * (tiles + 1) + bits, &plan->tiles);
     }
     if (plan->by == TALLY_BY_OFFSETS && is_checked && !status)
@@ -395,14 +397,14 @@ static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *d
     plan->by = desc->by;
     plan->flags = desc->flags;
     plan->offset_bytes = (uint32_t)tally_dtype_bytes(desc->offsets);
+    /* Runs of keys begin at offsets of the plan's own: on GPUs narrow ones where they fit. */
+    if (desc->by == TALLY_BY_KEYS) plan->offset_bytes = plan->variant->has_teams && desc->max_n <= UINT32_MAX ? 4 : 8;
     plan->last_offset = desc->offsets == TALLY_I32 ? INT32_MAX : UINT64_MAX;
     plan->key_bytes = desc->key_bytes;
     plan->max_segments = desc->max_segments;
     plan->outs = terms->count && !apart ? 1 : terms->count;
     for (uint32_t t = 0; t < plan->outs; t++) plan->out[t] = apart ? terms->list[t].result : terms->result;
-    plan->form = (tally_segment_form){.offset_bytes = desc->by == TALLY_BY_AXES   ? 0
-                                                      : desc->by == TALLY_BY_KEYS ? 8
-                                                                                  : plan->offset_bytes,
+    plan->form = (tally_segment_form){.offset_bytes = desc->by == TALLY_BY_AXES ? 0 : plan->offset_bytes,
                                       .has_number = desc->by == TALLY_BY_KEYS,
                                       .has_where = (desc->flags & TALLY_WHERE) != 0,
                                       .has_initial = desc->initial != NULL,

@@ -115,12 +115,13 @@ struct tally_segments_plan {
     tally_reduce_plan *whole;     /* of calls of one segment whose items are side by side; NULL: none */
 };
 
-/* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes. */
+/* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes, and begins of
+ * runs of `begin_bytes`. */
 typedef struct tally_segments_defines {
-    char text[64];
+    char text[96];
 } tally_segments_defines;
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
-tally_segments_defines tally_segments_key_defines(uint32_t bytes);
+tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes);
 
 /* Returns the largest offset that a call of n items may have. A negative offset, read as an
  * unsigned number, is above it. */
