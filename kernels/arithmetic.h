@@ -103,18 +103,43 @@
  * is the result. An infinity or a NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
-#define SHARE(a, b) ((b).count / ((a).count + (b).count))
-#define LOW(a) ((a).rest / (a).count)
-#define DEVIATIONS(a) ((a).squares - (a).rest * LOW(a))
-#define APART(a, b) (((b).mean - (a).mean) + (LOW(b) - LOW(a)))
-#define STEP_OF_MEAN(a, b) (LOW(a) + APART(a, b) * SHARE(a, b))
-#define NEW_LOW(a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(a, b))
-#define NEW_REST(a, b) (NEW_LOW(a, b) * ((a).count + (b).count))
-#define NEW_DEVIATIONS(a, b) ((DEVIATIONS(a) + DEVIATIONS(b)) + SQUARE(APART(a, b)) * ((a).count * SHARE(a, b)))
+#define DIVIDED(x, count) ((x) / (count))
+#define SHARE(BY, a, b) BY((b).count, (a).count + (b).count)
+#define LOW(BY, a) BY((a).rest, (a).count)
+#define DEVIATIONS(BY, a) ((a).squares - (a).rest * LOW(BY, a))
+#define APART(BY, a, b) (((b).mean - (a).mean) + (LOW(BY, b) - LOW(BY, a)))
+#define STEP_OF_MEAN(BY, a, b) (LOW(BY, a) + APART(BY, a, b) * SHARE(BY, a, b))
+#define NEW_MEAN(BY, a, b) ((a).mean + STEP_OF_MEAN(BY, a, b))
+#define NEW_LOW(BY, a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(BY, a, b))
+#define NEW_REST(BY, a, b) (NEW_LOW(BY, a, b) * ((a).count + (b).count))
+#define NEW_DEVIATIONS(BY, a, b)                                                                                               \
+    ((DEVIATIONS(BY, a) + DEVIATIONS(BY, b)) + SQUARE(APART(BY, a, b)) * ((a).count * SHARE(BY, a, b)))
+#define NEW_SQUARES(BY, a, b) (NEW_DEVIATIONS(BY, a, b) + NEW_REST(BY, a, b) * NEW_LOW(BY, a, b))
+/*
+ * Two sides of whole chunks have the same count, a power of two. Its reciprocal is one too, and a
+ * product by it rounds as the quotient does. NVIDIA's GPUs divide in a dozen dependent steps, and
+ * each field's condition had three quotients of its own: 9 for each level of a tree. One condition
+ * for all fields leaves none for whole chunks, else three. On CPUs each field keeps its condition,
+ * so that vectors can take the merge.
+ */
+#define f32_IS_POWER(count) (!(f32_BITS(count) & 0x7fffffU))
+#define f64_IS_POWER(count) (!(f64_BITS(count) << 12))
+#define f32_RECIPROCAL(power) f32_OF_BITS(0x7f000000U - f32_BITS(power))
+#define f64_RECIPROCAL(power) f64_OF_BITS(((u64)0x7fe << 52) - f64_BITS(power))
+#define SCALED(x, power) ((x)*RECIPROCAL(power))
+#if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
+#define MERGED(BY, a, b) MAKE((a).count + (b).count, NEW_MEAN(BY, a, b), NEW_REST(BY, a, b), NEW_SQUARES(BY, a, b))
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, (a).mean + STEP_OF_MEAN(a, b)), IF_BOTH(a, b, rest, NEW_REST(a, b)),       \
-         IF_BOTH(a, b, squares, NEW_DEVIATIONS(a, b) + NEW_REST(a, b) * NEW_LOW(a, b)))
-#define VARIANCE(a, n, p) ((DEVIATIONS(a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
+    ((b).count == 0                                   ? (a)                                                                    \
+     : (a).count == 0                                 ? (b)                                                                    \
+     : ((a).count == (b).count) & IS_POWER((a).count) ? MERGED(SCALED, a, b)                                                   \
+                                                      : MERGED(DIVIDED, a, b))
+#else
+#define MERGE_MOMENTS(a, b)                                                                                                    \
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(DIVIDED, a, b)), IF_BOTH(a, b, rest, NEW_REST(DIVIDED, a, b)),    \
+         IF_BOTH(a, b, squares, NEW_SQUARES(DIVIDED, a, b)))
+#endif
+#define VARIANCE(a, n, p) ((DEVIATIONS(DIVIDED, a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
 
 /* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
 

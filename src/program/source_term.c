@@ -13,7 +13,7 @@ bool tally_source_is_float(tally_dtype value) {
 static const char *const undefined[] = {
     "V",         "R",        "ZERO",         "ONE",         "NEG_ZERO",    "LOWEST",     "HIGHEST",   "MIN",      "MAX",
     "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "NO_INDEX", "IN_LANE",
-    "MAKE",      "EXPONENT", "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "PRODUCTS"};
+    "MAKE",      "EXPONENT", "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "PRODUCTS",  "IS_POWER", "RECIPROCAL"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -39,8 +39,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",
-                                        "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM"};
+    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
+                                        "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
