@@ -18,13 +18,16 @@
  * before its loads; and so does a launch of its own. A binary counter in each thread, as OpenCL's
  * finish has, would be an array indexed at run time, which spills.
  */
-#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 2 : 8) /* neighbours that a thread reads: loads in flight */
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8) /* neighbours that a thread reads: loads in flight */
 #define TILE (WARP * READ)                                /* partials that a warp reads at once */
 /* A long combination, unrolled, outgrows the instruction cache. */
 constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;
-/* A warp's counter holds 32^5 tiles. That is 2^33 partials, each of at least one chunk. Wide
- * accumulators need the registers, so theirs holds 2^25 partials, of 2^12 items each. */
-#define LEVELS (ACC_BYTES > 16 ? 4 : 5)
+/*
+ * A warp's counter holds 32^5 tiles. That is 2^33 partials, each of at least one chunk. Wide
+ * accumulators need the registers. Theirs holds 2^25 partials in small groups, of 2^12 items each;
+ * in groups of 256 threads or more 2^20, of 2^15 items each, for each of 8 warps: 2^38 items.
+ */
+#define LEVELS (ACC_BYTES <= 16 ? 5 : GROUP < 256 ? 4 : 3)
 
 /* Combines the accumulators of the warp's threads, neighbours first, the lower one on the left.
  * Thread 0 has the result; what the others have is of no use. */
@@ -90,6 +93,13 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
             digit = broadcast(combine_threads(level[k]));
             level[k] = IDENTITY;
         }
+    }
+    /* A few tiles are the digits of the lowest level alone, and take as many steps as they need. */
+    if (tiles < WARP) {
+        ACC a = level[0];
+#pragma unroll 1
+        for (u32 s = 1; s < tiles; s *= 2) a = op_combine(a, shuffle_down(a, s));
+        return a;
     }
     /* A level's rest is the next digit of the level above, though not full. */
 #pragma unroll
