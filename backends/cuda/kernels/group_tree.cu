@@ -47,11 +47,19 @@ template <> constexpr bool IS_F64<f64> = true;
 #if GROUP > 256
 #define ITEM_LOADS (ITEM_BYTES < 4 ? 1 : GROUP > 512 ? 2 : 4)
 #else
-#define ITEM_LOADS (LOADS < 32 ? 4 : 16)
+#define ITEM_LOADS (LOADS > 8 || ITEM_BYTES >= 4 ? (LOADS < 32 ? 4 : 16) : ITEM_BYTES)
 #endif
 #define ITEM_ROWS (ITEM_LOADS / INPUTS > ROW_LOADS ? ITEM_LOADS / INPUTS / ROW_LOADS : 1)
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
+
+/*
+ * Groups that a multiprocessor has room for. A tree of wide accumulators takes long, and nothing
+ * but the loads of other groups hides it. On an H200, November 2026, the ops of 64 registers or
+ * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
+ * more. Those of 72 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94.
+ */
+#define ROOM (ACC_BYTES > 8 && GROUP == 256 && LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
 
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 INLINE u32 lane_at(u32 t, int k, int j) {
@@ -274,7 +282,7 @@ INLINE void correct_pivot(SOURCE in, CHUNK *c, u32 t) {
 }
 #endif
 
-KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
+KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
                                   u64 out_offset, u32 last) {
     SOURCE in = SOURCE_OF_ARGS;
     const u64 group = blockIdx.x;
