@@ -18,8 +18,10 @@
  * before its loads; and so does a launch of its own. A binary counter in each thread, as OpenCL's
  * finish has, would be an array indexed at run time, which spills.
  */
-#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8) /* neighbours that a thread reads: loads in flight */
-#define TILE (WARP * READ)                                /* partials that a warp reads at once */
+/* READ is the neighbours that a thread reads: loads in flight. TILE is the partials that a warp
+ * reads at once. */
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8)
+#define TILE (WARP * READ)
 /* A long combination, unrolled, outgrows the instruction cache. */
 constexpr int UNROLL = ACC_BYTES > 8 ? 1 : WARP;
 /*

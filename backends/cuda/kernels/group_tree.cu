@@ -59,7 +59,11 @@ template <> constexpr bool IS_F64<f64> = true;
  * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
  * more. Those of 72 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94.
  */
-#define ROOM (ACC_BYTES > 8 && GROUP == 256 && LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
+#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8
+#define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
+#else
+#define ROOM 1
+#endif
 
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 INLINE u32 lane_at(u32 t, int k, int j) {
