@@ -155,6 +155,10 @@
          fma((a).top > (b).top ? (b).sum : (a).sum, TWO_TO(-EXPONENTS_APART(a, b)), (a).top > (b).top ? (a).sum : (b).sum))
 /* Within a chunk sums are relative to 2^pivot, the power of two of one of its larger items. No
  * result depends on the sign of a top that is 0: of two such items the sum is 2. */
+#ifdef WHOLE_ITEMS /* none is a NaN */
+#undef LARGER
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#endif
 #ifndef LARGER
 #define LARGER(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 #endif

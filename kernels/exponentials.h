@@ -61,11 +61,20 @@ INLINE REAL OF(EXPONENT)(REAL x) {
     return fma(x, OF(LOG2_E), whole) - whole;
 }
 
+/* NVIDIA's GPUs compare f64 by the units that polynomials keep busy, and integers by others. The
+ * bits of a NaN are above those of 1. */
+#if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
+#define COMPARES_BITS (sizeof(REAL) == 8)
+#else
+#define COMPARES_BITS 0
+#endif
+#define IS_UP_TO_ONE(x) (COMPARES_BITS ? (OF(BITS)(x) & ~(OF(WORD))0 >> 1) <= OF(BITS)((REAL)1) : fabs(x) <= 1)
+
 /* A rest above 1 is below the last place of so large an x. It counts as 0, as does a NaN beside an
  * infinity. */
 INLINE REAL OF(SIGNIFICAND)(REAL given) {
     const REAL n = OF(EXPONENT)(given), rest = fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given));
-    const REAL x = fabs(rest) <= 1 ? rest : 0;
+    const REAL x = IS_UP_TO_ONE(rest) ? rest : 0;
     REAL v;
     OF(EXP_SERIES);
     return v;
@@ -76,6 +85,12 @@ INLINE REAL OF(SIGNIFICAND)(REAL given) {
 INLINE REAL OF(TWO_TO)(REAL n) {
     const REAL least = 1 - OF(BIAS), zero = OF(WHOLE) + OF(BIAS);
     if (sizeof(REAL) == 4) return OF(OF_BITS)(OF(BITS)(zero + (n > least ? n : least)) << OF(FRACTION));
+    if (COMPARES_BITS) {
+        /* A sum from 2^52 on, and below 2^52 + 2^32, has this upper half. A NaN has another. */
+        const u64 sum = OF(BITS)(zero + n);
+        const u32 place = (u32)sum > 1 ? (u32)sum : 1;
+        return OF(OF_BITS)((OF(WORD))(sum >> 32 == 0x43300000U ? place : 1) << OF(FRACTION));
+    }
     return OF(OF_BITS)(n > least ? OF(BITS)(zero + n) << OF(FRACTION) : (OF(WORD))1 << OF(FRACTION));
 }
 
@@ -104,3 +119,5 @@ INLINE REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
     return near - near == 0 ? near + (SUM_ERROR(top, high) + low) : near;
 }
 #undef NEXT
+#undef IS_UP_TO_ONE
+#undef COMPARES_BITS

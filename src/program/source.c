@@ -277,6 +277,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
         fprintf(file, "#define NATIVE_%s_ADD 1\n", tally_source_is_float(first->value) ? "FLOAT" : "INTEGER");
     if (tally_terms_exact(terms)) fprintf(file, "#define ANY_ORDER 1\n");
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
+    if (tally_dtype_is_integer(terms->in)) fprintf(file, "#define WHOLE_ITEMS 1\n");
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
     write_texts(file, terms);
