@@ -59,10 +59,16 @@ template <> constexpr bool IS_F64<f64> = true;
  * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
  * more. Those of 72 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94.
  */
-#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8
+#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 4
 #define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
 #else
 #define ROOM 1
+#endif
+
+/* A chunk's loads begin before its pivot is made. Not those of exponentials, where ptxas then takes
+ * 220 registers instead of 64, or spills. */
+#if defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS)
+#define AHEAD
 #endif
 
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
@@ -70,27 +76,42 @@ INLINE u32 lane_at(u32 t, int k, int j) {
     return k * TEAM * VECTOR + t * VECTOR + j;
 }
 
-/* Loads a whole chunk, 16 bytes at a time. */
-INLINE void load_vectors(LANE *lane, SOURCE in, CHUNK c, u32 t) {
-#pragma unroll 1
-    for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
-        VECTORS v[FLIGHT];
+/* Loads FLIGHT vectors of a whole chunk, from row r on. */
+INLINE void load_rows_of(VECTORS *v, SOURCE in, int r, u32 t) {
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
+    for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
+}
+
+/* Takes the items of those vectors into their lanes. */
+INLINE void take_rows(LANE *lane, const VECTORS *v, CHUNK c, int r, u32 t, PARAMS p) {
 #ifdef lane_bytes /* four items at once, which go to any lane of the thread */
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
+    for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
-            for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], v[f].x.word[w]);
+        for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], v[f].x.word[w]);
 #else
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
+    for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
-            for (int j = 0; j < VECTOR; j++) {
-                const int own = f % ROW_LOADS * VECTOR + j;
-                const u32 l = lane_at(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
-            }
+        for (int j = 0; j < VECTOR; j++) {
+            const int own = f % ROW_LOADS * VECTOR + j;
+            const u32 l = lane_at(t, f % ROW_LOADS, j);
+            lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, p);
+        }
+#endif
+}
+
+/* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first rows: they were loaded before
+ * the pivot was made, which waits for memory too. */
+INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, u32 t) {
+#pragma unroll 1
+    for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
+#ifdef AHEAD
+        take_rows(lane, v, c, r, t, in.p);
+        if (r + FLIGHT_ROWS < ROWS) load_rows_of(v, in, r + FLIGHT_ROWS, t);
+#else
+        load_rows_of(v, in, r, t);
+        take_rows(lane, v, c, r, t, in.p);
 #endif
     }
 }
@@ -311,6 +332,11 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
     CHUNK c;
     c.index = base + begin;
     c.count = count;
+    const bool are_vectors = count == CHUNK_ITEMS && addresses % 16 == 0;
+    VECTORS v[FLIGHT];
+#ifdef AHEAD
+    if (are_vectors && !LANE_BY_LANE) load_rows_of(v, in, 0, t);
+#endif
 #ifdef TAKES_PIVOT
     c.pivot = chunk_pivot(in, count, t);
 #endif
@@ -325,8 +351,8 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         LANE lane[OWN];
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-        if (count == CHUNK_ITEMS && addresses % 16 == 0)
-            load_vectors(lane, in, c, t);
+        if (are_vectors)
+            take_vectors(lane, v, in, c, t);
         else
             load_items(lane, in, c, t);
 #ifdef PIVOT_MAY_MISS
