@@ -226,6 +226,44 @@ static bool take_quads(const tally_segments_plan *plan, uint64_t n, way *by) {
     return (uint64_t)QUAD_ITEMS * each * team >= n;
 }
 
+/* The most chunk rows of a row that is staged; warps of a compute unit that have rows each. */
+#define MOST_DENSE_ROWS 4
+#define BUSY_WARPS 32
+
+/* Tells whether teams that load rows of n items from memory use most of what they have room for. */
+static bool are_filled(const tally_segments_plan *plan, uint64_t n, uint32_t team, bool quads) {
+    const uint64_t bytes = tally_dtype_bytes(plan->base.terms.in);
+    uint64_t room = (uint64_t)team * THREAD_LANES;
+    while (room < n) room *= 2;
+    if (quads) return bytes == 4 || n * bytes % SECTOR_BYTES == 0;
+    return bytes == 4 && 4 * n >= 3 * room;
+}
+
+/* Returns the most lanes of a row that a thread takes: DENSE_LANES of kernels/segment_dense.h. Items
+ * of a byte that go to any lane need one. */
+static uint64_t dense_lanes(const tally_segments_plan *plan) {
+    const tally_terms *terms = &plan->base.terms;
+    if (terms->count == 1 && terms->list[0].lane.bytes) return TALLY_LANES;
+    return terms->acc.bytes <= 4 ? 32 : terms->acc.bytes <= 8 ? 16 : 8;
+}
+
+/* Takes rows that follow each other without a gap, a tile of them for each warp. `team` threads
+ * share a row, so that a tile has one for each team. */
+static bool take_dense(const tally_segments_plan *plan, const tally_array_shape *shape, way *by) {
+    const uint64_t bytes = shape->n * tally_dtype_bytes(plan->base.terms.in);
+    const uint64_t warps = (uint64_t)BUSY_WARPS * plan->base.context->info.compute_units;
+    const uint64_t lanes = shape->n < TALLY_LANES ? shape->n : TALLY_LANES;
+    uint32_t team = 1;
+    if (!plan->dense || !are_rows(shape, 1) || shape->n > MOST_DENSE_ROWS * TALLY_LANES) return false;
+    if (shape->axis[1].in[0] < 0 || (uint64_t)shape->axis[1].in[0] != shape->n) return false;
+    while (WARP / team * bytes > TALLY_DENSE_BYTES || team * dense_lanes(plan) < lanes) team *= 2;
+    uint64_t each = TALLY_DENSE_BYTES / (WARP / team * bytes); /* rows of a team */
+    while (each > 1 && shape->count / (WARP / team * each) < warps) each /= 2;
+    const uint64_t wide = WARP / team * each;
+    *by = (way){plan->dense, team, (uint32_t)wide, 1, plan->group_threads / WARP * wide};
+    return true;
+}
+
 /* Upper limit on the items of columns that are taken as rows. */
 #define FEW_ROWS 8
 
@@ -242,6 +280,7 @@ static way choose_way(const tally_segments_plan *plan, const tally_segments_call
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
     const bool quads = plan->quad && are_quads(plan, call, shape);
     if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
+        if (!are_filled(plan, shape->n, team, quads) && take_dense(plan, shape, &by)) return by;
         if (quads && take_quads(plan, shape->n, &by)) return by;
         if (plan->few && shape->n <= few) return take_rows(plan, plan->few, 1, team);
         if (plan->rows_2 && !is_across(shape) && shape->n <= 2 * TALLY_LANES) return take_rows(plan, plan->rows_2, 2, team);

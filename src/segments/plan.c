@@ -194,8 +194,11 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     }
     recipe.overlaps = variant->has_teams && !form->offset_bytes;
     if (variant->has_teams && !form->offset_bytes && !form->has_where) {
-        recipe.features |= 1u << TALLY_FEATURE_ORDER;
+        recipe.features |= 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_BULK;
+        tally_recipe_define(&recipe, "DENSE_BYTES", TALLY_DENSE_BYTES);
         tally_recipe_add(&recipe, "segment_long");
+        tally_recipe_add(&recipe, "staging");
+        tally_recipe_add(&recipe, "segment_dense");
     }
     return recipe;
 }
@@ -217,6 +220,12 @@ bool tally_segments_take_long(const tally_segments_plan *plan) {
            plan->base.max_n > TALLY_CHUNK_ITEMS && tally_segments_are_plain(plan);
 }
 
+/* Tells whether warps stage rows: the program has kernels/segment_dense.h. */
+static bool takes_tiles(const tally_segments_plan *plan) {
+    return plan->base.context->features & 1u << TALLY_FEATURE_BULK && plan->base.terms.inputs == 1 &&
+           tally_dtype_bytes(plan->base.terms.in) <= 4;
+}
+
 static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
     const entry by_axes[] = {{"tally_segments_teams", &plan->teams},  {"tally_segments_threads", &plan->threads},
                              {"tally_segments_fold", &plan->fold},    {"tally_segments_fold_each", &plan->fold_each},
@@ -227,7 +236,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     const entry by_quads[] = {{"tally_segments_quad", &plan->quad},
                               {"tally_segments_quad_chunks", &plan->quad_chunks},
                               {"tally_segments_quads", &plan->quads}};
-    const entry by_runs = {"tally_segments_long", &plan->longs};
+    const entry by_runs = {"tally_segments_long", &plan->longs}, by_tiles = {"tally_segments_dense", &plan->dense};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -248,6 +257,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
     if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
     if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 3 : 2);
+    if (!status) status = open_kernels(plan, program, &by_tiles, shuffles && takes_tiles(plan));
     return status ? status : open_kernels(plan, program, &by_runs, tally_segments_take_long(plan));
 }
 

@@ -64,6 +64,10 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
 #define TALLY_BATCH_BYTES(group_threads) (256 * ((group_threads) < 256 ? (group_threads) : 256))
 #define TALLY_LEAST_BATCH 32
 
+/* The most bytes of the rows that a warp stages at once (kernels/segment_dense.h): 32 warps of a
+ * multiprocessor take 148 KB. */
+#define TALLY_DENSE_BYTES 4608
+
 /* Returns the recipe of a plan's program. */
 tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
                                    const tally_segment_form *form);
@@ -101,10 +105,10 @@ struct tally_segments_plan {
     union {
         struct {
             void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *planes, *longs;
-            void *fold, *fold_each, *clear, *chunks;
+            void *dense, *fold, *fold_each, *clear, *chunks;
             void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
         };
-        void *kernels[20];
+        void *kernels[21];
     };
     tally_buffer *partials, *counts, *slices, *slice_counts;
     tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */

@@ -294,6 +294,24 @@ static void test_quads(void **state) {
     expect_rows(state, arrays, 2 * LENGTHS);
 }
 
+/* Rows that follow each other, of every size of team and number of lanes (kernels/segment_dense.h):
+ * aligned, at offsets that are not, few and many of them, and results apart. */
+static void test_dense_rows(void **state) {
+    static const uint64_t lengths[] = {1,  2,  3,  5,  6,  7,   9,   15,  17,  18,  33,  34,  37,  65,  66,  72,
+                                       73, 81, 97, 98, 99, 100, 129, 130, 131, 145, 161, 255, 257, 300, 385, 511};
+    enum { LENGTHS = TALLY_ARRAY_LENGTH(lengths) };
+    static const rows_array forms[] = {{3000, 0, 0, 1, ALIGNED}, {130, 0, 0, 1, 1}, {31, 0, 0, 1, 2}, {1001, 0, 0, 1, 3}};
+    enum { MOST_ITEMS = 120000 };
+    if (segments_on_cpu(state)) test_skip("a CPU stages no rows");
+    rows_array arrays[2 * LENGTHS];
+    for (size_t k = 0; k < 2 * LENGTHS; k++) {
+        arrays[k] = forms[k < LENGTHS ? 0 : (k + k / 4) % TALLY_ARRAY_LENGTH(forms)];
+        arrays[k].length = lengths[k % LENGTHS];
+        if (arrays[k].rows * arrays[k].length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / arrays[k].length;
+    }
+    expect_rows(state, arrays, 2 * LENGTHS);
+}
+
 #define ROW(dtype, name)                                                                                                       \
     { "segments: axes, ops of " name, test_##dtype }
 const device_test segments_tests[] = {
@@ -321,5 +339,6 @@ const device_test segments_tests[] = {
     {"segments: columns", test_columns},
     {"segments: few long rows", test_few_rows},
     {"segments: rows of quads", test_quads},
+    {"segments: rows without gaps", test_dense_rows},
     {NULL, NULL},
 };

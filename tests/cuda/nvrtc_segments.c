@@ -57,6 +57,11 @@ static bool may_spill(const cell *c, const tally_terms *terms, const char *kerne
            forms[c->form].offset_bytes;
 }
 
+/* Tells whether devices of the architecture have the feature BULK, and warps that stage rows. */
+static bool stages(const cell *c) {
+    return c->arch >= 90;
+}
+
 static void check_kernel(const cell *c, const tally_terms *terms, const char *log, const char *kernel) {
     char text[1000] = "";
     const int registers = nvrtc_read_report(log, kernel, text, sizeof(text));
@@ -82,13 +87,16 @@ static void test_cell(void **state) {
     form.inputs = terms.inputs;
     form.has_initial = terms.list[0].initial != NULL && ((unsigned)c->op + (unsigned)c->in) % 2;
     const tally_recipe recipe = tally_segments_recipe(&tally_segments_variants[TALLY_SEGMENTS_TEAMS], GROUP_THREADS, &form);
-    assert_int_equal(tally_source_create(&tally_backend_cuda, 1u << TALLY_FEATURE_ORDER, &terms, &recipe, &source, &bytes),
-                     TALLY_OK);
+    const unsigned features = 1u << TALLY_FEATURE_ORDER | (unsigned)stages(c) << TALLY_FEATURE_BULK;
+    assert_int_equal(tally_source_create(&tally_backend_cuda, features, &terms, &recipe, &source, &bytes), TALLY_OK);
     if (tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", c->name, tally_last_error());
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(by_axes); k++)
         check_kernel(c, &terms, image.log, form.offset_bytes ? by_offsets[k] : by_axes[k]);
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && !form.has_where; k++)
         if (!terms.list[0].lane.pivot.load) check_kernel(c, &terms, image.log, plain[k]);
+    if (stages(c) && !form.offset_bytes && !form.has_where && !terms.list[0].lane.pivot.load && terms.inputs == 1 &&
+        tally_dtype_bytes(c->in) <= 4)
+        check_kernel(c, &terms, image.log, "tally_segments_dense");
     tally_cuda_image_free(&image);
     free(source);
     tally_terms_close(&terms);
