@@ -159,6 +159,7 @@ static bool are_columns(const tally_array_shape *shape, uint32_t inputs) {
 #define WHOLE_ITEMS 256
 #define HALVED_ITEMS 2048
 #define MOST_COLUMNS 4
+#define LOW_LANES 16 /* that a thread takes of columns of up to a chunk row at once */
 
 /* Returns the columns of a thread: COLUMNS of kernels/segment_arrays.h. */
 static uint32_t columns_of(const tally_segments_plan *plan) {
@@ -185,6 +186,10 @@ static way choose_columns(const tally_segments_plan *plan, const tally_array_sha
     uint32_t wide = 1, split = least_split(plan, shape->n, team);
     while (wide < WARP && wide * tile < extent && 2 * wide * split <= group) wide *= 2;
     const uint64_t threads = tally_ceil_div(shape->count, wide * columns) * wide * leaves;
+    if (plan->low && shape->n <= TALLY_LANES && threads >= enough) {
+        const uint32_t turns = team > LOW_LANES / THREAD_LANES ? team / (LOW_LANES / THREAD_LANES) : 1;
+        return (way){plan->low, turns, wide, 1, (uint64_t)group * columns};
+    }
     while (split < team && 2 * wide * split <= group && (wide < WARP || threads * split < enough)) split *= 2;
     return (way){plan->columns, team, wide, split, (uint64_t)group / split * columns};
 }

@@ -186,6 +186,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     tally_recipe_add(&recipe, variant->stem);
     if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_quads");
     if (variant->has_teams) tally_recipe_add(&recipe, form->offset_bytes ? "segment_work" : "segment_arrays");
+    if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_columns");
     if (variant->has_teams && form->offset_bytes) {
         recipe.features |= 1u << TALLY_FEATURE_BULK; /* OpenCL's compiler then takes the copies of segment_stage */
         tally_recipe_define(&recipe, "BATCH_BYTES", TALLY_BATCH_BYTES(group_threads));
@@ -235,6 +236,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     const entry by_rows[] = {{"tally_segments_rows_2", &plan->rows_2}, {"tally_segments_rows_4", &plan->rows_4}};
     const entry by_quads[] = {{"tally_segments_quad", &plan->quad},
                               {"tally_segments_quad_chunks", &plan->quad_chunks},
+                              {"tally_segments_low", &plan->low},
                               {"tally_segments_quads", &plan->quads}};
     const entry by_runs = {"tally_segments_long", &plan->longs}, by_tiles = {"tally_segments_dense", &plan->dense};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
@@ -256,7 +258,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     const uint64_t flight = all ? tally_segments_flight(&plan->base.terms) : 0;
     status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
     if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
-    if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 3 : 2);
+    if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 4 : 3);
     if (!status) status = open_kernels(plan, program, &by_tiles, shuffles && takes_tiles(plan));
     return status ? status : open_kernels(plan, program, &by_runs, tally_segments_take_long(plan));
 }

@@ -104,11 +104,11 @@ struct tally_segments_plan {
     /* kernels; NULL: none */
     union {
         struct {
-            void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *planes, *longs;
-            void *dense, *fold, *fold_each, *clear, *chunks;
+            void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *low, *planes;
+            void *longs, *dense, *fold, *fold_each, *clear, *chunks;
             void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
         };
-        void *kernels[21];
+        void *kernels[22];
     };
     tally_buffer *partials, *counts, *slices, *slice_counts;
     tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */

@@ -212,6 +212,33 @@ static void test_columns(void **state) {
         }
 }
 
+/* Columns of up to a chunk row, so many that a thread takes some alone (tally_segments_low). */
+static void test_low_columns(void **state) {
+    static const columns arrays[] = {{1, 16, 1, 256000, {0, 0}, ALIGNED},
+                                     {1, 37, 1, 240003, {0, 1}, ALIGNED},
+                                     {1, 9, 1, 250000, {0, 0}, 1},
+                                     {2, 70, 1, 124000, {4, 0}, ALIGNED}};
+    static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32},
+                                        {.op = TALLY_SUM, .in = TALLY_F16},
+                                        {.op = TALLY_SUM, .in = TALLY_I8},
+                                        {.op = TALLY_DOT, .in = TALLY_F32},
+                                        {.op = TALLY_NRM2, .in = TALLY_F32}};
+    if (segments_on_cpu(state)) test_skip("a CPU has blocks of columns");
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(cases); k++) {
+        const tally_segments_desc desc = {
+            .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = UINT64_C(1) << 25};
+        segments_run r;
+        if (k && !segments_has_turn(state, k)) continue;
+        if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
+        for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
+            segments_axes array = columns_array(&arrays[a], (a + k) % 2 == 0);
+            array.items.pattern = segments_usual_pattern(cases[k].op);
+            segments_run_axes(&r, &array);
+        }
+        segments_close(&r);
+    }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* An array of rows: `gap` items between them, `step` from item to item. */
@@ -337,6 +364,7 @@ const device_test segments_tests[] = {
     {"segments: another shape compiles nothing", test_no_compilation},
     {"segments: sizes of plans", test_sizes_of_plans},
     {"segments: columns", test_columns},
+    {"segments: low columns", test_low_columns},
     {"segments: few long rows", test_few_rows},
     {"segments: rows of quads", test_quads},
     {"segments: rows without gaps", test_dense_rows},
