@@ -184,7 +184,8 @@
 
 /*
  * PRODUCTS(x, y, sum) is sum and the products of the bytes of the words x and y, by NVIDIA's
- * instruction. Bytes of truth values are 0 and 1, made by TRUTHS.
+ * instruction. Bytes of truth values are 0 and 1, made by TRUTHS. Byte k of BYTES_OF(a, b, which)
+ * is that byte of a (0 to 3) or b (4 to 7) that the k-th digit of `which` names, from the right.
  */
 #if defined(PTX) || __CUDA_ARCH__ >= 610
 #define TAKES_BYTES
@@ -196,6 +197,11 @@ INLINE u32 i8_PRODUCTS(u32 x, u32 y, u32 sum) {
 INLINE u32 u8_PRODUCTS(u32 x, u32 y, u32 sum) {
     asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(x), "r"(y));
     return sum;
+}
+INLINE u32 BYTES_OF(u32 a, u32 b, u32 which) {
+    u32 v;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(which));
+    return v;
 }
 #define bool_PRODUCTS(x, y, sum) u8_PRODUCTS(x, y, sum)
 #define TRUTHS(w) (((((w)&0x7f7f7f7fU) + 0x7f7f7f7fU) | (w)) >> 7 & 0x01010101U)

@@ -62,6 +62,30 @@ INLINE ITEMS column_items(const ABREAST *v, int k) {
     return items;
 }
 
+#if defined(lane_bytes) && ACC_BYTES <= 8 /* COLUMNS is 4 */
+#define ADDS_BYTES 1
+/* Adds the bytes of four words to four columns: byte k of each word is of column k. The bytes of a
+ * column may go to any lane, and a word of 0 changes none. */
+INLINE void add_bytes(LANE own[][OWN], const ABREAST *v) {
+    u32 word[4], pair[4];
+#pragma unroll
+    for (int f = 0; f < 4; f++) {
+        union {
+            COLUMN_ITEMS items;
+            u32 word;
+        } of;
+        of.items = v[f].x;
+        word[f] = of.word;
+    }
+    pair[0] = BYTES_OF(word[0], word[1], 0x5140);
+    pair[1] = BYTES_OF(word[0], word[1], 0x7362);
+    pair[2] = BYTES_OF(word[2], word[3], 0x5140);
+    pair[3] = BYTES_OF(word[2], word[3], 0x7362);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        own[k][0] = lane_bytes(own[k][0], BYTES_OF(pair[k / 2], pair[2 + k / 2], k % 2 ? 0x7632 : 0x5410));
+}
+#endif
 
 /* Loads lanes turn + j * team, j below OWN, of a row of all columns, or of ROWS_ABREAST rows of
  * columns `abreast`, and adds them to `own`. `at` has item `turn` of the row in each column, or in
@@ -70,15 +94,28 @@ INLINE ITEMS column_items(const ABREAST *v, int k) {
 INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int abreast, STEPS step, CHUNK c, u32 row, u32 turn,
                         u32 team, u32 left) {
     ABREAST v[ROWS_ABREAST * OWN];
+#ifdef ADDS_BYTES
+    const ABREAST none = {0};
+#endif
 #define ROW_PLACE(f) ((f) / OWN * LANES + (f) % OWN * team)
 #define IS_IN_ROW(f) ((abreast || (f) < OWN) && (!left || turn + ROW_PLACE(f) < left))
 #pragma unroll
     for (int f = 0; f < ROWS_ABREAST * OWN; f++) {
+#ifdef ADDS_BYTES
+        v[f] = none;
+#endif
         if (abreast && IS_IN_ROW(f)) load_abreast(&v[f], source_on(at[0], ROW_PLACE(f), step));
 #pragma unroll
         for (int k = 0; k < COLUMNS; k++)
             if (!abreast && is[k] && IS_IN_ROW(f)) load_column(&v[f], k, source_on(at[k], ROW_PLACE(f), step));
     }
+#ifdef ADDS_BYTES
+    if (abreast) {
+#pragma unroll
+        for (int f = 0; f < ROWS_ABREAST * OWN; f += OWN) add_bytes(own, &v[f]);
+        return;
+    }
+#endif
 #pragma unroll
     for (int f = 0; f < ROWS_ABREAST * OWN; f++)
 #pragma unroll
@@ -88,11 +125,14 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int ab
                     lane_step(own[k][f % OWN], column_items(&v[f], k), c, row + f / OWN, turn + f % OWN * team, at[0].p);
 }
 
-/* Combines the lanes of a chunk that are `share` modulo `split`, for each column . `from` has the chunk's first item in each column, or in the first of columns
+/* Combines the lanes of a chunk that are `share` modulo `split`, for each column, whose `all` is an
+ * identity before. `from` has the chunk's first item in each column, or in the first of columns
  * `abreast`. */
 INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int abreast, STEPS step, CHUNK c, u32 share,
                              u32 split, u32 team) {
+#ifndef ADDS_BYTES
     LANE level[COLUMNS][SPLIT_LEVELS + 1];
+#endif
     const u32 turns = team / split, rows = abreast ? ROWS_ABREAST : 1, whole = (rows - 1) * LANES + OWN * team;
     KEEP_ROLLED
     for (u32 q = 0; q < turns; q++) {
@@ -113,8 +153,12 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
         if (row * LANES < c.count) add_columns(own, at, is, abreast, step, c, row, turn, team, c.count - row * LANES);
 #pragma unroll
         for (int f = 0; f < COLUMNS; f++) {
+#ifdef ADDS_BYTES
+            all[f] = lane_combine(all[f], four_lanes(own[f]));
+#else
             all[f] = four_lanes(own[f]);
             COUNTER_PUSH(SPLIT_LEVELS, level[f], q, all[f], lane_combine)
+#endif
         }
     }
 }
