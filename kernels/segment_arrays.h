@@ -117,6 +117,7 @@ INLINE SEGMENT row_at(SOURCE in, const SHAPE *shape, u64 s) {
             QUAD v[AT_ONCE][PER];                                                                                              \
             LANE lanes[AT_ONCE];                                                                                               \
             _Pragma("unroll") for (int f = 0; f < AT_ONCE; f++) {                                                              \
+                NO_QUADS(v[f], PER)                                                                                            \
                 if (i + f * each < count) load_slots(v[f], PER, from, aligned, step, t, team, c.count);                        \
                 from = source_on(from, (i64)each, next);                                                                       \
             }                                                                                                                  \

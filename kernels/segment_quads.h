@@ -74,6 +74,15 @@ INLINE ITEMS quad_items(const QUAD *v, int j) {
     return items;
 }
 
+/* Bytes that may go to any lane are 0 where there is no quad, and are added in any case. */
+#ifdef lane_bytes
+#define NO_QUADS(v, slots) _Pragma("unroll") for (int s = 0; s < (slots); s++) v[s].x.word[0] = 0;
+#define IS_QUAD(is) 1
+#else
+#define NO_QUADS(v, slots)
+#define IS_QUAD(is) (is)
+#endif
+
 /* Loads `slots` slots of a thread, item by item if they are not aligned. `at` is its first quad,
  * and `left` the number of items from the row's begin on. */
 #define EACH_SLOT(QUAD_AT)                                                                                                     \
@@ -154,6 +163,16 @@ INLINE LANE quads_across(LANE *own, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     return lane_across(own[0], t, team / 4, meet);
 }
 
+#ifdef lane_bytes
+/* Combines a segment whose quads are all in its team's slots, `slots` of each thread. */
+INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
+    LANE own = lane_identity();
+#pragma unroll
+    for (int s = 0; s < slots; s++) own = lane_bytes(own, v[s].x.word[0]);
+    ACROSS_TEAM(LANE, own, lane_xor, lane_combine)
+    return own;
+}
+#else
 /* Combines a segment whose quads are all in its team's slots, `slots` of each thread. */
 INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
     const u32 across = slots == 1 ? 1 : c.count <= LANES ? slots : WIDTH / team;
@@ -166,6 +185,7 @@ INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAM
     IF_ACROSS_SLOTS(8)
     return quads_across(own, t, team, meet);
 }
+#endif
 
 /* Combines a chunk by a warp: SLOTS chunk rows at once. */
 INLINE LANE quads_lane(const SEGMENT *s, STEPS step, CHUNK c, u32 t, LOCAL EXCHANGE *meet) {
@@ -184,10 +204,11 @@ INLINE LANE quads_lane(const SEGMENT *s, STEPS step, CHUNK c, u32 t, LOCAL EXCHA
         at = source_on(at, SLOTS * LANES, step);
     }
     if (row * LANES < c.count) {
+        NO_QUADS(v, SLOTS)
         load_slots(v, SLOTS, at, aligned, step, t, WIDTH, c.count - row * LANES);
 #pragma unroll
         for (int f = 0; f < SLOTS; f++)
-            if ((row + f) * LANES + OWN * t < c.count) step_slot(own, v, f, c, row + f, OWN * t, at.p);
+            if (IS_QUAD((row + f) * LANES + OWN * t < c.count)) step_slot(own, v, f, c, row + f, OWN * t, at.p);
     }
     return quads_across(own, t, WIDTH, meet);
 }
