@@ -10,98 +10,10 @@
  * A thread takes a chunk alone if neighbouring segments are neighbours in memory. It takes the
  * turns of a team's threads then, t in bit-reversed order, so that a counter of 5 levels combines
  * them as the halving does.
- * Needs: kernels/segments.h and the stem "finish" before it; GROUP a power of two from 32 on.
+ * Needs: kernels/segment_exchange.h and kernels/segment_pivots.h before it.
  * Why: neighbouring threads load neighbouring items in each layout, and the order depends on the
  * items alone.
  */
-#define WIDTH 32
-#define OWN 4         /* lanes of a thread */
-#define TURN_LEVELS 5 /* of WIDTH turns */
-#define LEAF_LEVELS 12
-
-#if !defined(WHERE) && !defined(TAKES_PIVOT)
-#define PLAIN 1 /* each item counts as it comes */
-#endif
-
-#define IN_BYTES (ITEM_BYTES * INPUTS)
-/* Chunk rows whose items are loaded at once. */
-#define FLIGHT_ROWS (IN_BYTES <= 4 ? 4 : IN_BYTES <= 8 ? 2 : 1)
-
-#if defined(__CUDA_ARCH__) || defined(PTX)
-#define SHUFFLES 1 /* threads of a warp exchange words; elsewhere in local memory */
-#endif
-
-/* ---- exchange -------------------------------------------------------------------------------- */
-
-typedef union {
-    LANE lane[GROUP];
-#ifdef TAKES_PIVOT
-    PIVOT pivot[GROUP];
-#endif
-    u32 word[GROUP];
-} EXCHANGE;
-
-/*
- * NAME(a, s, meet) returns the `a` of another thread of the warp: of thread t + s (down) or t ^ s
- * (bfly). All threads of the group take part.
- */
-#ifdef SHUFFLES
-#define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
-        union {                                                                                                                \
-            TYPE value;                                                                                                        \
-            u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
-        } from, to;                                                                                                            \
-        from.value = a;                                                                                                        \
-        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(TYPE) + 3) / 4); w++) asm volatile(                                \
-            "shfl.sync." MODE ".b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));            \
-        return to.value;                                                                                                       \
-    }
-#else
-#define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
-        meet->MEMBER[THREAD_ID] = a;                                                                                           \
-        BARRIER                                                                                                                \
-        a = meet->MEMBER[(OTHER) % GROUP];                                                                                     \
-        BARRIER                                                                                                                \
-        return a;                                                                                                              \
-    }
-#endif
-EXCHANGE_BY(lane_down, LANE, lane, "down", THREAD_ID + s)
-EXCHANGE_BY(word_xor, u32, word, "bfly", THREAD_ID ^ s)
-#ifdef TAKES_PIVOT
-EXCHANGE_BY(pivot_xor, PIVOT, pivot, "bfly", THREAD_ID ^ s)
-#endif
-
-/* The steps of a team are written out, because POCL has miscompiled barriers in loops. A step that
- * is too wide for the team is left out; a step with barriers is done, and changes nothing. */
-#ifdef SHUFFLES
-#define IF_ACROSS(s) if (team > (s))
-#else
-#define IF_ACROSS(s)
-#endif
-#define ACROSS_TEAM(TYPE, a, exchange, combine)                                                                                \
-    STEP_ACROSS(TYPE, a, 16, exchange, combine)                                                                                \
-    STEP_ACROSS(TYPE, a, 8, exchange, combine)                                                                                 \
-    STEP_ACROSS(TYPE, a, 4, exchange, combine)                                                                                 \
-    STEP_ACROSS(TYPE, a, 2, exchange, combine)                                                                                 \
-    STEP_ACROSS(TYPE, a, 1, exchange, combine)
-#define STEP_ACROSS(TYPE, a, s, exchange, combine)                                                                             \
-    IF_ACROSS(s) {                                                                                                             \
-        const TYPE other = exchange(a, s, meet);                                                                               \
-        if (team > (s)) a = combine(a, other);                                                                                 \
-    }
-
-INLINE u32 word_add(u32 a, u32 b) {
-    return a + b;
-}
-
-/* Returns the sum of a team's words. */
-INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *meet) {
-    ACROSS_TEAM(u32, a, word_xor, word_add)
-    return a;
-}
-
 /* ---- a thread's lanes ------------------------------------------------------------------------ */
 
 /* Combined lanes, and the number of their items. */
@@ -262,37 +174,6 @@ INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t,
     return part;
 }
 
-#ifdef TAKES_PIVOT
-/* Combines those items of the chunk's pivot that thread t has. Sets *masked if one of them is
- * masked. */
-INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *masked) {
-    const u32 items = LANES >> pivot_halvings(c.count);
-    PIVOT own[OWN];
-#pragma unroll
-    for (int j = 0; j < OWN; j++) {
-        const u32 l = t + j * team;
-        own[j] = pivot_identity();
-        if (l < items && l < c.count) {
-            if (segment_has(s, shape, c.index + l))
-                own[j] = pivot_load(segment_items(s, shape, c.index + l));
-            else
-                *masked = 1;
-        }
-    }
-    own[0] = pivot_combine(own[0], own[2]);
-    own[1] = pivot_combine(own[1], own[3]);
-    return pivot_combine(own[0], own[1]);
-}
-
-/* Returns the pivot of a chunk if items of its usual pivot are masked: that of its first item that
- * is not masked, or `none` without such an item. */
-INLINE PIVOT lone_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, PIVOT none) {
-    for (u32 i = 0; i < c.count; i++)
-        if (segment_has(s, shape, c.index + i)) return pivot_value(pivot_load(segment_items(s, shape, c.index + i)), 7);
-    return none;
-}
-#endif
-
 INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
     CHUNK c;
     c.index = chunk * CHUNK_ITEMS;
@@ -301,19 +182,6 @@ INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
 }
 
 /* ---- a chunk by a team ----------------------------------------------------------------------- */
-
-#ifdef TAKES_PIVOT
-INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *meet) {
-    u32 masked = 0;
-    PIVOT pivot = own_pivot(s, shape, c, t, team, &masked);
-    ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
-    pivot = pivot_value(pivot, pivot_halvings(c.count));
-#ifdef WHERE
-    if (team_sum(masked, team, meet)) pivot = lone_pivot(s, shape, c, pivot);
-#endif
-    return pivot;
-}
-#endif
 
 /* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
 INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int planes, LOCAL EXCHANGE *meet) {
@@ -381,12 +249,6 @@ INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) 
 
 /* ---- a chunk by a thread --------------------------------------------------------------------- */
 
-/* Returns the thread of a team whose turn is the k-th: k with its bits in reverse. */
-INLINE u32 turn_of(u32 k, u32 team) {
-    const u32 reversed = (k & 1) << 4 | (k & 2) << 2 | (k & 4) | (k & 8) >> 2 | (k & 16) >> 4;
-    return reversed * team / WIDTH;
-}
-
 INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team) {
     LANE level[TURN_LEVELS + 1];
     LANES_PART all;
@@ -404,15 +266,7 @@ INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32
 INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team) {
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
-    u32 masked = 0;
-    PIVOT level[TURN_LEVELS + 1], pivot;
-    KEEP_ROLLED
-    for (u32 k = 0; k < team; k++) {
-        pivot = own_pivot(s, shape, c, turn_of(k, team), team, &masked);
-        COUNTER_PUSH(TURN_LEVELS, level, k, pivot, pivot_combine)
-    }
-    c.pivot = pivot_value(pivot, pivot_halvings(c.count));
-    if (masked) c.pivot = lone_pivot(s, shape, c, c.pivot);
+    c.pivot = thread_pivot(s, shape, c, team);
 #endif
     LANES_PART all = thread_lane(s, shape, c, team);
 #ifdef PIVOT_MAY_MISS

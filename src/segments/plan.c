@@ -183,6 +183,10 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         tally_recipe_add(&recipe, "cpu_segment_rows");
         tally_recipe_add(&recipe, "cpu_segment_blocks");
     }
+    if (variant->has_teams) {
+        tally_recipe_add(&recipe, "segment_exchange");
+        tally_recipe_add(&recipe, "segment_pivots");
+    }
     tally_recipe_add(&recipe, variant->stem);
     if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_quads");
     if (variant->has_teams) tally_recipe_add(&recipe, form->offset_bytes ? "segment_work" : "segment_arrays");
