@@ -164,8 +164,8 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
 }
 
 #ifdef QUADS
-/* The same of columns of up to a chunk row, by one thread: it takes the lanes that are `turn` modulo
- * `turns`, up to LOW_LANES of them, at once: up to 256 bytes. */
+/* The same of columns of up to a chunk row, by one thread. It takes the lanes that are `turn`
+ * modulo `turns` at once: up to LOW_LANES of each column, 256 bytes. */
 #define LOW_LANES 16
 #define LOW_LEVELS 3 /* of LANES / LOW_LANES turns */
 INLINE void low_columns(LANE *all, const SOURCE *from, const u32 *is, int abreast, STEPS step, CHUNK c, u32 share, u32 split,

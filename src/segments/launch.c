@@ -244,8 +244,8 @@ static bool are_filled(const tally_segments_plan *plan, uint64_t n, uint32_t tea
     return bytes == 4 && 4 * n >= 3 * room;
 }
 
-/* Returns the most lanes of a row that a thread takes: DENSE_LANES of kernels/segment_dense.h. Items
- * of a byte that go to any lane need one. */
+/* Returns the most lanes of a row that a thread takes: DENSE_LANES of kernels/segment_dense.h.
+ * Items of a byte that go to any lane need one. */
 static uint64_t dense_lanes(const tally_segments_plan *plan) {
     const tally_terms *terms = &plan->base.terms;
     if (terms->count == 1 && terms->list[0].lane.bytes) return TALLY_LANES;
