@@ -95,6 +95,42 @@ void oracle_acc_finish(const oracle_case *what, const oracle_acc *acc, uint64_t 
     store_ordered(what, n, parts, out, result);
 }
 
+/* ---- accumulators of whole subtrees ---------------------------------------------------------- */
+
+/* Returns k for 2^k chunks of items. */
+static unsigned level_of(uint64_t n) {
+    unsigned k = 0;
+    while (((uint64_t)TALLY_CHUNK_ITEMS << k) < n) k++;
+    return k;
+}
+
+void oracle_get_partial(const oracle *state, oracle_acc *partial) {
+    const unsigned k = level_of(state->n);
+    *partial = (oracle_acc){.survey = state->survey};
+    if (way_of(&state->what) != IN_ORDER) return;
+    if (real_of(&state->what) == TALLY_F32)
+        memcpy(partial->f32, state->level.f32[k], sizeof partial->f32);
+    else
+        memcpy(partial->f64, state->level.f64[k], sizeof partial->f64);
+}
+
+void oracle_push_partial(oracle *state, const oracle_acc *partial, uint64_t n) {
+    const uint64_t chunks = state->n / TALLY_CHUNK_ITEMS;
+    oracle_acc next = *partial;
+    if (way_of(&state->what) != IN_ORDER) {
+        next.survey.low_at += state->n;
+        next.survey.high_at += state->n;
+        if (next.survey.first_nan != UINT64_MAX) next.survey.first_nan += state->n;
+        join_surveys(state->what.op, &state->survey, &next.survey);
+    } else if (real_of(&state->what) == TALLY_F32) {
+        f32_put(state, next.f32, chunks, level_of(n));
+    } else {
+        f64_put(state, next.f64, chunks, level_of(n));
+    }
+    state->n += n;
+    state->counted += n;
+}
+
 /* ---- initial values -------------------------------------------------------------------------- */
 
 /* Reads value k of a result as another type, which holds it. */

@@ -129,6 +129,12 @@ void oracle_push_inputs(oracle *state, const void *const inputs[], uint64_t n);
  */
 void oracle_push_where(oracle *state, const void *const inputs[], const uint8_t *where, uint64_t n);
 void oracle_end(oracle *state, void *result);
+/* Gives the accumulator of the items so far, which are 2^k chunks without a mask. An index counts
+ * from the first of them. */
+void oracle_get_partial(const oracle *state, oracle_acc *partial);
+/* Appends the n items of a partial. n divides the number of items so far. The result is to the bit
+ * that of the items themselves. */
+void oracle_push_partial(oracle *state, const oracle_acc *partial, uint64_t n);
 /* oracle_begin_case, oracle_push_inputs and oracle_end in one call. */
 void oracle_reduce_inputs(const oracle_case *what, const void *const inputs[], uint64_t n, void *result);
 void oracle_reduce_where(const oracle_case *what, const void *const inputs[], const uint8_t *where, uint64_t n, void *result);

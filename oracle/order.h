@@ -382,14 +382,18 @@ static void OWN(join)(const oracle_case *what, const REAL left[ORACLE_FIELDS], R
     memcpy(right, joined, sizeof joined);
 }
 
-/* Takes up a chunk after `chunks` others. Each trailing one bit of `chunks` is a left subtree that
- * the chunk completes. */
+/* Puts the subtree of 2^k chunks after `chunks` others. Each one bit of `chunks` from bit k on, up
+ * to the first zero bit, is a left subtree that it completes. */
+static void OWN(put)(oracle *state, REAL node[ORACLE_FIELDS], uint64_t chunks, unsigned k) {
+    for (; chunks >> k & 1; k++) OWN(join)(&state->what, state->level.PREFIX[k], node);
+    memcpy(state->level.PREFIX[k], node, ORACLE_FIELDS * sizeof *node);
+}
+
+/* Takes up a chunk after `chunks` others. */
 static void OWN(take)(oracle *state, const void *const inputs[], const uint8_t *valid, uint32_t count, uint64_t chunks) {
     REAL node[ORACLE_FIELDS];
-    unsigned k = 0;
     OWN(chunk)(&state->what, inputs, valid, count, node);
-    for (; chunks >> k & 1; k++) OWN(join)(&state->what, state->level.PREFIX[k], node);
-    memcpy(state->level.PREFIX[k], node, sizeof node);
+    OWN(put)(state, node, chunks, 0);
 }
 
 /* Combines the waiting subtrees from the right. There is at least one. */

@@ -277,11 +277,61 @@ static void test_pieces_do_not_matter(void **unused) {
     free(x[1]);
 }
 
+/* Appends pieces of `piece` items by their partials, and the rest as items. */
+static void reduce_by_partials(oracle *states, const oracle_case *what, unsigned char *const x[2], uint64_t n, uint64_t piece,
+                               oracle_result *result) {
+    const size_t bytes = item_bytes_of(what->in);
+    uint64_t at = 0;
+    memset(states, 0x5a, 2 * sizeof *states); /* no subtrees of the last reduction */
+    oracle_begin_case(&states[0], what);
+    for (; n - at >= piece; at += piece) {
+        const void *const from[2] = {x[0] + at * bytes, x[1] + at * bytes};
+        oracle_acc partial;
+        oracle_begin_case(&states[1], what);
+        oracle_push_inputs(&states[1], from, piece);
+        oracle_get_partial(&states[1], &partial);
+        oracle_push_partial(&states[0], &partial, piece);
+    }
+    const void *const rest[2] = {x[0] + at * bytes, x[1] + at * bytes};
+    oracle_push_inputs(&states[0], rest, n - at);
+    oracle_end(&states[0], result);
+}
+
+/* Partials of subtrees, joined, give the bits of the items: on wide numbers, whose sums depend on
+ * the order, on numbers whose products do, and with a NaN in the first or last place. */
+static void test_partials(void **unused) {
+    (void)unused;
+    static const uint64_t pieces[] = {TALLY_CHUNK_ITEMS, 2 * TALLY_CHUNK_ITEMS, 4 * TALLY_CHUNK_ITEMS};
+    static const int patterns[] = {PATTERN_WIDE, PATTERN_NEAR_ONE, PATTERN_NAN_FIRST, PATTERN_NAN_LAST};
+    enum { N = 7 * TALLY_CHUNK_ITEMS + 1234 };
+    unsigned char *x[2] = {malloc(N * 16), malloc(N * 16)};
+    oracle *states = malloc(2 * sizeof *states);
+    assert_true(x[0] && x[1] && states);
+    oracle_case what = {0};
+    for (what.op = TALLY_OP_NONE + 1; what.op < TALLY_OP_END; what.op++)
+        for (what.in = TALLY_DTYPE_DEFAULT + 1; what.in < TALLY_DTYPE_END; what.in++)
+            for (size_t p = 0; p < LENGTH(patterns); p++) {
+                if (!oracle_takes(&what)) continue;
+                oracle_result whole = {{0}}, parts = {{0}};
+                pattern_fill(patterns[p], what.in, x[0], N);
+                pattern_fill_second(patterns[p], what.op, what.in, x[0], x[1], N);
+                oracle_reduce_inputs(&what, (const void *const *)x, N, &whole);
+                for (size_t s = 0; s < LENGTH(pieces); s++) {
+                    reduce_by_partials(states, &what, x, N, pieces[s], &parts);
+                    assert_memory_equal(&whole, &parts, sizeof whole);
+                }
+            }
+    free(states);
+    free(x[0]);
+    free(x[1]);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats_are_in_order),
         cmocka_unit_test(test_order_matters),
         cmocka_unit_test(test_pieces_do_not_matter),
+        cmocka_unit_test(test_partials),
     };
     return test_main(argc, argv, "The oracle's order of combination.", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
