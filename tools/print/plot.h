@@ -122,7 +122,7 @@ typedef struct plot_step {
 } plot_step;
 
 typedef struct plot_cell {
-    double value; /* negative: none */
+    double value; /* negative: none, with `text` or without */
     bool marked;  /* bold */
     char text[16], below[32];
 } plot_cell;

@@ -47,7 +47,11 @@ static void draw_cell(plot *p, const plot_heat *h, const plot_cell *cell, double
     const char *colour = shades[step].text;
     const double middle = x + width / 2;
     plot_box(p, x, y, width, height, is_none ? NO_FILL : shades[step].fill);
-    if (is_none) return;
+    if (is_none) {
+        plot_text(p, middle, y + height / 2 + 5, (plot_style){.colour = "#4b5563", .size = 15, .anchor = PLOT_MIDDLE},
+                  cell->text);
+        return;
+    }
     plot_text(p, middle, y + (*cell->below ? 15 : height / 2 + 5),
               (plot_style){.colour = colour, .size = 15, .anchor = PLOT_MIDDLE, .bold = cell->marked}, cell->text);
     if (*cell->below)
