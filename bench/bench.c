@@ -42,6 +42,7 @@ typedef struct bench_run {
     input_items items;
     bench_results results;
     uint64_t cells_done; /* of a grid */
+    const char *stopped; /* the reason for cases that were left out; NULL: none were */
     int cases, failed_cases;
 } bench_run;
 
@@ -185,8 +186,15 @@ static int expect_tasks(const bench_run *run, const bench_pass *pass, bench_inpu
     return pass->is_bits || !count ? 0 : expect_all(input, unknown, count);
 }
 
+/* Returns true if the run is to leave out its other cases. */
+static int is_stopped(bench_run *run) {
+    if (run->options->grid && !run->stopped) run->stopped = stop_reason();
+    return run->stopped != NULL;
+}
+
 static void run_task(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const bench_compile *compile = compile_find(&run->results, input);
+    if (is_stopped(run)) return;
     if (compile) progress_update(run->cells_done++);
     if (compile && compile->status == TALLY_E_UNSUPPORTED) return;
     run->cases++;
@@ -199,6 +207,7 @@ static void run_task(bench_run *run, const bench_pass *pass, bench_input *input,
 /* Runs all tasks of one size, on items that are warm or cold. */
 static void run_tasks(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const int inputs = arrays_inputs(arrays_of(run, input->device, pass, input->n));
+    if (is_stopped(run)) return;
     input_fill(&run->items, kind_of(pass), pass->in, input->n, input->copies, inputs);
     if (send_items(run, input, inputs, sent) || expect_tasks(run, pass, input)) {
         fail_case(run);
@@ -367,7 +376,10 @@ static int conclude_grid(const bench_run *run) {
 static int conclude(bench_run *run) {
     const bench_options *options = run->options;
     int failed = options->grid ? conclude_grid(run) : options->plot ? figure_write(options->plot, options->blocks) : 0;
-    if (run->failed_cases || (!run->cases && !options->bar))
+    if (run->stopped)
+        failed = 1, fprintf(stderr, "tally_bench: %s: %zu of %zu cells are measured\n", run->stopped, run->results.report_count,
+                            run->results.compile_count);
+    if (run->failed_cases || (!run->cases && !options->bar && !run->stopped))
         failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
     if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
@@ -381,6 +393,8 @@ int main(int argc, char **argv) {
     if (wrong) return wrong - 1;
     static bench_run run;
     run.options = &options;
+    if (options.progress) progress_plain();
+    if (options.grid) stop_prepare(options.seconds);
     if (options.select)
         open_listed(&run, options.select);
     else

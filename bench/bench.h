@@ -125,9 +125,11 @@ double input_value(tally_dtype type, const void *value);
 /* ---- expect.c: the oracle's results ---------------------------------------------------------- */
 
 /* Computes the expected results of all these reductions of the first n items, which the host has.
- * Threads share out the tasks. The results are kept until the type or n changes. Returns 0 when
- * done. */
+ * Threads share out the tasks and the blocks of items; equal blocks are reduced once. The results
+ * are kept until the type or n changes. Returns 0 when done. */
 int expect_all(const bench_input *input, const bench_task *const *tasks, int count);
+/* Returns the bytes of a result that was computed last for the task. */
+const void *expect_result_of(const bench_task *task);
 /* Returns true if a result of `bytes` bytes is the one that the oracle expects. A result that
  * rounds may be off by 1e-4 of its largest part. Reports any other. */
 int is_expected(const bench_input *input, const char *engine, const void *value, size_t bytes);
@@ -250,6 +252,9 @@ int sizes_have(const bench_sizes *sizes, uint64_t n);
 
 #define LEAST_BLOCKS 7
 #define MOST_BLOCKS 101
+#define BLOCK_SECONDS 0.02
+#define GRID_BLOCK_SECONDS 0.005 /* a grid has hundreds of cells, and calls of 0.05 ms and more */
+#define MOST_SECONDS 86400
 typedef struct bench_options {
     /* Lists. NULL: every device, primitive, ... */
     const char *select, *primitives, *ops, *maps, *types, *peers, *caches, *cases;
@@ -257,14 +262,24 @@ typedef struct bench_options {
     int has_sizes;    /* sizes were given */
     int has_segments; /* the cases of segments are asked for */
     int blocks;
-    int json, bar, bits;
+    double block_seconds; /* of a block's calls: far above the cost of clock and wait */
+    int json, bar, bits, progress;
     int grid, compile; /* compile: print the seconds of compiling too */
     uint64_t bytes;    /* of each input of a grid; 0: by the device's class, unless there are sizes */
+    uint64_t seconds;  /* after which a grid ends with the cells it has; 0: no limit */
     const char *plot;  /* file; NULL: none */
 } bench_options;
 
 /* Returns 0 to go on; otherwise the exit status + 1. */
 int options_parse(int argc, char **argv, bench_options *options);
+
+/* ---- stop.c: the early end of a grid --------------------------------------------------------- */
+
+/* From here on SIGINT, SIGTERM and the end of `seconds` (0: no limit) stop the run, between two
+ * cells. The second signal ends the program. */
+void stop_prepare(uint64_t seconds);
+/* Returns the reason to stop, or NULL. */
+const char *stop_reason(void);
 
 /* ---- measure.c: medians over alternating blocks ---------------------------------------------- */
 
@@ -349,7 +364,8 @@ void report_json_text(const char *key, const char *text);
 /* compile.c: the plans of a grid. compile_add and compile_all return 0 when done; otherwise they
  * have reported the error on stderr. */
 int compile_add(bench_results *results, const bench_compile *compile);
-/* Makes all plans that were added, on up to `threads` threads at once. */
+/* Makes all plans that were added, on up to `threads` threads at once, until there is a reason to
+ * stop. */
 int compile_all(bench_results *results, int threads);
 /* Returns the compile of a case, or NULL if the run is no grid. */
 const bench_compile *compile_find(const bench_results *results, const bench_input *input);
@@ -358,7 +374,7 @@ const bench_compile *compile_find(const bench_results *results, const bench_inpu
 
 #define GRID_BAR_TEXT "0.90"                                               /* the share from which a cell is not marked */
 typedef enum grid_part { GRID_ALL, GRID_FLOATS, GRID_INTEGERS } grid_part; /* complex types are floats */
-/* The rows and columns of a device's table: those with a cell. */
+/* The rows and columns of a device's table: those with a cell, measured or missing. */
 typedef struct grid_axes {
     tally_op ops[TALLY_OP_END];
     tally_dtype types[TALLY_DTYPE_END];
@@ -375,7 +391,10 @@ int grid_is_low(double share);
 double grid_peer(const bench_report *report, int *which);
 typedef struct grid_counts {
     int cells, low;
+    int missing; /* cells that were not measured: the run stopped, or the case failed */
 } grid_counts;
+/* Returns true if the run has the cell, but no report of it. */
+int grid_is_missing(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in);
 /* Formats the size of the inputs: "1 GiB each input". */
 typedef struct grid_text {
     char text[64];

@@ -56,7 +56,7 @@ static void compile_one(bench_compile *c) {
 static void *work(void *data) {
     compile_pool *pool = data;
     pthread_mutex_lock(&pool->lock);
-    while (pool->next < pool->count) {
+    while (pool->next < pool->count && !stop_reason()) {
         bench_compile *c = &pool->all[pool->next++];
         pthread_mutex_unlock(&pool->lock);
         compile_one(c);
@@ -68,11 +68,11 @@ static void *work(void *data) {
     return NULL;
 }
 
-/* Shows the progress until all plans are made. */
+/* Shows the progress until all plans are made, or all that were begun. */
 static void watch(compile_pool *pool) {
     progress_begin("plans made", PROGRESS_STEPS, pool->count);
     pthread_mutex_lock(&pool->lock);
-    while (pool->done < pool->count) {
+    while (pool->done < (stop_reason() ? pool->next : pool->count)) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += LOOK_NANOSECONDS;

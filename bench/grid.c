@@ -59,11 +59,25 @@ const bench_report *grid_cell(const bench_results *results, const tally_device_i
     return NULL;
 }
 
+int grid_is_missing(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in) {
+    for (size_t i = 0; i < results->compile_count; i++) {
+        const bench_compile *c = &results->compiles[i];
+        if (c->device != device || c->task->op != op || c->in != in) continue;
+        return c->status != TALLY_E_UNSUPPORTED && !grid_cell(results, device, op, in);
+    }
+    return 0;
+}
+
+/* Returns true if the run has the cell. */
+static int is_there(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in) {
+    return grid_cell(results, device, op, in) || grid_is_missing(results, device, op, in);
+}
+
 grid_axes grid_axes_of(const bench_results *results, const tally_device_info *device, grid_part part) {
     grid_axes axes = {.op_count = 0};
     for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
         int has_any = 0, at = axes.type_count;
-        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) has_any |= !!grid_cell(results, device, op, in);
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) has_any |= is_there(results, device, op, in);
         if (!has_any || (part == GRID_FLOATS && is_integer(in)) || (part == GRID_INTEGERS && !is_integer(in))) continue;
         for (; at && rank_of(axes.types[at - 1]) > rank_of(in); at--) axes.types[at] = axes.types[at - 1];
         axes.types[at] = in;
@@ -71,7 +85,7 @@ grid_axes grid_axes_of(const bench_results *results, const tally_device_info *de
     }
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++) {
         int has_any = 0;
-        for (int t = 0; t < axes.type_count; t++) has_any |= !!grid_cell(results, device, op, axes.types[t]);
+        for (int t = 0; t < axes.type_count; t++) has_any |= is_there(results, device, op, axes.types[t]);
         if (has_any) axes.ops[axes.op_count++] = op;
     }
     return axes;
@@ -83,6 +97,10 @@ grid_counts grid_count(const bench_results *results, const tally_device_info *de
         if (results->reports[i].input.device != device) continue;
         counts.cells++;
         counts.low += grid_is_low(grid_share(&results->reports[i]));
+    }
+    for (size_t i = 0; i < results->compile_count; i++) {
+        const bench_compile *c = &results->compiles[i];
+        counts.missing += c->device == device && grid_is_missing(results, device, c->task->op, c->in);
     }
     return counts;
 }
@@ -126,6 +144,7 @@ static void print_table(FILE *out, const bench_results *results, const tally_dev
         for (int t = 0; t < axes.type_count; t++) {
             const bench_report *r = grid_cell(results, device, axes.ops[o], axes.types[t]);
             char text[16] = "     - ";
+            if (grid_is_missing(results, device, axes.ops[o], axes.types[t])) memcpy(text, "     ? ", 8);
             if (r) text_of(text, results, r);
             at += snprintf(line + at, sizeof(line) - (size_t)at, "%s", text);
         }
@@ -179,7 +198,9 @@ void grid_print(FILE *out, const bench_options *options, const bench_results *re
     wrap_printf(out, "%s:%d: %s, %s", device->backend, device->index, device->name, device->driver);
     wrap_printf(out, "share of the speed of a kernel that only reads the same bytes; %s; medians of %d blocks",
                 grid_size(options, results, device).text, options->blocks);
-    fprintf(out, "* below " GRID_BAR_TEXT ": %d of %d cells\n\n", counts.low, counts.cells);
+    fprintf(out, "* below " GRID_BAR_TEXT ": %d of %d cells\n", counts.low, counts.cells);
+    if (counts.missing) fprintf(out, "? not measured: %d cells\n", counts.missing);
+    fputc('\n', out);
     print_table(out, results, device, GRID_FLOATS, share_text);
     print_table(out, results, device, GRID_INTEGERS, share_text);
     print_peers(out, results, device);
@@ -206,5 +227,11 @@ void grid_json(const bench_options *options, const bench_results *results, const
     for (int t = 0; t < axes.type_count; t++) printf("%s\"%s\"", t ? ", " : "", tally_dtype_name(axes.types[t]));
     printf("], \"ops\": [");
     for (int o = 0; o < axes.op_count; o++) printf("%s\"%s\"", o ? ", " : "", tally_op_name(axes.ops[o]));
+    printf("], \"not_measured\": [");
+    int count = 0;
+    for (int o = 0; o < axes.op_count; o++)
+        for (int t = 0; t < axes.type_count; t++)
+            if (grid_is_missing(results, device, axes.ops[o], axes.types[t]))
+                printf("%s[\"%s\", \"%s\"]", count++ ? ", " : "", tally_op_name(axes.ops[o]), tally_dtype_name(axes.types[t]));
     printf("]}\n");
 }

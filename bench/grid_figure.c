@@ -20,6 +20,7 @@ static bool fill_cells(plot_cell *cells, const grid_axes *axes, const bench_resu
             const bench_report *r = grid_cell(results, device, axes->ops[o], axes->types[t]);
             int which = 0;
             *cell = (plot_cell){.value = r ? grid_share(r) : -1};
+            if (grid_is_missing(results, device, axes->ops[o], axes->types[t])) strcpy(cell->text, "?");
             if (!r) continue;
             cell->marked = grid_is_low(cell->value);
             snprintf(cell->text, sizeof(cell->text), "%.2f", cell->value);
@@ -36,14 +37,15 @@ static void draw(plot *p, plot_cell *cells, const bench_options *options, const 
     const grid_axes axes = grid_axes_of(results, device, GRID_ALL);
     const grid_counts counts = grid_count(results, device);
     const char *rows[TALLY_OP_END], *columns[TALLY_DTYPE_END];
-    char subtitle[400], note[160];
+    char subtitle[400], note[240], missing[80] = "";
     if (!counts.cells) return;
     const bool has_peers = fill_cells(cells, &axes, results, device);
     for (int o = 0; o < axes.op_count; o++) rows[o] = tally_op_name(axes.ops[o]);
     for (int t = 0; t < axes.type_count; t++) columns[t] = tally_dtype_name(axes.types[t]);
     snprintf(subtitle, sizeof(subtitle), "%s:%d %s. %s, medians of %d blocks, results checked.", device->backend, device->index,
              device->name, grid_size(options, results, device).text, options->blocks);
-    snprintf(note, sizeof(note), "%d of %d cells are below " GRID_BAR_TEXT " (bold).%s", counts.low, counts.cells,
+    if (counts.missing) snprintf(missing, sizeof(missing), " %d cells were not measured (?).", counts.missing);
+    snprintf(note, sizeof(note), "%d of %d cells are below " GRID_BAR_TEXT " (bold).%s%s", counts.low, counts.cells, missing,
              has_peers ? " Small: times the speed of the fastest peer." : "");
     const plot_heat heat = {.title = "Every operator and item type: share of the speed of a kernel that only reads",
                             .subtitle = subtitle,

@@ -6,7 +6,6 @@
 #include "bench.h"
 #include "tools/print/progress.h"
 
-#define BLOCK_SECONDS 0.02 /* of a block's calls: far above the cost of clock and wait */
 #define MAX_CALLS 10000
 #define MAX_GRAPH 200 /* calls; more are slow to instantiate, and the clock needs no more */
 
@@ -36,11 +35,11 @@ static double median(double *values, int count) {
 /* Finds the number of calls in a block, by the second of two trial runs, and the number of warm-up
  * calls. A call so long that it is a block alone needs no warm-up: it outlasts the disturbance at
  * its beginning. */
-static int calls_of_block(bench_engine *engine, int *out, int *warm_up) {
+static int calls_of_block(bench_engine *engine, double block_seconds, int *out, int *warm_up) {
     double seconds = 0;
     if (timed(engine, 1, &seconds)) return 1;
-    if (seconds < 5 * BLOCK_SECONDS && timed(engine, 4, &seconds)) return 1;
-    const double calls = BLOCK_SECONDS / seconds;
+    if (seconds < 5 * block_seconds && timed(engine, 4, &seconds)) return 1;
+    const double calls = block_seconds / seconds;
     *out = calls < 1 ? 1 : calls > MAX_CALLS ? MAX_CALLS : (int)calls;
     *warm_up = calls < 0.2 ? 0 : 1 + *out / 4;
     return 0;
@@ -58,11 +57,12 @@ static int time_blocks(const char *what, bench_engine *engines, int engine_count
     int calls[MAX_ENGINES], warm_up[MAX_ENGINES];
     if (engine_count > MAX_ENGINES || options->blocks > MOST_BLOCKS) return 1;
     for (int e = 0; e < engine_count; e++)
-        if (calls_of_block(&engines[e], &calls[e], &warm_up[e])) return 1;
+        if (calls_of_block(&engines[e], options->block_seconds, &calls[e], &warm_up[e])) return 1;
     for (int block = 0; block < options->blocks; block++)
         for (int e = 0; e < engine_count; e++) {
             if (what) progress_update((uint64_t)(block * engine_count + e));
-            if (warm_up[e] && timed(&engines[e], warm_up[e], &unused)) return 1;
+            const int is_change = engine_count > 1 || !block;
+            if (is_change && warm_up[e] && timed(&engines[e], warm_up[e], &unused)) return 1;
             if (timed(&engines[e], calls[e], &wall[e][block])) return 1;
             if (!engines[e].gpu_seconds) continue;
             gpu[e][block] = engines[e].gpu_seconds(engines[e].state, calls_of_graph(calls[e], copies));

@@ -128,6 +128,10 @@ static void print_usage(void) {
                  NULL, "");
     print_option("bytes N", "of each input of the grid (default: 1G on GPUs, 256M on CPUs); or one number of items, by --sizes",
                  NULL, "");
+    print_option("seconds N",
+                 "the grid ends after N seconds, with the cells that it has by then; so it does when it is interrupted", NULL,
+                 "");
+    print_option("progress", "lines of progress on stderr, one a second, where it is no terminal", NULL, "");
     print_option("compile", "with the grid: also the seconds that each cell's plan and first call took", NULL, "");
     print_option("bar",
                  "the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or if none "
@@ -141,6 +145,7 @@ static void print_usage(void) {
 /* Sets the defaults. With --bar, the bars choose the rest. */
 static void set_defaults(bench_options *options) {
     if (!options->blocks) options->blocks = options->bar || options->grid ? 7 : 15;
+    options->block_seconds = options->grid ? GRID_BLOCK_SECONDS : BLOCK_SECONDS;
     options->bits |= options->bar;
     if (!options->caches) options->caches = "warm";
     if (options->bar) {
@@ -165,7 +170,9 @@ static void read_all(const char **list, bench_options *options) {
 
 /* Returns 0 unless options are there that do not go together. */
 static int check_grid(const bench_options *options) {
-    if (!options->grid) return options->bytes || options->compile ? complain("--bytes and --compile are of --grid") : 0;
+    if (!options->grid && (options->bytes || options->compile || options->seconds))
+        return complain("--bytes, --compile and --seconds are of --grid");
+    if (!options->grid) return 0;
     if (options->bar || options->bits || options->caches || options->primitives || options->maps)
         return complain("a grid is of reductions: it has no --bar, --bits, --cache, --primitive, --maps");
     if (options->sizes.count > 1 || (options->sizes.count && options->bytes))
@@ -207,6 +214,8 @@ static const struct option names[] = {{"backend", required_argument, NULL, LONG(
                                       {"grid", no_argument, NULL, LONG('x')},
                                       {"bytes", required_argument, NULL, LONG('n')},
                                       {"compile", no_argument, NULL, LONG('e')},
+                                      {"seconds", required_argument, NULL, LONG('l')},
+                                      {"progress", no_argument, NULL, LONG('v')},
                                       {"cases", required_argument, NULL, LONG('k')},
                                       {"help", no_argument, NULL, LONG('h')},
                                       {NULL, 0, NULL, 0}};
@@ -228,16 +237,16 @@ static int complain_option(int found, const char *word) {
                     all.text);
 }
 
-/* Sets an option that takes a count. */
-static int set_count(int name, bench_options *options) {
-    const uint64_t least = name == 'n' ? LEAST_BYTES : LEAST_BLOCKS, most = name == 'n' ? MOST_BYTES : MOST_BLOCKS;
+/* Reads the number of an option that takes one. */
+static int read_count(const char *option, uint64_t least, uint64_t most, uint64_t *out) {
+    if (units_read_count(optarg, strlen(optarg), least, most, out)) return 0;
+    return complain("--%s %s: %s", option, optarg, units_needed(least, most).text);
+}
+
+static int set_blocks(bench_options *options) {
     uint64_t count;
-    if (!units_read_count(optarg, strlen(optarg), least, most, &count))
-        return complain("--%s %s: %s", name == 'n' ? "bytes" : "blocks", optarg, units_needed(least, most).text);
-    if (name == 'n')
-        options->bytes = count;
-    else
-        options->blocks = (int)count;
+    if (read_count("blocks", LEAST_BLOCKS, MOST_BLOCKS, &count)) return 3;
+    options->blocks = (int)count;
     return 0;
 }
 
@@ -256,10 +265,13 @@ static int set_option(int name, bench_options *options) {
     if (name == 'r') options->bar = 1;
     if (name == 'x') options->grid = 1;
     if (name == 'e') options->compile = 1;
+    if (name == 'v') options->progress = 1;
     if (name == 's' && sizes_add(&options->sizes, optarg))
         return complain("--sizes %s: a list of at most %d; of each %s", optarg, MAX_SIZES,
                         units_needed(LEAST_ITEMS, MOST_ITEMS).text);
-    return name == 'b' || name == 'n' ? set_count(name, options) : 0;
+    if (name == 'n') return read_count("bytes", LEAST_BYTES, MOST_BYTES, &options->bytes);
+    if (name == 'l') return read_count("seconds", 1, MOST_SECONDS, &options->seconds);
+    return name == 'b' ? set_blocks(options) : 0;
 }
 
 int options_parse(int argc, char **argv, bench_options *options) {

@@ -3,6 +3,7 @@
  * results, its tables and its picture. */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +81,68 @@ static void test_expected(void **unused) {
     }
     input_close(&items);
     assert_true(count > 300);
+}
+
+/* Blocks of equal items are reduced once: two blocks in turn, one of its own, and items after the
+ * last whole block. Their results are those of all items, to the bit. One block differs in one item
+ * of one input alone. */
+static void test_equal_blocks(void **unused) {
+    (void)unused;
+    enum { BLOCK = 65536, BLOCKS = 7, REST = 5000, N = BLOCKS * BLOCK + REST };
+    static const tally_dtype types[] = {TALLY_F32, TALLY_I8, TALLY_U64, TALLY_C64};
+    input_items items;
+    assert_int_equal(input_open(&items, (uint64_t)N * 8), 0);
+    for (size_t t = 0; t < COUNT(types); t++) {
+        const size_t bytes = BLOCK * tally_dtype_bytes(types[t]);
+        const bench_task *tasks[TALLY_OP_END];
+        bench_input input = {.device = &device, .in = types[t], .n = N, .copies = 1};
+        int count = 0;
+        memcpy(input.host, items.host, sizeof(input.host));
+        input_fill(&items, INPUT_WHOLE, types[t], N, 1, 2);
+        for (int k = 0; k < 2; k++)
+            for (int b = 2; b < BLOCKS - 1; b++)
+                memcpy((char *)items.host[k] + b * bytes, (char *)items.host[k] + b % 2 * bytes, bytes);
+        ((unsigned char *)items.host[1])[5 * bytes - 1] ^= 1;
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+            if (task_takes(task_of(op), types[t])) tasks[count++] = task_of(op);
+        assert_int_equal(expect_all(&input, tasks, count), 0);
+        for (int i = 0; i < count; i++) {
+            const oracle_case what = {.op = tasks[i]->op, .in = types[t]};
+            oracle_result result = {{0}};
+            oracle_reduce_inputs(&what, (const void *const *)items.host, N, &result);
+            input.task = tasks[i];
+            if (memcmp(&result, expect_result_of(input.task), sizeof(result)))
+                fail_msg("%s of %s is not the oracle's", task_name(input.task).text, tally_dtype_name(types[t]));
+        }
+        items.version++;
+        items.kind = INPUT_WALK; /* so that they are made anew */
+    }
+    input_close(&items);
+}
+
+static int is_same_block(const uint8_t *x, const uint8_t *y, uint64_t a, uint64_t b) {
+    const uint64_t bytes = 65536;
+    return !memcmp(x + a * bytes, x + b * bytes, bytes) && !memcmp(y + a * bytes, y + b * bytes, bytes);
+}
+
+/* There are 64 blocks, one more for each of the 12 that have extremes, and the 4 that have extremes
+ * after 2^22. Copies that are a power of two apart differ. */
+static void test_repeats(void **unused) {
+    (void)unused;
+    enum { N = 1 << 24, BLOCKS = N >> 16 };
+    input_items items;
+    int different = 0;
+    assert_int_equal(input_open(&items, N), 0);
+    input_fill(&items, INPUT_WHOLE, TALLY_I8, N, 1, 2);
+    for (uint64_t b = 0; b < BLOCKS; b++) {
+        int is_repeated = 0;
+        for (uint64_t a = 0; a < b; a++) is_repeated |= is_same_block(items.host[0], items.host[1], a, b);
+        different += !is_repeated;
+        for (uint64_t apart = 1; 64 + apart <= b; apart *= 2)
+            assert_int_equal(is_same_block(items.host[0], items.host[1], b - apart, b), 0);
+    }
+    assert_int_equal(different, 64 + 12 + 4);
+    input_close(&items);
 }
 
 /* Unsigned items are small and differ; the parts of complex items are two numbers. */
@@ -191,6 +254,52 @@ static void test_tables(void **unused) {
                    "\n");
 }
 
+/* A cell of the run without a report is missing; no operation is none. */
+static void test_missing(void **unused) {
+    (void)unused;
+    made_up m;
+    make_up(&m);
+    bench_compile compiles[3] = {m.compiles[0], m.compiles[0], m.compiles[0]};
+    const bench_options options = {.grid = 1, .blocks = 7, .sizes = {.n = {1024}, .count = 1}};
+    compiles[1].task = task_of(TALLY_SUM);
+    compiles[1].in = TALLY_F64;
+    compiles[2].task = task_of(TALLY_VAR);
+    compiles[2].in = TALLY_I8;
+    compiles[2].status = TALLY_E_UNSUPPORTED;
+    m.reports[0] = m.reports[2];
+    m.results.report_count = 1;
+    m.results.compiles = compiles;
+    m.results.compile_count = 3;
+    expect_printed(&options, &m.results,
+                   "opencl:1: Device, 1.0\n"
+                   "share of the speed of a kernel that only reads the same bytes; 2^10 items; medians of 7 blocks\n"
+                   "* below 0.90: 1 of 1 cells\n"
+                   "? not measured: 1 cells\n"
+                   "\n"
+                   "floats          f32    f64\n"
+                   "sum               -      ?\n"
+                   "var            0.89*     -\n"
+                   "\n");
+}
+
+/* A signal and the end of the time are reasons to stop, and no plan is begun after that. */
+static void test_stop(void **unused) {
+    (void)unused;
+    made_up m;
+    make_up(&m);
+    stop_prepare(0);
+    assert_null(stop_reason());
+    raise(SIGTERM);
+    assert_string_equal(stop_reason(), "terminated");
+    m.compiles[0].status = TALLY_E_INTERNAL;
+    assert_int_equal(compile_all(&m.results, 2), 0);
+    assert_int_equal(m.compiles[0].status, TALLY_E_INTERNAL);
+    /* The second one would end this program. */
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGTERM, NULL, &now), 0);
+    assert_true(now.sa_handler == SIG_DFL);
+}
+
 /* By the GPU's clock where it is there. Of peers the fastest counts. */
 static void test_ratios(void **unused) {
     (void)unused;
@@ -234,13 +343,14 @@ static void test_figure(void **unused) {
     unlink(path);
     for (size_t i = 0; i < COUNT(there); i++)
         if (!strstr(text, there[i])) fail_msg("%s is not in %s", there[i], text);
-    assert_int_equal(grid_figure("/nonexistent/x.svg", &options, &m.results, devices, 1), 1);
+    assert_int_equal(grid_figure("/dev/null/x.svg", &options, &m.results, devices, 1), 1);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_expected), cmocka_unit_test(test_items),
-                                       cmocka_unit_test(test_tables), cmocka_unit_test(test_ratios),
-                                       cmocka_unit_test(test_figure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expected), cmocka_unit_test(test_equal_blocks), cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_items),    cmocka_unit_test(test_tables),       cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_ratios),   cmocka_unit_test(test_figure),       cmocka_unit_test(test_stop)};
     return test_main(argc, argv, "The grid of tally_bench, without a device.", tests, sizeof tests / sizeof tests[0], NULL,
                      NULL);
 }

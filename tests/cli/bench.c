@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* If the benchmark is not built, tally names the program that it has not found, and there is
  * nothing else to test. */
@@ -262,6 +263,26 @@ void test_bench_grid_table(void **unused) {
     }
 }
 
+/* The grid ends after its time, says so, and still writes the table and the picture. */
+void test_bench_grid_ends(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    char words[256], path[512];
+    snprintf(words, sizeof(words),
+             "bench --backend %s --ops all --dtypes all --bytes 64K --peers none --seconds 1 --progress --plot ended.svg",
+             device);
+    const result r = run(NULL, words);
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "tally_bench: out of time: "));
+    assert_non_null(strstr(r.err, " cells are measured\n"));
+    assert_non_null(strstr(r.err, "  plans made\n"));
+    assert_null(strstr(r.err, "failed"));
+    if (*r.out) assert_non_null(strstr(r.out, "\n? not measured: "));
+    snprintf(path, sizeof(path), "%s/ended.svg", folder_path());
+    assert_int_equal(access(path, R_OK), 0);
+}
+
 void test_bench_usage(void **unused) {
     (void)unused;
     static const struct {
@@ -304,6 +325,9 @@ void test_bench_usage(void **unused) {
         {"bench --grid --bytes", "--bytes needs an argument", 2},
         {"bench --bytes 1M", "of --grid", 2},
         {"bench --compile", "of --grid", 2},
+        {"bench --seconds 5", "of --grid", 2},
+        {"bench --grid --seconds 0", "1 to 86400", 2},
+        {"bench --grid --seconds soon", "--seconds soon", 2},
         {"bench --ops all --bar", "a grid is of reductions", 2},
         {"bench --dtypes all --primitive scan", "a grid is of reductions", 2},
         {"bench --grid --cache cold", "a grid is of reductions", 2},

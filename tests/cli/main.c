@@ -134,6 +134,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bench_bar),
     cmocka_unit_test(test_bench_grid),
     cmocka_unit_test(test_bench_grid_table),
+    cmocka_unit_test(test_bench_grid_ends),
     cmocka_unit_test(test_bench_usage),
     cmocka_unit_test(test_tune),
     cmocka_unit_test(test_tune_refused),
