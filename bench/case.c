@@ -159,23 +159,23 @@ static int measure_copy(const bench_options *options, const bench_input *input, 
 }
 
 /* Measures the read kernel. A grid has hundreds of cells of one size, and each measurement fills a
- * buffer. So one serves the cells of the next seconds too. */
-#define READ_SECONDS 4.0
+ * buffer. So one serves the cells of the next seconds too, 20 times as long as it took. */
+#define READ_SERVES 20
 static int measure_read(const bench_options *options, const bench_input *input, double *out) {
     static struct {
         const tally_context *context;
         uint64_t bytes;
-        double begin, bytes_per_second;
+        double until, bytes_per_second;
     } kept[ARRAYS], *last; /* by the number of inputs */
     const uint64_t bytes = report_bytes(input);
     const double now = units_seconds();
     last = &kept[arrays_inputs(task_arrays(input->task))];
-    if (!options->grid || last->context != input->context || last->bytes != bytes || now - last->begin > READ_SECONDS) {
+    if (!options->grid || last->context != input->context || last->bytes != bytes || now > last->until) {
         last->context = NULL;
         if (tally_measure_read(input->context, bytes, &last->bytes_per_second)) return 1;
         last->context = input->context;
         last->bytes = bytes;
-        last->begin = units_seconds();
+        last->until = units_seconds() + READ_SERVES * (units_seconds() - now);
     }
     *out = last->bytes_per_second;
     return 0;

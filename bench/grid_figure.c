@@ -37,17 +37,19 @@ static void draw(plot *p, plot_cell *cells, const bench_options *options, const 
     const grid_axes axes = grid_axes_of(results, device, GRID_ALL);
     const grid_counts counts = grid_count(results, device);
     const char *rows[TALLY_OP_END], *columns[TALLY_DTYPE_END];
-    char subtitle[400], note[240], missing[80] = "";
+    char title[128], subtitle[400], note[240], missing[80] = "";
     if (!counts.cells) return;
     const bool has_peers = fill_cells(cells, &axes, results, device);
     for (int o = 0; o < axes.op_count; o++) rows[o] = tally_op_name(axes.ops[o]);
     for (int t = 0; t < axes.type_count; t++) columns[t] = tally_dtype_name(axes.types[t]);
-    snprintf(subtitle, sizeof(subtitle), "%s:%d %s. %s, medians of %d blocks, results checked.", device->backend, device->index,
-             device->name, grid_size(options, results, device).text, options->blocks);
+    snprintf(title, sizeof(title), "Every operator and type by %s:%d, share of a kernel that only reads", device->backend,
+             device->index);
+    snprintf(subtitle, sizeof(subtitle), "%s. %s, medians of %d blocks, results checked.", device->name,
+             grid_size(options, results, device).text, options->blocks);
     if (counts.missing) snprintf(missing, sizeof(missing), " %d cells were not measured (?).", counts.missing);
     snprintf(note, sizeof(note), "%d of %d cells are below " GRID_BAR_TEXT " (bold).%s%s", counts.low, counts.cells, missing,
              has_peers ? " Small: times the speed of the fastest peer." : "");
-    const plot_heat heat = {.title = "Every operator and item type: share of the speed of a kernel that only reads",
+    const plot_heat heat = {.title = title,
                             .subtitle = subtitle,
                             .note = note,
                             .rows = (size_t)axes.op_count,
