@@ -3,13 +3,12 @@
  * part: writes the record of a part of a reduction (docs/parts.md).
  *
  * Computes: tally_part_items copies raw items. tally_part_seal writes a piece of the record's head;
- * with `seals` also the nodes' accumulators, whose padding it sets to 0, and the checksum. The
- * record begins `lead` words behind the place of the first piece, so that a packet's header may
- * stand before it.
+ * with `seals` it also sets the padding of the nodes' accumulators to 0, and writes the checksum.
+ * The accumulators are in the record before (kernels/outcome.h).
  * How: one group seals. Word i of the record is mixed with i and all are summed up, so that the
  * threads take words in turns.
- * Needs: a record at a multiple of 8 bytes; nodes_at and words count words of 8 bytes from its
- * begin, piece_at from the place, node_words and acc_words words of 4.
+ * Needs: a record at a multiple of 8 bytes; piece_at, nodes_at and words count words of 8 bytes
+ * from its begin, node_words and acc_words words of 4.
  * Why: the record is made without the host, so that it may go on to another device, and the whole
  * may be captured in a graph.
  */
@@ -41,20 +40,17 @@ KERNEL BOUNDS void tally_part_items(GLOBAL const u8 *in, u64 from, GLOBAL u8 *ou
     }
 }
 
-KERNEL BOUNDS void tally_part_seal(GLOBAL const u32 *nodes, u32 node_words, u32 acc_words, GLOBAL u64 *out, u64 offset,
-                                   const PIECE piece, u32 piece_at, u32 piece_words, u32 nodes_at, u32 words, u32 seals,
-                                   u32 lead) {
+KERNEL BOUNDS void tally_part_seal(GLOBAL u64 *out, u64 offset, u32 node_words, u32 acc_words, const PIECE piece, u32 piece_at,
+                                   u32 piece_words, u32 nodes_at, u32 words, u32 seals) {
     SHARED u64 sums[GROUP];
-    GLOBAL u64 *place = out + offset, *record = place + lead;
+    GLOBAL u64 *record = out + offset;
     GLOBAL u32 *accs = (GLOBAL u32 *)(record + nodes_at);
     u64 sum = 0;
-    for (u32 i = THREAD_ID; i < piece_words; i += GROUP) place[piece_at + i] = piece.words[i];
+    for (u32 i = THREAD_ID; i < piece_words; i += GROUP) record[piece_at + i] = piece.words[i];
     if (seals)
         for (u32 i = THREAD_ID; i < node_words + node_words % 2; i += GROUP) {
             const u32 word = i % acc_words;
-            u32 value = 0;
-            if (i < node_words && ((piece.used[word / 64] >> (word % 64)) & 1)) value = nodes[i];
-            accs[i] = value;
+            if (i >= node_words || !((piece.used[word / 64] >> (word % 64)) & 1)) accs[i] = 0;
         }
     BARRIER
     if (seals)

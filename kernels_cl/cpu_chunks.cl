@@ -174,16 +174,16 @@ INLINE ACC run_partial(SOURCE in, u64 base, u64 n, u32 is_far) {
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
-                           u64 out_offset, u32 last) {
+                           u64 out_offset, u32 last, const OUTCOME outcome) {
     SOURCE in = SOURCE_OF_ARGS;
     const u64 group = get_group_id(0);
     const u64 begin = min(n, group * run * CHUNK_ITEMS);
 #define TO_RUN(name) in.name += begin;
     EACH_INPUT(TO_RUN)
     const ACC a = run_partial(in, base + begin, min(n - begin, run * CHUNK_ITEMS), n >= FAR_ITEMS);
-    store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
+    store(a, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials))
-        store(run_value(partials, first, first + get_num_groups(0)), n, params, partials, out + out_offset, ALONE);
+        store(run_value(partials, first, first + get_num_groups(0)), n, params, partials, out, out_offset, outcome, ALONE);
 #endif
 }

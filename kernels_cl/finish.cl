@@ -41,13 +41,6 @@ INLINE ACC counter_value(const ACC *level, u64 leaves) {
     return a;
 }
 
-INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
-    if (last)
-        *out = n ? op_result(a, n, params) : op_empty(params);
-    else
-        *partial = a;
-}
-
 #define READ 8 /* independent loads in flight */
 
 INLINE ACC block_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
@@ -133,12 +126,12 @@ INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree)
 #endif
 
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                         u64 out_offset, u32 last, u64 n, const PARAMS params) {
+                         u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {
 #if GROUP > 1
     __local ACC tree[GROUP];
     tree_value(partials, count, tree);
-    if (get_local_id(0) == 0) store(tree[0], n, params, combined + slot, out + out_offset, last);
+    if (get_local_id(0) == 0) store(tree[0], n, params, combined + slot, out, out_offset, outcome, last);
 #else
-    store(run_value(partials, 0, count), n, params, combined + slot, out + out_offset, last);
+    store(run_value(partials, 0, count), n, params, combined + slot, out, out_offset, outcome, last);
 #endif
 }

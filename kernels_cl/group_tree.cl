@@ -186,7 +186,7 @@ INLINE PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread,
 #endif
 
 KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
-                                  u64 out_offset, u32 last) {
+                                  u64 out_offset, u32 last, const OUTCOME outcome) {
     SOURCE in = SOURCE_OF_ARGS;
     __local shared data;
 #if defined(ORDER) && defined(PTX)
@@ -278,14 +278,14 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #if SPAN > 64
     CHUNK_STEP(64)
 #endif
-    if (thread == 0) store(data.chunk[0], n, params, partials + first + group, out + out_offset, last == ALONE);
+    if (thread == 0) store(data.chunk[0], n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
 #if defined(ORDER) && defined(PTX)
     if (last == TOGETHER) {
         if (thread == 0) is_last = arrives_last(partials);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (is_last) {
             tree_value(partials + first, get_num_groups(0), data.tree);
-            if (thread == 0) store(data.tree[0], n, params, partials, out + out_offset, ALONE);
+            if (thread == 0) store(data.tree[0], n, params, partials, out, out_offset, outcome, ALONE);
         }
     }
 #endif

@@ -92,7 +92,7 @@ KERNEL void tally_init(GLOBAL ACC *target) {
 #if ATOMIC_STAGE
 #define HAND_IN(a) combine_at(partials + first, a)
 #else
-#define HAND_IN(a) store(a, n, params, partials + first + get_group_id(0), out + out_offset, last)
+#define HAND_IN(a) store(a, n, params, partials + first + get_group_id(0), out, out_offset, outcome, last)
 #endif
 
 /* Combines accumulators far apart first, as the step `sequential` does: no two threads of a warp
@@ -238,4 +238,4 @@ INLINE ACC group_value(__local ACC *data, u32 thread, ACC a) {
  * its arguments. */
 #define PARTIALS                                                                                                               \
     KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first,                  \
-                                      GLOBAL RESULT *out, u64 out_offset, u32 last)
+                                      GLOBAL RESULT *out, u64 out_offset, u32 last, const OUTCOME outcome)

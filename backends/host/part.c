@@ -14,26 +14,21 @@ static void run_items(host_kernel *kernel, uint64_t groups, const tally_arg *arg
     memset(to + bytes, 0, padded - bytes);
 }
 
-#define PIECE_WORDS 32 /* words of a piece; the bits of the used words of an accumulator follow */
-
-/* tally_part_seal(nodes, node_words, acc_words, out, offset, piece, piece_at, piece_words,
- * nodes_at, words, seals, lead) */
 static void run_seal(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
     (void)kernel, (void)groups;
-    const uint32_t node_words = HOST_VALUE(uint32_t, args[1]), acc_words = HOST_VALUE(uint32_t, args[2]);
-    const uint64_t *used = (const uint64_t *)args[5].value + PIECE_WORDS;
-    unsigned char *place = host_bytes(&args[3]) + 8 * HOST_VALUE(uint64_t, args[4]);
-    unsigned char *record = place + 8 * (size_t)HOST_VALUE(uint32_t, args[11]);
-    unsigned char *accs = record + 8 * (size_t)HOST_VALUE(uint32_t, args[8]);
-    memcpy(place + 8 * (size_t)HOST_VALUE(uint32_t, args[6]), args[5].value, 8 * (size_t)HOST_VALUE(uint32_t, args[7]));
-    if (!HOST_VALUE(uint32_t, args[10])) return;
+    const uint32_t node_words = HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_NODE_WORDS]),
+                   acc_words = HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_ACC_WORDS]);
+    const tally_part_piece *piece = args[TALLY_SEAL_ARG_PIECE].value;
+    unsigned char *record = host_bytes(&args[TALLY_SEAL_ARG_OUT]) + 8 * HOST_VALUE(uint64_t, args[TALLY_SEAL_ARG_OFFSET]);
+    unsigned char *accs = record + 8 * (size_t)HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_NODES_AT]);
+    memcpy(record + 8 * (size_t)HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_PIECE_AT]), piece->words,
+           8 * (size_t)HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_PIECE_WORDS]));
+    if (!HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_SEALS])) return;
     for (uint32_t i = 0; i < node_words + node_words % 2; i++) {
         const uint32_t word = i % acc_words;
-        const bool is_used = i < node_words && used[word / 64] >> word % 64 & 1;
-        memset(accs + 4 * (size_t)i, 0, 4);
-        if (is_used) memcpy(accs + 4 * (size_t)i, host_bytes(&args[0]) + 4 * (size_t)i, 4);
+        if (i >= node_words || !(piece->used[word / 64] >> word % 64 & 1)) memset(accs + 4 * (size_t)i, 0, 4);
     }
-    const uint64_t sum = tally_part_sum(record, 8 * (uint64_t)HOST_VALUE(uint32_t, args[9]));
+    const uint64_t sum = tally_part_sum(record, 8 * (uint64_t)HOST_VALUE(uint32_t, args[TALLY_SEAL_ARG_WORDS]));
     memcpy(record + 8 * TALLY_PART_CHECK_WORD, &sum, sizeof(sum));
 }
 
@@ -43,8 +38,7 @@ static void run_seal(host_kernel *kernel, uint64_t groups, const tally_arg *args
 typedef struct fold {
     const host_program *of;
     const unsigned char *packets;
-    uint64_t stride, count, identity, total; /* stride in bytes */
-    uint32_t nodes_at, refused;              /* nodes_at in bytes of the record */
+    uint64_t stride, count, key, total; /* stride in bytes */
     unsigned char *accs;
     tally_part_node *nodes; /* of `accs`, a stack */
 } fold;
@@ -55,20 +49,18 @@ static tally_packet_verdict read_status(const fold *f, uint64_t r) {
     return status;
 }
 
-/* Reads the head of packet r and finds the shape of its part. Returns false if the packet does not
- * fit, or does not follow item `end`. */
-static bool read_packet(const fold *f, uint64_t r, uint64_t end, tally_part_shape *shape) {
-    const unsigned char *packet = f->packets + r * f->stride;
-    tally_part_head head;
-    uint64_t identity;
-    memcpy(&identity, packet + 8, sizeof(identity));
-    memcpy(&head, packet + 8 * TALLY_PACKET_HEADER_WORDS, sizeof(head));
-    if (identity != f->identity || head.total != f->total || head.first > f->total || head.n > f->total - head.first)
-        return false;
-    if (head.head_items || head.tail_items || (r == 0 && head.first) || (r && head.first != end)) return false;
-    if (r + 1 == f->count && head.first + head.n != f->total) return false;
-    tally_part_shape_of(head.first, head.n, head.total, shape);
-    return shape->node_count == head.node_count && !shape->head_items && !shape->tail_items;
+/* Reads the header of packet r and finds the shape of its part. Returns false if the packet does not
+ * fit, or does not follow chunk *end. Then *end is its own. */
+static bool read_packet(const fold *f, uint64_t r, uint64_t *end, tally_part_shape *shape) {
+    const uint64_t chunks = tally_ceil_div(f->total, TALLY_CHUNK_ITEMS);
+    uint64_t header[TALLY_PACKET_WORDS];
+    memcpy(header, f->packets + r * f->stride, sizeof(header));
+    const uint64_t key = header[1], begin = header[2], stop = header[3];
+    if (key != f->key || begin != *end || stop < begin || stop > chunks || (r + 1 == f->count && stop != chunks)) return false;
+    const uint64_t first = begin * TALLY_CHUNK_ITEMS, behind = stop < chunks ? stop * TALLY_CHUNK_ITEMS : f->total;
+    tally_part_shape_of(first, stop > begin ? behind - first : 0, f->total, shape);
+    *end = stop;
+    return true;
 }
 
 static void combine(const fold *f, uint64_t left) {
@@ -98,14 +90,13 @@ static tally_packet_verdict join_packets(const fold *f) {
         tally_part_shape shape;
         const tally_packet_verdict status = read_status(f, r);
         if (status.status) return status;
-        if (!read_packet(f, r, end, &shape)) return (tally_packet_verdict){f->refused, (uint32_t)r};
-        const unsigned char *from = f->packets + r * f->stride + 8 * TALLY_PACKET_HEADER_WORDS + f->nodes_at;
+        if (!read_packet(f, r, &end, &shape)) return (tally_packet_verdict){TALLY_E_ARGUMENT, (uint32_t)r};
+        const unsigned char *from = f->packets + r * f->stride + 8 * TALLY_PACKET_WORDS;
         for (uint32_t k = 0; k < shape.node_count; k++, from += f->of->acc_bytes) {
             f->nodes[nodes] = shape.nodes[k];
             memcpy(f->accs + nodes * f->of->acc_bytes, from, f->of->acc_bytes);
             nodes = merge(f, nodes + 1, false);
         }
-        end = shape.first + shape.n;
     }
     merge(f, nodes, true);
     return (tally_packet_verdict){0};
@@ -118,10 +109,8 @@ static void run_fold(host_kernel *kernel, uint64_t groups, const tally_arg *args
                     .packets = host_bytes(&args[TALLY_FOLD_ARG_PACKETS]) + 8 * HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_AT]),
                     .stride = 8 * HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_STRIDE]),
                     .count = HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_COUNT]),
-                    .identity = HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_IDENTITY]),
+                    .key = HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_KEY]),
                     .total = HOST_VALUE(uint64_t, args[TALLY_FOLD_ARG_TOTAL]),
-                    .nodes_at = 8 * HOST_VALUE(uint32_t, args[TALLY_FOLD_ARG_NODES_AT]),
-                    .refused = HOST_VALUE(uint32_t, args[TALLY_FOLD_ARG_REFUSED]),
                     .accs = host_bytes(&args[TALLY_FOLD_ARG_ACCS]),
                     .nodes = (tally_part_node *)(void *)host_bytes(&args[TALLY_FOLD_ARG_NODES])};
     const tally_packet_verdict verdict = join_packets(&f);
@@ -147,6 +136,6 @@ bool host_fold_entry(host_kernel *kernel, const char *entry) {
 bool host_part_entry(host_kernel *kernel, const char *entry) {
     const bool seals = !strcmp(entry, "tally_part_seal");
     kernel->run = seals ? run_seal : run_items;
-    kernel->args = seals ? 12 : 6;
+    kernel->args = seals ? TALLY_SEAL_ARGS : 6;
     return seals || !strcmp(entry, "tally_part_items");
 }

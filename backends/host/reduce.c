@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions: the kernels tally_partials and tally_finish, as kernels_cl/cpu_chunks.cl and
- * finish.cl document them. */
+/* Reductions: the kernels tally_partials and tally_finish, as kernels_cl/cpu_chunks.cl, finish.cl
+ * and kernels/outcome.h document them. */
 #include <string.h>
 
 #include "host.h"
@@ -29,6 +29,16 @@ static void fold_group(void *job, uint64_t group, uint32_t worker) {
     }
 }
 
+/* Combines `count` accumulators into one. */
+static void combine_all(const host_program *of, const unsigned char *accs, uint64_t count, unsigned char *to) {
+    for (uint32_t p = 0; p < of->part_count; p++) {
+        _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+        const host_part *part = &of->parts[p];
+        tally_host_combine_tree(part->program, accs + part->acc_offset, of->acc_bytes, count, acc);
+        memcpy(to + part->acc_offset, acc, part->program->acc_bytes);
+    }
+}
+
 /* Writes the result of `count` accumulators, which hold n items. Bytes between the values are 0. */
 static void finish(const host_program *of, const unsigned char *accs, uint64_t count, uint64_t n, const unsigned char *params,
                    unsigned char *result) {
@@ -39,6 +49,17 @@ static void finish(const host_program *of, const unsigned char *accs, uint64_t c
         if (count) tally_host_combine_tree(part->program, accs + part->acc_offset, of->acc_bytes, count, acc);
         part->program->finish(acc, n, params + part->param_offset, result + part->result_offset);
     }
+}
+
+/* Writes the outcome of `count` accumulators at `at` (kernels/outcome.h). */
+static void leave(const host_program *of, const unsigned char *accs, uint64_t count, uint64_t n, const unsigned char *params,
+                  unsigned char *out, uint64_t at, const tally_outcome *outcome) {
+    if (!outcome->is_node) {
+        finish(of, accs, count, n, params, out + at * of->result_bytes);
+        return;
+    }
+    combine_all(of, accs, count, out + 4 * at);
+    if (outcome->has_header) memcpy(out + 8 * outcome->header_at, outcome->header, sizeof(outcome->header));
 }
 
 static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
@@ -58,9 +79,8 @@ static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *
                                                 HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_FIRST]) * of->acc_bytes;
     tally_pool_run(kernel->threads, groups, fold_group, &r);
     if (last != TALLY_LAST_NONE)
-        finish(of, r.partials, groups, r.n, r.params,
-               host_bytes(&rest[TALLY_REDUCE_ARG_OUT]) +
-                   HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_OUT_OFFSET]) * of->result_bytes);
+        leave(of, r.partials, groups, r.n, r.params, host_bytes(&rest[TALLY_REDUCE_ARG_OUT]),
+              HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_OUT_OFFSET]), rest[TALLY_REDUCE_ARG_OUTCOME].value);
 }
 
 static void run_finish(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
@@ -68,21 +88,14 @@ static void run_finish(host_kernel *kernel, uint64_t groups, const tally_arg *ar
     const host_program *of = kernel->of;
     const uint64_t count = HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_COUNT]);
     if (HOST_VALUE(uint32_t, args[TALLY_FINISH_ARG_LAST])) {
-        finish(of, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]), count, HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_N]),
-               args[TALLY_FINISH_ARG_PARAMS].value,
-               host_bytes(&args[TALLY_FINISH_ARG_OUT]) +
-                   HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_OUT_OFFSET]) * of->result_bytes);
+        leave(of, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]), count, HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_N]),
+              args[TALLY_FINISH_ARG_PARAMS].value, host_bytes(&args[TALLY_FINISH_ARG_OUT]),
+              HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_OUT_OFFSET]), args[TALLY_FINISH_ARG_OUTCOME].value);
         return;
     }
     unsigned char *slot =
         host_bytes(&args[TALLY_FINISH_ARG_COMBINED]) + HOST_VALUE(uint64_t, args[TALLY_FINISH_ARG_SLOT]) * of->acc_bytes;
-    for (uint32_t p = 0; p < of->part_count; p++) {
-        _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
-        const host_part *part = &of->parts[p];
-        tally_host_combine_tree(part->program, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]) + part->acc_offset, of->acc_bytes,
-                                count, acc);
-        memcpy(slot + part->acc_offset, acc, part->program->acc_bytes);
-    }
+    combine_all(of, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]), count, slot);
 }
 
 bool host_reduce_entry(host_kernel *kernel, const char *entry) {

@@ -152,15 +152,16 @@ TALLY_API tally_status tally_part_check(const void *part, uint64_t bytes);
 /* The same, and describes the record. */
 TALLY_API tally_status tally_part_describe(const void *part, uint64_t bytes, tally_part_info *out);
 
-/* ---- packets: records that a device folds ---------------------------------------------------- */
+/* ---- packets: parts that a device folds ------------------------------------------------------ */
 
 /*
- * A *packet* is a record in device memory with a status before it. All packets of a plan have the
- * same size, so that they may be gathered from other devices without the host. tally_packet_fold
- * enqueues the joining of neighbours' packets and their value: the bits of one tally_reduce of all
- * items. No host is in between, for operators of one's own either, and on CUDA a graph may capture
- * the calls. A packet has no raw items, so a part in it begins and ends at multiples of TALLY_CHUNK
- * or at the end of the whole, whose total must be known.
+ * A *packet* is a part's partials in device memory, behind a status and the part's range. All
+ * packets of a plan have the same size, so that they may be gathered from other devices without the
+ * host. tally_packet_fold enqueues the joining of neighbours' packets and their value: the bits of
+ * one tally_reduce of all items. No host is in between, for operators of one's own either, and on
+ * CUDA a graph may capture the calls. A packet has no raw items, so a part in it begins and ends at
+ * multiples of TALLY_CHUNK or at the end of the whole, whose total must be known. Packets are for
+ * ranks with the same version of tally; records are for files.
  */
 
 /* The most packets of a fold. */
@@ -172,8 +173,8 @@ TALLY_API tally_status tally_part_describe(const void *part, uint64_t bytes, tal
 TALLY_API tally_status tally_packet_bytes(const tally_plan *plan, uint64_t *bytes);
 
 /*
- * Enqueues the reduction of a part to a packet, as tally_reduce_part does to a record. The packet
- * is in `out` from byte out_offset on. args->total is the whole's exact number of items; 0 means
+ * Enqueues the reduction of a part to a packet, as tally_reduce_part does to a record, by one
+ * launch for each partial of the part. The packet is in `out` from byte out_offset on. args->total is the whole's exact number of items; 0 means
  * that there are none. Errors: as tally_reduce_part; E_UNSUPPORTED for a part with raw items.
  */
 TALLY_API tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args);
@@ -205,10 +206,10 @@ typedef struct tally_packet_args {
 /*
  * Enqueues the fold of packets into the result of all their items. No waiting. The plan is of the
  * same ops, types and levels as the packets' plans, with the same parameters. The verdict is
- * E_ARGUMENT for a packet of something else, and for one that does not begin where the one before
- * ends. Checksums are not looked at. The first call of a plan allocates and compiles, and so does a
- * call with more packets than those before it; graphs that were captured before such a call must
- * not be launched again.
+ * E_ARGUMENT for a packet of something else or of another total, and for one that does not begin
+ * where the one before ends. The first call of a plan allocates and compiles, and so does a call
+ * with more packets than those before it; graphs that were captured before such a call must not be
+ * launched again.
  * Errors: E_ARGUMENT; E_UNSUPPORTED for a variant that is not canonical; E_BUILD; E_MEMORY;
  * E_DEVICE.
  */

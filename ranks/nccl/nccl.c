@@ -23,7 +23,7 @@ struct tally_nccl {
     tally_queue *own; /* for what tally_nccl_create enqueues */
     tally_plan *plan;
     uint64_t packet_bytes;
-    tally_buffer *mine, *gathered; /* a packet, and one of each rank */
+    tally_buffer *gathered; /* a packet of each rank; this rank makes its own there */
 };
 
 /* A rank's message in the exchange of tally_nccl_create: the same bytes in every version. */
@@ -37,17 +37,23 @@ typedef struct hello {
 
 /* ---- native handles -------------------------------------------------------------------------- */
 
-static tally_status gather(const tally_nccl *n, tally_queue *queue, const tally_buffer *from, tally_buffer *to,
-                           uint64_t bytes) {
+/* Enqueues a gather of `bytes` bytes of each rank, this rank's from byte from_at on. */
+static tally_status gather(const tally_nccl *n, tally_queue *queue, const tally_buffer *from, uint64_t from_at,
+                           tally_buffer *to, uint64_t bytes) {
     struct CUstream_st *stream;
     unsigned long long send, receive;
     tally_status status = tally_queue_get_cuda(queue, &stream);
     if (!status) status = tally_buffer_get_cuda(from, &send);
     if (!status) status = tally_buffer_get_cuda(to, &receive);
     if (status) return status;
-    const int result = n->library->AllGather((const void *)(uintptr_t)send, (void *)(uintptr_t)receive, (size_t)bytes,
-                                             NCCL_UINT8, n->comm, stream);
+    const int result = n->library->AllGather((const void *)(uintptr_t)(send + from_at), (void *)(uintptr_t)receive,
+                                             (size_t)bytes, NCCL_UINT8, n->comm, stream);
     return nccl_status(n->library, n->comm, result, "ncclAllGather");
+}
+
+/* Returns the place of this rank's packet. There ncclAllGather needs no copy of it. */
+static uint64_t own_place(const tally_nccl *n) {
+    return (uint64_t)n->rank * n->packet_bytes;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -75,20 +81,19 @@ static tally_status make_ready(tally_nccl *n, const tally_reduce_desc *desc, uin
     tally_status status = tally_plan_create(n->context, desc, &n->plan);
     if (!status) status = tally_packet_bytes(n->plan, &n->packet_bytes);
     if (!status) status = identify(desc, n->plan, identity);
-    if (!status) status = tally_buffer_create(n->context, n->packet_bytes, &n->mine);
     if (!status) status = tally_buffer_create(n->context, n->packet_bytes * (uint64_t)n->size, &n->gathered);
     const uint64_t result_bytes = status ? 0 : tally_plan_result_bytes(n->plan), verdict_at = (result_bytes + 7) / 8 * 8;
     if (!status) status = tally_buffer_create(n->context, verdict_at + sizeof(tally_packet_verdict), &out);
-    const tally_part_args none = {.size = sizeof(none), .out = n->mine};
+    const tally_part_args none = {.size = sizeof(none), .out = n->gathered, .out_offset = own_place(n)};
     const tally_packet_args all = {.size = sizeof(all),
                                    .packets = n->gathered,
                                    .count = (uint64_t)n->size,
                                    .out = out,
                                    .verdict = out,
                                    .verdict_offset = verdict_at};
-    if (!status) status = tally_packet_reduce(n->plan, n->own, &none);
     for (int i = 0; i < n->size && !status; i++)
         status = tally_packet_fail(n->plan, n->own, TALLY_E_INTERNAL, n->gathered, (uint64_t)i * n->packet_bytes);
+    if (!status) status = tally_packet_reduce(n->plan, n->own, &none);
     if (!status) status = tally_packet_fold(n->plan, n->own, &all);
     if (!status) status = tally_queue_wait(n->own);
     tally_buffer_destroy(out);
@@ -112,7 +117,7 @@ static tally_status compare(const hello *all, int size) {
  * rank. Blocks. */
 static tally_status exchange(tally_nccl *n, tally_buffer *room, tally_buffer *to, const hello *mine, hello *all) {
     tally_status status = tally_buffer_write(n->own, room, 0, mine, sizeof(*mine));
-    if (!status) status = gather(n, n->own, room, to, sizeof(*mine));
+    if (!status) status = gather(n, n->own, room, 0, to, sizeof(*mine));
     if (!status) status = tally_buffer_read(n->own, to, 0, all, (uint64_t)n->size * sizeof(*all));
     if (!status) status = tally_queue_wait(n->own);
     return status ? status : compare(all, n->size);
@@ -187,7 +192,6 @@ tally_status tally_nccl_create(struct ncclComm *comm, tally_context *context, co
 void tally_nccl_destroy(tally_nccl *nccl) {
     if (!nccl || nccl->tag != TAG) return;
     tally_buffer_destroy(nccl->gathered);
-    tally_buffer_destroy(nccl->mine);
     tally_plan_destroy(nccl->plan);
     tally_queue_destroy(nccl->own);
     nccl->tag = 0;
@@ -212,13 +216,18 @@ static tally_status check(const tally_nccl *nccl, const tally_queue *queue, cons
 /* Enqueues the packet of this rank's share, or one of the failure, whose text is kept. */
 static tally_status enqueue_packet(tally_nccl *n, tally_queue *queue, const tally_nccl_args *args, char *text,
                                    tally_status *failed) {
-    tally_part_args part = {.size = sizeof(part), .first = args->first, .n = args->n, .total = args->total, .out = n->mine};
+    tally_part_args part = {.size = sizeof(part),
+                            .first = args->first,
+                            .n = args->n,
+                            .total = args->total,
+                            .out = n->gathered,
+                            .out_offset = own_place(n)};
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
     *failed = tally_packet_reduce(n->plan, queue, &part);
     if (!*failed) return TALLY_OK;
     snprintf(text, TEXT_BYTES, "%s", tally_last_error());
-    return tally_packet_fail(n->plan, queue, *failed, n->mine, 0);
+    return tally_packet_fail(n->plan, queue, *failed, n->gathered, own_place(n));
 }
 
 tally_status tally_nccl_allreduce(tally_nccl *nccl, tally_queue *queue, const tally_nccl_args *args) {
@@ -234,7 +243,7 @@ tally_status tally_nccl_allreduce(tally_nccl *nccl, tally_queue *queue, const ta
                                    .verdict = args->verdict,
                                    .verdict_offset = args->verdict_offset};
     status = enqueue_packet(nccl, queue, args, text, &failed);
-    if (!status) status = gather(nccl, queue, nccl->mine, nccl->gathered, nccl->packet_bytes);
+    if (!status) status = gather(nccl, queue, nccl->gathered, own_place(nccl), nccl->gathered, nccl->packet_bytes);
     if (!status) status = tally_packet_fold(nccl->plan, queue, &all);
     return failed ? tally_fail(failed, "%s", text) : status;
 }

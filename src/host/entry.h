@@ -3,6 +3,7 @@
  * The generator defines NAME, the program; DEFAULTS, the op's default parameters; and SCANS, if the
  * op is for scans. ISA is the instruction set. */
 #undef ORDER /* the groups of a launch end together in backends/host/reduce.c */
+#include "../../kernels/outcome.h"
 #include "../../kernels_cl/finish.cl"
 #include "../../kernels_cl/cpu_chunks.cl"
 

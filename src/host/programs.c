@@ -54,6 +54,7 @@ const tally_host_key *tally_host_find(const char *text, size_t bytes) {
 const char *tally_host_stem(const char *stem) {
     static const char *const stems[][2] = {
         {"prelude", ""},
+        {"outcome", ""},
         {"finish", "/* finish */\n"},
         {"cpu_chunks", "/* cpu_chunks */\n"},
         {"scanning", "/* scanning */\n"},

@@ -21,8 +21,6 @@ static void close_kit(tally_reduce_plan *plan) {
     tally_queue_destroy(kit->queue);
     tally_buffer_destroy(kit->result);
     tally_buffer_destroy(kit->few);
-    tally_buffer_destroy(kit->workspace);
-    tally_buffer_destroy(kit->nodes);
     tally_buffer_destroy(kit->fold_accs);
     tally_buffer_destroy(kit->fold_nodes);
     tally_kernel_close(&plan->base, kit->fold_kernel);
@@ -71,9 +69,6 @@ tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out
     if (!kit->seal_kernel) status = tally_program_of_stem(plan->base.context, "part", kit->threads, "", &program);
     if (!status && !kit->items_kernel) status = tally_kernel_open(&plan->base, program, "tally_part_items", &kit->items_kernel);
     if (!status && !kit->seal_kernel) status = tally_kernel_open(&plan->base, program, "tally_part_seal", &kit->seal_kernel);
-    if (!status) status = open_buffer(plan, TALLY_PART_MOST_NODES * plan->base.terms.acc.bytes, &kit->nodes);
-    /* The workspace begins with the groups' counter where groups finish together. */
-    if (!status && plan->together) status = open_buffer(plan, tally_buffer_bytes(plan->workspace), &kit->workspace);
     return status;
 }
 
@@ -97,23 +92,30 @@ static tally_status grow_buffer(tally_reduce_plan *plan, uint64_t bytes, tally_b
 }
 
 tally_recipe tally_fold_recipe(const tally_recipe *own, uint32_t group_threads) {
-    tally_recipe recipe = {.variant = own->variant, .group_threads = group_threads, .parts = own};
+    tally_recipe recipe = {.variant = own->variant, .group_threads = group_threads, .overlaps = true, .parts = own};
+    tally_recipe_define(&recipe, "MOST_NODES", TALLY_PART_MOST_NODES);
+    tally_recipe_define(&recipe, "REFUSED", TALLY_E_ARGUMENT);
     tally_recipe_add(&recipe, "fold");
     return recipe;
 }
 
-/* Opens the kernel of the stem "fold". */
-static tally_status open_fold(tally_reduce_plan *plan, tally_part_kit *kit) {
+/* Opens the kernel of the stem "fold" for `count` packets, unless there is one. */
+static tally_status open_fold(tally_reduce_plan *plan, tally_part_kit *kit, uint64_t count) {
     const tally_device_info *device = &plan->base.context->info;
     const tally_recipe own = tally_launch_recipe(&plan->launch);
     const bool alone = device->device_class == TALLY_CLASS_CPU && plan->launch.group_threads == 1;
-    kit->fold_threads = alone                                            ? 1
-                        : TALLY_FOLD_THREADS < device->max_group_threads ? TALLY_FOLD_THREADS
-                                                                         : device->max_group_threads;
-    const tally_recipe recipe = tally_fold_recipe(&own, kit->fold_threads);
-    void *program = NULL;
-    const tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
-    return status ? status : tally_kernel_open(&plan->base, program, "tally_fold", &kit->fold_kernel);
+    const uint32_t wanted = alone ? 1 : count > TALLY_FOLD_THREADS ? TALLY_FOLD_MANY_THREADS : TALLY_FOLD_THREADS;
+    const uint32_t threads = wanted < device->max_group_threads ? wanted : device->max_group_threads;
+    if (threads <= kit->fold_threads) return TALLY_OK;
+    const tally_recipe recipe = tally_fold_recipe(&own, threads);
+    void *program = NULL, *kernel = NULL;
+    tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
+    if (!status) status = tally_kernel_open(&plan->base, program, "tally_fold", &kernel);
+    if (status) return status;
+    tally_kernel_close(&plan->base, kit->fold_kernel);
+    kit->fold_kernel = kernel;
+    kit->fold_threads = threads;
+    return TALLY_OK;
 }
 
 tally_status tally_part_kit_fold(tally_reduce_plan *plan, uint64_t count, tally_part_kit **out) {
@@ -121,7 +123,7 @@ tally_status tally_part_kit_fold(tally_reduce_plan *plan, uint64_t count, tally_
     tally_status status = open_kit(plan);
     if (status) return status;
     tally_part_kit *kit = *out = plan->kit;
-    if (!kit->fold_kernel) status = open_fold(plan, kit);
+    status = open_fold(plan, kit, count);
     if (!status) status = grow_buffer(plan, nodes * TALLY_FOLD_NODE_BYTES, &kit->fold_nodes);
     return status ? status : grow_buffer(plan, nodes * plan->base.terms.acc.bytes, &kit->fold_accs);
 }

@@ -135,8 +135,6 @@ typedef struct tally_part_kit {
     void *fold_kernel;
     uint32_t fold_threads;
     tally_buffer *fold_nodes, *fold_accs; /* of all packets' nodes (kernels/fold.h) */
-    tally_buffer *nodes;                  /* accumulators of a part's nodes */
-    tally_buffer *workspace;              /* partials; NULL: the plan's own serves */
     tally_buffer *few;                    /* a pair of accumulators, and one */
     tally_buffer *result;
     tally_feed *feed; /* for host memory */
@@ -147,8 +145,10 @@ typedef struct tally_part_kit {
  * canonical; E_BUILD, E_MEMORY, E_DEVICE. */
 tally_status tally_part_kit_device(tally_reduce_plan *plan, tally_part_kit **out);
 tally_status tally_part_kit_host(tally_reduce_plan *plan, tally_part_kit **out);
-/* The threads of a GPU's group that folds packets: few, as each looks at every packet's head. */
-#define TALLY_FOLD_THREADS 64
+/* The threads of a GPU's group that folds packets: a warp, whose barriers are short, or for more
+ * packets MANY. */
+#define TALLY_FOLD_THREADS 32
+#define TALLY_FOLD_MANY_THREADS 256
 /* The recipe of the program that folds packets of a plan, whose own recipe is given. */
 tally_recipe tally_fold_recipe(const tally_recipe *own, uint32_t group_threads);
 /* The kit for the fold of `count` packets. */
@@ -158,16 +158,28 @@ tally_status tally_part_check_plan(const tally_plan *plan);
 
 /* ---- reduce.c, packet.c ---------------------------------------------------------------------- */
 
-/* The words of 8 bytes before a packet's record: its status, and the identity of its ops and
- * parameters. */
-#define TALLY_PACKET_HEADER_WORDS 2
 /* A piece of a head, and the words of an accumulator that are no padding (kernels/part.h). */
 #define TALLY_PART_PIECE_WORDS 32
 typedef struct tally_part_piece {
     uint64_t words[TALLY_PART_PIECE_WORDS], used[TALLY_PART_ACC_BYTES / 256];
 } tally_part_piece;
 
-/* A node as kernels/fold.h lists it: two words of 8 bytes, two of 4. */
+/* The arguments of tally_part_seal, in their order. */
+enum {
+    TALLY_SEAL_ARG_OUT,
+    TALLY_SEAL_ARG_OFFSET,
+    TALLY_SEAL_ARG_NODE_WORDS,
+    TALLY_SEAL_ARG_ACC_WORDS,
+    TALLY_SEAL_ARG_PIECE,
+    TALLY_SEAL_ARG_PIECE_AT,
+    TALLY_SEAL_ARG_PIECE_WORDS,
+    TALLY_SEAL_ARG_NODES_AT,
+    TALLY_SEAL_ARG_WORDS,
+    TALLY_SEAL_ARG_SEALS,
+    TALLY_SEAL_ARGS
+};
+
+/* An entry of the list of kernels/fold.h: a word of 8 bytes, four of 4. */
 #define TALLY_FOLD_NODE_BYTES 24
 
 /* The arguments of tally_fold, in their order. */
@@ -176,11 +188,10 @@ enum {
     TALLY_FOLD_ARG_AT,
     TALLY_FOLD_ARG_STRIDE,
     TALLY_FOLD_ARG_COUNT,
-    TALLY_FOLD_ARG_IDENTITY,
+    TALLY_FOLD_ARG_KEY,
     TALLY_FOLD_ARG_TOTAL,
-    TALLY_FOLD_ARG_NODES_AT,
-    TALLY_FOLD_ARG_MOST,
-    TALLY_FOLD_ARG_REFUSED,
+    TALLY_FOLD_ARG_CHUNKS,
+    TALLY_FOLD_ARG_LEVELS,
     TALLY_FOLD_ARG_NODES,
     TALLY_FOLD_ARG_ACCS,
     TALLY_FOLD_ARG_OUT,
@@ -191,9 +202,15 @@ enum {
     TALLY_FOLD_ARGS
 };
 
-/* Enqueues a part's record, and with `header` these words before it. Blocks and fails as
- * tally_reduce_part. */
-tally_status tally_part_enqueue(tally_plan *plan, tally_queue *queue, const tally_part_args *args, const uint64_t *header);
+/* Checks the arguments of a part in device memory. */
+tally_status tally_part_check_args(const tally_plan *plan, const tally_queue *queue, const tally_part_args *args);
+/* Checks the part's place, of `bytes` bytes. The arguments have been checked. */
+tally_status tally_part_check_out(const tally_plan *plan, const tally_part_args *args, uint64_t bytes);
+/* Enqueues the reduction of a part's nodes, to accumulators that begin nodes_at bytes behind the
+ * part's place. With `header` the part is a packet, and its last launch writes these words to its
+ * place: a packet without nodes has a launch of its own. */
+tally_status tally_part_enqueue_nodes(tally_plan *plan, tally_queue *queue, const tally_part_args *args,
+                                      const tally_part_shape *shape, uint64_t nodes_at, const uint64_t *header);
 
 /* ---- join.c ---------------------------------------------------------------------------------- */
 

@@ -4,15 +4,26 @@
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Both kernels take an accumulator slot and a result. `last` rules one of them out, which is then
- * never touched, so any memory serves for it. */
+/* Both kernels take an accumulator slot and the place of the outcome. `last` rules one of them out,
+ * which is then never touched, so any memory serves for it. */
+
+static const tally_outcome no_node;
+
+/* Tells whether the target is the outcome of a launch. */
+static bool is_outcome(const tally_target *to) {
+    return to->result || to->node;
+}
+
+static tally_arg outcome_arg(const tally_target *to) {
+    return (tally_arg){.value = to->node ? to->node : &no_node, .bytes = sizeof(tally_outcome)};
+}
 
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_geometry geometry, tally_target to, const tally_target *together) {
     const tally_terms *terms = &plan->base.terms;
-    const tally_target *result = together ? together : &to;
-    const uint64_t first = to.result ? 0 : to.offset, out_offset = result->result ? result->offset : 0;
-    const uint32_t last = together ? TALLY_LAST_TOGETHER : to.result ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
+    const tally_target *outcome = together ? together : &to;
+    const uint64_t first = is_outcome(&to) ? 0 : to.offset, out_offset = is_outcome(outcome) ? outcome->offset : 0;
+    const uint32_t last = together ? TALLY_LAST_TOGETHER : is_outcome(&to) ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
     tally_arg args[2 * TALLY_MAX_INPUTS + TALLY_REDUCE_ARGS], *rest = args + 2 * terms->inputs;
     for (uint32_t k = 0; k < terms->inputs; k++) {
         args[2 * k] = TALLY_MEM(in->mem[k]);
@@ -24,17 +35,18 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
     rest[TALLY_REDUCE_ARG_RUN] = TALLY_VALUE(geometry.run);
     rest[TALLY_REDUCE_ARG_PARTIALS] = TALLY_MEM(to.mem);
     rest[TALLY_REDUCE_ARG_FIRST] = TALLY_VALUE(first);
-    rest[TALLY_REDUCE_ARG_OUT] = TALLY_MEM(result->mem);
+    rest[TALLY_REDUCE_ARG_OUT] = TALLY_MEM(outcome->mem);
     rest[TALLY_REDUCE_ARG_OUT_OFFSET] = TALLY_VALUE(out_offset);
     rest[TALLY_REDUCE_ARG_LAST] = TALLY_VALUE(last);
+    rest[TALLY_REDUCE_ARG_OUTCOME] = outcome_arg(outcome);
     return plan->base.context->backend->launch(queue, plan->partials_kernel, geometry.groups, plan->launch.group_threads,
                                                2 * terms->inputs + TALLY_REDUCE_ARGS, args);
 }
 
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
                                  tally_target to) {
-    const uint64_t slot = to.result ? 0 : to.offset, out_offset = to.result ? to.offset : 0;
-    const uint32_t last = to.result;
+    const uint32_t last = is_outcome(&to);
+    const uint64_t slot = last ? 0 : to.offset, out_offset = last ? to.offset : 0;
     const tally_arg args[TALLY_FINISH_ARGS] = {
         [TALLY_FINISH_ARG_PARTIALS] = TALLY_MEM(partials),
         [TALLY_FINISH_ARG_COUNT] = TALLY_VALUE(count),
@@ -44,7 +56,8 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
         [TALLY_FINISH_ARG_OUT_OFFSET] = TALLY_VALUE(out_offset),
         [TALLY_FINISH_ARG_LAST] = TALLY_VALUE(last),
         [TALLY_FINISH_ARG_N] = TALLY_VALUE(n),
-        [TALLY_FINISH_ARG_PARAMS] = {.value = plan->base.params, .bytes = plan->base.terms.param.bytes}};
+        [TALLY_FINISH_ARG_PARAMS] = {.value = plan->base.params, .bytes = plan->base.terms.param.bytes},
+        [TALLY_FINISH_ARG_OUTCOME] = outcome_arg(&to)};
     return plan->base.context->backend->launch(queue, plan->finish_kernel, 1, plan->launch.group_threads,
                                                TALLY_ARRAY_LENGTH(args), args);
 }
@@ -63,9 +76,9 @@ static tally_status finish_by_atomics(tally_reduce_plan *plan, void *queue, cons
 
 /* Reduces each slice to an accumulator, then these. Slices are aligned subtrees of the canonical
  * order. */
-static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
+static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                      tally_target to) {
-    void *slices = plan->slices->mem;
+    void *partials = plan->workspace->mem, *slices = plan->slices->mem;
     uint64_t count = 0;
     tally_status status = TALLY_OK;
     for (uint64_t done = 0; done < n && !status; done += plan->slice, count++) {
@@ -81,25 +94,18 @@ static tally_status finish_by_slices(tally_reduce_plan *plan, void *queue, const
     return status ? status : tally_reduce_finish(plan, queue, slices, count, n, to);
 }
 
-tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
-                               tally_target to) {
-    const tally_geometry geometry = tally_reduce_geometry(plan, n);
-    /* A single group writes the result itself. */
-    if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
-        return tally_reduce_partials(plan, queue, in, n, geometry, to, NULL);
-    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, partials, to);
-    const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
-    return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, to);
-}
-
-static tally_status finish_by_launch(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
-                                     tally_target result) {
+tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_target to) {
     const tally_geometry geometry = tally_reduce_geometry(plan, n);
     void *partials = plan->workspace->mem;
+    /* A single group writes the outcome itself. */
+    if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
+        return tally_reduce_partials(plan, queue, in, n, geometry, to, NULL);
     /* The first slot counts the finished groups. */
-    if (plan->together && geometry.groups > 1)
-        return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &result);
-    return tally_reduce_tree(plan, queue, in, n, partials, result);
+    if (plan->together)
+        return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &to);
+    if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, to);
+    const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
+    return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, to);
 }
 
 /* Copies the partials to the host and combines them there. The device turns the one accumulator
@@ -128,7 +134,7 @@ tally_status tally_reduce_enqueue(tally_reduce_plan *plan, void *queue, const ta
     case TALLY_STAGE_HOST:
         return finish_on_host(plan, queue, in, n, result);
     default:
-        return finish_by_launch(plan, queue, in, n, result);
+        return tally_reduce_tree(plan, queue, in, n, result);
     }
 }
 

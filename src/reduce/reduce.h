@@ -111,6 +111,7 @@ enum {
     TALLY_REDUCE_ARG_OUT,
     TALLY_REDUCE_ARG_OUT_OFFSET,
     TALLY_REDUCE_ARG_LAST,
+    TALLY_REDUCE_ARG_OUTCOME,
     TALLY_REDUCE_ARGS
 };
 
@@ -125,19 +126,34 @@ enum {
     TALLY_FINISH_ARG_LAST,
     TALLY_FINISH_ARG_N,
     TALLY_FINISH_ARG_PARAMS,
+    TALLY_FINISH_ARG_OUTCOME,
     TALLY_FINISH_ARGS
 };
 
 /* The kernels' argument `last`. NONE: each group leaves a partial. ALONE: the only group leaves the
- * result. TOGETHER: each group leaves a partial, and the last one to finish leaves the result. */
+ * outcome. TOGETHER: each group leaves a partial, and the last one to finish leaves the outcome. */
 enum { TALLY_LAST_NONE, TALLY_LAST_ALONE, TALLY_LAST_TOGETHER };
 
-/* The place where a stage writes: a slot of accumulators, or with `result` the finished value.
- * `offset` is in accumulators or in results. */
+/* The words of 8 bytes before a packet's accumulators: its status; a key of its ops, its parameters
+ * and the total; the chunks where its part begins and ends. */
+#define TALLY_PACKET_WORDS 4
+
+/* The outcome of a launch (kernels/outcome.h): the result of all items, or the accumulator of a
+ * part's node. */
+typedef struct tally_outcome {
+    uint64_t header[TALLY_PACKET_WORDS]; /* of the part's packet */
+    uint64_t header_at;                  /* its place, in words of 8 bytes */
+    uint32_t is_node, has_header;        /* is_node 0: the result */
+} tally_outcome;
+
+/* The place where a stage writes: a slot of accumulators, with `result` the finished value, with
+ * `node` the accumulator of a part's node. `offset` is in accumulators, in results, or for a node
+ * in words of 4 bytes. */
 typedef struct tally_target {
     void *mem;
     uint64_t offset;
     bool result;
+    const tally_outcome *node; /* NULL: no node */
 } tally_target;
 
 /* The place of the items: memory and offset of the first item, in items, for each input. `base` is
@@ -148,9 +164,9 @@ typedef struct tally_source {
     uint64_t base;
 } tally_source;
 
-/* Enqueue one stage each. tally_reduce_partials with to.result needs a single group. `together` is
- * where the last group puts the result; NULL: nowhere. tally_reduce_finish takes the items of the
- * whole input as `n`. */
+/* Enqueue one stage each. tally_reduce_partials with to.result or to.node needs a single group.
+ * `together` is where the last group puts the outcome; NULL: nowhere. tally_reduce_finish takes the
+ * items of the whole input as `n`. */
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_geometry geometry, tally_target to, const tally_target *together);
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
@@ -159,11 +175,9 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
 /* Enqueues the reduction of n items, at most max_n, to a result. Blocks with TALLY_STAGE_HOST. */
 tally_status tally_reduce_enqueue(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                   tally_target result);
-/* Enqueues the reduction of n items, a subtree of the canonical order, to one accumulator or to the
- * result. The groups of its launches do not finish together. `partials` is memory like the plan's
- * workspace. */
-tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, void *partials,
-                               tally_target to);
+/* Enqueues the reduction of n items, a subtree of the canonical order, to the result or to a node.
+ * The variant has a stage of launches. */
+tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n, tally_target to);
 
 /* ---- feed.c, kept.c -------------------------------------------------------------------------- */
 

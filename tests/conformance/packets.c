@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Packets: folded by a kernel they give the bits of one reduction of all items, and of the host's
- * joining of their records, however the chunks are shared out. A packet that failed or does not fit
- * is named by the verdict, and the result is left alone.
+ * joining of the same parts' records, however the chunks are shared out. A packet that failed or
+ * does not fit is named by the verdict, and the result is left alone.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -19,17 +19,17 @@
 #define MOST_PACKETS 40
 #define MAX_RESULT 512
 #define MAX_INPUTS 2
-#define HEADER 16 /* bytes of a packet before its record */
+#define BEGIN_AT 16 /* the byte of a packet at which the chunk of its begin is; its end is the next word */
 
-/* An input, what it is reduced with, and room for packets. */
+/* An input, what it is reduced with, and room for packets and records. */
 typedef struct whole {
     tally_reduce_desc desc;
     tally_plan *plan;
     tally_queue *queue;
-    tally_buffer *in[MAX_INPUTS], *packets, *out;
+    tally_buffer *in[MAX_INPUTS], *packets, *records, *out;
     uint32_t inputs;
-    uint64_t packet, bound, result; /* bytes */
-    int by_host;                    /* the records are joined without a plan */
+    uint64_t packet, record, bound, result; /* bytes */
+    int by_host;                            /* the records are joined without a plan */
     uint64_t random;
 } whole;
 
@@ -38,24 +38,28 @@ static uint64_t draw(whole *w, uint64_t below) {
     return (w->random >> 33) % below;
 }
 
+/* The input has max_n items, or MAX_N if the descriptor does not say. */
 static void whole_open(whole *w, tally_context *context, const tally_reduce_desc *desc, uint32_t inputs, int pattern) {
     const tally_op op = desc->op ? desc->op : desc->term_count ? desc->terms[0].op : TALLY_SUM;
+    const uint64_t n = desc->max_n ? desc->max_n : MAX_N;
     *w = (whole){.desc = *desc, .inputs = inputs, .by_host = 1, .random = 11};
     w->desc.size = sizeof w->desc;
-    w->desc.max_n = MAX_N;
+    w->desc.max_n = n;
     MUST(tally_plan_create(context, &w->desc, &w->plan));
     MUST(tally_queue_create(context, &w->queue));
     MUST(tally_packet_bytes(w->plan, &w->packet));
     MUST(tally_part_bound(&w->desc, 0, 0, &w->bound));
+    MUST(tally_part_bound(&w->desc, n, 1, &w->record));
     w->result = tally_plan_result_bytes(w->plan);
     assert_true(w->result <= MAX_RESULT && w->packet % 16 == 0);
     MUST(tally_buffer_create(context, (MOST_PACKETS + 1) * w->packet, &w->packets));
+    MUST(tally_buffer_create(context, MOST_PACKETS * w->record, &w->records));
     MUST(tally_buffer_create(context, 4 * MAX_RESULT, &w->out));
-    const uint64_t bytes = tally_dtype_bytes(desc->in) * MAX_N;
+    const uint64_t bytes = tally_dtype_bytes(desc->in) * n;
     char *items[MAX_INPUTS];
     for (uint32_t k = 0; k < MAX_INPUTS; k++) assert_non_null(items[k] = malloc(bytes));
-    pattern_fill(pattern, desc->in, items[0], MAX_N);
-    if (inputs > 1) pattern_fill_second(pattern, op, desc->in, items[0], items[1], MAX_N);
+    pattern_fill(pattern, desc->in, items[0], n);
+    if (inputs > 1) pattern_fill_second(pattern, op, desc->in, items[0], items[1], n);
     for (uint32_t k = 0; k < inputs; k++) {
         MUST(tally_buffer_create(context, bytes, &w->in[k]));
         MUST(tally_buffer_write(w->queue, w->in[k], 0, items[k], bytes));
@@ -67,20 +71,24 @@ static void whole_open(whole *w, tally_context *context, const tally_reduce_desc
 static void whole_close(whole *w) {
     for (uint32_t k = 0; k < w->inputs; k++) tally_buffer_destroy(w->in[k]);
     tally_buffer_destroy(w->packets);
+    tally_buffer_destroy(w->records);
     tally_buffer_destroy(w->out);
     tally_queue_destroy(w->queue);
     tally_plan_destroy(w->plan);
 }
 
-/* Enqueues the packet of items [first, first + n) as packet `number`. */
+/* Enqueues the packet of items [first, first + n) as packet `number`, and their record. */
 static tally_status make(whole *w, uint64_t first, uint64_t n, uint64_t total, uint64_t number) {
     tally_part_args args = {
         .size = sizeof args, .first = first, .n = n, .total = total, .out = w->packets, .out_offset = 8 + number * w->packet};
-    for (uint32_t k = 0; k < w->inputs; k++) {
+    for (uint32_t k = 0; k < w->inputs && n; k++) {
         args.in[k] = w->in[k];
         args.in_offset[k] = first;
     }
-    return tally_packet_reduce(w->plan, w->queue, &args);
+    const tally_status status = tally_packet_reduce(w->plan, w->queue, &args);
+    args.out = w->records;
+    args.out_offset = number * w->record;
+    return status ? status : tally_reduce_part(w->plan, w->queue, &args);
 }
 
 /* Folds `count` packets, and reads result number 1 and the verdict, which lies behind it. */
@@ -109,17 +117,17 @@ static tally_packet_verdict fold(whole *w, uint64_t count, uint64_t total, unsig
     return verdict;
 }
 
-/* Joins the records of the packets on the host. */
+/* Joins the records on the host. */
 static void join(whole *w, uint64_t count, unsigned char *result) {
     const void *parts[MOST_PACKETS];
     uint64_t bytes[MOST_PACKETS], joined;
-    unsigned char *all = malloc(count * w->packet), *out = malloc(w->bound);
+    unsigned char *all = malloc(count * w->record), *out = malloc(w->bound);
     assert_true(all && out);
-    MUST(tally_buffer_read(w->queue, w->packets, 8, all, count * w->packet));
+    MUST(tally_buffer_read(w->queue, w->records, 0, all, count * w->record));
     MUST(tally_queue_wait(w->queue));
     for (uint64_t r = 0; r < count; r++) {
-        parts[r] = all + r * w->packet + HEADER;
-        bytes[r] = w->packet - HEADER;
+        parts[r] = all + r * w->record;
+        bytes[r] = w->record;
     }
     tally_plan *plan = w->by_host ? NULL : w->plan;
     MUST(tally_part_join(plan, parts, bytes, (uint32_t)count, out, w->bound, &joined));
@@ -231,6 +239,28 @@ static void test_packet_variants(void **state) {
         }
 }
 
+/* More nodes than the fold lists in local memory, of fewer packets than it has threads: 7 chunks
+ * from an odd one on are three nodes. */
+static void test_packet_nodes(void **state) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_VAR};
+    static const char *const variants[] = {"auto", "group_tree"};
+    const uint64_t n = 30 * 7 * TALLY_CHUNK - 5;
+    tally_context *context = direct_context(state);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(ops) * TALLY_ARRAY_LENGTH(variants); i++) {
+        const tally_reduce_desc desc = {.op = ops[i / 2], .in = TALLY_F32, .variant = variants[i % 2], .max_n = n};
+        tally_plan *plan;
+        whole w;
+        tally_reduce_desc own = desc;
+        own.size = sizeof own;
+        if (tally_plan_create(context, &own, &plan)) continue;
+        tally_plan_destroy(plan);
+        whole_open(&w, context, &desc, 1, PATTERN_WIDE);
+        check(&w, n, 30, 1, variants[i % 2]);
+        check(&w, n, 3, 1, variants[i % 2]);
+        whole_close(&w);
+    }
+}
+
 static void expect_verdict(whole *w, uint64_t count, uint64_t total, tally_status status, uint32_t packet) {
     unsigned char result[MAX_RESULT];
     const tally_packet_verdict verdict = fold(w, count, total, result);
@@ -265,14 +295,15 @@ static void test_packet_verdicts(void **state) {
     expect_verdict(&w, 3, n, TALLY_E_ARGUMENT, 2);
     MUST(make(&w, 2 * TALLY_CHUNK, TALLY_CHUNK, n, 2));
     expect_verdict(&w, 3, n, TALLY_OK, 0);
-    /* A packet without items that says it has nodes. */
-    const uint32_t many = UINT32_MAX;
-    const uint64_t at = 8 + w.packet + HEADER + offsetof(tally_part_head, node_count);
-    MUST(make(&w, 0, n, n, 0));
-    MUST(make(&w, n, 0, n, 1));
-    expect_verdict(&w, 2, n, TALLY_OK, 0);
-    MUST(tally_buffer_write(w.queue, w.packets, at, &many, sizeof(many)));
-    expect_verdict(&w, 2, n, TALLY_E_ARGUMENT, 1);
+    /* Packets that say they have other chunks than their own, 1 and 2. */
+    static const uint64_t wrong[][2] = {{1, UINT64_MAX}, {1, 1}, {0, 3}, {3, 3}, {1, 0}, {UINT64_MAX, 3}, {1, 4}};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(wrong); i++) {
+        MUST(make(&w, 0, TALLY_CHUNK, n, 0));
+        MUST(make(&w, TALLY_CHUNK, n - TALLY_CHUNK, n, 1));
+        expect_verdict(&w, 2, n, TALLY_OK, 0);
+        MUST(tally_buffer_write(w.queue, w.packets, 8 + w.packet + BEGIN_AT, wrong[i], sizeof wrong[i]));
+        expect_verdict(&w, 2, n, TALLY_E_ARGUMENT, 1);
+    }
     whole_close(&w);
 }
 
@@ -288,6 +319,7 @@ static void test_packet_arguments(void **state) {
     whole_open(&w, context, &desc, 1, PATTERN_WIDE);
     expect_refused(make(&w, 1, 4095, MAX_N, 0), TALLY_E_UNSUPPORTED, "begins at item 1: packets begin at multiples of 4096");
     expect_refused(make(&w, 0, 4095, MAX_N, 0), TALLY_E_UNSUPPORTED, "ends at item 4095: packets end at multiples of 4096");
+    expect_refused(make(&w, 5, 0, MAX_N, 0), TALLY_E_UNSUPPORTED, "begins at item 5");
     expect_refused(make(&w, 0, 4096, 0, 0), TALLY_E_ARGUMENT, "total is 0");
     expect_refused(make(&w, 0, 4096, 4096, MOST_PACKETS + 1), TALLY_E_ARGUMENT, "out");
     expect_refused(tally_packet_fail(w.plan, w.queue, TALLY_OK, w.packets, 0), TALLY_E_ARGUMENT, "failed is TALLY_OK");
@@ -305,7 +337,10 @@ static void test_packet_arguments(void **state) {
     whole_close(&w);
 }
 
-const device_test packet_tests[] = {
-    {"packets: every op and type", test_packet_ops}, {"packets: several ops, and own ones", test_packet_fused},
-    {"packets: variants", test_packet_variants},     {"packets: verdicts", test_packet_verdicts},
-    {"packets: arguments", test_packet_arguments},   {NULL, NULL}};
+const device_test packet_tests[] = {{"packets: every op and type", test_packet_ops},
+                                    {"packets: several ops, and own ones", test_packet_fused},
+                                    {"packets: variants", test_packet_variants},
+                                    {"packets: many nodes", test_packet_nodes},
+                                    {"packets: verdicts", test_packet_verdicts},
+                                    {"packets: arguments", test_packet_arguments},
+                                    {NULL, NULL}};

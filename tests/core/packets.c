@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets on the stub: failures of the device. The values are tested by conformance
- * (tests/conformance/packets.c). */
+/* Packets on the stub: failures of the device, and the number of launches. The values are tested by
+ * conformance (tests/conformance/packets.c). */
 #include "core.h"
 #include "oracle/oracle.h"
 #include "oracle/patterns.h"
@@ -78,4 +78,70 @@ static void test_failures(void **state) {
     }
 }
 
-const core_test packet_tests[] = {{"packets: failures of the device", test_failures}, {NULL, NULL}};
+/* Where memory is ordered between groups, each node of a part is one launch, and so is the fold: a
+ * captured call of libtally_nccl has two launches beside NCCL's. */
+static void expect_launches(const char *select) {
+    enum { ITEMS = 64 * TALLY_CHUNK };
+    static const struct {
+        uint64_t first, n;
+        int nodes;
+    } parts[] = {
+        {0, 32 * TALLY_CHUNK, 1}, {32 * TALLY_CHUNK, 32 * TALLY_CHUNK, 1}, {3 * TALLY_CHUNK, 8 * TALLY_CHUNK, 4}, {0, 0, 0}};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = ITEMS};
+    static float many[ITEMS];
+    float verdicts[64], expected, got[4];
+    tally_context *context;
+    tally_queue *queue;
+    tally_plan *plan;
+    tally_buffer *in, *packets, *out;
+    uint64_t bytes;
+    for (int i = 0; i < 64; i++) verdicts[i] = 1;
+    stub.verdicts = verdicts;
+    pattern_fill(PATTERN_WIDE, TALLY_F32, many, ITEMS);
+    MUST(tally_context_create(select, &context));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_packet_bytes(plan, &bytes));
+    assert_int_equal(bytes, 432); /* docs/parts.md has it */
+    MUST(tally_buffer_create(context, sizeof many, &in));
+    MUST(tally_buffer_create(context, 2 * bytes, &packets));
+    MUST(tally_buffer_create(context, sizeof got, &out));
+    MUST(tally_buffer_write(queue, in, 0, many, sizeof many));
+    for (size_t i = TALLY_ARRAY_LENGTH(parts); i-- > 0;) {
+        tally_part_args args = {.size = sizeof args, .in = {in}, .in_offset = {parts[i].first}, .first = parts[i].first};
+        args.n = parts[i].n;
+        args.total = ITEMS;
+        args.out = packets;
+        args.out_offset = i % 2 * bytes;
+        const int calls = stub.calls;
+        MUST(tally_packet_reduce(plan, queue, &args));
+        assert_int_equal(stub.calls - calls, parts[i].nodes ? parts[i].nodes : 1);
+    }
+    tally_packet_args all = {.size = sizeof all, .packets = packets, .count = 2, .total = ITEMS, .out = out, .verdict = out};
+    all.verdict_offset = 8;
+    MUST(tally_packet_fold(plan, queue, &all)); /* opens what it needs */
+    const int calls = stub.calls;
+    MUST(tally_packet_fold(plan, queue, &all));
+    assert_int_equal(stub.calls - calls, 1);
+    MUST(tally_buffer_read(queue, out, 0, got, sizeof got));
+    MUST(tally_queue_wait(queue));
+    oracle_reduce(TALLY_SUM, TALLY_F32, many, ITEMS, &expected);
+    assert_memory_equal(got, &expected, sizeof expected);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(packets);
+    tally_buffer_destroy(out);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    tally_context_destroy(context);
+    stub.verdicts = NULL;
+    SOUND();
+}
+
+static void test_launches(void **state) {
+    (void)state;
+    expect_launches("stub:alpha"); /* a GPU */
+    expect_launches("stub:beta");  /* a CPU */
+}
+
+const core_test packet_tests[] = {
+    {"packets: failures of the device", test_failures}, {"packets: launches", test_launches}, {NULL, NULL}};

@@ -34,7 +34,7 @@ static bool compiler_knows(int arch) {
     return false;
 }
 
-static char *source_of(const tally_reduce_desc *given) {
+static char *source_of(const tally_reduce_desc *given, uint32_t threads) {
     const tally_device_info device = {.backend = "cuda",
                                       .device_class = TALLY_CLASS_GPU,
                                       .compute_units = 100,
@@ -52,20 +52,25 @@ static char *source_of(const tally_reduce_desc *given) {
     desc.size = sizeof(desc);
     desc.max_n = 1 << 20;
     if (tally_reduce_resolve(&device, NULL, &desc, &terms, &launch)) fail_msg("%s", tally_last_error());
-    const tally_recipe own = tally_launch_recipe(&launch), recipe = tally_fold_recipe(&own, TALLY_FOLD_THREADS);
+    const tally_recipe own = tally_launch_recipe(&launch), recipe = tally_fold_recipe(&own, threads);
     if (tally_source_create(&tally_backend_cuda, 0, &terms, &recipe, &source, &bytes)) fail_msg("%s", tally_last_error());
     tally_terms_close(&terms);
     return source;
 }
 
-static void compile(int arch, const tally_reduce_desc *desc, const char *name) {
+static void compile_for(int arch, const tally_reduce_desc *desc, const char *name, uint32_t threads) {
     tally_cuda_image image;
-    char text[1000], *source = source_of(desc);
+    char text[1000], *source = source_of(desc, threads);
     if (tally_cuda_compile(source, arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", name, tally_last_error());
     if (nvrtc_read_report(image.log, "tally_fold", text, sizeof(text)) < 0) fail_msg("sm_%d: %s: %s", arch, name, text);
     tally_cuda_image_free(&image);
     free(source);
     programs++;
+}
+
+static void compile(int arch, const tally_reduce_desc *desc, const char *name) {
+    compile_for(arch, desc, name, TALLY_FOLD_THREADS);
+    compile_for(arch, desc, name, TALLY_FOLD_MANY_THREADS);
 }
 
 static void test_ops(void **state) {

@@ -46,13 +46,19 @@ int ncclAllGather(const void *send, void *receive, size_t count, int type, struc
     standin_world *world = comm->world;
     (void)stream;
     if (type != UINT8 || !send || !receive || !count) return INVALID_ARGUMENT;
+    /* A rank's own bytes may lie in their place among the gathered ones, and nowhere else there. */
+    char *own = (char *)receive + (size_t)comm->rank * count;
+    if (send != own && (const char *)send + count > (char *)receive &&
+        (const char *)send < (char *)receive + (size_t)world->size * count)
+        return INVALID_ARGUMENT;
     if (comm->fail > 0) return comm->fail--, INVALID_USAGE;
     world->send[comm->rank] = send;
     world->bytes[comm->rank] = count;
     pthread_barrier_wait(&world->barrier);
     for (int i = 0; i < world->size; i++) {
         if (world->bytes[i] != count) __atomic_fetch_add(&world->mismatches, 1, __ATOMIC_RELAXED);
-        if (world->bytes[i] == count) memcpy((char *)receive + (size_t)i * count, world->send[i], count);
+        char *to = (char *)receive + (size_t)i * count;
+        if (world->bytes[i] == count && to != world->send[i]) memcpy(to, world->send[i], count);
     }
     pthread_barrier_wait(&world->barrier);
     comm->calls++;

@@ -16,8 +16,8 @@ typedef struct node {
 
 typedef struct fold {
     const stub_launch *l;
-    uint64_t stride, count, identity, total, chunks;
-    uint32_t nodes_at, acc_bytes, refused;
+    uint64_t stride, count, key, total, chunks;
+    uint32_t acc_bytes;
     node *nodes;
     uint64_t listed;
 } fold;
@@ -36,22 +36,21 @@ static tally_packet_verdict list_nodes(fold *f, const unsigned char *packets) {
     uint64_t end = 0;
     for (uint32_t r = 0; r < f->count; r++) {
         const unsigned char *packet = packets + r * f->stride;
-        uint64_t header[TALLY_PACKET_HEADER_WORDS];
-        tally_part_head head;
+        uint64_t header[TALLY_PACKET_WORDS];
         tally_part_shape shape;
         memcpy(header, packet, sizeof header);
-        memcpy(&head, packet + sizeof header, sizeof head);
+        const uint64_t first = header[2] * TALLY_CHUNK, stop = header[3] < f->chunks ? header[3] * TALLY_CHUNK : f->total;
         if (header[0]) return (tally_packet_verdict){(uint32_t)header[0], r};
-        if (header[1] != f->identity || head.total != f->total || head.first != end)
-            return (tally_packet_verdict){f->refused, r};
-        tally_part_shape_of(head.first, head.n, head.total, &shape);
+        if (header[1] != f->key || header[2] != end || header[3] < end) return (tally_packet_verdict){TALLY_E_ARGUMENT, r};
+        tally_part_shape_of(first, header[3] > end ? stop - first : 0, f->total, &shape);
         for (uint32_t k = 0; k < shape.node_count; k++)
             f->nodes[f->listed++] = (node){.begin = shape.nodes[k].index << shape.nodes[k].level,
                                            .level = shape.nodes[k].level,
-                                           .acc = packet + sizeof header + f->nodes_at + k * f->acc_bytes};
-        end += head.n;
+                                           .acc = packet + sizeof header + k * f->acc_bytes};
+        end = header[3];
     }
-    return (tally_packet_verdict){end == f->total ? 0 : f->refused, end == f->total ? 0 : (uint32_t)f->count - 1};
+    if (end == f->chunks) return (tally_packet_verdict){0};
+    return (tally_packet_verdict){TALLY_E_ARGUMENT, (uint32_t)f->count - 1};
 }
 
 /* Writes the accumulator of the subtree of this level that begins at chunk `begin`. */
@@ -75,7 +74,7 @@ static void value_at(const fold *f, uint64_t begin, uint32_t level, unsigned cha
 
 static void run(fold *f) {
     const stub_launch *l = f->l;
-    const uint64_t bytes = f->count * f->stride, most = f->count * number(l, TALLY_FOLD_ARG_MOST, 4);
+    const uint64_t bytes = f->count * f->stride, most = f->count * TALLY_PART_MOST_NODES;
     const uint32_t result_bytes = l->module->sizes[STUB_RESULT_SIZE];
     const unsigned char *packets =
         stub_place(l->mem[TALLY_FOLD_ARG_PACKETS], number(l, TALLY_FOLD_ARG_AT, 8), bytes / 8, 8, "words of packets");
@@ -92,6 +91,7 @@ static void run(fold *f) {
     const tally_packet_verdict found = list_nodes(f, packets);
     memcpy(verdict, &found, sizeof found);
     while (UINT64_C(1) << level < f->chunks) level++;
+    if (number(l, TALLY_FOLD_ARG_LEVELS, 4) != level) stub_misuse("tally_fold: the tree has %u levels", level);
     if (!found.status && f->total) value_at(f, 0, level, acc);
     if (!found.status) l->module->result(acc, f->total, l->values + l->at[TALLY_FOLD_ARG_PARAMS], out);
     free(f->nodes);
@@ -106,11 +106,11 @@ int stub_run_fold(const stub_launch *l) {
     fold f = {.l = l,
               .stride = 8 * number(l, TALLY_FOLD_ARG_STRIDE, 8),
               .count = number(l, TALLY_FOLD_ARG_COUNT, 8),
-              .identity = number(l, TALLY_FOLD_ARG_IDENTITY, 8),
+              .key = number(l, TALLY_FOLD_ARG_KEY, 8),
               .total = number(l, TALLY_FOLD_ARG_TOTAL, 8),
-              .nodes_at = 8 * (uint32_t)number(l, TALLY_FOLD_ARG_NODES_AT, 4),
-              .refused = (uint32_t)number(l, TALLY_FOLD_ARG_REFUSED, 4),
               .acc_bytes = l->module->sizes[STUB_ACC_SIZE]};
+    if (number(l, TALLY_FOLD_ARG_CHUNKS, 8) != (f.total + TALLY_CHUNK - 1) / TALLY_CHUNK)
+        stub_misuse("tally_fold: the chunks are not those of the items");
     f.chunks = (f.total + TALLY_CHUNK - 1) / TALLY_CHUNK;
     run(&f);
     return 1;

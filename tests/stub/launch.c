@@ -130,12 +130,12 @@ static void reduce_chunks(const job *j, const source *s, uint64_t begin, uint64_
 }
 
 /* The chunks that a group of the canonical shapes owns. */
-static void check_run(const job *j, uint64_t run, uint64_t base, uint64_t n, int last) {
+static void check_run(const job *j, uint64_t run, uint64_t base, uint64_t n, int whole) {
     const uint32_t row = TALLY_LANES * j->item / 16, team = row < 32 ? row : 32; /* the threads that share a chunk */
     if (run == 0 || (run & (run - 1)) != 0) stub_misuse("a run of %llu chunks is no power of two", (unsigned long long)run);
     if (j->variant->shape == TALLY_SHAPE_CHUNKS && run != j->group / team)
         stub_misuse("a run of %llu chunks, where a group of %u owns %u", (unsigned long long)run, j->group, j->group / team);
-    if (last && base) stub_misuse("a result of a piece that starts at %llu", (unsigned long long)base);
+    if (whole && base) stub_misuse("a result of a piece that starts at %llu", (unsigned long long)base);
     /* The only group may own less than a run: a subtree of fewer chunks. */
     const uint64_t chunks = n / TALLY_CHUNK_ITEMS + (n % TALLY_CHUNK_ITEMS != 0);
     uint64_t own = run;
@@ -157,17 +157,50 @@ static uint64_t group_share(const job *j, uint64_t n, uint64_t run) {
     }
 }
 
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+/* The place of a launch's outcome. */
+typedef struct target {
+    stub_memory *mem;
+    uint64_t at;
+    tally_outcome outcome;
+} target;
+
+static target target_of(const job *j, uint32_t out, uint64_t at, uint32_t outcome) {
+    target to = {.mem = j->l->mem[out], .at = at};
+    if (j->l->mem[outcome] || j->l->bytes[outcome] != sizeof to.outcome)
+        stub_misuse("%s: %u bytes of an outcome, should be %u", j->l->entry, j->l->bytes[outcome], (unsigned)sizeof to.outcome);
+    else
+        memcpy(&to.outcome, j->l->values + j->l->at[outcome], sizeof to.outcome);
+    return to;
+}
+
+/* Writes the outcome of an accumulator of n items, as kernels/outcome.h documents it. */
+static void leave(const job *j, const target *to, const unsigned char *acc, uint64_t n, const void *params) {
+    const tally_outcome *o = &to->outcome;
+    unsigned char *result = o->is_node ? NULL : stub_place(to->mem, to->at, 1, j->result, "results");
+    unsigned char *words = o->is_node ? stub_place(to->mem, to->at, j->acc / 4, 4, "words of a node") : NULL;
+    unsigned char *header =
+        o->has_header ? stub_place(to->mem, o->header_at, TALLY_PACKET_WORDS, 8, "words of a packet") : NULL;
+    if (o->has_header && !o->is_node) stub_misuse("%s: a packet of a result", j->l->entry);
+    if (result) j->module->result(acc, n, params, result);
+    if (words) memcpy(words, acc, j->acc);
+    if (header) memcpy(header, o->header, sizeof o->header);
+}
+
+/* ---- partials of all groups ------------------------------------------------------------------ */
+
 /* The last group finishes if the groups of one launch do. Slot 0 counts them. */
 static void finish_together(const job *j, const source *s, unsigned char *partials, uint64_t groups, void *count,
-                            void *result) {
+                            const target *to) {
     static const uint32_t zero;
-    if (!partials || !count || !result) return;
+    if (!partials || !count) return;
     if (memcmp(count, &zero, sizeof zero) != 0) stub_misuse("the count of groups that are done is not 0 before a launch");
     unsigned char *accs = malloc(groups * j->acc);
     if (!accs) abort();
     memcpy(accs, partials, groups * j->acc);
     combine(j, accs, groups);
-    j->module->result(accs, s->n, s->params, result);
+    leave(j, to, accs, s->n, s->params);
     free(accs);
 }
 
@@ -177,8 +210,9 @@ static void run_partials(const job *j) {
     source s = {.params = params_of(j, k + TALLY_REDUCE_ARG_PARAMS),
                 .base = number(j, k + TALLY_REDUCE_ARG_BASE, 8),
                 .n = number(j, k + TALLY_REDUCE_ARG_N, 8)};
-    const uint64_t run = number(j, k + TALLY_REDUCE_ARG_RUN, 8), first = number(j, k + TALLY_REDUCE_ARG_FIRST, 8),
-                   out_offset = number(j, k + TALLY_REDUCE_ARG_OUT_OFFSET, 8);
+    const uint64_t run = number(j, k + TALLY_REDUCE_ARG_RUN, 8), first = number(j, k + TALLY_REDUCE_ARG_FIRST, 8);
+    const target outcome =
+        target_of(j, k + TALLY_REDUCE_ARG_OUT, number(j, k + TALLY_REDUCE_ARG_OUT_OFFSET, 8), k + TALLY_REDUCE_ARG_OUTCOME);
     const int last = number(j, k + TALLY_REDUCE_ARG_LAST, 4) == TALLY_LAST_ALONE,
               together = number(j, k + TALLY_REDUCE_ARG_LAST, 4) == TALLY_LAST_TOGETHER;
     const int canonical = j->variant->info.canonical;
@@ -188,7 +222,7 @@ static void run_partials(const job *j) {
         if (!stub_place(l->mem[2 * i], s.offset[i], s.n, j->item, "items")) return;
     }
     if (canonical)
-        check_run(j, run, s.base, s.n, last || together);
+        check_run(j, run, s.base, s.n, (last || together) && !outcome.outcome.is_node);
     else if (s.base)
         stub_misuse("a piece that starts at %llu for a step of the ladder", (unsigned long long)s.base);
     const uint64_t share = group_share(j, s.n, run);
@@ -218,14 +252,13 @@ static void run_partials(const job *j) {
         if (one) j->module->combine(one, partial);
         if (j->atomic) continue;
         unsigned char *to = last ? NULL : stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first + g, 1, j->acc, "partials");
-        unsigned char *result = last ? stub_place(l->mem[k + TALLY_REDUCE_ARG_OUT], out_offset, 1, j->result, "results") : NULL;
         if (to) memcpy(to, partial, j->acc);
-        if (result) j->module->result(partial, s.n, s.params, result);
+        if (last) leave(j, &outcome, partial, s.n, s.params);
     }
     if (together)
         finish_together(j, &s, stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], first, l->groups, j->acc, "partials"),
                         l->groups, stub_place(l->mem[k + TALLY_REDUCE_ARG_PARTIALS], 0, 1, sizeof(uint32_t), "counts"),
-                        stub_place(l->mem[k + TALLY_REDUCE_ARG_OUT], out_offset, 1, j->result, "results"));
+                        &outcome);
 }
 
 /* ---- init and finish ------------------------------------------------------------------------- */
@@ -240,7 +273,9 @@ static void run_init(const job *j) {
 static void run_finish(const job *j) {
     const stub_launch *l = j->l;
     const uint64_t count = number(j, TALLY_FINISH_ARG_COUNT, 8), slot = number(j, TALLY_FINISH_ARG_SLOT, 8),
-                   out_offset = number(j, TALLY_FINISH_ARG_OUT_OFFSET, 8), n = number(j, TALLY_FINISH_ARG_N, 8);
+                   n = number(j, TALLY_FINISH_ARG_N, 8);
+    const target outcome =
+        target_of(j, TALLY_FINISH_ARG_OUT, number(j, TALLY_FINISH_ARG_OUT_OFFSET, 8), TALLY_FINISH_ARG_OUTCOME);
     const int last = (int)number(j, TALLY_FINISH_ARG_LAST, 4);
     const void *params = params_of(j, TALLY_FINISH_ARG_PARAMS);
     if (l->groups != 1) stub_misuse("tally_finish in %llu groups", (unsigned long long)l->groups);
@@ -254,9 +289,8 @@ static void run_finish(const job *j) {
     memcpy(accs, partials, count * j->acc);
     combine(j, accs, count);
     unsigned char *to = last ? NULL : stub_place(l->mem[TALLY_FINISH_ARG_COMBINED], slot, 1, j->acc, "partials");
-    unsigned char *result = last ? stub_place(l->mem[TALLY_FINISH_ARG_OUT], out_offset, 1, j->result, "results") : NULL;
     if (to) memcpy(to, accs, j->acc);
-    if (result) j->module->result(accs, n, params, result);
+    if (last) leave(j, &outcome, accs, n, params);
     free(accs);
 }
 

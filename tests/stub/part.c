@@ -41,14 +41,15 @@ static uint64_t mixed(uint64_t word, uint64_t i) {
 }
 
 static void seal(const stub_launch *l, unsigned char *record, uint64_t words) {
-    const uint64_t node_words = number(l, 1, 4), acc_words = number(l, 2, 4), nodes_at = number(l, 8, 4);
-    const unsigned char *piece = words_of(l, 5, 320), *nodes = stub_place(l->mem[0], 0, node_words, 4, "words of nodes");
+    const uint64_t node_words = number(l, 2, 4), acc_words = number(l, 3, 4), nodes_at = number(l, 7, 4);
+    const unsigned char *piece = words_of(l, 4, 320);
+    unsigned char *nodes = record + 8 * nodes_at;
     uint64_t sum = 0, word;
     if (8 * nodes_at + 4 * node_words > 8 * words) stub_misuse("tally_part_seal: the nodes are beyond the record");
-    if (!piece || !nodes || stub.misuse[0]) return;
-    memset(record + 8 * nodes_at, 0, (4 * node_words + 7) / 8 * 8);
+    if (!piece || stub.misuse[0]) return;
+    memset(nodes + 4 * node_words, 0, 4 * (node_words % 2));
     for (uint64_t i = 0; i < node_words; i++)
-        if (piece[256 + i % acc_words / 8] >> (i % acc_words % 8) & 1) memcpy(record + 8 * nodes_at + 4 * i, nodes + 4 * i, 4);
+        if (!(piece[256 + i % acc_words / 8] >> (i % acc_words % 8) & 1)) memset(nodes + 4 * i, 0, 4);
     for (uint64_t i = 0; i < words; i++) {
         memcpy(&word, record + 8 * i, 8);
         if (i != 3) sum += mixed(word, i);
@@ -57,21 +58,20 @@ static void seal(const stub_launch *l, unsigned char *record, uint64_t words) {
 }
 
 static void run_seal(const stub_launch *l) {
-    const uint64_t piece_at = number(l, 6, 4), piece_words = number(l, 7, 4), words = number(l, 9, 4);
-    const unsigned char *piece = words_of(l, 5, 320);
-    const uint64_t lead = number(l, 11, 4);
-    unsigned char *place = stub_place(l->mem[3], number(l, 4, 8), lead + words, 8, "words of the record");
+    const uint64_t piece_at = number(l, 5, 4), piece_words = number(l, 6, 4), words = number(l, 8, 4);
+    const unsigned char *piece = words_of(l, 4, 320);
+    unsigned char *record = stub_place(l->mem[0], number(l, 1, 8), words, 8, "words of the record");
     if (l->groups != 1) stub_misuse("tally_part_seal in %llu groups", (unsigned long long)l->groups);
-    if (piece_words > 32 || piece_at + piece_words > lead + words) stub_misuse("tally_part_seal: a piece beyond the record");
-    if (!piece || !place || stub.misuse[0]) return;
-    memcpy(place + 8 * piece_at, piece, 8 * piece_words);
-    if (number(l, 10, 4)) seal(l, place + 8 * lead, words);
+    if (piece_words > 32 || piece_at + piece_words > words) stub_misuse("tally_part_seal: a piece beyond the record");
+    if (!piece || !record || stub.misuse[0]) return;
+    memcpy(record + 8 * piece_at, piece, 8 * piece_words);
+    if (number(l, 9, 4)) seal(l, record, words);
 }
 
 int stub_run_part(const stub_launch *l) {
     const int items = strcmp(l->entry, "tally_part_items") == 0, seals = strcmp(l->entry, "tally_part_seal") == 0;
     if (!items && !seals) return 0;
-    if (l->count != (items ? 6 : 12))
+    if (l->count != (items ? 6 : 10))
         stub_misuse("entry %s with %u arguments", l->entry, l->count);
     else if (l->threads != stub_defined(l->source, "GROUP"))
         stub_misuse("%s: groups of %u threads", l->entry, l->threads);

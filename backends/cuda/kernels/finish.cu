@@ -57,13 +57,6 @@ INLINE ACC combine_warps(ACC a, u32 warps) {
     return a;
 }
 
-INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u32 last) {
-    if (last)
-        *out = n ? op_result(a, n, params) : op_empty(params);
-    else
-        *partial = a;
-}
-
 /* Computes the tile of partials from `begin` on. `end` is the end of all partials. Thread 0 of the
  * warp has the result. */
 INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
@@ -156,9 +149,9 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
 #endif
 
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
-                                u64 out_offset, u32 last, u64 n, const PARAMS params) {
+                                u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {
     AWAIT_PREVIOUS
     ADMIT_NEXT
     const ACC a = tree_value(partials, count);
-    if (threadIdx.x == 0) store(a, n, params, combined + slot, out + out_offset, last);
+    if (threadIdx.x == 0) store(a, n, params, combined + slot, out, out_offset, outcome, last);
 }

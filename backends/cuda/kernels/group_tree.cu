@@ -127,7 +127,9 @@ INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
             for (int j = 0; j < VECTOR; j++) {
                 const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
 #define READ_ITEM(name) v[f].name.item[j] = in.name[at];
-                if (at < c.count) { EACH_INPUT(READ_ITEM) }
+                if (at < c.count) {
+                    EACH_INPUT(READ_ITEM)
+                }
             }
 #pragma unroll
         for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
@@ -307,8 +309,8 @@ INLINE void correct_pivot(SOURCE in, CHUNK *c, u32 t) {
 }
 #endif
 
-KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,
-                                  u64 out_offset, u32 last) {
+KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first,
+                                           GLOBAL RESULT *out, u64 out_offset, u32 last, const OUTCOME outcome) {
     SOURCE in = SOURCE_OF_ARGS;
     const u64 group = blockIdx.x;
     const u32 thread = threadIdx.x;
@@ -365,11 +367,11 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
     for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
     const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;
     a = combine_warps(a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
-    if (thread == 0) store(a, n, params, partials + first + group, out + out_offset, last == ALONE);
+    if (thread == 0) store(a, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials)) {
         a = tree_value(partials + first, gridDim.x);
-        if (thread == 0) store(a, n, params, partials, out + out_offset, ALONE);
+        if (thread == 0) store(a, n, params, partials, out, out_offset, outcome, ALONE);
     }
 #endif
 }

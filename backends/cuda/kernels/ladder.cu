@@ -58,7 +58,7 @@ KERNEL void tally_init(ACC *target) {
 #if ATOMIC_STAGE
 #define HAND_IN(a) combine_at(partials + first, a)
 #else
-#define HAND_IN(a) store(a, n, params, partials + first + blockIdx.x, out + out_offset, last)
+#define HAND_IN(a) store(a, n, params, partials + first + blockIdx.x, out, out_offset, outcome, last)
 #endif
 
 /* Combines accumulators far apart first, as the step `sequential` does: no two threads of a warp
@@ -111,4 +111,4 @@ INLINE ACC group_value(ACC *data, u32 thread, ACC a) {
  * its arguments. */
 #define PARTIALS                                                                                                               \
     KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, ACC *partials, u64 first, RESULT *out,            \
-                                      u64 out_offset, u32 last)
+                                      u64 out_offset, u32 last, const OUTCOME outcome)
