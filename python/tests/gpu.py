@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: MIT
 """For a machine with a CUDA device: CuPy, PyTorch, JAX and Numba, their streams, graphs and
-results.
+results, and what calls cost.
 
-    pytest python/tests/gpu.py          # each library is skipped where it is missing
-    python python/tests/gpu.py          # the overhead of calls, beside torch's
+    python python/tests/gpu.py                      # all tests, then the speeds and their bars
+    python python/tests/gpu.py test_jax test_cupy   # these tests
+    python python/tests/gpu.py speed                # the speeds (gpu_speed.py)
 
-pytest does not collect this file by itself.
+gpu_parts.py has tests of parts, take and put. pytest does not collect these files by itself. Each
+test's seconds are printed. A test whose library is missing is skipped.
 """
 
+import concurrent.futures
+import contextvars
 import gc
+import os
+import sys
 import time
 
 import numpy as np
@@ -72,20 +78,32 @@ def same(ours, host):
     assert ours.tobytes() == expected.tobytes()
 
 
+def in_threads(check, *cases):
+    """Checks each case in a thread of its own, so that programs are compiled at once."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        running = [threads.submit(contextvars.copy_context().run, check, case) for case in cases]
+        for case in running:
+            case.result()
+
+
 def all_cases(convert, kind, names=OPS):
     host = items()
     x = convert(host)
     views = [(x, host), (x[::2, :, 3:], host[::2, :, 3:])]
     if not hasattr(x, "at"):  # JAX's transposes are copies
         views.append((x.T if not hasattr(x, "mT") or hasattr(x, "get") else x.permute(2, 1, 0), host.T))
-    for name in names:
+
+    def check(name):
+        function = getattr(tally, name)
         for view, other in views:
             for axis in (None, 0, -1, (0, 2)):
-                result = getattr(tally, name)(view, axis=axis)
+                result = function(view, axis=axis)
                 assert isinstance(result, kind), (name, type(result))
-                expected = getattr(tally, name)(other, axis=axis)
+                expected = function(other, axis=axis)
                 same(result, expected)
-                same(getattr(tally, name)(view, axis=axis), expected)  # a later call takes a short way
+                same(function(view, axis=axis), expected)  # a later call takes a short way
+
+    in_threads(check, *names)
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------
@@ -110,13 +128,17 @@ def test_torch(torch):
 
 def test_torch_whole_inputs(torch):
     """All items, aligned to 16 bytes or not, of several sizes of plans, at once and once more."""
-    for dtype in ("f4", "i1"):
-        host = (items() * 50).astype(dtype).ravel()
-        x = torch.from_numpy(host).cuda()
+    hosts = {dtype: (items() * 50).astype(dtype).ravel() for dtype in ("f4", "i1")}
+    arrays = {dtype: torch.from_numpy(host).cuda() for dtype, host in hosts.items()}
+
+    def check(case):
+        dtype, function = case
+        host, x = hosts[dtype], arrays[dtype]
         for first, n in ((0, 7), (0, 70000), (1, 70000), (16, 30000), (3, 30000), (0, host.size)):
             for axis in (0, None, 0):
-                same(tally.sum(x[first : first + n], axis=axis), tally.sum(host[first : first + n], axis=axis))
-                assert tally.argmax(x[first : first + n], axis=axis).item() == host[first : first + n].argmax()
+                same(function(x[first : first + n], axis=axis), function(host[first : first + n], axis=axis))
+
+    in_threads(check, *((dtype, function) for dtype in hosts for function in (tally.sum, tally.argmax)))
 
 
 def test_torch_streams_have_forms_of_their_own(torch):
@@ -305,7 +327,7 @@ def test_plain_producers(torch, wrap):
     same(torch.as_tensor(by_interface, device="cuda"), tally.sum(host, axis=0))
 
 
-# ---- host arrays on the device, and speed --------------------------------------------------------
+# ---- host arrays on the device -------------------------------------------------------------------
 
 
 def test_host_arrays_on_the_device():
@@ -316,54 +338,22 @@ def test_host_arrays_on_the_device():
         assert tally.var(host, axis=0, correction=1).tobytes() == expected[1].tobytes()
 
 
-def microseconds(call, synchronize, repeats=2000):
-    for _ in range(50):
-        call()
-    synchronize()
-    begin = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    spent = time.perf_counter() - begin
-    synchronize()
-    return spent / repeats * 1e6
+def main(names):
+    """Runs the tests of these names, all without any, and the speeds."""
+    import gpu_parts
+    import gpu_speed
 
-
-def main():
-    import torch
-
-    x = torch.ones((1000, 32), device="cuda")
-    wait = torch.cuda.synchronize
-    plan = tally.Plan("sum", x, axis=1)
-    ffi, lib, bound = tally._library.ffi, tally._library.lib, plan._bound
-    assert ffi and tally.sum(x, axis=1).tolist() == [32] * 1000
-    print(f"the C call of a bound plan    {microseconds(lambda: lib.tally_python_run(bound), wait):8.2f} us")
-    print(f"plan()                        {microseconds(plan, wait):8.2f} us")
-    print(f"tally.sum(x, axis=1)          {microseconds(lambda: tally.sum(x, axis=1), wait):8.2f} us")
-    print(f"tally.sum by DLPack alone     {microseconds(lambda: tally.sum(Capsules(x), axis=1), wait):8.2f} us")
-    print(f"torch.sum(x, dim=1)           {microseconds(lambda: torch.sum(x, dim=1), wait):8.2f} us")
-    for shape, dtype, axis in (
-        ((1 << 23, 32), torch.float32, 1),
-        ((1 << 30,), torch.int8, 0),
-        ((1 << 26, 4), torch.bfloat16, 1),
-    ):
-        y = torch.ones(shape, device="cuda", dtype=dtype)
-        total = tally.sum(y, axis=axis)
-        assert bool((total == y.shape[axis]).all())
-
-        def timed(call):
-            call(), wait()
-            begin = time.perf_counter()
-            for _ in range(10):
-                call()
-            wait()
-            return (time.perf_counter() - begin) / 10 * 1e3
-
-        print(
-            f"{tuple(shape)} {dtype} axis {axis}: tally {timed(lambda: tally.sum(y, axis=axis)):.3f} ms, "
-            f"torch {timed(lambda: torch.sum(y, dim=axis)):.3f} ms"
-        )
-        del y, total
+    tests = [name for name in names if name != "speed"]
+    status = 0
+    if tests or not names:
+        files = [__file__, gpu_parts.__file__]
+        paths = [f"{files[hasattr(gpu_parts, name)]}::{name}" for name in tests] or files
+        shown = ["-q", "-ra", "--durations=0", "--durations-min=0.05"]
+        status = pytest.main([*shown, "-p", "no:cacheprovider", "-o", "addopts=", *paths])
+    if "speed" in names or not names:
+        gpu_speed.speed()
+    return int(status)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
