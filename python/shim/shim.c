@@ -2,6 +2,7 @@
 /* shim.c: reductions of arrays that are given by addresses and strides. */
 #include "shim.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,66 +182,109 @@ tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t qu
     return status;
 }
 
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+enum { IN, WHERE, OUT, FORM_ARRAYS };
+
+/* Buffers of a form's arrays, and what they wrap. */
+typedef struct wrapped {
+    uintptr_t address[FORM_ARRAYS];
+    tally_buffer *buffer[FORM_ARRAYS]; /* NULL: none */
+} wrapped;
+
 struct tally_python_form {
     tally_python_arrays of;
     tally_axis axes[TALLY_MAX_AXES];
     tally_axes_args args;
-    int64_t low[2];    /* from an array's origin to its first byte */
-    uint64_t bytes[2]; /* that the arrays take */
-    uintptr_t items[2];
+    int64_t low[FORM_ARRAYS];    /* from an array's origin to its first byte */
+    uint64_t bytes[FORM_ARRAYS]; /* that the arrays take */
+    _Atomic(wrapped *) kept;     /* of the last call. NULL: none, or a thread has it */
 };
+
+/* Reads array k and sets its strides and its place. */
+static void form_array(tally_python_form *form, tally_python_bound *b, int k, const int64_t **numbers) {
+    const array a = next_array(b, numbers);
+    form->bytes[k] = span_of(b, &a, k == OUT, &form->low[k]);
+    const uint64_t place = (uint64_t)-form->low[k] / (uint64_t)a.item;
+    *(k == IN ? &form->args.in_offset[0] : k == OUT ? &form->args.out_offset[0] : &form->args.where_offset) = place;
+    for (uint32_t i = 0; i < form->of.axis_count; i++)
+        *(k == IN    ? &form->axes[i].in_stride[0]
+          : k == OUT ? &form->axes[i].out_stride
+                     : &form->axes[i].where_stride) = a.strides[i] / a.item;
+}
 
 tally_status tally_python_form_make(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_form **out) {
     tally_python_bound b = {.of = *arrays};
     const uint32_t axes = arrays->axis_count;
     tally_python_form *made = *out = calloc(1, sizeof(*made));
     if (!made) return out_of_memory("a form", sizeof(*made));
-    for (uint32_t i = 0; i < axes; i++) {
-        b.axes[i].extent = (uint64_t)numbers[i];
-        b.axes[i].reduced = (int)numbers[axes + i];
-    }
-    numbers += 2 * axes;
-    for (int k = 0; k < 2; k++) {
-        const array a = next_array(&b, &numbers);
-        made->bytes[k] = span_of(&b, &a, k, &made->low[k]);
-        made->items[k] = (uintptr_t)a.item;
-        for (uint32_t i = 0; i < axes; i++)
-            if (k)
-                b.axes[i].out_stride = a.strides[i] / a.item;
-            else
-                b.axes[i].in_stride[0] = a.strides[i] / a.item;
-    }
-    memcpy(made->axes, b.axes, sizeof(made->axes));
     made->of = *arrays;
     made->args = (tally_axes_args){.size = sizeof(made->args), .axes = made->axes, .axis_count = axes, .out_strided = 1};
-    made->args.in_offset[0] = (uint64_t)-made->low[0] / (uint64_t)made->items[0];
-    made->args.out_offset[0] = (uint64_t)-made->low[1] / (uint64_t)made->items[1];
+    for (uint32_t i = 0; i < axes; i++) {
+        made->axes[i].extent = (uint64_t)numbers[i];
+        made->axes[i].reduced = (int)numbers[axes + i];
+    }
+    memcpy(b.axes, made->axes, sizeof(b.axes));
+    numbers += 2 * axes;
+    form_array(made, &b, IN, &numbers);
+    if (arrays->masks) form_array(made, &b, WHERE, &numbers);
+    form_array(made, &b, OUT, &numbers);
     return TALLY_OK;
 }
 
+static void unwrap(wrapped *w) {
+    for (int k = 0; k < FORM_ARRAYS; k++) tally_buffer_destroy(w->buffer[k]);
+}
+
 void tally_python_form_end(tally_python_form *form) {
+    wrapped *kept = form ? atomic_load(&form->kept) : NULL;
+    if (kept) unwrap(kept);
+    free(kept);
     free(form);
 }
 
-tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in,
-                                   uintptr_t out) {
-    tally_buffer *buffers[2] = {NULL, NULL};
+/* Wraps array k, unless it is wrapped. */
+static tally_status form_wrap(const tally_python_form *form, wrapped *w, int k, uintptr_t address) {
+    if (w->buffer[k] && w->address[k] == address) return TALLY_OK;
+    tally_buffer_destroy(w->buffer[k]);
+    w->buffer[k] = NULL;
+    w->address[k] = address;
+    return tally_python_wrap(form->of.context, (int)form->of.memory, address + (uintptr_t)form->low[k], form->bytes[k],
+                             &w->buffer[k]);
+}
+
+static tally_status form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, const wrapped *w) {
     tally_axes_args args = form->args;
-    const uintptr_t context = form->of.context;
-    const int memory = (int)form->of.memory;
-    tally_status status = tally_python_wrap(context, memory, in + (uintptr_t)form->low[0], form->bytes[0], &buffers[0]);
-    if (!status) status = tally_python_wrap(context, memory, out + (uintptr_t)form->low[1], form->bytes[1], &buffers[1]);
-    args.in[0] = buffers[0];
-    args.out[0] = buffers[1];
-    if (!status) {
-        status = enqueue(plan, (tally_queue *)queue, &args, form->of.whole);
-        if (memory == TALLY_PYTHON_IN_PLACE) {
-            const tally_status waited = tally_queue_wait((tally_queue *)queue);
-            status = status ? status : waited;
-        }
+    args.in[0] = w->buffer[IN];
+    args.where = w->buffer[WHERE];
+    args.out[0] = w->buffer[OUT];
+    tally_status status = enqueue(plan, (tally_queue *)queue, &args, form->of.whole);
+    if (form->of.memory == TALLY_PYTHON_IN_PLACE) {
+        const tally_status waited = tally_queue_wait((tally_queue *)queue);
+        status = status ? status : waited;
     }
-    tally_buffer_destroy(buffers[1]);
-    tally_buffer_destroy(buffers[0]);
+    return status;
+}
+
+/* Host memory is not kept wrapped: a driver may have pages of it pinned. */
+tally_status tally_python_form_run(tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t where,
+                                   uintptr_t out) {
+    const int keeps = form->of.memory == TALLY_PYTHON_CUDA;
+    wrapped now = {{0}, {NULL}}, *room = keeps ? atomic_exchange(&form->kept, NULL) : NULL;
+    if (room) now = *room;
+    tally_status status = form_wrap(form, &now, IN, in);
+    if (!status && form->of.masks) status = form_wrap(form, &now, WHERE, where);
+    if (!status) status = form_wrap(form, &now, OUT, out);
+    if (!status) status = form_run(form, plan, queue, &now);
+    if (keeps && !status && !room) room = malloc(sizeof(*room));
+    if (keeps && !status && room) {
+        *room = now;
+        room = atomic_exchange(&form->kept, room);
+        if (room) unwrap(room); /* another thread's */
+    } else {
+        unwrap(&now);
+    }
+    free(room);
     return status;
 }
 

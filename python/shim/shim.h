@@ -49,8 +49,8 @@ tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t qu
                                  uint32_t inputs, uint32_t masks, uint32_t outputs, uint32_t whole, const int64_t *numbers);
 
 /*
- * The form of a call of one input and one output: extents, strides and places, without addresses.
- * A later call of the same form needs the two addresses alone.
+ * The form of a call of one input, one mask or none, and one output: extents, strides and places,
+ * without addresses. A later call of the same form needs the addresses alone.
  */
 typedef struct tally_python_form tally_python_form;
 
@@ -59,10 +59,12 @@ typedef struct tally_python_form tally_python_form;
 tally_status tally_python_form_make(const tally_python_arrays *arrays, const int64_t *numbers, tally_python_form **out);
 /* Ends a form. Takes NULL. */
 void tally_python_form_end(tally_python_form *form);
-/* Reduces as tally_python_reduce does. `in` and `out` are the addresses of the items whose indices
- * are all 0, multiples of what an item needs. A form may run in several threads, each with a plan
- * and a queue of its own. Errors: as tally_python_reduce. */
-tally_status tally_python_form_run(const tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t out);
+/* Reduces as tally_python_reduce does. `in`, `where` and `out` are the addresses of the items whose
+ * indices are all 0, multiples of what an item needs; without a mask `where` is ignored. A form may
+ * run in several threads, each with a plan and a queue of its own. It keeps the last call's buffers
+ * of device memory, which the driver is then not asked about again. Errors: as tally_python_reduce. */
+tally_status tally_python_form_run(tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t where,
+                                   uintptr_t out);
 
 /* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
 tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result);

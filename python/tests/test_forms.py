@@ -44,6 +44,65 @@ def test_later_calls(name, context):
         assert len(tally.current().forms) > 20
 
 
+def masks(x, rng):
+    """Masks of an array, whose forms are the same for each generator."""
+    whole = rng.random(x.shape) < 0.7
+    more = [np.asfortranarray(whole), whole[..., ::-1], whole[:1]] if x.ndim else []
+    return [whole, whole.view("u1"), *more]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "any", "count_nonzero", "logsumexp"])
+def test_later_calls_with_masks(name, context):
+    function = getattr(tally, name)
+    with tally.Context(context.device.select):
+        for seed in (1, 2, 3):
+            rng = np.random.default_rng(seed)
+            for x in arrays(seed):
+                for where in masks(x, rng):
+                    for axis in (None, *range(x.ndim)):
+                        with tally.Context(context.device.select):
+                            expected = function(x, axis=axis, where=where)
+                        ours = function(x, axis=axis, where=where)
+                        assert bits(ours) == bits(expected) and type(ours) is type(expected)
+        assert any(form.is_mask_flat for form in tally.current().forms.values())
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_later_calls_with_a_correction(name, context):
+    """The corrections of calls between do not stay, and where no items are left the result is NaN."""
+    function = getattr(tally, name)
+    for seed in (1, 2):
+        for x in arrays(seed):
+            for axis in (None, *range(x.ndim)):
+                for correction in (0, 1, 0.5, 1, 0, 10**6):
+                    with tally.Context(context.device.select):
+                        expected = function(x, axis=axis, correction=correction)
+                    ours = function(x, axis=axis, correction=correction)
+                    assert bits(ours) == bits(expected)
+                    if correction == 10**6:
+                        assert np.isnan(ours).all()
+    x = np.arange(12.0).reshape(3, 4)
+    for _ in range(2):
+        ours, expected = function(x, 1, correction=1, where=x > 0), getattr(np, name)(x, 1, ddof=1, where=x > 0)
+        assert ours.tolist() == expected.tolist()
+
+
+def test_wrong_masks_after_right_ones():
+    x = np.ones((3, 4), "f4")
+    for _ in range(2):
+        assert tally.sum(x, axis=1, where=np.ones((3, 4), bool)).tolist() == [4, 4, 4]
+        assert tally.sum(x, axis=1, where=np.eye(4, dtype=bool)[0]).tolist() == [1, 1, 1]
+        assert tally.sum(x, axis=1, where=True).tolist() == [4, 4, 4]
+        assert tally.sum(x, axis=1, where=False).tolist() == [0, 0, 0]
+        assert tally.sum(x, axis=1, where=memoryview(np.eye(4, dtype=bool)[:3].copy())).tolist() == [1, 1, 1]
+        with pytest.raises(TypeError, match="mask of bool"):
+            tally.sum(x, axis=1, where=x)
+        with pytest.raises(ValueError, match="repeated"):
+            tally.sum(x, axis=1, where=np.ones((4, 3), bool))
+        with pytest.raises(ValueError, match="initial"):
+            tally.max(x, axis=1, where=np.ones((3, 4), bool))
+
+
 def test_what_a_form_keeps(context):
     """No array: neither an input nor a result."""
     x = np.ones((3, 4), "f4")
@@ -140,6 +199,10 @@ def test_torch():
     for y in (x, x + 1, x.clone().requires_grad_()):
         result = tally.sum(y, axis=1)
         assert result.tolist() == y.sum(1).tolist() and not result.requires_grad
+    mask = x > 1
+    for _ in range(3):
+        assert tally.sum(x, axis=1, where=mask).tolist() == [2, 12] and tally.sum(x, where=mask[1]).tolist() == 15
+        assert tally.var(x, axis=1, correction=1).tolist() == [1, 1] and tally.argmax(x).tolist() == 5
     z = torch.complex(x, x)
     for _ in range(2):
         assert tally.sum(z.imag, axis=1).tolist() == [3, 12]

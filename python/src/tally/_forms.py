@@ -11,7 +11,18 @@ from tally._context import Context, context_of, context_of_device, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
 from tally._library import Dtype, check, fail, ffi, lib
-from tally._reduce import Axis, call_of, casts_first, converts, reduce, reduced_axes, result_shape, types_of, written_by
+from tally._reduce import (
+    Axis,
+    call_of,
+    casts_first,
+    converts,
+    mask_view,
+    reduce,
+    reduced_axes,
+    result_shape,
+    types_of,
+    written_by,
+)
 from tally._view import CUDA, HOST, NumpyKind, View
 
 #: forms that are kept for a context, and for all streams of CUDA; when they are as many, all go
@@ -19,6 +30,8 @@ MOST_FORMS = 512
 _IN_PLACE, _ON_CUDA = int(lib.TALLY_PYTHON_IN_PLACE), int(lib.TALLY_PYTHON_CUDA)
 _from_buffer, _cast = ffi.from_buffer, ffi.cast
 _run_form, _run_whole = lib.tally_python_form_run, lib.tally_python_whole
+_set_param = lib.tally_plan_set_param
+Params = tuple[tuple[bytes, float], ...]
 
 
 class Way:
@@ -27,15 +40,18 @@ class Way:
     __slots__ = ("handle", "call", "last")
 
     def __init__(self, context: Context, call: Call, address: int) -> None:
-        view = call.inputs[0]
+        view, mask = call.inputs[0], call.where
         bare = View(None, address, view.dtype, view.shape, view.strides, view.kind, place=view.place)
+        if mask is not None:
+            mask = View(None, 0, mask.dtype, mask.shape, mask.strides, mask.kind, place=mask.place)
         #: the plan's description, without arrays
-        self.call = Call(call.terms, (bare,), call.reduced, None, None, (), (), 1)
+        self.call = Call(call.terms, (bare,), call.reduced, mask, None, call.params, (), 1)
         #: the number of the last call's queue, None for host memory, and the plan's key
         self.last: "tuple[Optional[int], Hashable]" = None, plan_key(self.call, None)
         arrays = ffi.new("tally_python_arrays *")
         arrays.context, arrays.memory = context.address, memory_of(context, view)
         arrays.axis_count, arrays.inputs, arrays.outputs = len(view.shape), 1, 1
+        arrays.masks = mask is not None
         arrays.whole = self.call.is_whole()
         made = ffi.new("tally_python_form **")
         check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
@@ -53,15 +69,30 @@ class Way:
 class Form:
     """A form, for the calls that have it. It keeps no array."""
 
-    __slots__ = ("shape", "dtype", "align", "own_dtype", "is_flat", "whole", "aligned", "other")
+    __slots__ = (
+        "shape",
+        "dtype",
+        "align",
+        "own_dtype",
+        "is_flat",
+        "is_mask_flat",
+        "params",
+        "whole",
+        "aligned",
+        "other",
+    )
 
-    def __init__(self, view: View, shape: "tuple[int, ...]", dtype: Dtype) -> None:
+    def __init__(
+        self, view: View, mask: Optional[View], shape: "tuple[int, ...]", dtype: Dtype, params: Params
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.align = view.dtype.align
-        #: the kind's own name of `dtype`
+        #: the kind's own name of `dtype`, None where it is that of the items
         self.own_dtype: Any = None
         self.is_flat = view.is_contiguous()
+        self.is_mask_flat = mask is not None and mask.is_contiguous()
+        self.params = params
         #: op, item type and number of items of a reduction of all items of host memory
         self.whole: "Optional[tuple[int, int, int]]" = None
         self.aligned: Any = None
@@ -71,8 +102,9 @@ class Form:
         """Takes extents, strides and the plan's description from a call."""
         self.aligned, self.other = Way(context, call, 0), Way(context, call, 1)
 
-    def run(self, context: Context, stream: Optional[int], address: int, to: int) -> None:
-        """Reduces the items at an address to another. Blocks for host memory."""
+    def run(self, context: Context, stream: Optional[int], address: int, where: int, to: int) -> None:
+        """Reduces the items at an address, with the mask at another, to a third. Blocks for host
+        memory."""
         if self.whole is not None:
             op, items, n = self.whole
             status = _run_whole(context.address, op, items, address, n, to)
@@ -84,7 +116,9 @@ class Form:
             way: Way = self.other if address % 16 else self.aligned
             key = way.key(None if stream is None else queue.number)
             plan = context.take_plan(key, fill_plan, context, way.call)
-            status = _run_form(way.handle, plan.address, queue.address, address, to)
+            for name, value in self.params:
+                check(_set_param(plan.handle, name, value))
+            status = _run_form(way.handle, plan.address, queue.address, address, where, to)
             if status:
                 fail(status)
             context.give_plan(plan)
@@ -123,8 +157,8 @@ class _Numpy:
             return False
         return True
 
-    def address(self, form: Form, x: Any, held: Any) -> int:
-        if form.is_flat:  # a sixth of the other's time
+    def address(self, is_flat: bool, x: Any, held: Any) -> int:
+        if is_flat:  # a sixth of the other's time
             return int(_cast("uintptr_t", _from_buffer(x)))
         found: int = x.__array_interface__["data"][0]
         return found
@@ -162,7 +196,7 @@ class _Capsules(_Numpy):
         form.own_dtype = self.kind.dtype(form.dtype)
         return True
 
-    def address(self, form: Form, x: Any, held: Consumed) -> int:
+    def address(self, is_flat: bool, x: Any, held: Consumed) -> int:
         found: int = held.read.data
         return found
 
@@ -177,12 +211,11 @@ class _Torch:
     def look(self, x: Any) -> Seen:
         if x.layout is not self.strided or x.is_neg() or x.is_conj():
             return None
-        device = x.device
-        if device.type == "cpu":
+        if x.is_cpu:
             return (x.dtype, x.shape, x.stride()), None, None, None
-        if device.type != "cuda" or self.kind.raw_stream is None:
+        if not x.is_cuda or self.kind.raw_stream is None:
             return None
-        index = device.index
+        index = x.get_device()
         stream = self.kind.raw_stream(index)
         return (x.dtype, x.shape, x.stride(), index, stream), stream, index, None
 
@@ -190,21 +223,25 @@ class _Torch:
         return view_of(x)
 
     def ready(self, form: Form, x: Any) -> bool:
-        form.own_dtype = self.kind.to_torch.get(form.dtype.number)
-        return form.own_dtype is not None
+        found = self.kind.to_torch.get(form.dtype.number)
+        form.own_dtype = None if found is x.dtype else found
+        return found is not None
 
-    def address(self, form: Form, x: Any, held: Any) -> int:
+    def address(self, is_flat: bool, x: Any, held: Any) -> int:
         found: int = x.data_ptr()
         return found
 
     def allocate(self, form: Form, x: Any) -> "tuple[Any, int]":
-        made = x.new_empty(form.shape, dtype=form.own_dtype)
+        shape, dtype = form.shape or ((),), form.own_dtype
+        # Without the dtype, and with extents that are no tuple, in a half of the time.
+        made = x.new_empty(*shape) if dtype is None else x.new_empty(*shape, dtype=dtype)
         return made, made.data_ptr()
 
     def finish(self, form: Form, made: Any) -> Any:
         return made
 
 
+_UNSEEN = (None, None, None, None)
 Looker = Union[_Numpy, _Torch]
 #: by type. None: calls of such arrays go the long way
 _lookers: "dict[type, Optional[Looker]]" = {}
@@ -237,48 +274,92 @@ def single(
     where: Any = None,
     initial: Any = None,
     accuracy: str = "default",
+    correction: Any = None,
 ) -> Any:
-    """An op of one array along axes. A call of a known form takes the short way."""
-    if out is None and where is None and initial is None and accuracy == "default":
+    """An op of one array along axes; correction: that of var and std. A call of a known form takes the
+    short way."""
+    if out is None and initial is None and accuracy == "default":
         try:
             looker = _lookers[x.__class__]
         except KeyError:
             looker = _looker(x)
         if looker is not None and (axis is None or axis.__class__ is int):
-            return _by_form(looker, name, op, x, axis, keepdims, dtype)
+            return _by_form(looker, name, op, x, axis, keepdims, dtype, where, correction)
+    view = view_of(x)
+    params = _params(view, axis, correction, where)
     return reduce(
-        name, op, (view_of(x),), axis, keepdims, dtype=dtype, out=out, where=where, initial=initial, accuracy=accuracy
+        name,
+        op,
+        (view,),
+        axis,
+        keepdims,
+        dtype=dtype,
+        out=out,
+        where=where,
+        initial=initial,
+        accuracy=accuracy,
+        params=params,
     )
 
 
-def _by_form(looker: Looker, name: str, op: int, x: Any, axis: Axis, keepdims: bool, dtype: Any) -> Any:
+def _params(view: View, axis: Axis, correction: Any, where: Any) -> Params:
+    """The ddof of var and std: NaN, which the result is then, where the array API says so. The
+    number of items that a mask leaves is not known here."""
+    if correction is None:
+        return ()
+    ddof = float(correction)
+    if ddof > 0 and (where is None or where is True):
+        n = 1
+        for extent, flag in zip(view.shape, reduced_axes(axis, len(view.shape))):
+            n *= extent if flag else 1
+        ddof = ddof if n > ddof else float("nan")
+    return ((b"ddof", ddof),)
+
+
+def _mask_part(looker: Looker, x: Any, where: Any, stream: Optional[int], device: Optional[int]) -> Hashable:
+    """A mask's part of a form's key. None: the call has no form, since its mask is of another kind or
+    lies elsewhere."""
+    if where.__class__ is not x.__class__ or looker.__class__ is _Capsules:
+        return None
+    seen = looker.look(where)
+    return seen[0] if seen is not None and seen[1] == stream and seen[2] == device else None
+
+
+def _by_form(
+    looker: Looker, name: str, op: int, x: Any, axis: Axis, keepdims: bool, dtype: Any, where: Any, correction: Any
+) -> Any:
     seen = looker.look(x)
-    if seen is None:
-        return reduce(name, op, (view_of(x),), axis, keepdims, dtype=dtype)
-    part, stream, device, held = seen
-    if part is None:
-        return reduce(name, op, (looker.view(x, held),), axis, keepdims, dtype=dtype)
-    if stream is None:
-        context = current()
-        forms: "dict[Hashable, Form]" = context.forms
-    else:
-        context = context_of_device(CUDA, device)
-        forms = _of_streams
-    key = (op, axis, keepdims, dtype, part)
-    try:
-        form = forms.get(key)
-    except TypeError:  # an argument without a hash
-        return reduce(name, op, (looker.view(x, held),), axis, keepdims, dtype=dtype)
+    part, stream, device, held = seen if seen is not None else _UNSEEN
+    form: Optional[Form] = None
+    if part is not None:
+        mask_part: Hashable = None
+        if where is not None and where is not True:
+            mask_part = _mask_part(looker, x, where, stream, device)
+            if mask_part is None:
+                part = None
+        key = (op, axis, keepdims, dtype, part, mask_part, correction)
+        if stream is None:
+            context = current()
+            forms: "dict[Hashable, Form]" = context.forms
+        else:
+            context = context_of_device(CUDA, device)
+            forms = _of_streams
+        try:
+            form = forms.get(key)
+        except TypeError:  # an argument without a hash
+            part = None
     if form is not None:
-        address = looker.address(form, x, held)
+        address = looker.address(form.is_flat, x, held)
         if not address % form.align:
+            mask = looker.address(form.is_mask_flat, where, None) if mask_part is not None else 0
             made, to = looker.allocate(form, x)
-            form.run(context, stream, address, to)
+            form.run(context, stream, address, mask, to)
             return looker.finish(form, made)
     view = looker.view(x, held)
-    result = reduce(name, op, (view,), axis, keepdims, dtype=dtype)
-    if form is None:
-        _learn(forms, key, looker, op, x, held, view, axis, keepdims, dtype)
+    params = _params(view, axis, correction, where)
+    result = reduce(name, op, (view,), axis, keepdims, dtype=dtype, where=where, params=params)
+    if form is None and part is not None:
+        _learn(forms, key, looker, op, x, held, view, axis, keepdims, dtype, where, params)
     return result
 
 
@@ -293,6 +374,8 @@ def _learn(
     axis: Axis,
     keepdims: bool,
     dtype: Any,
+    where: Any,
+    params: Params,
 ) -> None:
     """Keeps the form of a call that has run, if it has one: in place, with one value a result that
     the library writes as it is wanted."""
@@ -300,26 +383,22 @@ def _learn(
         return
     if not lib.tally_result_dtype(op, view.dtype.number):
         return
+    mask = mask_view(where, view)
+    if mask is not None and mask.owner is not where:
+        return
     own, values, wanted = types_of(op, view.dtype, dtype)
     if not converts(own, wanted) or casts_first(op, view.dtype, dtype):
         return
     reduced = reduced_axes(axis, len(view.shape))
     shape = result_shape(view.shape, reduced, keepdims)
     context = context_of(view)
-    form = Form(view, shape, wanted)
+    form = Form(view, mask, shape, wanted, params)
     if values != 1 or not looker.ready(form, x):
         return
-    if (
-        axis is None
-        and dtype is None
-        and wanted.bytes == own.bytes
-        and view.place == HOST
-        and form.is_flat
-        and not keepdims
-    ):
+    if _is_whole(form, axis, keepdims, dtype, own, view, mask):
         form.whole = op, view.dtype.number, view.size
     elif memory_of(context, view) in (_IN_PLACE, _ON_CUDA):
-        call = call_of("", op, (view,), own, 1, wanted, reduced, None, None, 0, ())
+        call = call_of("", op, (view,), own, 1, wanted, reduced, mask, None, 0, params)
         if call.inputs[0] is not view or written_by(call, wanted).number != wanted.number:
             return
         call.outputs = (looker.kind.empty(view, shape, wanted),)
@@ -329,6 +408,15 @@ def _learn(
     if len(forms) >= MOST_FORMS:
         forms.clear()
     forms[key] = form
+
+
+def _is_whole(
+    form: Form, axis: Axis, keepdims: bool, dtype: Any, own: Dtype, view: View, mask: Optional[View]
+) -> bool:
+    """Tells whether the call is one of all items of host memory, whose result the library gives at
+    once."""
+    is_plain = axis is None and dtype is None and not keepdims and mask is None and not form.params
+    return is_plain and form.dtype.bytes == own.bytes and view.place == HOST and form.is_flat
 
 
 __all__ = ["Form", "single"]

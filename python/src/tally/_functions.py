@@ -15,8 +15,8 @@ from tally._arrays import view_of
 from tally._library import BY_NAME, OPS
 from tally._forms import single
 from tally._plan import reduce as fused
-from tally._reduce import Axis, reduce, reduced_axes
-from tally._view import NumpyKind, View
+from tally._reduce import Axis
+from tally._view import NumpyKind
 
 
 def sum(
@@ -231,29 +231,13 @@ def mean(
     return single("mean", OPS["mean"], x, axis, keepdims, dtype=dtype, out=out, where=where, accuracy=accuracy)
 
 
-def _divisor(view: View, axis: Axis, correction: float, where: Any) -> float:
-    """The ddof of var and std: NaN, which the result is then, where the array API says so. The
-    number of items that a mask leaves is not known here."""
-    ddof = float(correction)
-    if ddof <= 0 or not (where is None or where is True):
-        return ddof
-    n = 1
-    for extent, flag in zip(view.shape, reduced_axes(axis, len(view.shape))):
-        n *= extent if flag else 1
-    return ddof if n > ddof else float("nan")
-
-
 def _spread(
     name: str, x: Any, axis: Axis, correction: float, dtype: Any, out: Any, keepdims: bool, where: Any
 ) -> Any:
-    """var or std. Without a correction the op needs no parameter, so that there may be a short way."""
+    """var or std. Without a correction the op needs no parameter."""
     if correction.__class__ in (int, float) and correction == 0:
         return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where)
-    view = view_of(x)
-    ddof = _divisor(view, axis, correction, where)
-    return reduce(
-        name, OPS[name], (view,), axis, keepdims, dtype=dtype, out=out, where=where, params=((b"ddof", ddof),)
-    )
+    return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where, correction=correction)
 
 
 def var(
