@@ -317,6 +317,12 @@ def test_jax():
     assert float(tally.max(x)) == 5
     half = jax.numpy.ones((2, 3), "bfloat16")
     assert tally.sum(half, axis=1).dtype == half.dtype
+    flat = x.ravel()
+    with pytest.raises(ValueError, match="written"):  # nobody may write to JAX's arrays
+        tally.put(flat, jax.numpy.array([0]), flat[1:2])
+    with pytest.raises(ValueError, match="read-only"):
+        tally.sum(x, axis=0, out=x[0])
+    assert tally.take(flat, jax.numpy.array([-1, 0])).tolist() == [5, 0]
 
 
 def test_bfloat16():

@@ -77,7 +77,9 @@ def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
 
     def view(value: Any) -> View:
         if own is not None:
-            return view_of_dlpack(value, own)
+            made = view_of_dlpack(value, own)
+            made.readonly = made.readonly or isinstance(own, JaxKind)  # its capsules do not say so
+            return made
         made = view_of_dlpack(value, BUFFER)
         made.kind = CudaKind() if made.place == CUDA else numpy_kind()
         return made

@@ -94,7 +94,10 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
         return view.kind.finish(made)
     try:
         _move("gather", create, gather, item, view, index, made, n, None, 0)
-    except IndexError:
+    except IndexError as error:
+        if index.dtype.kind == "i" and not hasattr(indices, "__mod__"):
+            text = f"{error}; negative ones in a {index.kind.name} are not counted from the end: add {n}"
+            raise IndexError(text) from None
         counted = _from_the_end(indices, index, n)
         if counted is None:
             raise
@@ -125,7 +128,7 @@ def _places(view: View, index: View, at: int, before: int, units: int) -> View:
 def _from_the_end(indices: Any, index: View, n: int) -> Optional[View]:
     """The places counted from 0 on, a copy, where none is negative after that or beyond the end.
     None: some are."""
-    if index.dtype.kind != "i" or not hasattr(indices, "__mod__"):
+    if index.dtype.kind != "i":
         return None
     low, high = (reduce(name, op_number(name), (index,), None, False) for name in ("min", "max"))
     return in_order(view_of(indices % n)) if -n <= int(low) and int(high) < n else None
