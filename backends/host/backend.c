@@ -179,7 +179,7 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
     tally_status status = TALLY_OK;
     if (desc->form != TALLY_PROGRAM_PREBUILT)
         return tally_fail(TALLY_E_UNSUPPORTED, "host compiles nothing: it has the built-in ops, with their own accumulators "
-                                               "and results");
+                                               "and results; OpenCL and CUDA have others");
     if (desc->part_count) {
         status = open_parts(desc, &own);
     } else {

@@ -9,11 +9,27 @@
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
+uint64_t host_block_bytes(const host_program *of) {
     uint64_t block = 0;
     for (uint32_t p = 0; p < of->part_count; p++)
         if (of->parts[p].program->block_bytes > block) block = of->parts[p].program->block_bytes;
-    return (inputs + 1) * (uint64_t)GATHER_BYTES + 2 * TALLY_LANES * TALLY_HOST_ACC_BYTES + block;
+    return block;
+}
+
+/* Returns the bytes of the accumulators, or of the results, of fold_block. */
+static uint64_t values_bytes(const host_program *of) {
+    uint64_t most = 0;
+    for (uint32_t p = 0; p < of->part_count; p++) {
+        const tally_host_program *program = of->parts[p].program;
+        const uint64_t bytes = program->acc_bytes > program->result_bytes ? program->acc_bytes : program->result_bytes;
+        if (bytes > most) most = bytes;
+    }
+    return HOST_MOST_WIDE * most;
+}
+
+static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
+    const uint64_t block = host_block_bytes(of) ? 2 * values_bytes(of) + HOST_BLOCK_ROOM : 0;
+    return (inputs + 1) * (uint64_t)GATHER_BYTES + block;
 }
 
 host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
@@ -21,9 +37,9 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
     unsigned char *at = job->scratch + worker * job->scratch_bytes;
     for (uint32_t k = 0; k < job->inputs; k++, at += GATHER_BYTES) scratch.items[k] = at;
     scratch.where = at;
-    scratch.accs = at + GATHER_BYTES;
-    scratch.results = scratch.accs + TALLY_LANES * TALLY_HOST_ACC_BYTES;
-    scratch.lanes = scratch.results + TALLY_LANES * TALLY_HOST_ACC_BYTES;
+    scratch.lanes = at + GATHER_BYTES;
+    scratch.accs = scratch.lanes + HOST_BLOCK_ROOM;
+    scratch.results = scratch.accs + values_bytes(job->of);
     return scratch;
 }
 

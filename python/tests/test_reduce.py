@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Reductions of NumPy arrays, against NumPy."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import hypothesis.extra.numpy as arrays
@@ -347,6 +350,34 @@ def test_errors():
         tally.Context("vulkan")
     with pytest.raises(ValueError, match="axes: 16 at most"):
         tally.sum(np.ones((1,) * 17, "f4"), axis=0)
+
+
+WIDE = """
+import numpy as np, tally
+with tally.Context("host"):
+    for dtype, n, width in (
+        ("f4", 1, 70000),
+        ("i1", 3, 5000),
+        ("f8", 64, 40001),
+        ("f4", 100, 30000),
+        ("f4", 300, 40000),
+        ("f4", 4097, 2500),
+    ):
+        x = (np.random.default_rng(n).standard_normal((n, width)) * 50).astype(dtype)
+        for name in ("sum", "argmax"):
+            of = getattr(tally, name)
+            found = of(x, axis=0)
+            for i in (0, 127, 128, width // 2, width - 130, width - 128, width - 127, width - 1):
+                assert found[i].tobytes() == of(x[:, i].copy()).tobytes(), (dtype, n, width, name, i)
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_columns_of_wide_rows(threads):
+    """Each has the bits of a sum of it alone, however many are taken at once, and in groups of whatever
+    number of lanes: both depend on the threads."""
+    environment = {**os.environ, "TALLY_THREADS": threads}
+    subprocess.run([sys.executable, "-c", WIDE], check=True, env=environment)
 
 
 def test_many_axes():

@@ -55,14 +55,16 @@ typedef struct tally_host_program {
      * places. Returns how many items it took. */
     uint64_t (*fold_some)(const void *const *items, const uint8_t *mask, const void *params, uint64_t base, uint64_t n,
                           void *acc);
-    /* As fold, for a chunk, not empty, of each of TALLY_LANES segments: item j of segment s is
-     * items[k][j * steps[k] + s] of input k. `scratch` has block_bytes, aligned to 64. NULL: an op
-     * with a pivot, which is each segment's own. */
+    /* As fold, for a chunk, not empty, of each of `width` segments, TALLY_LANES or more: item j of
+     * segment s is items[k][j * steps[k] + s] of input k. `group` is a power of two, the number of
+     * lanes that are folded together. `scratch` is aligned to 64 and has block_bytes for each
+     * lane of a group, for each TALLY_LANES segments or fewer, 1 + log2(TALLY_LANES / group) times.
+     * NULL: an op with a pivot, which is each segment's own. */
     void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
-                       bool is_far, void *scratch, void *accs);
-    uint64_t block_bytes;
+                       uint64_t width, uint32_t group, bool is_far, void *scratch, void *accs);
+    uint64_t block_bytes; /* of a lane of TALLY_LANES segments */
     /* As finish, for the accumulators of fold_block. */
-    void (*finish_block)(const void *accs, uint64_t n, const void *params, void *results);
+    void (*finish_block)(const void *accs, uint64_t n, uint64_t width, const void *params, void *results);
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */
     void (*initial)(const void *result, void *acc);
     tally_host_scan scan, segmented;

@@ -3,8 +3,10 @@
  * segment_steps: chunks of segments, as programs.h describes them. entry.h includes it.
  *
  * fold_some takes a chunk that has a mask or few items. Lanes that have no item are left out, so a
- * short segment costs no more than its items. fold_block takes the same chunk of 128 neighbouring
- * segments: its vectors are neighbours of one lane, and memory is read in its own order.
+ * short segment costs no more than its items. fold_block takes the same chunk of neighbouring
+ * segments, 128 or more: its vectors are neighbours of one lane, and memory is read by rows. The
+ * lanes are taken in groups of neighbours. A group's rows are neighbours too, and the accumulators
+ * of a few groups stay in the cache.
  */
 #define MASKED(mask, i) ((mask) && !(mask)[i])
 
@@ -69,11 +71,16 @@ static u64 fold_some(const void *const *items, const u8 *mask, const void *param
 #ifdef TAKES_PIVOT
 #define BLOCK_STEPS .block_bytes = 0
 #else
-#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS) * LANES, .fold_block = fold_block, .finish_block = finish_block
+#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_block, .finish_block = finish_block
 
 /* Takes a row: the next item of one lane of each segment. */
 INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l) {
     for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lanes_get(lanes, s), items_at(in, s), c, row, l, in.p));
+}
+
+/* Takes the first row of a lane. */
+INLINE void begin_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 l) {
+    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lane_identity(), items_at(in, s), c, 0, l, in.p));
 }
 
 INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restrict right) {
@@ -81,40 +88,89 @@ INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restr
 }
 
 /* Rows ahead that are prefetched: the next row is in another page, of which the processor does not
- * know. GB/s of a core, columns of 4,096 f32 in rows of 8,192, without and with it, by an EPYC (Zen
- * 4), November 2026: sum 9.3, 12.9; max 6.2, 11.5; argmax 2.8, 8.6. 8 to 32 rows were no better. */
+ * know. GB/s of a core, columns of 4,096 f32 in rows of 8,192, 128 at once, without and with it, by
+ * an EPYC (Zen 4), November 2026: sum 9.3, 12.9; max 6.2, 11.5; argmax 2.8, 8.6. 8 to 32 rows were
+ * no better. */
 #define ROWS_AHEAD 4
 #define PREFETCH_ROW(name)                                                                                                     \
-    for (int s = 0; s < LANES; s += 64 / ITEM_BYTES)                                                                           \
+    for (u64 s = 0; s < width; s += 64 / ITEM_BYTES)                                                                           \
         PREFETCH_LINE(&in.name[s], steps[name##_INDEX] * (ROWS_AHEAD * ITEM_BYTES));
 
-static void fold_block(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, bool is_far,
-                       void *scratch, void *accs) {
-    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
-    SOURCE in = source_at(items, params);
-    LANE_ARRAYS *lanes = scratch; /* lanes[l] is lane l of each segment */
-    const CHUNK c = {.index = base, .count = (u32)n};
-    const u32 used = n < LANES ? (u32)n : LANES;
-    for (u32 l = 0; l < used; l++)
-        for (int s = 0; s < LANES; s++) lanes_set(&lanes[l], s, lane_identity());
-    for (u32 i = 0; i < n; i++) {
-        if (is_far) {
-            EACH_INPUT(PREFETCH_ROW)
-        }
-        step_block(&lanes[i % LANES], in, c, i / LANES, i % LANES);
-#define TO_NEXT_ROW(name) in.name += steps[name##_INDEX];
-        EACH_INPUT(TO_NEXT_ROW)
-    }
-    for (u32 s = LANES / 2; s; s /= 2)
-        for (u32 l = 0; l < s && l + s < used; l++) combine_blocks(&lanes[l], &lanes[l + s]);
-    for (int s = 0; s < LANES; s++) ((ACC *)accs)[s] = lane_value(lanes_get(&lanes[0], s), c);
+/* Returns the first segment of block b. The last block ends with the segments, and may have some of
+ * the block before it. */
+INLINE u64 block_begin(u64 b, u64 width) {
+    return (b + 1) * LANES <= width ? b * LANES : width - LANES;
 }
 
-static void finish_block(const void *given, u64 n, const void *params, void *to) {
+/* Returns the first lane of the j-th group. Two groups that follow each other are combined next. */
+INLINE u32 group_begin(u32 j, u32 group) {
+    u32 lane = 0;
+    for (u32 bit = LANES / 2; bit >= group; bit /= 2, j /= 2) lane += j % 2 * bit;
+    return lane;
+}
+
+/* Returns how many of the group's lanes have items. */
+INLINE u32 group_lanes(u32 begin, u32 group, u64 n) {
+    return begin >= n ? 0 : n - begin < group ? (u32)(n - begin) : group;
+}
+
+/* Folds the lanes of a group, which begins with lane `begin`. lanes[k * blocks + b] becomes lane k
+ * of the group, of each segment of block b. */
+INLINE void fold_group(LANE_ARRAYS *restrict lanes, SOURCE from, const i64 *steps, CHUNK c, u32 begin, u32 group, u64 width,
+                       bool is_far) {
+    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
+    const u64 blocks = (width + LANES - 1) / LANES;
+    const u32 used = group_lanes(begin, group, c.count);
+    for (u32 i = begin; i < c.count; i += LANES) {
+        SOURCE in = from;
+#define TO_ROW(name) in.name += steps[name##_INDEX] * (i64)i;
+        EACH_INPUT(TO_ROW)
+        for (u32 k = 0; k < used && i + k < c.count; k++) {
+            if (is_far) {
+                EACH_INPUT(PREFETCH_ROW)
+            }
+            for (u64 b = 0; b < blocks; b++) {
+                SOURCE at = in;
+#define TO_BLOCK(name) at.name += block_begin(b, width);
+                EACH_INPUT(TO_BLOCK)
+                if (i < LANES)
+                    begin_block(&lanes[k * blocks + b], at, c, begin + k);
+                else
+                    step_block(&lanes[k * blocks + b], at, c, i / LANES, begin + k);
+            }
+#define TO_NEXT_ROW(name) in.name += steps[name##_INDEX];
+            EACH_INPUT(TO_NEXT_ROW)
+        }
+    }
+}
+
+static void fold_block(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, u64 width, u32 group,
+                       bool is_far, void *scratch, void *accs) {
+    const SOURCE in = source_at(items, params);
+    const CHUNK c = {.index = base, .count = (u32)n};
+    const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
+    LANE_ARRAYS *lanes = scratch;
+    for (u32 j = 0; j < LANES / group; j++, lanes += node) {
+        fold_group(lanes, in, steps, c, group_begin(j, group), group, width, is_far);
+        for (u32 t = 1; j & t; t *= 2) { /* the right one of a pair */
+            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group), group, n);
+            lanes -= node;
+            for (u64 a = 0; a < pairs * blocks; a++) combine_blocks(&lanes[a], &lanes[a + node]);
+        }
+    }
+    lanes = scratch;
+    for (u32 s = group / 2; s; s /= 2)
+        for (u32 l = 0; l < s && l + s < n; l++)
+            for (u64 b = 0; b < blocks; b++) combine_blocks(&lanes[l * blocks + b], &lanes[(l + s) * blocks + b]);
+    for (u64 b = 0; b < blocks; b++)
+        for (int s = 0; s < LANES; s++) ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
+}
+
+static void finish_block(const void *given, u64 n, u64 width, const void *params, void *to) {
     const PARAMS p = params_at(params);
     const ACC *restrict accs = given;
     RESULT *restrict results = to;
-    for (int s = 0; s < LANES; s++) results[s] = op_result(accs[s], n, p);
+    for (u64 s = 0; s < width; s++) results[s] = op_result(accs[s], n, p);
 }
 #endif
 
