@@ -45,6 +45,8 @@ STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")
 def version() -> str:
     prefix = os.environ.get("TALLY_PREFIX")
     header = (pathlib.Path(prefix) if prefix else SOURCE) / "include" / "tally" / "core.h"
+    if not header.exists():
+        sys.exit(f"no {header}: " + ("install tally in TALLY_PREFIX, or unset it" if prefix else "build from a clone"))
     return re.search(r'#define TALLY_VERSION "(.*)"', header.read_text()).group(1)
 
 

@@ -62,7 +62,8 @@ void tally_python_form_end(tally_python_form *form);
 /* Reduces as tally_python_reduce does. `in`, `where` and `out` are the addresses of the items whose
  * indices are all 0, multiples of what an item needs; without a mask `where` is ignored. A form may
  * run in several threads, each with a plan and a queue of its own. It keeps the last call's buffers
- * of device memory, which the driver is then not asked about again. Errors: as tally_python_reduce. */
+ * of device memory, so that the driver is not asked about them again. Errors: as
+ * tally_python_reduce. */
 tally_status tally_python_form_run(tally_python_form *form, uintptr_t plan, uintptr_t queue, uintptr_t in, uintptr_t where,
                                    uintptr_t out);
 

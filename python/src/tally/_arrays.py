@@ -51,10 +51,11 @@ def _importer(x: Any) -> "Callable[[Any], View]":
         from tally._buffer import view_of_buffer
 
         return view_of_buffer
+    if isinstance(x, (list, tuple, range, int, float, complex)):
+        raise TypeError(f"{type(x).__name__} is no array that tally can read: numpy.asarray makes one of it")
     raise TypeError(
         f"{type(x).__name__} is no array that tally can read: give an array of NumPy, CuPy, PyTorch, JAX or "
-        "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol "
-        "(numpy.asarray makes one of a list)"
+        "pyopencl, or an object with __dlpack__, __cuda_array_interface__ or the buffer protocol"
     )
 
 
@@ -88,11 +89,17 @@ def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
     return view
 
 
-def view_of(x: Any) -> View:
-    """The view of any array. Items that are not aligned are copied, where the kind can do that."""
+def view_of(x: Any, name: str = "") -> View:
+    """The view of any array, of the argument `name` where that is not the first one. Items that are
+    not aligned are copied, where the kind can do that."""
     importer = _importers.get(type(x))
     if importer is None:
-        importer = _importer(x)
+        try:
+            importer = _importer(x)
+        except TypeError as error:
+            if not name:
+                raise
+            raise TypeError(f"{name}: {error}") from None
         _importers[type(x)] = importer
     return aligned(importer(x))
 

@@ -8,7 +8,7 @@ from typing import Any, Hashable, Optional, Sequence
 
 from tally._context import context_of
 from tally._engine import _COPIED, memory_of, queue_for, same_place, settle
-from tally._library import check, fail, ffi, lib
+from tally._library import check, fail, ffi, lib, text
 from tally._view import HOST, OPENCL, View
 
 
@@ -111,8 +111,8 @@ class Buffers:
         if status:
             bad = key[0] in ("gather", "scatter") if isinstance(key, tuple) else False
             if bad and lib.tally_move_bad(plan.handle) != lib.tally_python_no_index():
-                from tally._library import text
-
-                raise IndexError(text(lib.tally_last_error()))
+                # "tally_gather: map[0] is 9: in has 3 items"
+                words = text(lib.tally_last_error()).partition(": map")[2]
+                raise IndexError("indices" + words.replace(": in has", ": x has").replace(": out has", ": x has"))
             fail(status)
         self.context.give_plan(plan)

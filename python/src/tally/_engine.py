@@ -222,7 +222,7 @@ def reduce_axes(call: Call) -> None:
     same_place(views)
     shape = call.inputs[0].shape
     if len(shape) > MOST_AXES:
-        raise ValueError(f"an array of {len(shape)} axes: {MOST_AXES} at most")
+        raise ValueError(f"an array of {len(shape)} axes: {MOST_AXES} at most: reshape it")
     context = context_of(call.inputs[0])
     memory = memory_of(context, call.inputs[0])
     given = call.outputs

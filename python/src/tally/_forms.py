@@ -10,7 +10,7 @@ from tally._arrays import aligned, view_of, way_of
 from tally._context import Context, context_of, context_of_device, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
-from tally._library import Dtype, check, fail, ffi, lib
+from tally._library import Dtype, check, fail, ffi, lib, real_number
 from tally._reduce import (
     Axis,
     call_of,
@@ -307,7 +307,7 @@ def _params(view: View, axis: Axis, correction: Any, where: Any) -> Params:
     number of items that a mask leaves is not known here."""
     if correction is None:
         return ()
-    ddof = float(correction)
+    ddof = real_number("correction", correction)
     if ddof > 0 and (where is None or where is True):
         n = 1
         for extent, flag in zip(view.shape, reduced_axes(axis, len(view.shape))):

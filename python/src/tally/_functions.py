@@ -237,6 +237,8 @@ def _spread(
     """var or std. Without a correction the op needs no parameter."""
     if correction.__class__ in (int, float) and correction == 0:
         return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where)
+    if correction is None:
+        raise TypeError("correction=None is no number")
     return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where, correction=correction)
 
 

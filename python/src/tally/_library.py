@@ -14,9 +14,13 @@ class DeviceError(RuntimeError):
     """A device is absent, lacks what was asked for, or its driver failed. The text is the
     library's."""
 
+    __module__ = "tally"
+
 
 class AxisError(ValueError, IndexError):
     """An axis that the array does not have."""
+
+    __module__ = "tally"
 
 
 ERRORS: "dict[int, type[Exception]]" = {lib.TALLY_E_ARGUMENT: ValueError, lib.TALLY_E_MEMORY: MemoryError}
@@ -36,6 +40,16 @@ def check(status: int) -> None:
     """Raises unless the status is TALLY_OK."""
     if status:
         fail(status)
+
+
+def real_number(name: str, value: Any) -> float:
+    """An argument as a float."""
+    try:
+        if isinstance(value, (str, bytes, bytearray)):  # float() reads text
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r} is no number") from None
 
 
 class Bound:

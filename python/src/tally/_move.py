@@ -20,9 +20,9 @@ _MAPS = ("i32", "u32", "i64", "u64")
 
 
 def _map_view(indices: Any, name: str) -> View:
-    view = view_of(indices)
+    view = view_of(indices, name)
     if view.dtype.name not in _MAPS:
-        raise TypeError(f"{name} has items of type {view.dtype}: there are int32, uint32, int64 and uint64")
+        raise TypeError(f"{name} has items of type {view.dtype}: convert them to int64, or int32, uint32 or uint64")
     return in_order(view)
 
 
@@ -95,7 +95,7 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
     try:
         _move("gather", create, gather, item, view, index, made, n, None, 0)
     except IndexError as error:
-        if index.dtype.kind == "i" and not hasattr(indices, "__mod__"):
+        if "] is -" in str(error) and not hasattr(indices, "__mod__"):
             text = f"{error}; negative ones in a {index.kind.name} are not counted from the end: add {n}"
             raise IndexError(text) from None
         counted = _from_the_end(indices, index, n)
@@ -146,12 +146,16 @@ def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool =
     >>> x
     array([8, 0, 0, 7])
     """
-    to, source, index = view_of(x), in_order(view_of(values)), _map_view(indices, "indices")
-    if to.readonly or len(to.shape) != 1 or not to.is_contiguous():
-        raise ValueError("put: x must be an array of one axis that can be written, its items neighbours")
+    to, source, index = view_of(x), in_order(view_of(values, "values")), _map_view(indices, "indices")
+    if to.readonly:
+        raise ValueError("put: x cannot be written in place: put into a copy of it")
+    if len(to.shape) != 1 or not to.is_contiguous():
+        raise ValueError(f"put: x has {len(to.shape)} axes or gaps: give a view of one axis whose items are neighbours")
     if source.dtype.number != to.dtype.number or source.size != index.size:
-        raise ValueError(f"put: values must be {index.size} items of type {to.dtype}")
-    mask = None if where is None else in_order(view_of(where))
+        raise ValueError(
+            f"put: values must be {index.size} items of type {to.dtype}, not {source.size} of {source.dtype}"
+        )
+    mask = None if where is None else in_order(view_of(where, "where"))
     if mask is not None and (mask.dtype.name not in ("bool", "u8") or mask.size != index.size):
         raise ValueError(f"put: where must be {index.size} items of bool")
     flags = int(lib.TALLY_SCATTER_LAST) if last else 0

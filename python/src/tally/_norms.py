@@ -106,7 +106,7 @@ def _norm_of_copy(x: Any, axis: Axis, keepdims: bool, ord: float) -> Any:
         result = _norm_of_copy(copy.kind.finish(copy), axis, keepdims, ord)
         return _as(result, view.dtype) if view.dtype.kind == "f" else result
     if not hasattr(x, "__abs__"):
-        raise TypeError(f"norm of order {ord!r} of a {type(x).__name__}: it has no abs(); give a NumPy array")
+        raise TypeError(f"norm of order {ord!r}: {type(x).__name__} has no abs(): give a NumPy array")
     magnitudes = view_of(abs(x))
     if ord in (float("inf"), float("-inf")):
         return reduce(f"norm of order {ord}", OPS["max" if ord > 0 else "min"], (magnitudes,), axis, keepdims)

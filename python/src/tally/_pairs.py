@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from tally._arrays import view_of
-from tally._library import BY_NAME, OPS
+from tally._library import BY_NAME, OPS, real_number
 from tally._reduce import Axis, broadcast_shapes, converted, reduce, reduced_axes
 from tally._view import HOST, View, numpy_kind_if_here
 
@@ -128,7 +128,6 @@ def allclose(
     True
     """
     both = pair("allclose", x, y)
-    result = reduce(
-        "allclose", OPS["allclose"], both, axis, keepdims, params=((b"rtol", float(rtol)), (b"atol", float(atol)))
-    )
+    params = (b"rtol", real_number("rtol", rtol)), (b"atol", real_number("atol", atol))
+    result = reduce("allclose", OPS["allclose"], both, axis, keepdims, params=params)
     return bool(result) if axis is None and not keepdims and both[0].place == HOST else result

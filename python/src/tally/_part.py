@@ -63,7 +63,10 @@ class Part:
 
     def __init__(self, record: Any) -> None:
         """Checks a record completely. ValueError for one that is damaged, or of a later format."""
-        raw = bytes(memoryview(record))
+        try:
+            raw = bytes(memoryview(record))
+        except TypeError:
+            raise TypeError(f"a part's record is bytes, not {type(record).__name__}") from None
         self._info = ffi.new("tally_part_info *")
         status = lib.tally_part_describe(ffi.from_buffer(raw), len(raw), self._info)
         if status == lib.TALLY_E_UNSUPPORTED:

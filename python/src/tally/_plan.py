@@ -216,7 +216,7 @@ class Plan(Bound):
         memory = memory_of(context, call.inputs[0])
         shape = call.inputs[0].shape
         if len(shape) > int(lib.TALLY_MAX_AXES):
-            raise ValueError(f"an array of {len(shape)} axes: {int(lib.TALLY_MAX_AXES)} at most")
+            raise ValueError(f"an array of {len(shape)} axes: {int(lib.TALLY_MAX_AXES)} at most: reshape it")
         if memory == int(lib.TALLY_PYTHON_COPIED):
             raise tally_error(context.device.select)
         self.context = context

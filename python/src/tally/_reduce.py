@@ -142,7 +142,7 @@ def mask_view(where: Any, view: View) -> Optional[View]:
         return View(
             where, int(ffi.cast("intptr_t", ffi.from_buffer(where))), BY_NAME["bool"], (), (), BUFFER
         ).broadcast(view.shape, "where")
-    mask = view_of(where)
+    mask = view_of(where, "where")
     if mask.dtype.name not in ("bool", "u8"):
         raise TypeError(f"where has items of type {mask.dtype}: it must be a mask of bool")
     return mask.broadcast(view.shape, "where")
@@ -152,7 +152,7 @@ def output_view(out: Any, shape: "tuple[int, ...]", inputs: "Sequence[Optional[V
     """The view of an output of the caller's."""
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
-    view = view_of(out)
+    view = view_of(out, "out")
     if view.readonly:
         raise ValueError(
             "out cannot be written in place: it is read-only, or its items are byte-swapped or not aligned"

@@ -206,10 +206,10 @@ def pack(value: Any, dtype: Dtype) -> bytes:
             rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
             return struct.pack("H", rounded >> 16 & 0xFFFF)
         return struct.pack(dtype.format, number)
-    except TypeError as error:
-        raise TypeError(f"initial {value!r} is no {dtype}: {error}") from None
     except (struct.error, OverflowError) as error:
         raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"initial {value!r} is no {dtype}: {error}") from None
 
 
 def _in_range(value: Any, dtype: Dtype) -> Any:
@@ -247,7 +247,8 @@ class BufferKind(Kind):
                 value = int(value) & ((1 << 8 * dtype.bytes) - 1)
                 raw = value.to_bytes(dtype.bytes, sys.byteorder)
             else:
-                raw = pack(_in_range(value, dtype), dtype)
+                value = int(value) if dtype.kind in "iu" else _in_range(value, dtype)
+                raw = pack(value, dtype)
             made.owner[i * dtype.bytes : (i + 1) * dtype.bytes] = raw
         return made
 
