@@ -41,13 +41,13 @@ INLINE ITEMS staged_item(u32 at) {
     ITEMS items;
     u32 word;
     if (ITEM_BYTES == 1) {
-        GET_BYTE(word, at)
+        GET("u8", "=r", word, at)
         v.byte = (u8)word;
     } else if (ITEM_BYTES == 2) {
-        GET_SHORT(word, at)
+        GET("u16", "=r", word, at)
         v.two = (u16)word;
     } else {
-        GET_WORD(v.word, at)
+        GET("u32", "=r", v.word, at)
     }
     items.x = v.item;
     return items;
@@ -66,7 +66,7 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
 #pragma unroll
         for (u32 f = 0; f < FLIGHT_WORDS; f++) {
             word[f] = 0;
-            if (from + 4 * f * team <= last) GET_WORD(word[f], from + 4 * f * team)
+            if (from + 4 * f * team <= last) GET("u32", "=r", word[f], from + 4 * f * team)
         }
         if (from < at) word[0] &= ~0U << 8 * (at & 3);
 #pragma unroll
@@ -125,8 +125,8 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
     at += t * ITEM_BYTES;
     if (c.count == 1) return some_lanes(at, c, 1, t, team, p);
     if (lanes <= 4 * team) return some_lanes(at, c, 4, t, team, p);
-    if (lanes <= 8 * team || DENSE_LANES <= 8) return some_lanes(at, c, 8, t, team, p);
-    if (lanes <= 16 * team || DENSE_LANES <= 16) return some_lanes(at, c, 16, t, team, p);
+    if ((lanes <= 8 * team) | (DENSE_LANES <= 8)) return some_lanes(at, c, 8, t, team, p);
+    if ((lanes <= 16 * team) | (DENSE_LANES <= 16)) return some_lanes(at, c, 16, t, team, p);
     return some_lanes(at, c, 32, t, team, p);
 }
 #endif

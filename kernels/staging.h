@@ -1,29 +1,108 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * staging: words of warps that copy items to shared memory, on NVIDIA's devices.
+ * staging: words of warps that stage items in shared memory, on NVIDIA's devices.
  *
- * Computes: nothing by itself. The kernels whose warps stage items call what stands here.
+ * Computes: nothing by itself. The kernels whose warps or groups stage items call what stands here.
  * How: shared memory has addresses of 32 bits. ADDRESS_OF hides where an address comes from: ptxas
  * would compute it anew for each load, with a read of a special register.
- * Needs: inline PTX, and cp.async.
+ * Needs: kernels/segment_teams.h before it, inline PTX, and cp.async.
  * Why: such a copy takes no registers while it is on its way.
  */
+#ifdef SHUFFLES
 #ifdef __CUDA_ARCH__
 #define SHARED_ADDRESS(pointer) ((u32)__cvta_generic_to_shared(pointer))
+#define LEADING_ZEROS(word) ((u32)__clz((int)(word)))
+#define COUNT_OF(mask) ((u32)__popc(mask))
+#define ADD_LOCAL(at, some) atomicAdd(at, some)
+#define MIN_LOCAL(at, some) atomicMin(at, some)
+#define MAX_LOCAL(at, some) atomicMax(at, some)
 #else
 #define SHARED_ADDRESS(pointer) ((u32)(size_t)(pointer))
+#define LEADING_ZEROS(word) clz((u32)(word))
+#define COUNT_OF(mask) popcount((u32)(mask))
+#define ADD_LOCAL(at, some) atomic_add((volatile LOCAL u32 *)(at), some)
+#define MIN_LOCAL(at, some) atomic_min((volatile LOCAL u32 *)(at), some)
+#define MAX_LOCAL(at, some) atomic_max((volatile LOCAL u32 *)(at), some)
 #endif
 
 #define WARPS (GROUP / WIDTH)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#define LOWEST_OF(mask) (31 - LEADING_ZEROS((mask) & (0U - (mask))))
+#define BELOW(t) ((1U << (t)) - 1)
+
+/* Returns a mask of the threads whose word is not 0. */
+INLINE u32 ballot_of(u32 is) {
+    u32 mask;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(mask) : "r"(is));
+    return mask;
+}
+
+/* Returns a mask of the threads whose word equals that of this one. */
+INLINE u32 equals_of(u32 word) {
+    u32 mask;
+    asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(mask) : "r"(word));
+    return mask;
+}
+
+/* most_of returns the largest word of all threads, sum_of their sum. */
+#define REDUCE_BY(NAME, MODE)                                                                                                  \
+    INLINE u32 NAME(u32 word) {                                                                                                \
+        u32 all;                                                                                                               \
+        asm volatile("redux.sync." MODE ".u32 %0, %1, 0xffffffff;" : "=r"(all) : "r"(word));                                   \
+        return all;                                                                                                            \
+    }
+REDUCE_BY(most_of, "max")
+REDUCE_BY(sum_of, "add")
+
+/* Returns the word with its bits in reverse. */
+INLINE u32 reversed_bits(u32 word) {
+    u32 reversed;
+    asm volatile("brev.b32 %0, %1;" : "=r"(reversed) : "r"(word));
+    return reversed;
+}
+
+/* Returns the word of thread t. */
+INLINE u32 word_of(u32 word, u32 t) {
+    u32 other;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(other) : "r"(word), "r"(t));
+    return other;
+}
 
 #define ADDRESS_OF(address, pointer) asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(SHARED_ADDRESS(pointer)));
-#define GET_BYTE(word, address) asm volatile("ld.shared.u8 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_SHORT(word, address) asm volatile("ld.shared.u16 %0, [%1];" : "=r"(word) : "r"(address));
-#define GET_WORD(word, address) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address));
 
-/* Copies up to 16 bytes to shared memory, and sets the rest of 16 bytes there to 0. Both addresses
- * are aligned. */
+/* GET loads a word from shared memory. GET_IF loads it if `is` is not 0, without a branch. The word
+ * must be set before, or ptxas would keep its register through the whole kernel. */
+#define GET(TYPE, CONSTRAINT, word, address) asm volatile("ld.shared." TYPE " %0, [%1];" : CONSTRAINT(word) : "r"(address));
+#define GET_IF(TYPE, CONSTRAINT, word, address, is)                                                                            \
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.shared." TYPE " %0, [%1];}"                                       \
+                 : CONSTRAINT(word)                                                                                            \
+                 : "r"(address), "r"(is));
+
+/*
+ * Copies to shared memory. COPY_SPAN is for one thread: an engine copies, and the word at `arrived`
+ * tells when all is there. Elsewhere threads copy 16 bytes each. Both addresses are
+ * aligned, and a span is of whole vectors.
+ */
+#if defined(BULK) || __CUDA_ARCH__ >= 900
+#define SPANS 1
+#define OPEN_ARRIVALS(arrived)                                                                                                 \
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(arrived) : "memory");
+#define EXPECT_SPAN(bytes, arrived)                                                                                            \
+    asm volatile("fence.proxy.async.shared::cta;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(arrived),         \
+                 "r"(bytes)                                                                                                    \
+                 : "memory");
+#define COPY_SPAN(to, from, bytes, arrived)                                                                                    \
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),          \
+                 "l"(from), "r"(bytes), "r"(arrived)                                                                           \
+                 : "memory");
+#define SPAN_ARRIVED(is, arrived, parity)                                                                                      \
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"                      \
+                 : "=r"(is)                                                                                                    \
+                 : "r"(arrived), "r"(parity)                                                                                   \
+                 : "memory");
+#endif
+/* Copies up to 16 bytes, and sets the rest of 16 bytes there to 0. */
 #define COPY_VECTOR(to, from, bytes)                                                                                           \
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 #define AWAIT_COPIES asm volatile("cp.async.wait_all;" ::: "memory");
+#endif

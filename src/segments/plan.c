@@ -196,6 +196,8 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         recipe.features |= 1u << TALLY_FEATURE_BULK; /* OpenCL's compiler then takes the copies of segment_stage */
         tally_recipe_define(&recipe, "BATCH_BYTES", TALLY_BATCH_BYTES(group_threads));
         tally_recipe_define(&recipe, "LEAST_BATCH", TALLY_LEAST_BATCH);
+        tally_recipe_add(&recipe, "staging");
+        tally_recipe_add(&recipe, "segment_batch");
         tally_recipe_add(&recipe, "segment_stage");
     }
     recipe.overlaps = variant->has_teams && !form->offset_bytes;
