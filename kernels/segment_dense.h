@@ -125,9 +125,13 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
     at += t * ITEM_BYTES;
     if (c.count == 1) return some_lanes(at, c, 1, t, team, p);
     if (lanes <= 4 * team) return some_lanes(at, c, 4, t, team, p);
-    if ((lanes <= 8 * team) | (DENSE_LANES <= 8)) return some_lanes(at, c, 8, t, team, p);
-    if ((lanes <= 16 * team) | (DENSE_LANES <= 16)) return some_lanes(at, c, 16, t, team, p);
-    return some_lanes(at, c, 32, t, team, p);
+#if DENSE_LANES > 8
+    if (lanes <= 8 * team) return some_lanes(at, c, 8, t, team, p);
+#endif
+#if DENSE_LANES > 16
+    if (lanes <= 16 * team) return some_lanes(at, c, 16, t, team, p);
+#endif
+    return some_lanes(at, c, DENSE_LANES, t, team, p);
 }
 #endif
 

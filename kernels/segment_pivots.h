@@ -16,7 +16,7 @@ INLINE PIVOT four_pivots(const PIVOT *own) {
 /* Combines those items of the chunk's pivot that thread t has. Sets *masked if one of them is
  * masked. */
 INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, u32 *masked) {
-    const u32 items = min(LANES >> pivot_halvings(c.count), c.count);
+    const u32 items = min((u32)LANES >> pivot_halvings(c.count), c.count);
     PIVOT own[OWN];
 #ifndef WHERE
     if (ONE_STEP(shape)) {
