@@ -192,7 +192,8 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
 #define MANY_RUNS (GROUP * WIDTH / 8)
 
 /* If there are many runs, a warp takes the words of its threads in turn: a thread for each key, so
- * that neighbouring threads write neighbouring runs. Else a thread takes the bits of its own word. */
+ * that neighbouring threads write neighbouring runs. Else a thread takes the bits of its own
+ * word. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     SHARED u32 words[GROUP], sums[GROUP + 1];
     (void)run;

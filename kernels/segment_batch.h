@@ -13,7 +13,8 @@
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 #define STAGE_ROWS 4 /* segments of a thread, GROUP apart */
-/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/launch.c) is less. */
+/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/launch.c) is
+ * less. */
 #define TILE_BYTES (160 * (GROUP < 256 ? GROUP : 256))
 #define TILE_ITEMS (TILE_BYTES / ITEM_BYTES)
 #define ALIGNED_BYTES 16
@@ -21,14 +22,14 @@
 #define MOST_STAGED (min(CHUNK_ITEMS, TILE_ITEMS - ALIGNED_BYTES / ITEM_BYTES))
 
 /* What the threads of a group find out about a batch, in words of shared memory: the sizes of the
- * classes; the segments up to the first that does not fit, or up to the first that may; the items of the
- * longest one that fits; the items of all that fit, and the end of the last. */
+ * classes; the segments up to the first that does not fit, or up to the first that may; the items
+ * of the longest one that fits; the items of all that fit, and the end of the last. */
 enum { CUT = CLASSES, LONGEST, USED, REACH, FOUND };
 #define EMPTY_FOUND(found)                                                                                                     \
     if (THREAD_ID < FOUND) (found)[THREAD_ID] = THREAD_ID == CUT ? ~0U : 0;
 
-/* A group's shared memory. `members` are the numbers of segments in the batch, sorted by class; class
- * c begins at firsts[c]. `found` is of this batch and of the next. */
+/* A group's shared memory. `members` are the numbers of segments in the batch, sorted by class;
+ * class c begins at firsts[c]. `found` is of this batch and of the next. */
 typedef struct ALIGN(16) {
     u8 tile[TILE_BYTES];
     u32 notes[STAGE_ROWS * GROUP];
@@ -49,8 +50,8 @@ typedef struct {
     u32 lists, tile, arrived, thread, lane;
 } CALLED;
 
-/* `here` segments from number `at` on. Each thread has some, GROUP apart. The input's item `first` is
- * the first of them, and has place `skip` in the tile. */
+/* `here` segments from number `at` on. Each thread has some, GROUP apart. The input's item `first`
+ * is the first of them, and has place `skip` in the tile. */
 typedef struct {
     u64 at, first;
     u32 here, skip;
@@ -75,7 +76,8 @@ INLINE u32 kind_of(u32 n) {
     return WIDTH - LEADING_ZEROS((items - 1) / OWN) + (n > CHUNK_ITEMS ? 1U : 0U);
 }
 
-/* Prefetches the offsets of the batch from `from` on, by a warp: registers for them would cost groups. */
+/* Prefetches the offsets of the batch from `from` on, by a warp: registers for them would cost
+ * groups. */
 INLINE void ask_for_offsets(const CALLED *call, u64 from, u64 segments, u32 batch) {
     const u32 line = LINE_BYTES / sizeof(OFFSET_TYPE);
     if (call->thread < GROUP - WIDTH || from >= segments) return;
@@ -163,8 +165,8 @@ INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH 
     if (call->lane == 0) ADD_LOCAL(&b->found[USED], used), MAX_LOCAL(&b->found[REACH], reach);
 }
 
-/* The classes in the order in which warps take turns: from LONG, a segment a turn, down to OWN_CLASS,
- * with the shorter one, 32 segments a turn. */
+/* The classes in the order in which warps take turns: from LONG, a segment a turn, down to
+ * OWN_CLASS, with the shorter one, 32 segments a turn. */
 #define TURN_CLASSES (LONG - OWN_CLASS + 1)
 
 /* Lists the segments by class. All threads of the group take part. */
@@ -178,7 +180,8 @@ INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b
         number[k] = word_of(before, first) + COUNT_OF(alike & BELOW(call->lane));
     }
     BARRIER
-    /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn begins. */
+    /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn
+     * begins. */
     const u32 is_turn = call->lane < TURN_CLASSES, of = is_turn ? LONG - call->lane : 0;
     u32 own = call->lane < CLASSES ? b->found[call->lane] : 0, begin = own, turns = 0;
     if (is_turn) turns = b->found[of] + (of == OWN_CLASS ? b->found[0] : 0);

@@ -75,12 +75,13 @@ INLINE LANE combine_swapped(LANE a, LANE b, u32 swapped) {
     }
 
 /*
- * Reduces n items of class `of` by one thread. It takes the residue classes of LEAVES lanes, or of OWN
- * lanes for class 0, in bit-reversed order. Above OWN_CLASS half of the lanes have items in any case.
+ * Reduces n items of class `of` by one thread. It takes the residue classes of LEAVES lanes, or of
+ * OWN lanes for class 0, in bit-reversed order. Above OWN_CLASS half of the lanes have items in any
+ * case.
  *
- * Threads take the residue classes in different orders, by the bits of x, and swap neighbours of the
- * tree when they combine them: where segments have the same length, fewer threads load from the same
- * bank at once.
+ * Threads take the residue classes in different orders, by the bits of x, and swap neighbours of
+ * the tree when they combine them: where segments have the same length, fewer threads load from the
+ * same bank at once.
  */
 INLINE LANE residues_lane(const CALLED *call, u32 place, u32 n, u32 of) {
     const u32 classes = of > OWN_CLASS ? 1U << (of - OWN_CLASS) : 1, leaves = of ? LEAVES : OWN;

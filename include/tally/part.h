@@ -174,8 +174,9 @@ TALLY_API tally_status tally_packet_bytes(const tally_plan *plan, uint64_t *byte
 
 /*
  * Enqueues the reduction of a part to a packet, as tally_reduce_part does to a record, by one
- * launch for each partial of the part. The packet is in `out` from byte out_offset on. args->total is the whole's exact number of items; 0 means
- * that there are none. Errors: as tally_reduce_part; E_UNSUPPORTED for a part with raw items.
+ * launch for each partial of the part. The packet is in `out` from byte out_offset on. args->total
+ * is the whole's exact number of items; 0 means that there are none. Errors: as tally_reduce_part;
+ * E_UNSUPPORTED for a part with raw items.
  */
 TALLY_API tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args);
 

@@ -60,7 +60,8 @@ enum { TALLY_SEGMENTS_TEAMS, TALLY_SEGMENTS_BLOCKS, TALLY_SEGMENTS_VARIANTS };
 extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIANTS];
 
 /* The most bytes of a batch of more than TALLY_LEAST_BATCH segments that a group stages
- * (kernels/segment_stage.h). Its tile has 160 bytes for each thread. Several tiles may be needed. */
+ * (kernels/segment_stage.h). Its tile has 160 bytes for each thread. Several tiles may be
+ * needed. */
 #define TALLY_BATCH_BYTES(group_threads) (256 * ((group_threads) < 256 ? (group_threads) : 256))
 #define TALLY_LEAST_BATCH 32
 
@@ -119,8 +120,8 @@ struct tally_segments_plan {
     tally_reduce_plan *whole;     /* of calls of one segment whose items are side by side; NULL: none */
 };
 
-/* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes, and begins of
- * runs of `begin_bytes`. */
+/* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes, and
+ * begins of runs of `begin_bytes`. */
 typedef struct tally_segments_defines {
     char text[96];
 } tally_segments_defines;

@@ -226,7 +226,7 @@ static void test_low_columns(void **state) {
     if (segments_on_cpu(state)) test_skip("a CPU has blocks of columns");
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(cases); k++) {
         const tally_segments_desc desc = {
-            .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = UINT64_C(1) << 25};
+            .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = UINT64_C(1) << 25, .max_segments = 256000};
         segments_run r;
         if (k && !segments_has_turn(state, k)) continue;
         if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
