@@ -49,8 +49,8 @@ static tally_packet_verdict read_status(const fold *f, uint64_t r) {
     return status;
 }
 
-/* Reads the header of packet r and finds the shape of its part. Returns false if the packet does
- * not fit, or does not follow chunk *end. Then *end is its own. */
+/* Reads the header of packet r, which must begin at chunk *end, and finds the shape of its part.
+ * *end becomes its own end. Returns false if the packet does not fit. */
 static bool read_packet(const fold *f, uint64_t r, uint64_t *end, tally_part_shape *shape) {
     const uint64_t chunks = tally_ceil_div(f->total, TALLY_CHUNK_ITEMS);
     uint64_t header[TALLY_PACKET_WORDS];

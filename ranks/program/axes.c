@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* axes.c: `tally-mpi reduce --axis`, where the reduced axes come first: rows are spread over the
- * ranks in whole chunks, and columns are reduced. */
+/* axes.c: `tally-mpi reduce --axis`, where the reduced axes come first, and columns are reduced.
+ * The ranks share the rows in whole chunks, or the columns where there are fewer chunks than
+ * ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,52 @@ bool axes_divide(const reduce_request *r, const char *path, const npy_shape *sha
     return true;
 }
 
-tally_status axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
-    tally_mpi_columns_args args = {.size = sizeof(args), .n = s->n, .columns = s->columns};
+/* Returns the first column of a rank. The first ranks have one more than the others. */
+static uint64_t column_of(const world *w, const share *s, int rank) {
+    const uint64_t each = s->columns / (uint64_t)w->size, longer = s->columns % (uint64_t)w->size, before = (uint64_t)rank;
+    return each * before + (before < longer ? before : longer);
+}
+
+void axes_share_columns(const world *w, share *s) {
+    s->by_columns = true;
+    s->n = s->rows;
+    s->first = column_of(w, s, w->rank);
+    s->own = column_of(w, s, w->rank + 1) - s->first;
+}
+
+/* Gathers the results of all ranks' columns on rank 0. `counts` has place for two numbers of each
+ * rank. */
+static void gather(const world *w, const share *s, const void *mine, void *all, size_t result_bytes, int *counts) {
+    int *places = counts + w->size;
+    MPI_Datatype result;
+    for (int i = 0; i < w->size; i++) {
+        places[i] = (int)column_of(w, s, i);
+        counts[i] = (int)column_of(w, s, i + 1) - places[i];
+    }
+    MPI_Type_contiguous((int)result_bytes, MPI_BYTE, &result);
+    MPI_Type_commit(&result);
+    MPI_Gatherv(mine, (int)s->own, result, all, counts, places, result, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&result);
+}
+
+bool axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
+    tally_mpi_columns_args args = {.size = sizeof(args), .n = s->n, .columns = s->own};
+    const size_t result_bytes = tally_plan_result_bytes(tally_mpi_plan(mpi));
     for (uint32_t k = 0; k < r->inputs; k++) args.items[k] = s->items[k];
     if (w->rank == 0) {
         free(o->result);
-        o->result = malloc(s->columns * tally_plan_result_bytes(tally_mpi_plan(mpi)) + 1);
+        o->result = malloc(s->columns * result_bytes + 1);
     }
-    return tally_mpi_reduce_columns(mpi, &args, 0, o->result);
+    if (!s->by_columns) return world_has(w, tally_mpi_reduce_columns(mpi, &args, 0, o->result), false);
+    void *mine = malloc(s->own * result_bytes + 1);
+    int *counts = malloc(2 * (size_t)w->size * sizeof(*counts));
+    problem failed = {""};
+    if (!mine || !counts || (w->rank == 0 && !o->result)) snprintf(failed.text, sizeof(failed.text), "out of memory");
+    bool done = world_is_well(w, &failed) && world_has(w, tally_mpi_reduce_columns(mpi, &args, 0, mine), true);
+    if (done) gather(w, s, mine, o->result, result_bytes, counts);
+    free(counts);
+    free(mine);
+    return done;
 }
 
 void axes_print(const reduce_request *r, char *const *files, const share *s, const reduce_outcome *o, size_t result_bytes) {

@@ -24,10 +24,15 @@ bool world_is_well(const world *w, const problem *mine) {
     return false;
 }
 
-/* Reports a failure that all ranks have, on rank 0. */
-static bool agreed(const world *w) {
-    if (w->rank == 0) cli_report("%s", tally_last_error());
-    return false;
+bool world_has(const world *w, tally_status status, bool alone) {
+    static const char first[] = "rank 0: "; /* a rank alone is the first */
+    problem mine = {""};
+    if (!alone && status && w->rank == 0) cli_report("%s", tally_last_error());
+    if (!alone) return status == TALLY_OK;
+    const char *text = status ? tally_last_error() : "";
+    if (strncmp(text, first, sizeof(first) - 1) == 0) text += sizeof(first) - 1;
+    snprintf(mine.text, sizeof(mine.text), "%.1000s", text);
+    return world_is_well(w, &mine);
 }
 
 /* Sets the parameters, and finds where the values are in the result. */
@@ -47,15 +52,16 @@ static bool prepare(const world *w, const reduce_request *r, tally_mpi *mpi, red
 /* Reduces one row before the clock starts, because some drivers (POCL) compile at the first
  * launch; then the share. */
 static bool reduce_share(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o) {
-    tally_mpi_args args = {.size = sizeof(args), .n = s->n > 0 && s->columns > 0};
+    tally_mpi_args args = {.size = sizeof(args), .n = s->n > 0 && s->own > 0};
     for (uint32_t k = 0; k < r->inputs; k++) args.items[k] = s->items[k];
     if (!prepare(w, r, mpi, o)) return false;
-    if (tally_mpi_reduce(mpi, &args, 0, o->result) != TALLY_OK) return agreed(w);
+    if (!world_has(w, tally_mpi_reduce(mpi, &args, 0, o->result), s->by_columns)) return false;
     const double begun = units_seconds();
     args.n = s->n;
-    if ((r->form ? axes_reduce(w, r, s, mpi, o) : tally_mpi_reduce(mpi, &args, 0, o->result)) != TALLY_OK) return agreed(w);
+    if (!(r->form ? axes_reduce(w, r, s, mpi, o) : world_has(w, tally_mpi_reduce(mpi, &args, 0, o->result), false)))
+        return false;
     o->seconds += units_seconds() - begun;
-    const uint64_t items = s->n * s->columns;
+    const uint64_t items = s->n * s->own;
     MPI_Reduce(&items, &o->n, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     o->bytes = o->n * tally_dtype_bytes(s->dtype) * r->inputs;
     return true;
@@ -87,9 +93,10 @@ static bool reduce_files(const world *w, const reduce_request *r, char *const *f
             .size = sizeof(desc), .in = s.dtype, .terms = r->terms, .term_count = r->term_count, .variant = r->variant};
         o.in = s.dtype;
         const int kept = r->custom ? reduce_silence() : -1;
-        done = tally_mpi_create(MPI_COMM_WORLD, r->context, &desc, &mpi) == TALLY_OK;
+        const MPI_Comm comm = s.by_columns ? MPI_COMM_SELF : MPI_COMM_WORLD;
+        const tally_status status = tally_mpi_create(comm, r->context, &desc, &mpi);
         if (r->custom) reduce_unsilence(kept);
-        done = done ? reduce_share(w, r, &s, mpi, &o) : agreed(w);
+        done = world_has(w, status, s.by_columns) && reduce_share(w, r, &s, mpi, &o);
     }
     if (done && w->rank == 0) {
         if (r->form)

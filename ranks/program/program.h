@@ -25,6 +25,9 @@ typedef struct problem {
 /* Returns true if no rank has a problem. Otherwise rank 0 reports the problem of the lowest rank
  * that has one. Collective. */
 bool world_is_well(const world *w, const problem *mine);
+/* Ends a call of libtally_mpi: returns true if it succeeded, else rank 0 reports the failure. With
+ * `alone` the call was of each rank alone. Collective. */
+bool world_has(const world *w, tally_status status, bool alone);
 
 /* This rank's share of a file, or of as many files as the operator has inputs. */
 typedef struct share {
@@ -34,6 +37,9 @@ typedef struct share {
     uint64_t n;       /* rows of this rank */
     uint64_t rows;    /* of the file; a row is an item, or with --axis the items of all kept axes */
     uint64_t columns; /* items of a row */
+    bool by_columns;  /* the ranks share the columns: each has all rows */
+    uint64_t first;   /* row of this rank, or with by_columns the column */
+    uint64_t own;     /* columns of this rank */
     uint64_t read;    /* bytes that have been read */
 } share;
 
@@ -44,9 +50,12 @@ void share_close(share *s);
 
 /* axes.c: finds rows and columns of a shape; the reduced axes must come first. */
 bool axes_divide(const reduce_request *r, const char *path, const npy_shape *shape, share *s, problem *failed);
-/* Reduces the columns. Rank 0 gets the results in o->result, which the caller frees. All ranks
- * return the same. Collective. */
-tally_status axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o);
+/* Reduces the columns. Rank 0 gets the results in o->result, which the caller frees. With
+ * by_columns `mpi` is of this rank alone. All ranks return the same; a failure has been reported.
+ * Collective. */
+bool axes_reduce(const world *w, const reduce_request *r, const share *s, tally_mpi *mpi, reduce_outcome *o);
+/* Divides the columns among the ranks, each of which reads a part of each row. */
+void axes_share_columns(const world *w, share *s);
 /* Prints the results. */
 void axes_print(const reduce_request *r, char *const *files, const share *s, const reduce_outcome *o, size_t result_bytes);
 

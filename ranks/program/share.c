@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* share.c: reads a rank's share of a file, by pread, so that ranks read a file on a shared disk
- * side by side. Shares are cut at multiples of TALLY_CHUNK items. */
+ * side by side. Shares are cut at multiples of TALLY_CHUNK items or rows, or between columns. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,15 +71,26 @@ static bool is_repeated(const share *s, const input *from) {
     return from->is_npy && from->shape.dimensions == 0 && s->shape.dimensions > 0;
 }
 
-static bool read_share(share *s, uint32_t k, const input *from, uint64_t first, problem *failed) {
+/* Reads this rank's columns of all rows. */
+static bool read_columns(const share *s, const input *from, unsigned char *to, problem *failed) {
+    const uint64_t item = from->item_bytes, bytes = s->own * item;
+    bool good = true;
+    for (uint64_t row = 0; row < s->n && bytes && good; row++)
+        good = read_at(from, to + row * bytes, from->data_offset + (row * s->columns + s->first) * item, bytes,
+                       s->read + row * bytes, failed);
+    return good;
+}
+
+static bool read_share(share *s, uint32_t k, const input *from, problem *failed) {
     const bool repeated = is_repeated(s, from);
-    const uint64_t item = from->item_bytes, items = s->n * s->columns, count = repeated ? 1 : items;
-    const uint64_t at = repeated ? 0 : first * s->columns * item;
+    const uint64_t item = from->item_bytes, items = s->n * s->own, count = repeated ? 1 : items;
+    const uint64_t at = repeated ? 0 : s->first * s->columns * item;
     unsigned char *to = malloc(items ? items * item : item);
     s->items[k] = to;
     if (!to) FAIL("%s: out of memory for a share of %" PRIu64 " bytes", from->name, items * item);
-    const bool good = from->is_fortran ? read_fortran(from, to, at / item, count, s->read, failed)
-                                       : read_at(from, to, from->data_offset + at, count * item, s->read, failed);
+    const bool good = from->is_fortran             ? read_fortran(from, to, at / item, count, s->read, failed)
+                      : s->by_columns && !repeated ? read_columns(s, from, to, failed)
+                                                   : read_at(from, to, from->data_offset + at, count * item, s->read, failed);
     if (!good) return false;
     s->read += count * item;
     if (from->swapped) swap_parts(to, to, count * (item / from->part_bytes), from->part_bytes);
@@ -110,8 +122,16 @@ static const input *find_leader(const input *from, uint32_t count) {
     return from;
 }
 
-/* Checks that the inputs fit each other, and finds this rank's rows; *first gets the first one. */
-static bool divide(share *s, const world *w, const input *from, const reduce_request *r, uint64_t *first, problem *failed) {
+/* Tells whether the ranks share the columns, as some would have no rows. A file in Fortran order is
+ * read in pieces of all columns, and MPI counts columns by int. */
+static bool take_columns(const share *s, const world *w, const input *from, const reduce_request *r) {
+    bool apart = r->form == REDUCE_AXES && s->columns > 1 && s->columns <= INT_MAX;
+    for (uint32_t k = 0; k < r->inputs; k++) apart = apart && !from[k].is_fortran;
+    return apart && s->rows <= (uint64_t)(w->size - 1) * TALLY_CHUNK;
+}
+
+/* Checks that the inputs fit each other, and finds this rank's rows or columns. */
+static bool divide(share *s, const world *w, const input *from, const reduce_request *r, problem *failed) {
     const input *leader = find_leader(from, r->inputs);
     s->dtype = from->dtype;
     s->shape = leader->shape;
@@ -123,9 +143,11 @@ static bool divide(share *s, const world *w, const input *from, const reduce_req
     for (uint32_t k = 0; k < r->inputs; k++)
         if (!fits(s, leader, &from[k], r->form == REDUCE_AXES, failed)) return false;
     if (r->form == REDUCE_AXES && !axes_divide(r, leader->name, &leader->shape, s, failed)) return false;
-    *first = 0;
     s->n = s->rows;
-    if (!w->parts && tally_share(s->rows, (uint64_t)w->size, (uint64_t)w->rank, first, &s->n) != TALLY_OK)
+    s->own = s->columns;
+    if (take_columns(s, w, from, r))
+        axes_share_columns(w, s);
+    else if (!w->parts && tally_share(s->rows, (uint64_t)w->size, (uint64_t)w->rank, &s->first, &s->n) != TALLY_OK)
         FAIL("%s: %s", leader->name, tally_last_error());
     return true;
 }
@@ -151,14 +173,13 @@ static bool open_all(const world *w, char *const *files, const reduce_request *r
 void share_open(share *s, const world *w, char *const *files, const reduce_request *r, problem *failed) {
     char parts[TALLY_MAX_INPUTS][PATH_BYTES];
     input from[TALLY_MAX_INPUTS];
-    uint64_t first = 0;
     for (uint32_t k = 0; k < r->inputs; k++) from[k] = (input){.fd = -1};
     *s = (share){.n = 0};
     failed->text[0] = 0;
-    bool good = open_all(w, files, r, from, parts, failed) && divide(s, w, from, r, &first, failed);
+    bool good = open_all(w, files, r, from, parts, failed) && divide(s, w, from, r, failed);
     if (good && (w->progress || (!r->quiet && !r->json)) && w->rank == 0)
-        progress_begin(find_leader(from, r->inputs)->name, PROGRESS_BYTES, s->n * s->columns * from[0].item_bytes * r->inputs);
-    for (uint32_t k = 0; k < r->inputs && good; k++) good = read_share(s, k, &from[k], first, failed);
+        progress_begin(find_leader(from, r->inputs)->name, PROGRESS_BYTES, s->n * s->own * from[0].item_bytes * r->inputs);
+    for (uint32_t k = 0; k < r->inputs && good; k++) good = read_share(s, k, &from[k], failed);
     progress_end();
     for (uint32_t k = 0; k < r->inputs; k++) input_close(&from[k]);
 }

@@ -103,6 +103,23 @@ def check_fortran(folder, floats):
     compare("mean", "--axis", "0,1", cube)
 
 
+def check_columns(folder, floats):
+    """Ranks share the columns where there are fewer chunks of rows than ranks."""
+    write_npy(folder / "wide.npy", "<f4", False, "(90, 7, 111)", floats[:69930].tobytes())
+    write_npy(folder / "other.npy", "<f4", False, "(90, 7, 111)", floats[71:70001].tobytes())
+    write_npy(folder / "two.npy", "<f4", False, "(5000, 2)", floats[:10000].tobytes())
+    write_npy(folder / "no_rows.npy", "<f4", False, "(0, 5)", b"")
+    wide, other, two, none = (str(folder / name) for name in ("wide.npy", "other.npy", "two.npy", "no_rows.npy"))
+    compare("sum,argmax", "--axis", "0", wide)
+    compare("var", "--axis", "0,1", "--param", "ddof=1", wide)
+    compare("dot,dist2", "--axis", "0", wide, other)
+    compare("sum", "--axis", "0", two, none, str(folder / "swapped.npy"), str(folder / "order.npy"))
+    compare("dot", "--axis", "0", wide, str(folder / "one.npy"))
+    compare("--load", "x*x", "--combine", "a+b", "--identity", "0", "--axis", "0", wide)
+    (folder / "short.npy").write_bytes((folder / "wide.npy").read_bytes()[:-4])
+    refused("rank 0: ", 1, "sum", "--axis", "0", str(folder / "short.npy"))
+
+
 def check_help():
     """No line of it is wider than a terminal."""
     texts = [run([*mpiexec, "-n", ranks, program, word]).stdout for word in ("--help", "help")]
@@ -213,6 +230,7 @@ def main(folder):
     refused("reduce takes no option --exclusive", 2, "sum", "--exclusive", f32)
     check_pairs(folder, floats, raw)
     check_fortran(folder, floats)
+    check_columns(folder, floats)
     check_help()
     check_progress(f32)
     check_parts(folder, floats)
