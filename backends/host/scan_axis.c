@@ -17,6 +17,7 @@
 #include "gather.h"
 #include "host/pool.h"
 #include "scan/scan.h"
+#include "scan_steps.h"
 
 #define WIDTH TALLY_SCAN_WIDTH
 #define CELL TALLY_CELL_ITEMS
@@ -27,6 +28,7 @@
 typedef struct axis_job {
     const tally_host_program *program;
     const tally_host_scan *steps;
+    uint64_t bytes; /* of an accumulator */
     unsigned flags; /* TALLY_SCAN_ */
     const unsigned char *in;
     unsigned char *out;
@@ -58,7 +60,7 @@ static unsigned char *take(unsigned char **at, uint64_t bytes) {
 
 /* Lays a thread's scratch out from `at` on. Returns its end. */
 static unsigned char *lay_out(const tally_host_program *p, unsigned char *at, axis_lists *lists) {
-    const uint64_t bytes = p->scan.bytes;
+    const uint64_t bytes = p->acc_bytes;
     lists->in = (int64_t *)(void *)take(&at, CELLS * sizeof(int64_t));
     lists->out = (int64_t *)(void *)take(&at, CELLS * sizeof(int64_t));
     lists->items = take(&at, CELLS * CELL * (uint64_t)p->item_bytes);
@@ -178,14 +180,16 @@ static void fold_cells(const axis_job *job, const axis_lists *lists, uint64_t k,
         memset(lists->items + (s * pitch + items) * p->item_bytes, 0, (pitch - items) * p->item_bytes);
     memset(lists->items + used * p->item_bytes, 0, (rows * ROW_ITEMS - used) * p->item_bytes);
     const uint64_t calls = job->width == WIDTH ? rows : 1; /* in one call the lists' indices would go on */
+    const host_steps steps = host_steps_of(p, false, job->params);
     for (uint64_t call = 0; call < calls; call++)
-        job->steps->fold(lists->items + call * ROW_ITEMS * p->item_bytes, NULL, index, reverse ? -1 : 1,
-                         (uint32_t)(rows / calls), job->params, lists->cells + call * WIDTH * job->steps->bytes);
+        host_steps_fold(&steps, lists->items + call * ROW_ITEMS * p->item_bytes, NULL, index, reverse ? -1 : 1,
+                        (uint32_t)(rows / calls), (host_parts){.accs = lists->parts},
+                        (host_parts){.accs = lists->cells + call * WIDTH * job->bytes});
 }
 
 /* The scan of Kogge and Stone of each list's cells, from lists->cells into lists->ends. */
 static void scan_cells(const axis_job *job, axis_lists *lists) {
-    const uint64_t bytes = job->steps->bytes, count = lists->count * (uint64_t)job->width;
+    const uint64_t bytes = job->bytes, count = lists->count * (uint64_t)job->width;
     memcpy(lists->ends, lists->cells + (CELL - 1) * CELLS * bytes, count * bytes);
     for (uint32_t s = 1; s < job->width; s *= 2) {
         unsigned char *from = lists->ends, *into = lists->parts;
@@ -199,9 +203,9 @@ static void scan_cells(const axis_job *job, axis_lists *lists) {
 /* Turns part l of each list, in `part`, into the combination of parts 0 to l. `levels` keeps the
  * parts that later ones need. */
 static void take_part(const axis_job *job, const axis_lists *lists, unsigned char *levels, uint32_t l, unsigned char *part) {
-    const uint64_t all = lists->count * (uint64_t)job->steps->bytes;
+    const uint64_t all = lists->count * job->bytes;
     for (uint32_t s = 1; s < WIDTH; s *= 2) {
-        unsigned char *kept = levels + (s - 1 + (l & (s - 1))) * WIDTH * job->steps->bytes;
+        unsigned char *kept = levels + (s - 1 + (l & (s - 1))) * WIDTH * job->bytes;
         if (l >= s) job->steps->pairs(kept, part, lists->parts, lists->count);
         memcpy(kept, part, all);
         if (l >= s) memcpy(part, lists->parts, all);
@@ -213,13 +217,13 @@ static void join_lists(const axis_job *job, const axis_lists *lists, bool has, c
                        unsigned char *part) {
     if (!has) return;
     job->steps->pairs(before, part, lists->parts, lists->count);
-    memcpy(part, lists->parts, lists->count * (uint64_t)job->steps->bytes);
+    memcpy(part, lists->parts, lists->count * job->bytes);
 }
 
 /* Turns the scanned cells of the rows from item k on into inclusive prefixes. lists->row has the
  * rows' exclusive prefixes; lists->whole gets their inclusive ones. */
 static void join_rows(const axis_job *job, const axis_lists *lists, uint64_t k) {
-    const uint64_t bytes = job->steps->bytes, all = lists->count * bytes;
+    const uint64_t bytes = job->bytes, all = lists->count * bytes;
     const uint32_t row = (uint32_t)(k / ROW_ITEMS % WIDTH), tile = (uint32_t)(k / TALLY_TILE_ITEMS % WIDTH);
     for (uint32_t s = 0; s < lists->count; s++)
         memcpy(lists->whole + s * bytes, lists->ends + ((s + 1) * WIDTH - 1) * bytes, bytes);
@@ -245,7 +249,7 @@ static void join_rows(const axis_job *job, const axis_lists *lists, uint64_t k) 
  * `items` items of the cell. */
 static void write_items(const axis_job *job, const axis_lists *lists, uint64_t k, uint32_t j, uint32_t items, uint32_t cells) {
     const tally_host_scan *steps = job->steps;
-    const uint64_t bytes = steps->bytes, width = job->width, count = lists->count * width;
+    const uint64_t bytes = job->bytes, width = job->width, count = lists->count * width;
     const unsigned char *own = items ? lists->cells + (items - 1) * CELLS * bytes : NULL;
     const unsigned char *whole = items == CELL ? lists->ends : items ? lists->parts : lists->before;
     if (whole == lists->parts) {
@@ -255,7 +259,7 @@ static void write_items(const axis_job *job, const axis_lists *lists, uint64_t k
     if (job->initial) {
         _Alignas(64) unsigned char initial[TALLY_HOST_ACC_BYTES];
         if (whole != lists->parts) memcpy(lists->parts, whole, count * bytes);
-        steps->load(job->initial, job->params, initial);
+        steps->load(job->initial, 0, 0, 1, job->params, initial);
         steps->join(initial, lists->parts, (uint32_t)count);
         whole = lists->parts;
     }
@@ -268,14 +272,14 @@ static void write_items(const axis_job *job, const axis_lists *lists, uint64_t k
 static void write_firsts(const axis_job *job, const axis_lists *lists) {
     const uint64_t step = job->width * (uint64_t)CELL * job->program->result_bytes;
     _Alignas(64) unsigned char initial[TALLY_HOST_ACC_BYTES];
-    if (job->initial) job->steps->load(job->initial, job->params, initial);
+    if (job->initial) job->steps->load(job->initial, 0, 0, 1, job->params, initial);
     for (uint32_t s = 0; s < lists->count; s++)
         job->program->finish(initial, job->initial != NULL, job->params, lists->results + s * step);
 }
 
 static void write_results(const axis_job *job, const axis_lists *lists, uint64_t k, uint64_t items) {
     const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE;
-    const uint64_t bytes = job->steps->bytes, width = job->width;
+    const uint64_t bytes = job->bytes, width = job->width;
     for (uint32_t s = 0; s < lists->count; s++) {
         unsigned char *before = lists->before + s * width * bytes;
         const unsigned char *ends = lists->ends + s * width * bytes;
@@ -302,7 +306,7 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
         scan_cells(job, &lists);
         if (job->width == WIDTH) join_rows(job, &lists, k);
         write_results(job, &lists, k, items);
-        if (job->width == WIDTH) memcpy(lists.row, lists.whole, lists.count * (uint64_t)job->steps->bytes);
+        if (job->width == WIDTH) memcpy(lists.row, lists.whole, lists.count * job->bytes);
     }
 }
 
@@ -312,6 +316,7 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
     const unsigned flags = TALLY_HOST_SCAN_FLAGS(kernel->form);
     axis_job job = {.program = program,
                     .steps = &program->scan,
+                    .bytes = program->acc_bytes,
                     .flags = flags,
                     .in = host_bytes(&args[TALLY_AXIS_ARG_IN]) +
                           HOST_VALUE(uint64_t, args[TALLY_AXIS_ARG_IN_OFFSET]) * program->item_bytes,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* entry: the end of a program of the backend `host`: its functions as programs.h describes them.
  * The generator defines NAME, the program; DEFAULTS, the op's default parameters; and SCANS, if the
- * op is for scans. ISA is the instruction set. */
+ * op is for scans. ISA is the instruction set. No function has the name of a member of
+ * tally_host_program, as macros put the program's name before it (generate/names.c). */
 #undef ORDER /* the groups of a launch end together in backends/host/reduce.c */
 #include "../../kernels/outcome.h"
 #include "../../kernels_cl/finish.cl"
 #include "../../kernels_cl/cpu_chunks.cl"
-
-#include "host/programs.h"
 
 #define JOINED(a, b) a##_##b
 #define NAMED(name, isa) JOINED(name, isa)
@@ -25,15 +24,15 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
     return (SOURCE){EACH_INPUT(ITEMS_OF) params_at(params)};
 }
 
-static void fold(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
+static void fold_items(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
     *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
 }
 
-static void combine(void *left, const void *right) {
+static void combine_accs(void *left, const void *right) {
     *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
 }
 
-static void finish(const void *acc, u64 n, const void *params, void *result) {
+static void finish_acc(const void *acc, u64 n, const void *params, void *result) {
     const PARAMS p = params_at(params);
     const RESULT r = n ? op_result(*(const ACC *)acc, n, p) : op_empty(p);
     memcpy(result, &r, sizeof(r));
@@ -42,43 +41,26 @@ static void finish(const void *acc, u64 n, const void *params, void *result) {
 #include "host/segment_steps.h"
 
 #ifdef SCANS
-#define SCAN_AS(name) plain_##name
-typedef ACC plain_SCAN;
-#define SCAN plain_SCAN
 #include "host/scan_steps.h"
-#undef SCAN
-#undef SCAN_AS
-
-#define SEGMENTED 1
-#define SCAN_AS(name) segmented_##name
-typedef struct {
-    ACC value;
-    u64 count; /* of its items; with the bit BEGINS where a segment begins among them */
-} segmented_SCAN;
-#define BEGINS ((u64)1 << 63)
-#define SCAN segmented_SCAN
-#include "host/scan_steps.h"
-#define STEPS(kind)                                                                                                            \
-    { sizeof(kind##_SCAN), kind##_fold, kind##_load, kind##_pairs, kind##_join, kind##_finish }
+#define SCAN_STEPS                                                                                                             \
+    { scan_load, scan_pairs, scan_join, scan_finish }
 #else
-#define STEPS(kind)                                                                                                            \
+#define SCAN_STEPS                                                                                                             \
     { 0 }
 #endif
 
-static const PARAMS defaults = DEFAULTS;
 extern const tally_host_program NAMED(NAME, ISA);
 const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .item_bytes = ITEM_BYTES,
                                              .acc_bytes = sizeof(ACC),
                                              .result_bytes = sizeof(RESULT),
                                              .far_items = FAR_ITEMS,
-                                             .defaults = &defaults,
-                                             .fold = fold,
-                                             .combine = combine,
-                                             .finish = finish,
-                                             .fold_some = fold_some,
+                                             .defaults = &(const PARAMS)DEFAULTS,
+                                             .fold = fold_items,
+                                             .combine = combine_accs,
+                                             .finish = finish_acc,
+                                             .fold_some = fold_chunk,
                                              BLOCK_STEPS,
                                              .initial = INITIAL_STEP,
-                                             .scan = STEPS(plain),
-                                             .segmented = STEPS(segmented)};
+                                             .scan = SCAN_STEPS};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");

@@ -23,6 +23,8 @@
 
 #include <tgmath.h>
 
+#include "host/programs.h"
+
 #define HOST 1
 #define UNUSED __attribute__((unused)) /* no op uses all of the words */
 #define KERNEL static UNUSED

@@ -16,25 +16,18 @@
 #define TALLY_HOST_ACC_BYTES 64 /* room for any program's accumulator, plus a segment's counter */
 #define TALLY_HOST_CELLS 1024   /* cells of a tile, 4 items each */
 
-/*
- * The steps of a scan in scan order v1 (kernels/scanning.h) for a SCAN type: an accumulator, with
- * segments an accumulator and a counter. All arrays are of that type unless they have another name.
- */
+/* The steps of a scan in scan order v1 (kernels/scanning.h). All arrays are of accumulators unless
+ * they have another name. backends/host/scan_steps.c makes scans with segments of them too. */
 typedef struct tally_host_scan {
-    uint32_t bytes; /* of a SCAN; 0: the op is not for scans */
-    /* Computes cells[j][l], the first j + 1 items of cell l, for whole rows of 32 cells of 4 items.
-     * `index` is item 0's, and each further item's is `step` more. `begins` is not 0 where a
-     * segment begins with an item; NULL without segments. */
-    void (*fold)(const void *items, const uint8_t *begins, uint64_t index, int64_t step, uint32_t rows, const void *params,
-                 void *cells);
-    /* Loads one item, whose index is 0. */
-    void (*load)(const void *item, const void *params, void *to);
+    /* Loads items[4 * c] for each cell c below `count`. `index` is item 0's, and each further
+     * cell's is `step` more. NULL: the op is not for scans. */
+    void (*load)(const void *items, uint64_t index, int64_t step, uint32_t count, const void *params, void *to);
     /* Combines a[i] with b[i]. The arrays do not overlap. */
     void (*pairs)(const void *a, const void *b, void *to, uint32_t count);
     /* Combines `left` with each part. */
     void (*join)(const void *left, void *parts, uint32_t count);
-    /* Writes results[i * step], that of parts[i]. The part holds the first + i * step + before
-     * items of the sequence; with segments its own count, and `before`. */
+    /* Writes results[i * step], that of parts[i], which holds the first + i * step + before items
+     * of the sequence. */
     void (*finish)(const void *parts, uint32_t step, uint64_t first, uint32_t count, uint64_t before, const void *params,
                    void *results);
 } tally_host_scan;
@@ -67,7 +60,7 @@ typedef struct tally_host_program {
     void (*finish_block)(const void *accs, uint64_t n, uint64_t width, const void *params, void *results);
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */
     void (*initial)(const void *result, void *acc);
-    tally_host_scan scan, segmented;
+    tally_host_scan scan;
 } tally_host_program;
 
 /* The programs as they were compiled for an instruction set. */

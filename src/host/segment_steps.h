@@ -2,8 +2,8 @@
 /*
  * segment_steps: chunks of segments, as programs.h describes them. entry.h includes it.
  *
- * fold_some takes a chunk that has a mask or few items. Lanes that have no item are left out, so a
- * short segment costs no more than its items. fold_block takes the same chunk of neighbouring
+ * fold_chunk takes a chunk that has a mask or few items. Lanes that have no item are left out, so a
+ * short segment costs no more than its items. fold_chunks takes the same chunk of neighbouring
  * segments, 128 or more: its vectors are neighbours of one lane, and memory is read by rows. The
  * lanes are taken in groups of neighbours. A group's rows are neighbours too, and the accumulators
  * of a few groups stay in the cache.
@@ -41,7 +41,7 @@ INLINE LANE some_lane(SOURCE in, const u8 *mask, CHUNK c) {
     return lanes[0];
 }
 
-static u64 fold_some(const void *const *items, const u8 *mask, const void *params, u64 base, u64 n, void *acc) {
+static u64 fold_chunk(const void *const *items, const u8 *mask, const void *params, u64 base, u64 n, void *acc) {
     const SOURCE in = source_at(items, params);
     CHUNK c = {.index = base, .count = (u32)n};
     LANE lane;
@@ -71,7 +71,7 @@ static u64 fold_some(const void *const *items, const u8 *mask, const void *param
 #ifdef TAKES_PIVOT
 #define BLOCK_STEPS .block_bytes = 0
 #else
-#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_block, .finish_block = finish_block
+#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_chunks, .finish_block = finish_accs
 
 /* Takes a row: the next item of one lane of each segment. */
 INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l) {
@@ -144,8 +144,8 @@ INLINE void fold_group(LANE_ARRAYS *restrict lanes, SOURCE from, const i64 *step
     }
 }
 
-static void fold_block(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, u64 width, u32 group,
-                       bool is_far, void *scratch, void *accs) {
+static void fold_chunks(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, u64 width, u32 group,
+                        bool is_far, void *scratch, void *accs) {
     const SOURCE in = source_at(items, params);
     const CHUNK c = {.index = base, .count = (u32)n};
     const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
@@ -166,7 +166,7 @@ static void fold_block(const void *const *items, const i64 *steps, const void *p
         for (int s = 0; s < LANES; s++) ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
 }
 
-static void finish_block(const void *given, u64 n, u64 width, const void *params, void *to) {
+static void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
     const PARAMS p = params_at(params);
     const ACC *restrict accs = given;
     RESULT *restrict results = to;

@@ -2,8 +2,6 @@
 /* table.h: the words of the generated table of programs, which is compiled for each instruction
  * set ISA, and the self-test. */
 #include "host/prelude.h"
-#include "host/programs.h"
-
 #include "../../kernels/probe.h"
 
 #define JOINED(a, b) a##_##b
