@@ -85,6 +85,18 @@ use_ninja() {
     if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
 }
 
+# Prints the level of the backend host's programs that this processor takes (cmake/host.cmake). Prints
+# nothing, which means all levels, for another kind of processor.
+host_level() {
+    local flag flags
+    flags=$(sed -n '/^flags/{p;q}' /proc/cpuinfo 2>/dev/null) || true
+    [ -n "$flags" ] || return 0
+    for flag in avx2 fma bmi2; do
+        case "$flags " in *" $flag "*) ;; *) echo base && return ;; esac
+    done
+    echo v3
+}
+
 # build PRESET: configures and builds.
 build() {
     use_ninja

@@ -4,6 +4,11 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# A library without all levels is for this machine.
+if(TALLY_HOST_LEVELS)
+    install(CODE "message(WARNING \"TALLY_HOST_LEVELS=${TALLY_HOST_LEVELS}: on other processors the backend host may have no device\")")
+endif()
+
 # There are two export sets. The shared library needs nothing else; the static one needs the
 # libraries that tally links.
 install(TARGETS tally EXPORT tally-targets)

@@ -7,7 +7,11 @@
 #include "base/base.h"
 #include "host/host.h"
 
+#ifdef TALLY_HOST_BASE
 extern const tally_host_code tally_host_code_base;
+#else
+static const tally_host_code tally_host_code_base = {0};
+#endif
 #ifdef TALLY_HOST_V3
 extern const tally_host_code tally_host_code_v3;
 #endif

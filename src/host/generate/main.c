@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_host_programs FOLDER: writes the programs of the backend `host` as C, which become part of
- * the library (cmake/host.cmake): a file for each built-in op and dtype, table.c with their table,
- * keys.c with the keys of their texts, and combine.c. It is linked from the library's own objects,
- * so the specialiser and the planners are those of every device.
+ * tally_host_programs FOLDER SOURCE: writes the programs of the backend `host` as C, which become
+ * part of the library (cmake/host.cmake): files for each built-in op, table.c with the table of the
+ * programs, keys.c with the keys of their texts, and combine.c. SOURCE is tally's own folder. The
+ * program is linked from the library's own objects, so the specialiser and the planners are those
+ * of every device.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -41,22 +42,21 @@ static tally_status keep(const char *folder, const char *name, const char *text,
     return TALLY_OK;
 }
 
-/* A file to make: the program of an op and a dtype, or what `write` writes. */
+/* A file to make: the programs of an op, or what `write` writes. */
 typedef struct made_file {
     const char *name;
     tally_status (*write)(FILE *file);
     tally_op op;
-    tally_dtype in;
-    tally_accuracy accuracy;
+    generate_kind kind;
 } made_file;
 
-static tally_status make_file(const char *folder, const made_file *made) {
+static tally_status make_file(const char *folder, const char *source, const made_file *made) {
     char *text;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
     fprintf(file, "/* Made by tally_host_programs. */\n");
-    tally_status status = made->write ? made->write(file) : generate_program(file, made->op, made->in, made->accuracy);
+    tally_status status = made->write ? made->write(file) : generate_programs(file, source, made->op, made->kind);
     if (fclose(file) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
     if (!status) status = keep(folder, made->name, text, bytes);
     free(text);
@@ -68,16 +68,13 @@ static tally_status make(int count, char **arguments) {
                                       {.name = "keys", .write = generate_keys},
                                       {.name = "combine", .write = generate_combiners}};
     tally_status status = TALLY_OK;
-    if (count != 2) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER");
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(files) && !status; i++) status = make_file(arguments[1], &files[i]);
+    if (count != 3) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER SOURCE");
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(files) && !status; i++) status = make_file(arguments[1], arguments[2], &files[i]);
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (int i = 0; i < TALLY_DTYPE_END * TALLY_ACCURACY_END && !status; i++) {
+        for (generate_kind kind = 0; kind < GENERATE_KINDS && !status; kind++) {
             char name[64];
-            const tally_dtype in = (tally_dtype)(i % TALLY_DTYPE_END);
-            const tally_accuracy accuracy = (tally_accuracy)(i / TALLY_DTYPE_END);
-            if (!in || (accuracy && in != TALLY_F32 && in != TALLY_F64)) continue;
-            snprintf(name, sizeof(name), "%s_%s%s", tally_op_name(op), tally_dtype_name(in), generate_suffix(accuracy));
-            status = make_file(arguments[1], &(made_file){.name = name, .op = op, .in = in, .accuracy = accuracy});
+            snprintf(name, sizeof(name), "%s_%s", tally_op_name(op), generate_kind_name(kind));
+            status = make_file(arguments[1], arguments[2], &(made_file){.name = name, .op = op, .kind = kind});
         }
     return status;
 }

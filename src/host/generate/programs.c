@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* programs.c: an op's program in C: the prelude, the specialised text, which is that of every
- * device (src/program/source.c), and entry.h. */
+/* programs.c: the programs of an op in C: the prelude, and for each type the specialised text,
+ * which is that of every device (src/program/source.c), and entry.h. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,24 @@
 #include "host/generate/generate.h"
 #include "program/source.h"
 
+#define PRELUDE "#include \"host/prelude.h\"\n"
+
 bool generate_is_program(tally_op op, tally_dtype in, tally_accuracy accuracy) {
     return tally_op_row_for(op, in, accuracy) != NULL && (!accuracy || in == TALLY_F32 || in == TALLY_F64);
 }
 
-const char *generate_suffix(tally_accuracy accuracy) {
+const char *generate_kind_name(generate_kind kind) {
+    static const char *const names[GENERATE_KINDS] = {"wholes", "reals", "complexes"};
+    return names[kind];
+}
+
+static generate_kind kind_of(tally_dtype in) {
+    if (tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX) return GENERATE_COMPLEXES;
+    return tally_dtype_is_float(in) ? GENERATE_REALS : GENERATE_WHOLES;
+}
+
+/* Returns what the name of a program ends with. */
+static const char *suffix(tally_accuracy accuracy) {
     return accuracy ? "_compensated" : "";
 }
 
@@ -25,31 +39,85 @@ static void write_initial(FILE *file, const tally_terms *terms) {
 
 static void write_entry(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy, const tally_term *term) {
     fprintf(file, "#define NAME tally_host_%s_%s%s\n#define DEFAULTS {{%s", tally_op_name(op), tally_dtype_name(in),
-            generate_suffix(accuracy), term->param_count ? "" : "0");
+            suffix(accuracy), term->param_count ? "" : "0");
     for (uint32_t i = 0; i < term->param_count; i++) fprintf(file, "%s%.17g", i ? ", " : "", term->params[i].value);
     fprintf(file, "}}\n%s#include \"host/entry.h\"\n", tally_op_inputs(op) == 1 && !accuracy ? "#define SCANS 1\n" : "");
 }
 
-tally_status generate_program(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy) {
+static tally_status resolve(tally_op op, tally_dtype in, tally_accuracy accuracy, tally_terms *terms, tally_launch *launch) {
     tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = TALLY_CHUNK_ITEMS, .accuracy = accuracy};
+    return tally_reduce_resolve(&tally_host_cpu, NULL, &desc, terms, launch);
+}
+
+/* Writes a program as it would stand in a file of its own, behind the prelude. */
+static tally_status write_text(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy) {
     tally_terms terms;
     tally_launch launch;
     char *text;
     size_t bytes;
-    if (!generate_is_program(op, in, accuracy)) return fprintf(file, "typedef int nothing;\n"), TALLY_OK;
-    tally_status status = tally_reduce_resolve(&tally_host_cpu, NULL, &desc, &terms, &launch);
+    tally_status status = resolve(op, in, accuracy, &terms, &launch);
     if (status) return status;
     const tally_recipe recipe = tally_launch_recipe(&launch);
     status = tally_source_create(&tally_backend_host, 0, &terms, &recipe, &text, &bytes);
     if (!status) {
-        if (terms.list[0].text && !strcmp(terms.list[0].text, "exponentials")) fprintf(file, "#define FUSES 1\n");
-        if (tally_dtype_find(in)->kind == TALLY_KIND_COMPLEX) fprintf(file, "#define COMPLEX_ITEMS 1\n");
-        fprintf(file, "#include \"host/prelude.h\"\n%s", text);
+        fputs(text, file);
         write_initial(file, &terms);
         write_entry(file, op, in, accuracy, &terms.list[0]);
         free(text);
     }
     tally_terms_close(&terms);
+    return status;
+}
+
+/* Writes a program among others. */
+static tally_status write_program(FILE *file, const char *source, const generate_names *prelude, tally_op op, tally_dtype in,
+                                  tally_accuracy accuracy) {
+    char name[64], *text = NULL;
+    size_t bytes;
+    FILE *own = open_memstream(&text, &bytes);
+    if (!own) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    tally_status status = write_text(own, op, in, accuracy);
+    if (fclose(own) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
+    generate_names *names = status ? NULL : generate_names_of(source, text);
+    if (!status && !names) status = TALLY_E_INTERNAL;
+    if (!status) {
+        snprintf(name, sizeof(name), "%s_%s%s", tally_op_name(op), tally_dtype_name(in), suffix(accuracy));
+        generate_names_begin(file, names, name);
+        fputs(text, file);
+        generate_names_end(file, names, prelude);
+    }
+    generate_names_close(names);
+    free(text);
+    return status;
+}
+
+/* Writes the beginning of a file: what the prelude asks for, and the prelude. All programs of an op
+ * have the same text. */
+static tally_status write_prelude(FILE *file, tally_op op, tally_dtype in) {
+    tally_terms terms;
+    tally_launch launch;
+    const tally_status status = resolve(op, in, TALLY_ACCURACY_DEFAULT, &terms, &launch);
+    if (status) return status;
+    if (terms.list[0].text && !strcmp(terms.list[0].text, "exponentials")) fprintf(file, "#define FUSES 1\n");
+    if (kind_of(in) == GENERATE_COMPLEXES) fprintf(file, "#define COMPLEX_ITEMS 1\n");
+    fputs(PRELUDE, file);
+    tally_terms_close(&terms);
+    return TALLY_OK;
+}
+
+tally_status generate_programs(FILE *file, const char *source, tally_op op, generate_kind kind) {
+    generate_names *prelude = generate_names_of(source, PRELUDE);
+    tally_status status = prelude ? TALLY_OK : TALLY_E_INTERNAL;
+    bool any = false;
+    for (tally_accuracy accuracy = TALLY_ACCURACY_DEFAULT; accuracy < TALLY_ACCURACY_END; accuracy++)
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
+            if (kind_of(in) != kind || !generate_is_program(op, in, accuracy)) continue;
+            if (!any) status = write_prelude(file, op, in);
+            any = true;
+            if (!status) status = write_program(file, source, prelude, op, in, accuracy);
+        }
+    if (!any) fprintf(file, "typedef int nothing;\n");
+    generate_names_close(prelude);
     return status;
 }
 
@@ -62,7 +130,7 @@ tally_status generate_table(FILE *file) {
                 for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
                     if (generate_is_program(op, in, accuracy))
                         fprintf(file, rows ? "    ROW(%s_%s%s)\n" : "DECLARE(%s_%s%s)\n", tally_op_name(op),
-                                tally_dtype_name(in), generate_suffix(accuracy));
+                                tally_dtype_name(in), suffix(accuracy));
     }
     fprintf(file, "};\nCODE\n");
     return TALLY_OK;
