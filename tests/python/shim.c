@@ -82,10 +82,10 @@ static void test_with_memory(void **state) {
     assert_true(f.sums[0] == 3 && f.sums[1] == 12);
     tally_python_unbind(bound);
     assert_int_equal(tally_python_form_make(&f.arrays, f.numbers, &form), TALLY_OK);
-    assert_int_equal(tally_python_form_run(form, (uintptr_t)f.plan, (uintptr_t)f.queue, (uintptr_t)f.items, (uintptr_t)other),
-                     TALLY_OK);
+    assert_int_equal(
+        tally_python_form_run(form, (uintptr_t)f.plan, (uintptr_t)f.queue, (uintptr_t)f.items, 0, (uintptr_t)other), TALLY_OK);
     assert_true(other[0] == 3 && other[1] == 12);
-    assert_int_not_equal(tally_python_form_run(form, (uintptr_t)f.plan, (uintptr_t)f.queue, 0, (uintptr_t)other), TALLY_OK);
+    assert_int_not_equal(tally_python_form_run(form, (uintptr_t)f.plan, (uintptr_t)f.queue, 0, 0, (uintptr_t)other), TALLY_OK);
     tally_python_form_end(form);
     end(&f);
 }

@@ -38,7 +38,7 @@ function(tally_scan_threads name)
     VERBATIM)
   add_executable(scan_threads_${name} races/scan_threads.c ${folder}/scan_program.h)
   # Included as a system header, because the kernels are written for compilers with other warnings.
-  target_include_directories(scan_threads_${name} SYSTEM PRIVATE ${folder} ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(scan_threads_${name} SYSTEM PRIVATE ${folder} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(scan_threads_${name} PRIVATE -O2 -fsanitize=thread -ffp-contract=off -fno-strict-aliasing
                                                       $<$<C_COMPILER_ID:GNU>:-Wno-tsan>) # of fences
   target_link_options(scan_threads_${name} PRIVATE -fsanitize=thread)
