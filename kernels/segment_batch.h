@@ -21,9 +21,10 @@
 /* Most items of a segment that is staged. */
 #define MOST_STAGED (min(CHUNK_ITEMS, TILE_ITEMS - ALIGNED_BYTES / ITEM_BYTES))
 
-/* What the threads of a group find out about a batch, in words of shared memory: the sizes of the
- * classes; the segments up to the first that does not fit, or up to the first that may; the items
- * of the longest one that fits; the items of all that fit, and the end of the last. */
+/* Words of shared memory in which the threads of a group note what they find out about a batch: the
+ * sizes of the classes; the segments up to the first that does not fit, or up to the first that
+ * may; the items of the longest one that fits; the items of all that fit, and the end of the last.
+ */
 enum { CUT = CLASSES, LONGEST, USED, REACH, FOUND };
 #define EMPTY_FOUND(found)                                                                                                     \
     if (THREAD_ID < FOUND) (found)[THREAD_ID] = THREAD_ID == CUT ? ~0U : 0;
