@@ -353,17 +353,4 @@ INLINE u32 are_beside(const SHAPE *shape) {
     return beside;
 }
 
-/* Puts the lanes of a chunk of neighbouring segments into level 0, if there are any. */
-INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS (*level)[PIECES]) {
-    STAGED staged;
-    if (is_staged) stage(b, &staged);
-#ifdef TAKES_PIVOT
-    if (b->chunk.count) find_pivots(b, shape);
-#endif
-    fold_block(b, shape, level);
-#ifdef PIVOT_MAY_MISS
-    while (b->chunk.count && pivots_change(b, level[0])) fold_block(b, shape, level);
-#endif
-}
-
 #endif

@@ -20,10 +20,13 @@
 /* The same for loops of one vector, which would be unrolled before there are vectors. */
 #define IN_VECTORS_ROLLED PRAGMA(clang loop unroll(disable)) IN_VECTORS
 #define IN_NARROW PRAGMA(clang loop unroll(disable)) IN_VECTORS_OF(NARROW)
+/* For loops whose iterations never meet in memory. */
+#define IN_SAFE_VECTORS PRAGMA(clang loop vectorize(assume_safety)) IN_VECTORS
 #else
 #define OUT_OF_LINE static
 #define IN_VECTORS_ROLLED
 #define IN_NARROW
+#define IN_SAFE_VECTORS
 #endif
 
 /* On these processors all of OpenCL's address spaces are one. */
@@ -58,20 +61,26 @@ INLINE STEPS item_steps(const SHAPE *shape, u64 j) {
 
 /* COPY(name, type, member) makes a function that copies the chunk's items, or their mask, of a
  * segment that begins at `from`. `member` is their stride. It copies a run of the last axis at a
- * time. */
+ * time. Of two axes the next run is a step of the first one away, which takes no division. */
 #define COPY(name, type, member)                                                                                               \
     INLINE void name(GLOBAL const type *from, const SHAPE *shape, int input, CHUNK c, type *to) {                              \
         const AXIS *last = &shape->axis[shape->reduced - 1];                                                                   \
         const i64 stride = last->member;                                                                                       \
-        u32 run;                                                                                                               \
-        for (u32 done = 0; done < c.count; done += run) {                                                                      \
-            const u64 j = c.index + done, along = shape->reduced > 1 ? j % last->extent : j;                                   \
-            GLOBAL const type *at = from + item_steps(shape, j).member;                                                        \
-            run = (u32)min((u64)(c.count - done), last->extent - along);                                                       \
+        u64 along = shape->reduced > 1 ? c.index % last->extent : c.index;                                                     \
+        i64 place = item_steps(shape, c.index).member;                                                                         \
+        for (u32 done = 0; done < c.count;) {                                                                                  \
+            GLOBAL const type *at = from + place;                                                                              \
+            const u32 run = (u32)min((u64)(c.count - done), last->extent - along);                                             \
             if (stride == 1)                                                                                                   \
                 for (u32 i = 0; i < run; i++) to[done + i] = at[i];                                                            \
             else                                                                                                               \
                 for (u32 i = 0; i < run; i++) to[done + i] = at[(i64)i * stride];                                              \
+            done += run;                                                                                                       \
+            if (shape->reduced == 2)                                                                                           \
+                place += shape->axis[0].member - (i64)along * stride;                                                          \
+            else if (done < c.count)                                                                                           \
+                place = item_steps(shape, c.index + done).member;                                                              \
+            along = 0;                                                                                                         \
         }                                                                                                                      \
     }
 COPY(copy_items, ITEM, in[input])

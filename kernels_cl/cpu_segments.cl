@@ -8,9 +8,8 @@
  * others' chunks; tally_segments_chunks their partials, tally_segments_fold their results.
  * How: one thread per group, which takes a share of the units. tally_segments_teams takes chunks or
  * rows one by one (cpu_segment_rows.cl), tally_segments_threads blocks of neighbouring segments
- * (cpu_segment_blocks.cl).
- * Needs: cpu_segment_rows and cpu_segment_blocks before it; GROUP is 1; no local memory and no
- * barrier.
+ * (cpu_segment_blocks.cl), of which narrow columns are flat (cpu_segment_flat.cl).
+ * Needs: cpu_segment_flat before it; GROUP is 1; no local memory and no barrier.
  * Why: a CPU's vectors want neighbours, whichever way they lie.
  */
 
@@ -47,7 +46,10 @@ INLINE PART fold_part(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 
     else                                                                                                                       \
         part_store(p, partials, counts, (i)*leaves + (k));
 
-/* Unit u is chunk u % leaves of segment u / leaves. */
+/* Unit u is chunk u % leaves of segment u / leaves. Where a chunk is pieces of many rows and those
+ * of the next segment are beside them, it is chunk u / count of segment u % count: the next unit
+ * finds the same pages. GB/s of the axes 0 and 2 of (5349, 256, 49) f32, POCL 3.1, 2 cores of an
+ * EPYC (Zen 4), November 2026: 9, so 11. */
 KERNEL void tally_segments_teams(CALL_ARGS) {
     OPEN
 #ifdef TAKES_ROWS
@@ -76,8 +78,11 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
     }
 #endif
     share_of_group(count * leaves, &begin, &end);
-    u64 i = begin / leaves, k = begin - i * leaves;
-    for (u64 u = begin; u < end; u++, i += k + 1 == leaves, k = k + 1 == leaves ? 0 : k + 1) {
+    const i64 rows_apart = shape.axis[0].in[0], beside = shape.axis[shape.reduced + shape.kept - 1].in[0];
+    const u64 row = shape.reduced > 1 && abs(rows_apart) > abs(beside) ? count : leaves;
+    for (u64 u = begin; u < end; u++) {
+        const u64 of_row = quotient(u, row), in_row = u - of_row * row;
+        const u64 i = row == leaves ? of_row : in_row, k = row == leaves ? in_row : of_row;
         const SEGMENT segment = SEGMENT_OF(first + i);
         const PART p = segment.n ? chunk_part(&segment, &shape, leaf + k) : part_identity();
         STORE_PART(p, i, k, segment.out)

@@ -74,6 +74,7 @@ const char *tally_host_stem(const char *stem) {
         {"segments", ""},
         {"cpu_segment_rows", ""},
         {"cpu_segment_blocks", ""},
+        {"cpu_segment_flat", ""},
         {"cpu_segments", "/* cpu_segments */\n"},
         {"offsets", "/* offsets */\n"},
         {"keys", "/* keys */\n"},

@@ -132,9 +132,11 @@ static way choose_cpu_way(const tally_segments_plan *plan, const tally_array_sha
     const bool rows = are_rows(shape, plan->base.terms.inputs) && tally_segments_are_plain(plan);
     const bool blocks = is_across(shape) || (shape->n <= SHORT_ITEMS && !rows);
     const uint64_t groups = (uint64_t)CPU_UNIT_GROUPS * plan->base.context->info.compute_units;
+    const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;
     uint32_t block = MOST_BLOCK;
     while (block > LEAST_BLOCK && shape->count * leaves / block < groups) block /= 2;
-    if (shape->axis[shape->reduced + shape->kept - 1].extent == 1 || !blocks) return (way){plan->teams, 1, 1, 1, 1};
+    if (extent && extent < block) block -= block % extent; /* no row of columns is cut */
+    if (extent == 1 || !blocks) return (way){plan->teams, 1, 1, 1, 1};
     return (way){plan->threads, block, 1, 1, block};
 }
 

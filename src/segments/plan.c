@@ -183,6 +183,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     if (!variant->has_teams) {
         tally_recipe_add(&recipe, "cpu_segment_rows");
         tally_recipe_add(&recipe, "cpu_segment_blocks");
+        tally_recipe_add(&recipe, "cpu_segment_flat");
     }
     if (variant->has_teams) {
         tally_recipe_add(&recipe, "segment_exchange");
