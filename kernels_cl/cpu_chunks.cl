@@ -118,9 +118,9 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far) {
 #define HAVE_NAN(x, y) (((x) != (x)) | ((y) != (y)))
 #endif
 
-/* A guess may combine in any order, so it has as many places as registers hold. gcc keeps them there
- * if the loop over them is written out. GB/s as above, of 256 KiB with LANES places and with these:
- * max of f32 48, 101, of f64 50, 99. */
+/* A guess may combine in any order, so it has as many places as registers hold. gcc keeps them
+ * there if the loop over them is written out. GB/s as above, of 256 KiB with LANES places and with
+ * these: max of f32 48, 101, of f64 50, 99. */
 #if defined(HOST) && defined(__GNUC__) && !defined(__clang__)
 #define PLACES ((int)(128 / sizeof(NAN_WORD)))
 #define IN_REGISTERS _Pragma("GCC unroll 64")
