@@ -26,10 +26,30 @@ step() {
     STEP_TIMES+="$STEP $((SECONDS - begin)) s, "
     STEP=""
 }
+# beside NAME LOG COMMAND...: starts the command, whose output goes to LOG. join waits for it. It
+# prints the log's last line; if the command failed, the whole log, and ends the script.
+BESIDE="" BESIDE_LOG="" BESIDE_PID=""
+beside() {
+    BESIDE=$1 BESIDE_LOG=$2
+    shift 2
+    "$@" >"$BESIDE_LOG" 2>&1 &
+    BESIDE_PID=$!
+}
+join() {
+    local status=0
+    wait "$BESIDE_PID" || status=$?
+    BESIDE_PID=""
+    if [ "$status" -ne 0 ]; then
+        cat "$BESIDE_LOG"
+        die "FAILED in: $BESIDE"
+    fi
+    say "$BESIDE: $(tail -n 1 "$BESIDE_LOG")"
+}
 SCRATCH="" # a folder to remove at the end
 on_exit() {
     local status=$?
     if [ "$status" -ne 0 ] && [ -n "$STEP" ]; then printf '%s: FAILED in: %s\n' "${0##*/}" "$STEP" >&2; fi
+    [ -z "$BESIDE_PID" ] || kill "$BESIDE_PID" 2>/dev/null || true
     [ -z "$SCRATCH" ] || rm -rf "$SCRATCH"
     exit "$status"
 }

@@ -80,7 +80,8 @@ static void test_reduce_host(void **state) {
     oracle_case of = {0};
     for (of.op = TALLY_OP_NONE + 1; of.op < TALLY_OP_END; of.op++)
         for (of.in = TALLY_DTYPE_DEFAULT + 1; of.in < TALLY_DTYPE_END; of.in++)
-            if (cells_want_pair(of.op, of.in) && !cells_lack_f64(&of, &device)) test_reduce_host_of(context, &of);
+            if (cells_want_pair(of.op, of.in) && !cells_lack_f64(&of, &device) && has_turn(*state, of.op + of.in))
+                test_reduce_host_of(context, &of);
 }
 
 /* A device without f64 refuses a computation in f64 with a clear text. */
@@ -162,7 +163,7 @@ static void test_result_types(void **state) {
     for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
         const oracle_case *of = &cases[c];
         const size_t bytes = tally_dtype_bytes(of->in), result_bytes = oracle_result_bytes(of);
-        if (cells_lack_f64(of, &device) || (!device.has_f64 && of->out == TALLY_F64)) continue;
+        if (cells_lack_f64(of, &device) || (!device.has_f64 && of->out == TALLY_F64) || !has_turn(*state, c)) continue;
         unsigned char *items = items_of(PATTERN_WIDE, of->in, CONVERTED), results[(CONVERTED + 1) * sizeof(oracle_result)];
         tally_queue *queue;
         tally_buffer *in, *out;

@@ -119,7 +119,7 @@ static void test_feed_all(void **state) {
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const oracle_case of = {.op = op, .in = in};
-            if (has_compiler(at) && !sample_has_turn(op + in)) continue;
+            if (!has_turn(at, op + in)) continue;
             if (cells_want_pair(op, in) && !cells_lack_f64(&of, &at->info)) run_cases(state, op, in, 5000, 2);
         }
 }

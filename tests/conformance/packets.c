@@ -182,7 +182,7 @@ static void test_packet_ops(void **state) {
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
             const oracle_case of = {.op = op, .in = in};
-            if (!cells_want_pair(op, in) || cells_lack_f64(&of, &at->info)) continue;
+            if (!cells_want_pair(op, in) || cells_lack_f64(&of, &at->info) || !has_turn(at, op + in)) continue;
             const tally_reduce_desc desc = {.op = op, .in = in};
             char what[64];
             whole w;
@@ -252,7 +252,7 @@ static void test_packet_nodes(void **state) {
         whole w;
         tally_reduce_desc own = desc;
         own.size = sizeof own;
-        if (tally_plan_create(context, &own, &plan)) continue;
+        if (!has_turn(*state, i) || tally_plan_create(context, &own, &plan)) continue;
         tally_plan_destroy(plan);
         whole_open(&w, context, &desc, 1, PATTERN_WIDE);
         check(&w, n, 30, 1, variants[i % 2]);

@@ -95,7 +95,8 @@ static void test_far_apart(void **state) {
 
 static void test_extremes(void **state) {
     static const tally_op ops[] = {TALLY_MIN, TALLY_MAX, TALLY_NANMIN, TALLY_NANMAX, TALLY_MINMAX, TALLY_AMAX};
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(ops); i++) expect_all(state, ops[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(ops); i++)
+        if (has_turn(*state, i)) expect_all(state, ops[i]);
 }
 
 /* Ops that share a pass have pivots of their own. */

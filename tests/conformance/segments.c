@@ -76,7 +76,7 @@ static void test_patterns(void **state) {
         for (uint32_t flags = 0; flags <= TALLY_WHERE; flags += TALLY_WHERE) {
             const oracle_case *of = segments_sample(state, s);
             segments_run r;
-            if (!of || !segments_has_turn(state, s + flags)) continue;
+            if (!of || !has_turn(*state, s + flags)) continue;
             const tally_segments_desc desc = {.by = TALLY_BY_AXES, .op = of->op, .in = of->in, .flags = flags};
             segments_open(&r, direct_context(state), &desc, NULL);
             for (int pattern = 0; pattern < PATTERNS; pattern++)
@@ -201,7 +201,7 @@ static void test_columns(void **state) {
                                               .max_n = UINT64_C(1) << 19,
                                               .variant = segments_variants[v]};
             segments_run r;
-            if ((v || k) && !segments_has_turn(state, k + v)) continue;
+            if ((v || k) && !has_turn(*state, k + v)) continue;
             if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
             for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
                 segments_axes array = columns_array(&arrays[a], (a + k) % 2 == 0);
@@ -228,7 +228,7 @@ static void test_low_columns(void **state) {
         const tally_segments_desc desc = {
             .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = UINT64_C(1) << 25, .max_segments = 256000};
         segments_run r;
-        if (k && !segments_has_turn(state, k)) continue;
+        if (k && !has_turn(*state, k)) continue;
         if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
         for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
             segments_axes array = columns_array(&arrays[a], (a + k) % 2 == 0);
@@ -272,7 +272,7 @@ static void expect_rows(void **state, const rows_array *arrays, size_t count) {
             const oracle_case of = {.op = descs[k].op, .in = descs[k].in};
             tally_segments_desc desc = descs[k];
             segments_run r;
-            if ((v || k) && !segments_has_turn(state, k + v)) continue;
+            if ((v || k) && !has_turn(*state, k + v)) continue;
             desc.by = TALLY_BY_AXES;
             desc.variant = segments_variants[v];
             if (desc.op && !segments_is_here(state, &of)) continue;

@@ -61,7 +61,7 @@ static void test_pivots(void **state) {
                 segments_run r;
                 const tally_segments_desc desc = {
                     .by = TALLY_BY_AXES, .op = cases[c].op, .in = cases[c].in, .flags = flags, .variant = segments_variants[v]};
-                if (!segments_has_turn(state, c + v) || (flags && !v && segments_on_cpu(state))) continue;
+                if (!has_turn(*state, c + v) || (flags && !v && segments_on_cpu(state))) continue;
                 if (!segments_is_here(state, &cases[c]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
                 for (size_t p = 0; p < TALLY_ARRAY_LENGTH(patterns); p++)
                     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(shapes); s++) {
@@ -154,7 +154,7 @@ static void test_initial_levels(void **state) {
                                         {.op = TALLY_SUM, .in = TALLY_F16, .acc = TALLY_F64},
                                         {.op = TALLY_SUM, .in = TALLY_I16, .out = TALLY_F64}};
     for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++)
-        if (segments_has_turn(state, c) && segments_is_here(state, &cases[c])) expect_initial(state, &cases[c], 0);
+        if (has_turn(*state, c) && segments_is_here(state, &cases[c])) expect_initial(state, &cases[c], 0);
 }
 
 /* Accumulators and accuracies other than the default, and types of results. */
@@ -178,7 +178,7 @@ static void test_accumulators(void **state) {
                                           .accuracy = of->accuracy,
                                           .out = of->out,
                                           .flags = c % 2 ? TALLY_WHERE : 0};
-        if (segments_has_turn(state, c) && segments_is_here(state, of) && (!quick() || c % 3 == 0))
+        if (has_turn(*state, c) && segments_is_here(state, of) && (!quick() || c % 3 == 0))
             segments_expect_desc(state, &desc, NULL, MASK_RANDOM);
     }
 }
@@ -223,7 +223,7 @@ static void test_terms(void **state) {
                                               .terms = fused[f].terms,
                                               .term_count = fused[f].count,
                                               .flags = (form & 1 ? TALLY_APART : 0) | (form & 2 ? TALLY_WHERE : 0)};
-            if (!segments_has_turn(state, f + form) || (quick() && f > 1)) continue;
+            if (!has_turn(*state, f + form) || (quick() && f > 1)) continue;
             if (form < 2 || f == 0 || full()) segments_expect_desc(state, &desc, NULL, MASK_RANDOM);
         }
 }

@@ -64,10 +64,6 @@ int segments_on_cpu(void **state) {
     return info.device.device_class == TALLY_CLASS_CPU;
 }
 
-int segments_has_turn(void **state, size_t i) {
-    return !has_compiler(*state) || sample_has_turn(i);
-}
-
 const oracle_case *segments_sample(void **state, size_t s) {
-    return segments_has_turn(state, s) && (!quick() || s < 6) && segments_is_here(state, &samples[s]) ? &samples[s] : NULL;
+    return has_turn(*state, s) && (!quick() || s < 6) && segments_is_here(state, &samples[s]) ? &samples[s] : NULL;
 }

@@ -7,9 +7,6 @@
 
 /* Tells whether the device is a CPU. */
 int segments_on_cpu(void **state);
-/* Returns whether this run takes entry i of a short list on this device: all where nothing
- * compiles. */
-int segments_has_turn(void **state, size_t i);
 /* Returns whether the oracle has the case, and the device the needed features. */
 int segments_is_here(void **state, const oracle_case *of);
 

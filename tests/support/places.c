@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sample.h"
 #include "test_main.h"
 
 static int is_set(const char *variable) {
@@ -34,6 +35,10 @@ int has_compiler(const place *at) {
 
 void need_compiler(const place *at) {
     if (!has_compiler(at)) test_skip("the backend compiles nothing");
+}
+
+int has_turn(const place *at, uint64_t i) {
+    return !has_compiler(at) || sample_has_turn(i);
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

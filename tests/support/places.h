@@ -43,6 +43,9 @@ typedef struct place {
 int has_compiler(const place *at);
 /* Skips the test where it has none. */
 void need_compiler(const place *at);
+/* Returns 1 if this run takes entry i of a short list (sample_has_turn). A device that compiles
+ * nothing takes all. */
+int has_turn(const place *at, uint64_t i);
 
 /* Finds the devices, opens a context on each and prints them. Returns their number, or -1 with a
  * printed reason if the environment asks for something that is not here. */
