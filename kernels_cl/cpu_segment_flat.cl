@@ -16,7 +16,8 @@
 #define TAKES_FLAT
 /* The lanes of MOST_FLAT segments fit a CPU's first cache. */
 #define FLAT_BYTES 32768
-#define MOST_FLAT (sizeof(LANE_ARRAYS) * 64 > FLAT_BYTES ? FLAT_BYTES / sizeof(LANE_ARRAYS) : 64)
+#define FLAT_ROOM (FLAT_BYTES / sizeof(LANE_ARRAYS))
+#define MOST_FLAT (FLAT_ROOM > 64 ? 64 : FLAT_ROOM ? FLAT_ROOM : 1)
 
 /* Positions: f is place f % LANES of entry f / LANES. */
 typedef struct {
