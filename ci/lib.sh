@@ -26,8 +26,8 @@ step() {
     STEP_TIMES+="$STEP $((SECONDS - begin)) s, "
     STEP=""
 }
-# beside NAME LOG COMMAND...: starts the command, whose output goes to LOG. join waits for it. It
-# prints the log's last line; if the command failed, the whole log, and ends the script.
+# beside NAME LOG COMMAND...: starts the command, whose output goes to LOG. wait_beside waits for it.
+# It prints the log's last line; if the command failed, the whole log, and ends the script.
 BESIDE="" BESIDE_LOG="" BESIDE_PID=""
 beside() {
     BESIDE=$1 BESIDE_LOG=$2
@@ -35,7 +35,7 @@ beside() {
     "$@" >"$BESIDE_LOG" 2>&1 &
     BESIDE_PID=$!
 }
-join() {
+wait_beside() {
     local status=0
     wait "$BESIDE_PID" || status=$?
     BESIDE_PID=""

@@ -94,7 +94,7 @@ endif()
 # i8 26, 85; min of i16 85, 130.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(extremes ${host_sources})
-  list(FILTER extremes INCLUDE REGEX "/(min|max|minmax)_[a-z0-9]+\\.c$")
+  list(FILTER extremes INCLUDE REGEX "/((nan)?(min|max)|minmax)_[a-z0-9]+\\.c$")
   set_source_files_properties(${extremes} PROPERTIES COMPILE_OPTIONS -fno-tree-reassoc)
 endif()
 foreach(level IN LISTS TALLY_HOST_LEVELS)

@@ -79,10 +79,10 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
 #endif
     share_of_group(count * leaves, &begin, &end);
     const i64 rows_apart = shape.axis[0].in[0], beside = shape.axis[shape.reduced + shape.kept - 1].in[0];
-    const u64 row = shape.reduced > 1 && abs(rows_apart) > abs(beside) ? count : leaves;
+    const u32 in_turn = shape.reduced > 1 && abs(rows_apart) > abs(beside);
     for (u64 u = begin; u < end; u++) {
-        const u64 of_row = quotient(u, row), in_row = u - of_row * row;
-        const u64 i = row == leaves ? of_row : in_row, k = row == leaves ? in_row : of_row;
+        const u64 i = in_turn ? u - quotient(u, count) * count : quotient(u, leaves);
+        const u64 k = in_turn ? quotient(u, count) : u - i * leaves;
         const SEGMENT segment = SEGMENT_OF(first + i);
         const PART p = segment.n ? chunk_part(&segment, &shape, leaf + k) : part_identity();
         STORE_PART(p, i, k, segment.out)

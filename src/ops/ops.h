@@ -88,7 +88,8 @@ typedef struct tally_lane_row {
 /*
  * A guess at a chunk of floats, for CPUs: `combine` is the row's at less cost. It is right where no
  * item is a NaN and `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
- * taken again by the row's own combine.
+ * taken again by the row's own combine. Items come to it in any order, and some twice: a guess is
+ * for ops that neither changes.
  */
 typedef struct tally_guess_row {
     const char *combine, *holds;
