@@ -77,6 +77,9 @@
 #define SMALL_SQUARE(x) (fabs(x) < SMALL_LIMIT ? SQUARE((x)*SMALL_SCALE) : ZERO)
 #define BIG_SQUARE(x) (fabs(x) > BIG_LIMIT ? SQUARE((x)*BIG_SCALE) : ZERO)
 #define MEDIUM_SQUARE(x) (((fabs(x) < SMALL_LIMIT) | (fabs(x) > BIG_LIMIT)) ? ZERO : SQUARE(x))
+/* A guess's words. Where no magnitude is small but 0, nor big, all squares are the medium sum's. */
+#define IF_SMALL(size) ((size) < SMALL_LIMIT ? (size) : ZERO)
+#define IF_BIG(size) ((size) > BIG_LIMIT ? ONE : ZERO)
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)

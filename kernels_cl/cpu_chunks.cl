@@ -47,7 +47,7 @@
 #define AHEAD 8192
 /* Where it pays depends on what a core has to do. GB/s of 2 to 8 MiB a core as above, in the third
  * cache, without and with it: sum 70, 84; max 93, 72; dot 81, 52. */
-#if defined(GUESSES) || INPUTS > 1
+#if defined(GUESSES_COMBINE) || INPUTS > 1
 #define FAR_BYTES (16 << 20)
 #else
 #define FAR_BYTES (4 << 20)
@@ -63,14 +63,20 @@
 #define PREFETCH_REST(name)                                                                                                    \
     for (int i = r * LANES; i < (int)c.count; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 
+/* Lane l after item v, of row `row`. */
+#ifdef GUESSES_LOAD
+#define STEP(v, row) (guesses ? lane_combine(a, guess_load(v)) : lane_step(a, v, c, row, l, in.p))
+#else
+#define STEP(v, row) lane_step(a, v, c, row, l, in.p)
+#endif
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
-#define STEP_ROW(b) a = lane_step(a, items_at(in, (r + (b)) * LANES + l), c, r + (b), l, in.p);
+#define STEP_ROW(b) a = STEP(items_at(in, (r + (b)) * LANES + l), r + (b));
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
 /* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
  * no branch is mispredicted. */
-#define HALVE(STEP) STEP(64) STEP(32) STEP(16) STEP(8) STEP(4) STEP(2) STEP(1)
+#define HALVE(BY) BY(64) BY(32) BY(16) BY(8) BY(4) BY(2) BY(1)
 #define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
@@ -96,7 +102,9 @@
         lanes_set(&lanes, l, a);                                                                                               \
     }
 
-INLINE LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far) {
+/* Each call has a copy of its own, for its constant `guesses`. */
+#define COPIED __attribute__((always_inline))
+INLINE COPIED LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far, u32 guesses) {
     LANE_ARRAYS lanes ALIGN(64);
     const int rows = (int)(c.count / LANES), rest = (int)(c.count % LANES);
     int r = 0;
@@ -111,7 +119,7 @@ INLINE LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far) {
     return lanes_get(&lanes, 0);
 }
 
-#ifdef GUESSES
+#ifdef GUESSES_COMBINE
 #ifdef HOST
 #define HAVE_NAN(x, y) isunordered(x, y)
 #else /* POCL links isunordered in after the first run of the optimiser. */
@@ -170,15 +178,19 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
 #ifdef PIVOT_MAY_MISS
     LANE lane;
     do {
-        lane = chunk_lane(in, c, is_far);
+        lane = chunk_lane(in, c, is_far, 0);
     } while (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0)));
     return lane_value(lane, c);
 #else
-#ifdef GUESSES
+#ifdef GUESSES_COMBINE
     LANE guess;
     if (count >= 2 * PLACES && guess_lane(in, c, is_far, &guess)) return lane_value(guess, c);
 #endif
-    return lane_value(chunk_lane(in, c, is_far), c);
+#ifdef GUESSES_LOAD
+    const LANE guess = chunk_lane(in, c, is_far, 1);
+    if (guess_holds(guess)) return lane_value(guess, c);
+#endif
+    return lane_value(chunk_lane(in, c, is_far, 0), c);
 #endif
 }
 

@@ -86,13 +86,15 @@ typedef struct tally_lane_row {
 } tally_lane_row;
 
 /*
- * A guess at a chunk of floats, for CPUs: `combine` is the row's at less cost. It is right where no
- * item is a NaN and `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
- * taken again by the row's own combine. Items come to it in any order, and some twice: a guess is
- * for ops that neither changes.
+ * A guess at a chunk whose V is a float, for CPUs: the row's `load` or `combine` at less cost. It
+ * is right where `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
+ * taken again by the row's own.
+ * With a `combine` of its own the items come in any order, and some twice: it is for ops that
+ * neither changes. Nor is it right where an item is a NaN.
  */
 typedef struct tally_guess_row {
-    const char *combine, *holds;
+    const char *load, *combine; /* one of them; NULL: the row's */
+    const char *holds;          /* NULL: there is no guess */
 } tally_guess_row;
 
 /* A built-in op: C expressions and how they are typed. */

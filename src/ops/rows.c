@@ -23,7 +23,7 @@
  *               integer.
  *   additive    combine is not a + b.
  *   lane        a lane of a chunk is an accumulator, or a V that is narrower.
- *   guess       a chunk is taken by `combine` alone.
+ *   guess       a chunk is taken by `load` and `combine` alone.
  *   bytes       no device takes four items of a byte at once. They may go to any lane,
  *               and bytes of 0 change none.
  *   text        kernels/arithmetic.h defines all that the expressions use.
@@ -81,7 +81,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .combine = "MIN(a, b)",
                    .empty = "HIGHEST",
                    .exact = true,
-                   .guess = {"QUICK_MIN(a, b)", "a != 0"}},
+                   .guess = {.combine = "QUICK_MIN(a, b)", .holds = "a != 0"}},
     [TALLY_MAX] = {.name = "max",
                    .summary = "largest item; NaN wins; -0 < +0",
                    .takes = TALLY_TAKES_ANY,
@@ -90,7 +90,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .combine = "MAX(a, b)",
                    .empty = "LOWEST",
                    .exact = true,
-                   .guess = {"QUICK_MAX(a, b)", "a != 0"}},
+                   .guess = {.combine = "QUICK_MAX(a, b)", .holds = "a != 0"}},
     [TALLY_NANMIN] = {.name = "nanmin",
                       .summary = "smallest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
@@ -99,7 +99,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .combine = "NUMBER_OF(a, b, MIN(a, b))",
                       .empty = "HIGHEST",
                       .exact = true,
-                      .guess = {"QUICK_MIN(a, b)", "a != 0"}},
+                      .guess = {.combine = "QUICK_MIN(a, b)", .holds = "a != 0"}},
     [TALLY_NANMAX] = {.name = "nanmax",
                       .summary = "largest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
@@ -108,7 +108,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .combine = "NUMBER_OF(a, b, MAX(a, b))",
                       .empty = "LOWEST",
                       .exact = true,
-                      .guess = {"QUICK_MAX(a, b)", "a != 0"}},
+                      .guess = {.combine = "QUICK_MAX(a, b)", .holds = "a != 0"}},
     [TALLY_ARGMIN] = {.name = "argmin",
                       .summary = "index of the first smallest item; of the first NaN",
                       .takes = TALLY_TAKES_ANY,
@@ -144,7 +144,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                       .second_empty = "LOWEST",
                       .initial = "MAKE((V)(x), (V)(y))",
                       .exact = true,
-                      .guess = {"MAKE(QUICK_MIN(a.low, b.low), QUICK_MAX(a.high, b.high))", "(a.low != 0) & (a.high != 0)"}},
+                      .guess = {.combine = "MAKE(QUICK_MIN(a.low, b.low), QUICK_MAX(a.high, b.high))",
+                                .holds = "(a.low != 0) & (a.high != 0)"}},
     [TALLY_ANY] = {.name = "any",
                    .summary = "whether any item is nonzero; NaN is",
                    .takes = TALLY_TAKES_ANY,
@@ -236,7 +237,9 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .empty = "ZERO",
                     .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
                     .usual = "(a.small == 0) & (a.big == 0)",
-                    .usually = "sqrt(a.medium)"},
+                    .usually = "sqrt(a.medium)",
+                    .guess = {.load = "MAKE(IF_SMALL(fabs((V)(x))), SQUARE((V)(x)), IF_BIG(fabs((V)(x))))",
+                              .holds = "(a.small == 0) & (a.big == 0)"}},
     [TALLY_AMAX] = {.name = "amax",
                     .summary = "largest magnitude; NaN wins",
                     .takes = TALLY_TAKES_ANY,
@@ -247,7 +250,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .combine = "MAX(a, b)",
                     .empty = "ZERO",
                     .exact = true,
-                    .guess = {"QUICK_MAX(a, b)", "1"}},
+                    .guess = {.combine = "QUICK_MAX(a, b)", .holds = "1"}},
     [TALLY_IAMAX] = {.name = "iamax",
                      .summary = "index of the first largest magnitude; of the first NaN",
                      .takes = TALLY_TAKES_ANY,

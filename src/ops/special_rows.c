@@ -58,7 +58,10 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .empty = "ZERO",
                     .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
                     .usual = "(a.small == 0) & (a.big == 0)",
-                    .usually = "sqrt(a.medium)"},
+                    .usually = "sqrt(a.medium)",
+                    .guess = {.load = "MAKE(IF_SMALL(fabs(x.re)) + IF_SMALL(fabs(x.im)), SQUARE(x.re) + SQUARE(x.im), "
+                                      "IF_BIG(fabs(x.re)) + IF_BIG(fabs(x.im)))",
+                              .holds = "(a.small == 0) & (a.big == 0)"}},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_COMPLEX,
                     .fields = {{V, "re"}, {V, "im"}},

@@ -279,7 +279,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .real = real_type(in, acc),
                          .lane = row->lane.widen ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value),
                          .lane_item = lane_item(row, dtype, in),
-                         .guess = in->kind == TALLY_KIND_FLOAT ? row->guess : (tally_guess_row){0},
+                         .guess = tally_dtype_is_float(value) ? row->guess : (tally_guess_row){0},
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,

@@ -327,15 +327,23 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
 
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
-    if (terms->count > 1 || !term->guess.combine) return;
+    const tally_guess_row *guess = &term->guess;
+    if (terms->count > 1 || !guess->holds) return;
     define_words(file, terms, term, term->value, "ACC", 0);
-    fprintf(file, "#define GUESSES 1\ntypedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
-    fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
-    write_accumulator(file, term, term->value, TALLY_PART_COMBINE, term->guess.combine);
-    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", term->guess.holds);
-    fprintf(file, "INLINE %s guess_value(ITEMS GIVEN) {", tally_dtype_name(term->value));
-    write_given(file, terms, term, term->value);
-    fprintf(file, " return x; }\n");
+    fprintf(file, "#define %s 1\n", guess->combine ? "GUESSES_COMBINE" : "GUESSES_LOAD");
+    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);
+    if (guess->combine) {
+        fprintf(file, "typedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
+        fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
+        write_accumulator(file, term, term->value, TALLY_PART_COMBINE, guess->combine);
+        fprintf(file, "INLINE V guess_value(ITEMS GIVEN) {");
+        write_given(file, terms, term, term->value);
+        fprintf(file, " return x; }\n");
+    } else {
+        fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
+        write_given(file, terms, term, term->value);
+        write_accumulator(file, term, term->value, TALLY_PART_LOAD, guess->load);
+    }
     undefine_words(file);
 }
 

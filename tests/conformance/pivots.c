@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ops that have a pivot or a guess, by both canonical variants. Items that are far above the first
  * ones of their chunk make logsumexp's pivot no good, so that the chunk is taken again. A NaN and
- * zeros of both signs do so to the guess of minima and maxima. */
+ * zeros of both signs do so to the guess of minima and maxima, and a number whose square would not
+ * do as it is to that of norms. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,22 @@
 
 /* Kinds of items: what comes after a chunk's first row is far above it, or special. Zeros are of
  * both signs, or of one sign but for one item of each chunk. */
-enum { RISING, FALLING, LATE, AFTER_NONE, NONE, LATE_NAN, LATE_INFINITY, ONE_LANE, ZEROS, ONE_MINUS, ONE_PLUS, KINDS };
+enum {
+    RISING,
+    FALLING,
+    LATE,
+    AFTER_NONE,
+    NONE,
+    LATE_NAN,
+    LATE_INFINITY,
+    ONE_LANE,
+    ZEROS,
+    ONE_MINUS,
+    ONE_PLUS,
+    ONE_TINY,
+    ONE_HUGE,
+    KINDS
+};
 
 static double item_of(int kind, uint64_t i, double step) {
     const uint64_t at = i % TALLY_CHUNK_ITEMS, row = at / TALLY_LANES;
@@ -38,6 +54,10 @@ static double item_of(int kind, uint64_t i, double step) {
         return at == 1234 ? -0.0 : 0.0;
     case ONE_PLUS:
         return at == 1234 ? 0.0 : -0.0;
+    case ONE_TINY:
+        return i == 5000 ? -ldexp(3, (int)(-2 * step)) : row % 2 ? 0.0 : noise;
+    case ONE_HUGE:
+        return i == 5000 ? -ldexp(3, (int)(2 * step)) : noise;
     default:
         return at % TALLY_LANES == 77 ? noise + step * (double)row : noise;
     }
@@ -49,7 +69,7 @@ static void store(tally_dtype in, double x, void *items, uint64_t i) {
     else if (in == TALLY_F64)
         ((double *)items)[i] = x;
     else
-        ((int32_t *)items)[i] = isfinite(x) ? (int32_t)x : INT32_MIN;
+        ((int32_t *)items)[i] = fabs(x) < INT32_MAX ? (int32_t)x : INT32_MIN;
 }
 
 static void expect(tally_context *context, tally_op op, tally_dtype in, const char *variant, int kind, uint64_t n) {
@@ -99,6 +119,10 @@ static void test_extremes(void **state) {
         if (has_turn(*state, i)) expect_all(state, ops[i]);
 }
 
+static void test_norms(void **state) {
+    expect_all(state, TALLY_NRM2);
+}
+
 /* Ops that share a pass have pivots of their own. */
 static void test_together(void **state) {
     tally_context *context = direct_context(state);
@@ -124,5 +148,6 @@ const device_test pivot_tests[] = {
     {"pivots: exponentials far apart", test_far_apart},
     {"pivots: ops in one pass", test_together},
     {"guesses: extremes", test_extremes},
+    {"guesses: norms", test_norms},
     {NULL, NULL},
 };
