@@ -102,8 +102,13 @@
         lanes_set(&lanes, l, a);                                                                                               \
     }
 
-/* Each call has a copy of its own, for its constant `guesses`. */
+/* Each call has a copy of its own, for its constant `guesses`. Oclgrind, which optimises nothing,
+ * does not know what clang makes of the attribute. */
+#ifdef __OPTIMIZE__
 #define COPIED __attribute__((always_inline))
+#else
+#define COPIED
+#endif
 INLINE COPIED LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far, u32 guesses) {
     LANE_ARRAYS lanes ALIGN(64);
     const int rows = (int)(c.count / LANES), rest = (int)(c.count % LANES);
