@@ -85,10 +85,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID M
   # of time to compile, and its partial redundancy elimination leaves minima without vectors. It has
   # fma where it may (src/host/prelude.h). Without room to grow gcc stops inlining in the middle of a
   # file of many programs: logsumexp of i8 then has 0.2 GB/s a core, with it 0.8.
-  set(v3_options -mavx2 -mbmi2 -O1 -ftree-vectorize)
-  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    list(APPEND v3_options --param=inline-unit-growth=400)
-  endif()
+  set(v3_options -mavx2 -mbmi2 -O1 -ftree-vectorize --param=inline-unit-growth=400)
   if(CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(v3_options -mavx2 -mbmi2 -O2 -mfma)
   endif()

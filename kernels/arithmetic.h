@@ -77,7 +77,9 @@
 #define SMALL_SQUARE(x) (fabs(x) < SMALL_LIMIT ? SQUARE((x)*SMALL_SCALE) : ZERO)
 #define BIG_SQUARE(x) (fabs(x) > BIG_LIMIT ? SQUARE((x)*BIG_SCALE) : ZERO)
 #define MEDIUM_SQUARE(x) (((fabs(x) < SMALL_LIMIT) | (fabs(x) > BIG_LIMIT)) ? ZERO : SQUARE(x))
-/* A guess's words. Where no magnitude is small but 0, nor big, all squares are the medium sum's. */
+/* Where no magnitude is big, nor small but 0, all squares are the medium sum's. A guess that it is
+ * so loads by IF_SMALL and IF_BIG. */
+#define ALL_MEDIUM(a) (((a).small == 0) & ((a).big == 0))
 #define IF_SMALL(size) ((size) < SMALL_LIMIT ? (size) : ZERO)
 #define IF_BIG(size) ((size) > BIG_LIMIT ? ONE : ZERO)
 /* A NaN among the items is in the medium sum, and is "not zero" too. */

@@ -57,11 +57,11 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .first = "SCALED_ROOT(a)",
                     .empty = "ZERO",
                     .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
-                    .usual = "(a.small == 0) & (a.big == 0)",
+                    .usual = "ALL_MEDIUM(a)",
                     .usually = "sqrt(a.medium)",
                     .guess = {.load = "MAKE(IF_SMALL(fabs(x.re)) + IF_SMALL(fabs(x.im)), SQUARE(x.re) + SQUARE(x.im), "
                                       "IF_BIG(fabs(x.re)) + IF_BIG(fabs(x.im)))",
-                              .holds = "(a.small == 0) & (a.big == 0)"}},
+                              .holds = "ALL_MEDIUM(a)"}},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_COMPLEX,
                     .fields = {{V, "re"}, {V, "im"}},

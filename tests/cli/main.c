@@ -132,7 +132,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bench_segments),
     cmocka_unit_test(test_bench_scan_bits),
     cmocka_unit_test(test_bench_bar),
-    ON_HOST(test_bench_grid),
+    cmocka_unit_test(test_bench_grid),
     ON_HOST(test_bench_grid_table),
     ON_HOST(test_bench_grid_ends),
     cmocka_unit_test(test_bench_usage),
