@@ -35,6 +35,12 @@
 #define QUICK_MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The one of a and b that is a number; `both` if both are. */
 #define NUMBER_OF(a, b, both) ((a) != (a) ? (b) : (b) != (b) ? (a) : (both))
+#ifndef FLOAT_NUMBER_MIN
+#define FLOAT_NUMBER_MIN(a, b) NUMBER_OF(a, b, FLOAT_MIN(a, b))
+#define FLOAT_NUMBER_MAX(a, b) NUMBER_OF(a, b, FLOAT_MAX(a, b))
+#endif
+#define INTEGER_NUMBER_MIN(a, b) INTEGER_MIN(a, b)
+#define INTEGER_NUMBER_MAX(a, b) INTEGER_MAX(a, b)
 
 /* Magnitudes are computed in V, so that the lowest integer's magnitude is right: V is unsigned or
  * wide enough. */
@@ -58,6 +64,17 @@
 #define LESS(p, q) BEYOND(p, q, (p).value < (q).value)
 #define GREATER(p, q) BEYOND(p, q, (p).value > (q).value)
 #define TAKE(a, b, take_b) MAKE((take_b) ? (b).value : (a).value, (take_b) ? (b).index : (a).index)
+
+/*
+ * Of integers of up to 16 bits a lane has the value and the index i within the chunk as one number,
+ * a key: the value above, and below what is larger (TOP_KEY) or smaller (LOW_KEY) for an earlier
+ * index. So the better of two is the larger or the smaller one. 0 and 0xffff below mean that there
+ * is none.
+ */
+#define TOP_KEY(value, i) ((value)*65536 + (V)(CHUNK_ITEMS - (i)))
+#define LOW_KEY(value, i) ((value)*65536 + (V)(i))
+#define BELOW(key) ((u32)(key)&0xffffU)
+#define OF_KEY(key, none, i) MAKE(((key) - (V)BELOW(key)) / 65536, BELOW(key) == (none) ? NO_INDEX : index + (i))
 
 /* ---- the Euclidean norm ---------------------------------------------------------------------- */
 
@@ -183,14 +200,28 @@
 
 /* ---- closeness, as numpy.isclose ------------------------------------------------------------- */
 
-#define CLOSE(x, y, p) (((fabs((x) - (y)) <= (p).atol + (p).rtol * fabs(y)) & ((y) - (y) == 0)) | ((x) == (y)))
+#define TOLERANCE(y, p) ((p).atol + (p).rtol * (y))
+#define REAL_CLOSE(x, y, p) (((fabs((x) - (y)) <= TOLERANCE(fabs(y), p)) & ((y) - (y) == 0)) | ((x) == (y)))
+#define WIDE_CLOSE(x, y, p) REAL_CLOSE((R)(x), (R)(y), p)
+/*
+ * Of integers of up to 16 bits: the same value of fewer operations of R, which is f64. NVIDIA's
+ * GPUs convert an integer in the time of four additions.
+ */
+#if defined(PTX) || defined(__CUDA_ARCH__)
+#define REAL_MAGNITUDE(x) (f64_OF_BITS((u64)0x43300000 << 32 | (u32)((x) < 0 ? 0 - (x) : (x))) - 0x1p52)
+#else
+#define REAL_MAGNITUDE(x) ((R)((x) < 0 ? 0 - (x) : (x)))
+#endif
+#define NARROW_CLOSE(x, y, p) ((REAL_MAGNITUDE((i32)(x) - (i32)(y)) <= TOLERANCE(REAL_MAGNITUDE((i32)(y)), p)) | ((x) == (y)))
 
 /* ---- four items of a byte at once ------------------------------------------------------------ */
 
 /*
- * PRODUCTS(x, y, sum) is sum and the products of the bytes of the words x and y, by NVIDIA's
- * instruction. Bytes of truth values are 0 and 1, made by TRUTHS. Byte k of BYTES_OF(a, b, which)
- * is that byte of a (0 to 3) or b (4 to 7) that the k-th digit of `which` names, from the right.
+ * By NVIDIA's instructions. PRODUCTS(x, y, sum) is sum and the products of the bytes of the words x
+ * and y. Byte k of BYTES_OF(a, b, which) is that byte of a (0 to 3) or b (4 to 7) that the k-th
+ * digit of `which` names, from the right; a digit of 8 and more names its sign. TYPE_OF_WORD is the
+ * item that begins at byte `at` of a word: compilers take four instructions for it, and these
+ * devices make 64 such a clock. Bytes of truth values are 0 and 1, made by TRUTHS.
  */
 #if defined(PTX) || __CUDA_ARCH__ >= 610
 #define TAKES_BYTES
@@ -208,10 +239,33 @@ INLINE u32 BYTES_OF(u32 a, u32 b, u32 which) {
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(which));
     return v;
 }
-#define bool_PRODUCTS(x, y, sum) u8_PRODUCTS(x, y, sum)
+#define bool_PRODUCTS u8_PRODUCTS
+/* Compilers make two instructions of x != 0. */
+INLINE u32 ONE_AT_MOST(u32 x) {
+    u32 v;
+    asm("min.u32 %0, %1, 1;" : "=r"(v) : "r"(x));
+    return v;
+}
 #define TRUTHS(w) (((((w)&0x7f7f7f7fU) + 0x7f7f7f7fU) | (w)) >> 7 & 0x01010101U)
-#define SUM_OF_BYTES(w, sum) PRODUCTS(w, 0x01010101U, sum)
-#define SUM_OF_SQUARES(w, sum) PRODUCTS(w, w, sum)
+#define HAS_ZERO(w) (((w)-0x01010101U) & ~(w)&0x80808080U)
+/* Bytes that are 1 or -1, as the signs of the word's. */
+#define SIGNS(w) (((w) >> 7 & 0x01010101U) * 0xfeU | 0x01010101U)
+#define i8_BYTES(w) (w)
+#define u8_BYTES(w) (w)
+#define bool_BYTES(w) TRUTHS(w)
+#define i8_SUM_OF_MAGNITUDES(w, sum) i8_PRODUCTS(w, SIGNS(w), sum)
+#define u8_SUM_OF_MAGNITUDES(w, sum) SUM_OF_BYTES(w, sum)
+#define bool_SUM_OF_MAGNITUDES(w, sum) SUM_OF_BYTES(w, sum)
+#define SUM_OF_BYTES(w, sum) PRODUCTS(BYTES(w), 0x01010101U, sum)
+#define SUM_OF_SQUARES(w, sum) PRODUCTS(BYTES(w), BYTES(w), sum)
+#define SUM_OF_TRUTHS(w, sum) u8_PRODUCTS(TRUTHS(w), 0x01010101U, sum)
+#define ITEM_OF_BYTES(w, at) ITEM_OF_WORD(BYTES(w), at)
+#define PRODUCT_OF_BYTES(w) (ITEM_OF_BYTES(w, 0) * ITEM_OF_BYTES(w, 1) * (ITEM_OF_BYTES(w, 2) * ITEM_OF_BYTES(w, 3)))
+#define i8_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x8880 + 0x1111 * (at)))
+#define u8_OF_WORD(w, at) BYTES_OF(w, 0, 0x4440 + (at))
+#define bool_OF_WORD(w, at) u8_OF_WORD(w, at)
+#define i16_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x9910 + 0x1111 * (at)))
+#define u16_OF_WORD(w, at) BYTES_OF(w, 0, 0x4410 + 0x11 * (at))
 #endif
 
 /* ---- casts from items to values and from results to items; the preludes have the others ------ */
@@ -226,7 +280,11 @@ INLINE u32 BYTES_OF(u32 a, u32 b, u32 which) {
 #define u16_VALUE(x) ((u32)(x))
 #define u32_VALUE(x) (x)
 #define u64_VALUE(x) (x)
+#ifdef TAKES_BYTES
+#define bool_VALUE(x) ONE_AT_MOST(x)
+#else
 #define bool_VALUE(x) ((u32)((x) != 0))
+#endif
 #define c64_VALUE(x) (x)
 #define c128_VALUE(x) (x)
 #define i8_STORE(v) ((i8)(v))

@@ -3,6 +3,7 @@
  * keys: where runs of equal neighbouring keys begin.
  *
  * Computes: a part in each kernel.
+ * - tally_keys_find: all that follows but the lengths, after tally_keys_clear
  * - tally_keys_count: the number of runs that begin in each tile
  * - tally_keys_place: for each tile the number of runs in the tiles before it; the number of all
  *   runs, in *runs and after the last tile; begins[runs], which is n
@@ -10,12 +11,16 @@
  * - tally_keys_lengths: the length of each run
  * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps
- * a bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On
- * CPUs a group is one thread, which looks at the keys twice.
+ * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys, and a tile has a bit
+ * for each key. In tally_keys_find a group takes the next tile that no group has, publishes the
+ * number of its runs, and adds up what the tiles before it have published: one pass (D. Merrill
+ * and M. Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). Where groups
+ * do not see each other's words in order, tally_keys_count keeps the bits, behind the numbers of
+ * the tiles, and tally_keys_write reads them. On CPUs a group is one thread, which looks at the
+ * keys twice.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES; BEGIN, the type of
- * begins.
- * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else.
+ * begins. LOOKS_BACK stands for the features ORDER and, in OpenCL C, PTX.
+ * Why: a GPU reads the keys from memory once, and where few runs begin it writes little.
  */
 #if WORD_BYTES == 8
 typedef u64 WORD;
@@ -51,48 +56,88 @@ INLINE u32 begins_run(KEY keys, u64 i) {
     return IS_ALIGNED(keys) ? words_differ(own, own - KEY_BYTES) : bytes_differ(own, own - KEY_BYTES);
 }
 
-/* Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. The
- * kernel has the array `sums` of GROUP + 1 TYPEs. */
-#define SUM_STEP(s)                                                                                                            \
-    before = THREAD_ID >= (s) ? sums[THREAD_ID + 1 - (s)] : 0;                                                                 \
+#define WIDTH 32 /* keys of a word, threads of a warp */
+
+/*
+ * Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. The
+ * kernel has the array `sums` of SUMS u32s.
+ */
+#define SUMS (GROUP + 1 + GROUP / WIDTH)
+#if GROUP == 1
+#define SUM_OF_GROUP(own)                                                                                                      \
+    sums[0] = 0;                                                                                                               \
+    sums[1] = (own);
+#elif defined(__CUDA_ARCH__) || defined(LOOKS_BACK)
+INLINE u32 ballot_of(u32 is) {
+    u32 mask;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(mask) : "r"(is));
+    return mask;
+}
+
+/* Returns the word of the thread `by` below, by NVIDIA's shuffles. */
+INLINE u32 word_below(u32 word, u32 by) {
+    u32 v;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(v) : "r"(word), "r"(by));
+    return v;
+}
+/* Leaves the sum of the warp's words up to each thread's own in it. */
+INLINE u32 sum_up(u32 word) {
+#pragma unroll
+    for (u32 by = 1; by < WIDTH; by *= 2) {
+        const u32 below = word_below(word, by);
+        word += THREAD_ID % WIDTH >= by ? below : 0;
+    }
+    return word;
+}
+#define SUM_OF_GROUP(own)                                                                                                      \
+    u32 sum = sum_up(own);                                                                                                     \
+    if (THREAD_ID % WIDTH == WIDTH - 1) sums[GROUP + 1 + THREAD_ID / WIDTH] = sum;                                             \
     BARRIER                                                                                                                    \
-    sums[THREAD_ID + 1] += before;                                                                                             \
+    _Pragma("unroll") for (u32 w = 0; w < GROUP / WIDTH; w++) sum += w < THREAD_ID / WIDTH ? sums[GROUP + 1 + w] : 0;          \
+    sums[THREAD_ID + 1] = sum;                                                                                                 \
+    if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER
-#if GROUP > 1
-#define SUM_STEPS SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)
 #else
-#define SUM_STEPS
-#endif
-#define SUM_OF_GROUP(TYPE, own)                                                                                                \
-    TYPE before = 0;                                                                                                           \
+#define SUM_STEP(s)                                                                                                            \
+    below = THREAD_ID >= (s) ? sums[THREAD_ID + 1 - (s)] : 0;                                                                  \
+    BARRIER                                                                                                                    \
+    sums[THREAD_ID + 1] += below;                                                                                              \
+    BARRIER
+#define SUM_OF_GROUP(own)                                                                                                      \
+    u32 below = 0;                                                                                                             \
     sums[THREAD_ID + 1] = (own);                                                                                               \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER                                                                                                                    \
-    SUM_STEPS(void) before;
+    SUM_STEP(1) SUM_STEP(2) SUM_STEP(4) SUM_STEP(8) SUM_STEP(16) SUM_STEP(32) SUM_STEP(64) SUM_STEP(128)(void) below;
+#endif
+
+/* How many runs begin in each tile, behind the `count` tiles' places. */
+#define RUNS_OF_TILES(tiles, count) ((GLOBAL u32 *)((tiles) + (count) + 1))
 
 #if GROUP > 1
-#define WIDTH 32 /* keys of a word, threads of a warp */
-/* The words of the group's tile, one for each thread. They stand behind `tiles`. */
-#define OWN_WORDS ((GLOBAL u32 *)(tiles + GROUP_COUNT + 1) + GROUP_ID * GROUP)
+/* The words of the group's tile, one for each thread. They stand behind the numbers of runs. */
+#define OWN_WORDS (RUNS_OF_TILES(tiles, GROUP_COUNT) + GROUP_COUNT + GROUP_ID * GROUP)
 
 /* Puts a word with a bit of each thread of a warp into local memory; it was 0 before. */
 #ifdef __CUDA_ARCH__
 #define COUNT_BITS(word) (u32) __popc(word)
+#else
+#define COUNT_BITS(word) popcount(word)
+#endif
+#if defined(__CUDA_ARCH__) || defined(LOOKS_BACK)
 #define PUT_BITS(word, bit)                                                                                                    \
     {                                                                                                                          \
-        const u32 all = __ballot_sync(0xffffffffu, bit);                                                                       \
+        const u32 all = ballot_of(bit);                                                                                        \
         if (THREAD_ID % WIDTH == 0) *(word) = all;                                                                             \
     }
 #else
-#define COUNT_BITS(word) popcount(word)
 #define PUT_BITS(word, bit)                                                                                                    \
     if (bit) atomic_or((volatile LOCAL u32 *)(word), 1U << THREAD_ID % WIDTH);
 #endif
 
-/* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is of key
- * 32 w + b. */
-INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
-    const u64 tile = GROUP_ID * (GROUP * WIDTH);
+/* Sets the bit of each key that begins a run, of the tile that begins at key `tile`. Bit b of word
+ * w is of its key 32 w + b. */
+INLINE void mark_runs(KEY keys, u64 n, u64 tile, LOCAL u32 *words) {
     LOCAL u32 *word = words + THREAD_ID / WIDTH;
     KEY own = keys + (tile + THREAD_ID) * KEY_BYTES;
     if (tile && tile + GROUP * WIDTH <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
@@ -110,15 +155,15 @@ INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
 
 KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     SHARED u32 words[GROUP];
-    SHARED u32 sums[GROUP + 1];
+    SHARED u32 sums[SUMS];
     (void)run;
     words[THREAD_ID] = 0;
     BARRIER
-    mark_runs(keys + keys_offset * KEY_BYTES, n, words);
+    mark_runs(keys + keys_offset * KEY_BYTES, n, GROUP_ID * (GROUP * WIDTH), words);
     BARRIER
     OWN_WORDS[THREAD_ID] = words[THREAD_ID];
-    SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
-    if (THREAD_ID == 0) tiles[GROUP_ID] = sums[GROUP];
+    SUM_OF_GROUP(COUNT_BITS(words[THREAD_ID]))
+    if (THREAD_ID == 0) RUNS_OF_TILES(tiles, GROUP_COUNT)[GROUP_ID] = sums[GROUP];
 }
 #else
 /* Counts the runs that begin in [from, to). The loop becomes vectors on CPUs. */
@@ -138,38 +183,58 @@ INLINE u32 count_runs(KEY keys, u64 from, u64 to) {
 KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL u64 *tiles) {
     keys += keys_offset * KEY_BYTES;
     OWN_KEYS
-    tiles[GROUP_ID] = count_runs(keys, from, to);
+    RUNS_OF_TILES(tiles, GROUP_COUNT)[GROUP_ID] = count_runs(keys, from, to);
 }
 #endif
 
-#define EACH 16 /* tiles that a thread of the next kernel places at once */
-/* One group runs this kernel. */
+/* Sums runs[0] to runs[end - 1] by the group. `sums` has room for GROUP u64s. */
+INLINE u64 sum_of_runs(GLOBAL const u32 *runs, u64 end, LOCAL u64 *sums) {
+    u64 sum = 0;
+#pragma unroll 8
+    for (u64 i = THREAD_ID; i < end; i += GROUP) sum += runs[i];
+    sums[THREAD_ID] = sum;
+    BARRIER
+    for (u32 k = THREAD_ID + WIDTH; k < GROUP && THREAD_ID < WIDTH; k += WIDTH) sum += sums[k];
+    BARRIER
+    sums[THREAD_ID] = sum;
+    BARRIER
+    sum = 0;
+    for (u32 k = 0; k < WIDTH && k < GROUP; k++) sum += sums[k];
+    return sum;
+}
+
+/* Tiles that a thread of the next kernel places at once; PLACED of src/segments/keys.c. */
+#define EACH 8
+/* One group runs this kernel, or as many as there are GROUP * EACH tiles. A group of several counts
+ * the runs before its tiles by itself. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL BEGIN *begins, GLOBAL u64 *runs,
                                     u64 runs_offset) {
-    SHARED u64 sums[GROUP + 1];
-    u64 all = 0;
-    for (u64 at = 0; at < count; at += GROUP * EACH) {
-        u64 place[EACH], own = 0;
+    SHARED u32 sums[SUMS];
+    SHARED u64 sums_before[GROUP];
+    GLOBAL const u32 *own_runs = RUNS_OF_TILES(tiles, count);
+    u64 at = GROUP_ID * (GROUP * EACH), all = sum_of_runs(own_runs, at, sums_before);
+    for (; at < count; at += GROUP_COUNT * (GROUP * EACH)) {
+        u32 place[EACH], own = 0;
 #pragma unroll
         for (u32 k = 0; k < EACH; k++) {
-            const u64 i = at + THREAD_ID * EACH + k, runs_here = i < count ? tiles[i] : 0;
+            const u64 i = at + THREAD_ID * EACH + k;
             place[k] = own;
-            own += runs_here;
+            own += i < count ? own_runs[i] : 0;
         }
-        SUM_OF_GROUP(u64, own)
+        SUM_OF_GROUP(own)
 #pragma unroll
         for (u32 k = 0; k < EACH; k++)
             if (at + THREAD_ID * EACH + k < count) tiles[at + THREAD_ID * EACH + k] = all + sums[THREAD_ID] + place[k];
         all += sums[GROUP];
         BARRIER
     }
-    if (THREAD_ID) return;
+    if (THREAD_ID || GROUP_ID < GROUP_COUNT - 1) return;
     tiles[count] = runs[runs_offset] = all;
     if (all <= capacity) begins[all] = (BEGIN)n;
 }
 
-INLINE void copy_key(GLOBAL u8 *to, KEY from) {
-    if (IS_ALIGNED(to) && IS_ALIGNED(from)) {
+INLINE void copy_key(GLOBAL u8 *to, KEY from, u32 are_aligned) {
+    if (are_aligned) {
         for (int w = 0; w < KEY_WORDS; w++) ((GLOBAL WORD *)to)[w] = ((GLOBAL const WORD *)from)[w];
     } else {
         for (int k = 0; k < KEY_BYTES; k++) to[k] = from[k];
@@ -179,51 +244,125 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from) {
 #define WRITE_ARGS                                                                                                             \
     KEY keys, u64 keys_offset, u64 n, u64 run, GLOBAL const u64 *tiles, u64 capacity, GLOBAL BEGIN *begins,                    \
         GLOBAL u8 *out_keys, u64 out_keys_offset, u32 wants_keys
+#define OPEN_WRITE                                                                                                             \
+    keys += keys_offset * KEY_BYTES;                                                                                           \
+    out_keys += out_keys_offset * KEY_BYTES;                                                                                   \
+    const u32 are_aligned = IS_ALIGNED(keys) && IS_ALIGNED(out_keys);
 /* Writes where run `place` begins, at key i, and its key. */
 #define WRITE_RUN(place, i)                                                                                                    \
     {                                                                                                                          \
         if ((place) <= capacity) begins[place] = (BEGIN)(i);                                                                   \
-        if ((place) < capacity && wants_keys)                                                                                  \
-            copy_key(out_keys + (out_keys_offset + (place)) * KEY_BYTES, keys + (i)*KEY_BYTES);                                \
+        if ((place) < capacity && wants_keys) copy_key(out_keys + (place)*KEY_BYTES, keys + (i)*KEY_BYTES, are_aligned);       \
     }
 
 #if GROUP > 1
-/* Fewest runs of a tile that a warp writes word by word. */
-#define MANY_RUNS (GROUP * WIDTH / 8)
+/* The places of a tile's runs in shared memory: threads that have a word of runs each write to
+ * different banks. */
+#define LISTED_AT(r) ((r) + (r) / WIDTH * 2)
 
-/* If there are many runs, a warp takes the words of its threads in turn: a thread for each key, so
- * that neighbouring threads write neighbouring runs. Else a thread takes the bits of its own
- * word. */
-KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
-    SHARED u32 words[GROUP], sums[GROUP + 1];
-    (void)run;
-    (void)n;
-    keys += keys_offset * KEY_BYTES;
-    words[THREAD_ID] = OWN_WORDS[THREAD_ID];
-    SUM_OF_GROUP(u32, COUNT_BITS(words[THREAD_ID]))
-    const u32 bit = THREAD_ID % WIDTH, first = THREAD_ID - bit;
-    const u64 place = tiles[GROUP_ID], tile = GROUP_ID * (GROUP * WIDTH);
-    if (sums[GROUP] < MANY_RUNS) {
-        u64 at = place + sums[THREAD_ID];
-        KEEP_ROLLED
-        for (u32 word = words[THREAD_ID]; word; word &= word - 1, at++)
-            WRITE_RUN(at, tile + THREAD_ID * WIDTH + COUNT_BITS((word & (0U - word)) - 1))
-        return;
-    }
+/* Lists where in the tile the runs of the thread's word begin, from place `at` on. */
+INLINE void list_runs(u32 word, u32 at, LOCAL u16 *listed) {
     KEEP_ROLLED
-    for (u32 w = first; w < first + WIDTH; w++) {
-        const u32 word = words[w];
-        if (!(word >> bit & 1)) continue;
-        const u64 at = place + sums[w] + COUNT_BITS(word & ((1U << bit) - 1));
-        WRITE_RUN(at, tile + w * WIDTH + bit)
+    for (; word; word &= word - 1, at++)
+        listed[LISTED_AT(at)] = (u16)(THREAD_ID * WIDTH + COUNT_BITS((word & (0U - word)) - 1));
+}
+
+/* Writes the tile's runs, `here`: neighbouring threads write neighbouring runs. */
+#define WRITE_RUNS(place, here, tile)                                                                                          \
+    _Pragma("unroll 4") for (u32 r = THREAD_ID; r < (here); r += GROUP) WRITE_RUN((place) + r, (tile) + listed[LISTED_AT(r)])
+
+KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
+    SHARED u16 listed[LISTED_AT(GROUP * WIDTH)];
+    SHARED u32 sums[SUMS];
+    OPEN_WRITE(void) run;
+    (void)n;
+    const u32 word = OWN_WORDS[THREAD_ID];
+    SUM_OF_GROUP(COUNT_BITS(word))
+    list_runs(word, sums[THREAD_ID], listed);
+    BARRIER
+    WRITE_RUNS(tiles[GROUP_ID], sums[GROUP], GROUP_ID * (GROUP * WIDTH))
+}
+
+#ifdef LOOKS_BACK
+/* What a tile has published: in the lowest two bits a state, above them a number of runs. 0:
+ * nothing yet. */
+#define OF_TILE 1U
+#define OF_ALL 2U /* of the tile and all before it */
+#define PUBLISH(tile, runs, state)                                                                                             \
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(tiles + (tile)), "l"((runs) << 2 | (state)) : "memory");
+#define SEE(word, tile) asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(word) : "l"(tiles + (tile)) : "memory");
+/* The next tile is counted behind the last one. */
+#define TAKE_TILE(tile, count)                                                                                                 \
+    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], 1;" : "=l"(tile) : "l"(tiles + (count)) : "memory");
+
+INLINE u32 word_of(u32 word, u32 lane) {
+    u32 v;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(v) : "r"(word), "r"(lane));
+    return v;
+}
+
+/* Returns the number of runs in the tiles before `tile`, by a warp. It waits for them: groups that
+ * have earlier tiles are running. */
+INLINE u64 runs_before(GLOBAL u64 *tiles, u64 tile) {
+    const u32 lane = THREAD_ID % WIDTH;
+    u64 before = 0;
+    for (u64 end = tile;; end -= WIDTH) {
+        u64 word = OF_ALL; /* before the first tile there is none */
+        if (lane < end) do {
+                SEE(word, end - 1 - lane)
+            } while (!(word & 3));
+        const u32 alls = ballot_of((word & 3) == OF_ALL), last = COUNT_BITS((alls & (0U - alls)) - 1);
+        const u64 runs = word >> 2;
+        /* A tile's own runs fit 32 bits, and so do those of WIDTH tiles. */
+        const u32 own = sum_up(lane < last ? (u32)runs : 0);
+        before += word_of(own, WIDTH - 1);
+        if (alls) return before + ((u64)word_of((u32)(runs >> 32), last) << 32 | word_of((u32)runs, last));
     }
 }
+
+KERNEL BOUNDS void tally_keys_clear(GLOBAL u64 *tiles, u64 count) {
+    for (u64 i = GROUP_ID * GROUP + THREAD_ID; i <= count; i += GROUP_COUNT * GROUP) tiles[i] = 0;
+}
+
+KERNEL BOUNDS void tally_keys_find(KEY keys, u64 keys_offset, u64 n, GLOBAL u64 *tiles, u64 count, u64 capacity,
+                                   GLOBAL BEGIN *begins, GLOBAL u8 *out_keys, u64 out_keys_offset, u32 wants_keys,
+                                   GLOBAL u64 *runs, u64 runs_offset) {
+    SHARED u16 listed[LISTED_AT(GROUP * WIDTH)];
+    SHARED u32 words[GROUP], sums[SUMS];
+    SHARED u64 own_tile, own_place;
+    OPEN_WRITE
+    if (THREAD_ID == 0) TAKE_TILE(own_tile, count)
+    words[THREAD_ID] = 0;
+    BARRIER
+    const u64 tile = own_tile, first = tile * (GROUP * WIDTH);
+    mark_runs(keys, n, first, words);
+    BARRIER
+    const u32 word = words[THREAD_ID];
+    SUM_OF_GROUP(COUNT_BITS(word))
+    const u64 here = sums[GROUP];
+    if (THREAD_ID == 0) PUBLISH(tile, here, tile ? OF_TILE : OF_ALL)
+    list_runs(word, sums[THREAD_ID], listed);
+    if (THREAD_ID < WIDTH) {
+        const u64 before = runs_before(tiles, tile), all = before + here;
+        if (THREAD_ID == 0) {
+            if (tile) PUBLISH(tile, all, OF_ALL)
+            own_place = before;
+            if (tile == count - 1) {
+                runs[runs_offset] = all;
+                if (all <= capacity) begins[all] = (BEGIN)n;
+            }
+        }
+    }
+    BARRIER
+    WRITE_RUNS(own_place, here, first)
+}
+#endif
 #else
 /* Keys that a thread counts at once, before it looks for the runs among them. */
 #define PIECE 64
 
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
-    keys += keys_offset * KEY_BYTES;
+    OPEN_WRITE
     OWN_KEYS
     u64 place = tiles[GROUP_ID];
     for (u64 piece = from; piece < to; piece += PIECE) {

@@ -62,7 +62,7 @@ INLINE ITEMS column_items(const ABREAST *v, int k) {
     return items;
 }
 
-#if defined(lane_bytes) && ACC_BYTES <= 8 /* COLUMNS is 4 */
+#if defined(PADS_BYTES) && ACC_BYTES <= 8 /* COLUMNS is 4 */
 #define ADDS_BYTES 1
 /* Adds the bytes of four words to four columns: byte k of each word is of column k. The bytes of a
  * column may go to any lane, and a word of 0 changes none. */

@@ -53,7 +53,7 @@ INLINE ITEMS staged_item(u32 at) {
     return items;
 }
 
-#ifdef lane_bytes
+#ifdef PADS_BYTES
 /* Combines the words of a row's bytes that are t modulo `team`. Bytes of the first and the last
  * word that are not the row's become 0, which changes no lane. */
 #define FLIGHT_WORDS 8

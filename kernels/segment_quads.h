@@ -75,7 +75,7 @@ INLINE ITEMS quad_items(const QUAD *v, int j) {
 }
 
 /* Bytes that may go to any lane are 0 where there is no quad, and are added in any case. */
-#ifdef lane_bytes
+#ifdef PADS_BYTES
 #define NO_QUADS(v, slots) _Pragma("unroll") for (int s = 0; s < (slots); s++) v[s].x.word[0] = 0;
 #define IS_QUAD(is) 1
 #else
@@ -100,7 +100,7 @@ INLINE void load_slots(QUAD *v, int slots, SOURCE at, u32 aligned, STEPS step, u
 /* Adds slot s of a thread to its four lanes of chunk row `row`, the first of which is `lane`. Four
  * bytes may go to any lane at once. */
 INLINE void step_slot(LANE *own, const QUAD *v, int s, CHUNK c, u32 row, u32 lane, PARAMS p) {
-#ifdef lane_bytes
+#ifdef PADS_BYTES
     own[0] = lane_bytes(own[0], v[s].x.word[0]);
 #else
 #pragma unroll
@@ -163,7 +163,7 @@ INLINE LANE quads_across(LANE *own, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     return lane_across(own[0], t, team / 4, meet);
 }
 
-#ifdef lane_bytes
+#ifdef PADS_BYTES
 /* Combines a segment whose quads are all in its team's slots, `slots` of each thread. */
 INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
     LANE own = lane_identity();

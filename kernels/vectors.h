@@ -30,7 +30,11 @@ INLINE VECTORS vectors_at(SOURCE in, u64 at) {
 
 INLINE ITEMS items_of(const VECTORS *v, int j) {
     ITEMS items;
+#ifdef ITEM_OF_WORD
+#define ITEM_OF(name) items.name = ITEM_OF_WORD(v->name.word[j * ITEM_BYTES / 4], j * ITEM_BYTES % 4);
+#else
 #define ITEM_OF(name) items.name = v->name.item[j];
+#endif
     EACH_INPUT(ITEM_OF)
     return items;
 }

@@ -72,21 +72,24 @@ INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
 #define TEAM_STEPS(STEP) STEP(4) STEP(2) STEP(1)
 #endif
 
-/* Lanes are exchanged by NVIDIA's shuffles, where combining is so short that idle threads cost
- * nothing. */
-#if defined(PTX) && !defined(TAKES_LONG)
+/* Lanes are exchanged by NVIDIA's shuffles. */
+#ifdef PTX
 #define SHUFFLES
-INLINE LANE lane_down(LANE a, u32 s) {
-    union {
-        LANE lane;
-        u32 word[(sizeof(LANE) + 3) / 4];
-    } from, to;
-    from.lane = a;
-#pragma unroll
-    for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++)
-        asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));
-    return to.lane;
-}
+#define SHUFFLE(name, mode)                                                                                                    \
+    INLINE LANE name(LANE a, u32 s) {                                                                                          \
+        union {                                                                                                                \
+            LANE lane;                                                                                                         \
+            u32 word[(sizeof(LANE) + 3) / 4];                                                                                  \
+        } from, to;                                                                                                            \
+        from.lane = a;                                                                                                         \
+        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++)                                              \
+            asm volatile("shfl.sync." mode ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
+                         : "=r"(to.word[w])                                                                                    \
+                         : "r"(from.word[w]), "r"(s));                                                                         \
+        return to.lane;                                                                                                        \
+    }
+SHUFFLE(lane_down, "down")
+SHUFFLE(lane_xor, "bfly")
 #endif
 
 /* Lanes of a thread that are in local memory at a time. */
@@ -116,7 +119,38 @@ typedef union {
     _Pragma("unroll") for (int s = TEAM / 2; s > 0; s /= 2)                                                                    \
         _Pragma("unroll") for (int own = 0; own < (count); own++) lane[own] = lane_combine(lane[own], lane_down(lane[own], s));
 #define EXCHANGE_FIRST EXCHANGE_LANES(1)
+#ifdef TAKES_LONG
+#define HELD_LAST (VECTOR > TEAM ? VECTOR / TEAM : 1)
+/*
+ * Threads t and t ^ s have `held` lanes each. The thread whose bit s is 0 combines the first half
+ * of them, the other thread the second half. Then the lanes that are spread over the team are
+ * combined. backends/cuda/kernels/group_tree.cu does the same.
+ */
+INLINE void share_lanes(LANE *lane, u32 t) {
+    int held = VECTOR;
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2) {
+        if (held == 1) lane[0] = lane_combine(lane[0], lane_down(lane[0], s));
+#pragma unroll
+        for (int k = 0; k < VECTOR / 2; k++)
+            if (k < held / 2) {
+                const u32 upper = t & s;
+                const LANE mine = upper ? lane[k + held / 2] : lane[k];
+                const LANE other = lane_xor(upper ? lane[k] : lane[k + held / 2], s);
+                lane[k] = lane_combine(upper ? other : mine, upper ? mine : other);
+            }
+        held = held > 1 ? held / 2 : 1;
+    }
+#pragma unroll
+    for (int s = TEAM / 2; s * VECTOR > TEAM / 2 * HELD_LAST; s /= 2)
+#pragma unroll
+        for (int k = 0; k < HELD_LAST; k++) lane[k] = lane_combine(lane[k], lane_down(lane[k], s));
+}
+#define EXCHANGE_ALL share_lanes(lane, t);
+#define LEFT_LANES HELD_LAST
+#else
 #define EXCHANGE_ALL EXCHANGE_LANES(VECTOR)
+#endif
 #else
 /* Combines the lanes of threads t and t + s of every team, for t < s. Pair p of lanes is of team p
  * / (s * EXCHANGED). */
@@ -153,6 +187,11 @@ typedef union {
 #else
 #define EXCHANGE_ALL EXCHANGE_16(0)
 #endif
+#endif
+
+/* Lanes that thread 0 of a team then has. */
+#ifndef LEFT_LANES
+#define LEFT_LANES VECTOR
 #endif
 
 #ifdef TAKES_PIVOT
@@ -244,9 +283,9 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     EXCHANGE_ALL
     if (t == 0) {
 #pragma unroll
-        for (int s = VECTOR / 2; s > 0; s /= 2)
+        for (int s = LEFT_LANES / 2; s > 0; s /= 2)
 #pragma unroll
-            for (int own = 0; own < VECTOR / 2; own++)
+            for (int own = 0; own < LEFT_LANES / 2; own++)
                 if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
         data.chunk[thread / TEAM] = lane_value(lane[0], c);

@@ -49,6 +49,8 @@ const char *tally_device_class_summary(tally_device_class device_class);
 /* Tells whether the type can be that of an accumulator, a field or a parameter. */
 bool tally_dtype_is_value(tally_dtype dtype);
 bool tally_dtype_is_integer(tally_dtype dtype);
+/* Tells integers of up to 16 bits, and truth values. */
+bool tally_dtype_is_narrow(tally_dtype dtype);
 /* Real or complex floats. */
 bool tally_dtype_is_float(tally_dtype dtype);
 

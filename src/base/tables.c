@@ -64,6 +64,10 @@ bool tally_dtype_is_integer(tally_dtype dtype) {
     return kind == TALLY_KIND_SIGNED || kind == TALLY_KIND_UNSIGNED;
 }
 
+bool tally_dtype_is_narrow(tally_dtype dtype) {
+    return tally_dtype_bytes(dtype) <= 2 && tally_dtype_find(dtype)->kind != TALLY_KIND_FLOAT;
+}
+
 bool tally_dtype_is_float(tally_dtype dtype) {
     const tally_kind kind = tally_dtype_find(dtype)->kind;
     return kind == TALLY_KIND_FLOAT || kind == TALLY_KIND_COMPLEX;

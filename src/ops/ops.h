@@ -70,12 +70,17 @@ typedef struct tally_pivot_row {
     const char *of_lane, *holds; /* NULL: the pivot is good for every chunk */
 } tally_pivot_row;
 
-/*
- * A lane of a row's own, for the items of a chunk: a struct of sums that is smaller than the
- * accumulator. There is one where 64 bits hold each sum of 2^12 terms; else the lane is an
- * accumulator.
- */
+/* The items whose lanes are as a lane row says; lanes of others are as the accumulators. */
+typedef enum tally_lane_of {
+    TALLY_LANE_OF_ALL,    /* where 64 bits hold each sum of 2^12 terms */
+    TALLY_LANE_OF_NARROW, /* integers of up to 16 bits */
+    TALLY_LANE_OF_F16
+} tally_lane_of;
+
+/* A lane of a row's own, for the items of a chunk, which is smaller than the accumulator: a struct
+ * of sums, or (no fields) a V. */
 typedef struct tally_lane_row {
+    tally_lane_of of;
     struct {
         tally_additive additive; /* the terms, which say how wide the field is; NO: it is the row's V */
         const char *name;
@@ -122,6 +127,7 @@ typedef struct tally_op_row {
     tally_lane_row lane;
     tally_guess_row guess; /* NULLs: there is none */
     const char *bytes;     /* a lane after four items of a byte, those of the word w; NULL: item by item */
+    bool counts_zeros;     /* a word of zeros may change a lane by `bytes` */
     const char *text;      /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
@@ -230,6 +236,7 @@ typedef struct tally_term_lane {
     tally_op_field fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine;
     const char *bytes; /* the lane a after the four items of the word w; NULL: item by item */
+    bool counts_zeros; /* a word of zeros may change it */
     const char *widen; /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
     tally_pivot_row pivot;
 } tally_term_lane;

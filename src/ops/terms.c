@@ -114,10 +114,14 @@ static tally_dtype type_of_sum(tally_additive additive, const tally_dtype_row *i
     return sum_bits > 31 ? is_signed ? TALLY_I64 : TALLY_U64 : is_signed ? TALLY_I32 : TALLY_U32;
 }
 
-/* The lane of a row that describes one; none where a field has no type. */
+/* The lane that a row describes; none where a field has no type. */
 static tally_term_lane own_lane(const tally_lane_row *row, const tally_dtype_row *in, tally_dtype value) {
-    tally_term_lane lane = {
-        .identity = row->identity, .load = row->load, .combine = row->combine, .widen = row->widen, .pivot = row->pivot};
+    tally_term_lane lane = {.value = value,
+                            .identity = row->identity,
+                            .load = row->load,
+                            .combine = row->combine,
+                            .widen = row->widen,
+                            .pivot = row->pivot};
     for (; row->fields[lane.field_count].name; lane.field_count++) {
         const tally_additive additive = row->fields[lane.field_count].additive;
         lane.value = additive ? type_of_sum(additive, in) : value;
@@ -142,13 +146,29 @@ static tally_term_lane narrower_lane(const tally_op_row *row, const tally_dtype_
     return lane;
 }
 
+static bool has_own_lane(const tally_op_row *row, tally_dtype in) {
+    const bool has[] = {
+        [TALLY_LANE_OF_ALL] = true, [TALLY_LANE_OF_NARROW] = tally_dtype_is_narrow(in), [TALLY_LANE_OF_F16] = in == TALLY_F16};
+    return row->lane.widen && has[row->lane.of];
+}
+
+static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally_dtype value) {
+    const tally_dtype_row *in = tally_dtype_find(dtype);
+    tally_term_lane lane = has_own_lane(row, dtype) ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value);
+    if (in->bytes == 1) {
+        lane.bytes = row->bytes;
+        lane.counts_zeros = row->counts_zeros;
+    }
+    return lane;
+}
+
 /*
  * The type of values in an array of lanes: the items' own, where each value is that of an item and
  * V is wider. A vector of a CPU then has as many lanes as items.
  */
 static tally_dtype lane_item(const tally_op_row *row, tally_dtype dtype, const tally_dtype_row *in) {
     const bool are_items = row->exact && row->gives == TALLY_GIVES_ITEM && row->accumulate == TALLY_ACCUMULATE_SAME;
-    if (!are_items || in->bytes > 2 || in->kind == TALLY_KIND_FLOAT) return TALLY_DTYPE_DEFAULT;
+    if (!are_items || !tally_dtype_is_narrow(dtype)) return TALLY_DTYPE_DEFAULT;
     return in->kind == TALLY_KIND_BOOL ? TALLY_U8 : dtype;
 }
 
@@ -277,9 +297,9 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .accuracy = ask->desc->accuracy,
                          .value = value,
                          .real = real_type(in, acc),
-                         .lane = row->lane.widen ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value),
+                         .lane = lane_of(row, dtype, value),
                          .lane_item = lane_item(row, dtype, in),
-                         .guess = tally_dtype_is_float(value) ? row->guess : (tally_guess_row){0},
+                         .guess = tally_dtype_is_float(value) && !has_own_lane(row, dtype) ? row->guess : (tally_guess_row){0},
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,
@@ -293,7 +313,6 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
         term->fields[term->field_count] =
             (tally_op_field){.name = row->fields[term->field_count].name, .type = type ? type : value};
     }
-    term->lane.bytes = term->lane.value && in->bytes == 1 ? row->bytes : NULL;
     for (; row->params[term->param_count].name; term->param_count++)
         term->params[term->param_count] = (tally_op_param){
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};

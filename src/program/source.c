@@ -40,8 +40,12 @@ static void write_items(FILE *file, const tally_terms *terms) {
     fprintf(file, "#define ITEM_BYTES %zu\n#define INPUTS %u\n#define EACH_INPUT(DO)", tally_dtype_bytes(terms->in),
             terms->inputs);
     each_input(file, terms, " DO($)");
-    fprintf(file, "\ntypedef struct {\n");
-    each_input(file, terms, "    ITEM $;\n");
+    const bool is_narrow = tally_dtype_is_narrow(terms->in);
+    if (is_narrow)
+        fprintf(file, "\n#ifdef TAKES_BYTES\ntypedef %s LOADED;\n#define ITEM_OF_WORD %s_OF_WORD\n#else",
+                tally_dtype_name(tally_dtype_find(terms->in)->compute), in);
+    fprintf(file, "\ntypedef ITEM LOADED;\n%stypedef struct {\n", is_narrow ? "#endif\n" : "");
+    each_input(file, terms, "    LOADED $;\n");
     fprintf(file, "} ITEMS;\n");
 }
 
@@ -301,8 +305,9 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
                    "a@, v, c.index, row, l, p$%");
     write_function(file, terms, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
     write_function(file, terms, "ACC", "lane_value(LANE a, CHUNK c)", "l_value", "a@, c.index, c.count%");
-    if (terms->count == 1 && terms->list[0].lane.bytes)
-        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#endif\n");
+    if (terms->count == 1 && first->lane.bytes)
+        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n%s#endif\n",
+                first->lane.counts_zeros ? "" : "#define PADS_BYTES\n");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     if (recipe->guesses) tally_source_guess(file, terms);

@@ -11,9 +11,10 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",         "R",        "ZERO",         "ONE",         "NEG_ZERO",    "LOWEST",     "HIGHEST",   "MIN",      "MAX",
-    "MAGNITUDE", "NAN_ELSE", "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "NO_INDEX", "IN_LANE",
-    "MAKE",      "EXPONENT", "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "PRODUCTS",  "IS_POWER", "RECIPROCAL"};
+    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",    "MIN",
+    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE",
+    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM",
+    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "CLOSE",       "NUMBER_MIN",  "NUMBER_MAX", "SUM_OF_MAGNITUDES"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -41,6 +42,7 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
     static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
                                         "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
+    static const char *const of_bytes[] = {"PRODUCTS", "BYTES", "SUM_OF_MAGNITUDES"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -53,9 +55,11 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
         fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);
     define_extremes(file, terms, value);
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
+    fprintf(file, "#define NUMBER_MIN(a, b) %s_NUMBER_MIN(a, b)\n#define NUMBER_MAX(a, b) %s_NUMBER_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
-    if (tally_dtype_bytes(terms->in) == 1)
-        fprintf(file, "#define PRODUCTS(x, y, sum) %s_PRODUCTS(x, y, sum)\n", tally_dtype_name(terms->in));
+    fprintf(file, "#define CLOSE %s_CLOSE\n", tally_dtype_is_narrow(terms->in) ? "NARROW" : "WIDE");
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_bytes) && tally_dtype_bytes(terms->in) == 1; i++)
+        fprintf(file, "#define %s %s_%s\n", of_bytes[i], tally_dtype_name(terms->in), of_bytes[i]);
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
     fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");
@@ -178,10 +182,9 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
     write_accumulator(file, term, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
 }
 
-/* A lane after the four items of a word, where the device adds up the products of bytes. */
-static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
-    fprintf(file, "#ifdef TAKES_BYTES\nINLINE LANE_%u l%u_bytes(LANE_%u a, u32 word) {\n", t, t, t);
-    fprintf(file, "    const u32 w = %s(word);\n    return %s;\n}\n#endif\n", terms->in == TALLY_BOOL ? "TRUTHS" : "",
+/* A lane after the four items of a word, where the device has instructions for bytes. */
+static void write_bytes(FILE *file, const tally_term *term, uint32_t t) {
+    fprintf(file, "#ifdef TAKES_BYTES\nINLINE LANE_%u l%u_bytes(LANE_%u a, u32 w) {\n    return %s;\n}\n#endif\n", t, t, t,
             term->lane.bytes);
 }
 
@@ -226,7 +229,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
         write_accumulator(file, term, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
-    if (is_own && term->lane.bytes) write_bytes(file, terms, term, t);
+    if (term->lane.bytes) write_bytes(file, term, t);
     if (is_own) {
         undefine_words(file);
         define_words(file, terms, term, term->value, "ACC", t);

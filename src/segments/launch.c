@@ -75,15 +75,25 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
     l->count = 2 * terms->inputs + TALLY_SEGMENT_ARGS + 2 * plan->outs;
 }
 
-/* Launches `kernel` with up to `wanted` groups, as many as fill the device several times. */
+/* Launch `kernel` with up to `wanted` groups, as many as fill the device several times. run_list is
+ * for work lists, whose length the device knows: groups without work take 1 ns each. */
 #define UNIT_GROUPS 64
+#define LIST_UNIT_GROUPS 16
 #define CPU_UNIT_GROUPS 16
-static tally_status run(launch *l, void *kernel, uint64_t wanted) {
+static tally_status run_some(launch *l, void *kernel, uint64_t wanted, uint64_t unit_groups) {
     const tally_context *context = l->plan->base.context;
-    const uint64_t each = l->plan->variant->has_teams ? UNIT_GROUPS : CPU_UNIT_GROUPS;
+    const uint64_t each = l->plan->variant->has_teams ? unit_groups : CPU_UNIT_GROUPS;
     const uint64_t most = each * context->info.compute_units;
     const uint64_t groups = !wanted ? 1 : wanted < most ? wanted : most;
     return context->backend->launch(l->queue, kernel, groups, l->plan->group_threads, l->count, l->args);
+}
+
+static tally_status run(launch *l, void *kernel, uint64_t wanted) {
+    return run_some(l, kernel, wanted, UNIT_GROUPS);
+}
+
+static tally_status run_list(launch *l, void *kernel, uint64_t wanted) {
+    return run_some(l, kernel, wanted, LIST_UNIT_GROUPS);
 }
 
 /* ---- by axes --------------------------------------------------------------------------------- */
@@ -250,7 +260,7 @@ static bool are_filled(const tally_segments_plan *plan, uint64_t n, uint32_t tea
  * Items of a byte that go to any lane need one. */
 static uint64_t dense_lanes(const tally_segments_plan *plan) {
     const tally_terms *terms = &plan->base.terms;
-    if (terms->count == 1 && terms->list[0].lane.bytes) return TALLY_LANES;
+    if (terms->count == 1 && terms->list[0].lane.bytes && !terms->list[0].lane.counts_zeros) return TALLY_LANES;
     return terms->acc.bytes <= 4 ? 32 : terms->acc.bytes <= 8 ? 16 : 8;
 }
 
@@ -427,12 +437,14 @@ static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, u
 }
 
 /* The fewest groups of a compute unit that have a batch each, as far as batches are more than the
- * least: so many segments, and so many bytes. */
+ * least: so many segments, and so many bytes. Groups that only list their segments are fewer. */
 #define BUSY_GROUPS 8
+#define LISTING_GROUPS 1
 #define LEAST_BYTES 4096
 /* Returns the neighbouring segments that a group takes at once, a power of two. */
 static uint32_t batch_of(const tally_segments_plan *plan, uint64_t count, uint64_t mean) {
-    const uint64_t groups = (uint64_t)BUSY_GROUPS * plan->base.context->info.compute_units;
+    const uint64_t each = mean > TALLY_CHUNK_ITEMS ? LISTING_GROUPS : BUSY_GROUPS;
+    const uint64_t groups = each * plan->base.context->info.compute_units;
     const uint64_t bytes = mean * tally_dtype_bytes(plan->base.terms.in), most = TALLY_BATCH_BYTES(plan->group_threads);
     const uint32_t least = bytes > LEAST_BYTES / TALLY_LEAST_BATCH ? 1 : TALLY_LEAST_BATCH;
     uint32_t batch = MOST_EACH * plan->group_threads;
@@ -469,6 +481,6 @@ tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queu
     if (!status) status = run(&l, plan->teams, tally_ceil_div(call->count, l.team));
     if (!chunks || status) return status;
     l.team = WARP;
-    status = run(&l, plan->chunks, tally_ceil_div(chunks, teams));
-    return status ? status : run(&l, plan->fold, longs);
+    status = run_list(&l, plan->chunks, tally_ceil_div(chunks, teams));
+    return status ? status : run_list(&l, plan->fold, longs);
 }

@@ -157,7 +157,7 @@ static void test_lanes(void **unused) {
         {"argmin argmax", ITEMS_AS, NULL}, /* indices within a chunk are narrower */
         {"iamax", MAGNITUDES, NULL},
         {"mean", "- - - - i32 i32 i64 - u32 u32 u64 - u32", NULL},
-        {"nrm2", "- - - - i32 i64 - - u32 u64 - - u32", NULL},                /* of the squares */
+        {"nrm2", "f32 - - - i32 i64 - - u32 u64 - - u32", NULL},              /* of the squares */
         {"var std", "f32 f32 f32 f64 i32 i64 - f64 u32 u64 - f64 u32", NULL}, /* floats': two sums off a pivot */
         {"logsumexp", "f32 f32 f32 f64 " NINE("f64"), NULL},                  /* a maximum, and a sum */
         {"prod min max amax any all allclose", THIRTEEN("-"), NULL},
@@ -171,6 +171,8 @@ static void test_lanes(void **unused) {
                 const tally_dtype in = type_of(COLUMNS, c);
                 tally_terms terms = resolve_desc(&made_up_device, (tally_reduce_desc){.op = op, .in = in});
                 expect_type("the lane", op, in, terms.list[0].lane.value, type_of(lanes[r].value, c));
+                if (terms.list[0].is_index) /* narrow: a key of both */
+                    assert_int_equal(terms.list[0].lane.field_count, tally_dtype_is_narrow(in) ? 0 : 2);
                 tally_terms_close(&terms);
             }
 }

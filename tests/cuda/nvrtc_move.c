@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA kernels of gather and scatter, and of records of parts, without a GPU, as nvrtc.c has
- * those of reductions: compiled to machine code, without local memory. One architecture compiles
- * every size of items, and every type of map, stencil and bounds. The others compile some.
+ * The CUDA kernels of gather and scatter, of records of parts and of runs of keys, without a GPU,
+ * as nvrtc.c has those of reductions: compiled to machine code, without local memory. One
+ * architecture compiles every size of items, and every type of map, stencil and bounds. The others
+ * compile some.
  */
 #define _DEFAULT_SOURCE
 #include <setjmp.h>
@@ -19,6 +20,7 @@
 #include "backends/cuda/compiler.h"
 #include "move/move.h"
 #include "report.h"
+#include "segments/segments.h"
 #include "tests/support/sample.h"
 #include "tests/support/test_main.h"
 
@@ -107,17 +109,15 @@ static void test_architectures(void **state) {
     }
 }
 
-/* The kernels of records of parts (kernels/part.h). */
-static void test_records(void **state) {
-    (void)state;
-    static const char *const kernels[] = {"tally_part_items", "tally_part_seal"};
+/* Compiles a stem for each architecture. None of its kernels, up to NULL, may use local memory. */
+static void compile_stem(const char *stem, const char *defines, const char *const *kernels) {
     char *source, text[1000];
-    if (tally_source_of_stem(&tally_backend_cuda, "part", 256, "", &source)) fail_msg("%s", tally_last_error());
+    if (tally_source_of_stem(&tally_backend_cuda, stem, 256, defines, &source)) fail_msg("%s", tally_last_error());
     for (size_t a = 0; a < TALLY_ARRAY_LENGTH(nvrtc_archs); a++) {
         tally_cuda_image image;
         if (!compiler_knows(nvrtc_archs[a])) continue;
         if (tally_cuda_compile(source, nvrtc_archs[a], "--ptxas-options=-v", &image)) fail_msg("%s", tally_last_error());
-        for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kernels); k++)
+        for (size_t k = 0; kernels[k]; k++)
             if (nvrtc_read_report(image.log, kernels[k], text, sizeof text) < 0)
                 fail_msg("sm_%d: %s: %s", nvrtc_archs[a], kernels[k], text);
         tally_cuda_image_free(&image);
@@ -126,9 +126,32 @@ static void test_records(void **state) {
     free(source);
 }
 
+/* The kernels of records of parts (kernels/part.h). */
+static void test_records(void **state) {
+    (void)state;
+    static const char *const kernels[] = {"tally_part_items", "tally_part_seal", NULL};
+    compile_stem("part", "", kernels);
+}
+
+/* The kernels that find runs of keys (kernels/keys.h). */
+static void test_keys(void **state) {
+    (void)state;
+    static const char *const kernels[] = {"tally_keys_count",
+                                          "tally_keys_place",
+                                          "tally_keys_write",
+                                          "tally_keys_lengths",
+                                          "tally_keys_clear",
+                                          "tally_keys_find",
+                                          NULL};
+    static const uint32_t bytes[] = {1, 4, 6, 16};
+    for (size_t b = 0; b < TALLY_ARRAY_LENGTH(bytes); b++)
+        compile_stem("keys", tally_segments_key_defines(bytes[b], b % 2 ? 4 : 8, true).text, kernels);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes), cmocka_unit_test(test_kinds),
-                                       cmocka_unit_test(test_architectures), cmocka_unit_test(test_records)};
+                                       cmocka_unit_test(test_architectures), cmocka_unit_test(test_records),
+                                       cmocka_unit_test(test_keys)};
     test_choice choice;
     int status = test_choose(argc, argv, "The CUDA kernels of gather and scatter, compiled without a GPU.", &choice);
     if (status < 0) status = nvrtc_open(&compiler);

@@ -39,7 +39,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #elif GROUP > 256
 #define MOST_LOADS (ITEM_BYTES >= 4 ? 16 : LANES_BYTES > 128 || IS_F64<LANE> ? 4 : 8)
 #else
-#define MOST_LOADS (LANES_BYTES > 64 ? 8 : LANES_BYTES > 32 ? 16 : 32)
+#define MOST_LOADS (LANES_BYTES > 64 || (GROUP == 256 && ITEM_BYTES == 1) ? 8 : LANES_BYTES > 32 ? 16 : 32)
 #endif
 #define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
@@ -61,6 +61,8 @@ template <> constexpr bool IS_F64<f64> = true;
  */
 #if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 4
 #define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
+#elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
+#define ROOM 2 /* allclose takes 186 registers otherwise */
 #else
 #define ROOM 1
 #endif

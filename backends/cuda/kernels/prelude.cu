@@ -84,7 +84,26 @@ INLINE f64 maximum(f64 a, f64 b) {
     return (a > b) | (a != a) | ((a == b) & !SIGN(a)) ? a : b;
 }
 
+/* A NaN loses. */
+INLINE f32 least_number(f32 a, f32 b) {
+    return fminf(a, b);
+}
+
+INLINE f32 largest_number(f32 a, f32 b) {
+    return fmaxf(a, b);
+}
+
+INLINE f64 least_number(f64 a, f64 b) {
+    return a != a ? b : b != b ? a : minimum(a, b);
+}
+
+INLINE f64 largest_number(f64 a, f64 b) {
+    return a != a ? b : b != b ? a : maximum(a, b);
+}
+
 #define FLOAT_MIN(a, b) minimum(a, b)
+#define FLOAT_NUMBER_MIN(a, b) least_number(a, b)
+#define FLOAT_NUMBER_MAX(a, b) largest_number(a, b)
 /* The maximum where the signs of zeros do not matter. */
 INLINE f32 larger(f32 a, f32 b) {
     return maximum(a, b);

@@ -129,7 +129,7 @@ static tally_status add_segment_stems(key_list *list) {
     for (unsigned bytes = 4; bytes <= 8 && !status; bytes += 4)
         status = add_stem(list, "offsets", 1, tally_segments_offset_defines(bytes).text, TALLY_HOST_OFFSETS, bytes);
     for (unsigned bytes = 1; bytes <= TALLY_MAX_KEY_BYTES && !status; bytes++)
-        status = add_stem(list, "keys", 1, tally_segments_key_defines(bytes, 8).text, TALLY_HOST_KEYS, bytes);
+        status = add_stem(list, "keys", 1, tally_segments_key_defines(bytes, 8, false).text, TALLY_HOST_KEYS, bytes);
     return status;
 }
 
