@@ -3,7 +3,6 @@
  * keys: where runs of equal neighbouring keys begin.
  *
  * Computes: a part in each kernel.
- * - tally_keys_find: all that follows but the lengths, after tally_keys_clear
  * - tally_keys_count: the number of runs that begin in each tile
  * - tally_keys_place: for each tile the number of runs in the tiles before it; the number of all
  *   runs, in *runs and after the last tile; begins[runs], which is n
@@ -11,16 +10,14 @@
  * - tally_keys_lengths: the length of each run
  * Runs beyond the capacity are counted and not written; begins has capacity + 1 places.
  * How: a key begins a run if any of its bytes differs from the key before. A tile is GROUP * run
- * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys, and a tile has a bit
- * for each key. In tally_keys_find a group takes the next tile that no group has, publishes the
- * number of its runs, and adds up what the tiles before it have published: one pass (D. Merrill
- * and M. Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). Where groups
- * do not see each other's words in order, tally_keys_count keeps the bits, behind the numbers of
- * the tiles, and tally_keys_write reads them. On CPUs a group is one thread, which looks at the
- * keys twice.
- * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES; BEGIN, the type of
- * begins. LOOKS_BACK stands for the features ORDER and, in OpenCL C, PTX.
- * Why: a GPU reads the keys from memory once, and where few runs begin it writes little.
+ * neighbouring keys. On GPUs neighbouring threads look at neighbouring keys. tally_keys_count keeps
+ * a bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On
+ * CPUs a group is one thread, which looks at the keys twice.
+ * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES; BEGIN, the type
+ * of begins; in OpenCL C SHUFFLES where PTX is.
+ * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else. One
+ * pass by look-back between groups reads the keys that begin runs again too, and was no faster
+ * (H100, November 2026: runs of mean 4 505 us, 494 by three kernels).
  */
 #if WORD_BYTES == 8
 typedef u64 WORD;
@@ -67,7 +64,7 @@ INLINE u32 begins_run(KEY keys, u64 i) {
 #define SUM_OF_GROUP(own)                                                                                                      \
     sums[0] = 0;                                                                                                               \
     sums[1] = (own);
-#elif defined(__CUDA_ARCH__) || defined(LOOKS_BACK)
+#elif defined(__CUDA_ARCH__) || defined(SHUFFLES)
 INLINE u32 ballot_of(u32 is) {
     u32 mask;
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(mask) : "r"(is));
@@ -124,7 +121,7 @@ INLINE u32 sum_up(u32 word) {
 #else
 #define COUNT_BITS(word) popcount(word)
 #endif
-#if defined(__CUDA_ARCH__) || defined(LOOKS_BACK)
+#if defined(__CUDA_ARCH__) || defined(SHUFFLES)
 #define PUT_BITS(word, bit)                                                                                                    \
     {                                                                                                                          \
         const u32 all = ballot_of(bit);                                                                                        \
@@ -282,81 +279,6 @@ KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     BARRIER
     WRITE_RUNS(tiles[GROUP_ID], sums[GROUP], GROUP_ID * (GROUP * WIDTH))
 }
-
-#ifdef LOOKS_BACK
-/* What a tile has published: in the lowest two bits a state, above them a number of runs. 0:
- * nothing yet. */
-#define OF_TILE 1U
-#define OF_ALL 2U /* of the tile and all before it */
-#define PUBLISH(tile, runs, state)                                                                                             \
-    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(tiles + (tile)), "l"((runs) << 2 | (state)) : "memory");
-#define SEE(word, tile) asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(word) : "l"(tiles + (tile)) : "memory");
-/* The next tile is counted behind the last one. */
-#define TAKE_TILE(tile, count)                                                                                                 \
-    asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], 1;" : "=l"(tile) : "l"(tiles + (count)) : "memory");
-
-INLINE u32 word_of(u32 word, u32 lane) {
-    u32 v;
-    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(v) : "r"(word), "r"(lane));
-    return v;
-}
-
-/* Returns the number of runs in the tiles before `tile`, by a warp. It waits for them: groups that
- * have earlier tiles are running. */
-INLINE u64 runs_before(GLOBAL u64 *tiles, u64 tile) {
-    const u32 lane = THREAD_ID % WIDTH;
-    u64 before = 0;
-    for (u64 end = tile;; end -= WIDTH) {
-        u64 word = OF_ALL; /* before the first tile there is none */
-        if (lane < end) do {
-                SEE(word, end - 1 - lane)
-            } while (!(word & 3));
-        const u32 alls = ballot_of((word & 3) == OF_ALL), last = COUNT_BITS((alls & (0U - alls)) - 1);
-        const u64 runs = word >> 2;
-        /* A tile's own runs fit 32 bits, and so do those of WIDTH tiles. */
-        const u32 own = sum_up(lane < last ? (u32)runs : 0);
-        before += word_of(own, WIDTH - 1);
-        if (alls) return before + ((u64)word_of((u32)(runs >> 32), last) << 32 | word_of((u32)runs, last));
-    }
-}
-
-KERNEL BOUNDS void tally_keys_clear(GLOBAL u64 *tiles, u64 count) {
-    for (u64 i = GROUP_ID * GROUP + THREAD_ID; i <= count; i += GROUP_COUNT * GROUP) tiles[i] = 0;
-}
-
-KERNEL BOUNDS void tally_keys_find(KEY keys, u64 keys_offset, u64 n, GLOBAL u64 *tiles, u64 count, u64 capacity,
-                                   GLOBAL BEGIN *begins, GLOBAL u8 *out_keys, u64 out_keys_offset, u32 wants_keys,
-                                   GLOBAL u64 *runs, u64 runs_offset) {
-    SHARED u16 listed[LISTED_AT(GROUP * WIDTH)];
-    SHARED u32 words[GROUP], sums[SUMS];
-    SHARED u64 own_tile, own_place;
-    OPEN_WRITE
-    if (THREAD_ID == 0) TAKE_TILE(own_tile, count)
-    words[THREAD_ID] = 0;
-    BARRIER
-    const u64 tile = own_tile, first = tile * (GROUP * WIDTH);
-    mark_runs(keys, n, first, words);
-    BARRIER
-    const u32 word = words[THREAD_ID];
-    SUM_OF_GROUP(COUNT_BITS(word))
-    const u64 here = sums[GROUP];
-    if (THREAD_ID == 0) PUBLISH(tile, here, tile ? OF_TILE : OF_ALL)
-    list_runs(word, sums[THREAD_ID], listed);
-    if (THREAD_ID < WIDTH) {
-        const u64 before = runs_before(tiles, tile), all = before + here;
-        if (THREAD_ID == 0) {
-            if (tile) PUBLISH(tile, all, OF_ALL)
-            own_place = before;
-            if (tile == count - 1) {
-                runs[runs_offset] = all;
-                if (all <= capacity) begins[all] = (BEGIN)n;
-            }
-        }
-    }
-    BARRIER
-    WRITE_RUNS(own_place, here, first)
-}
-#endif
 #else
 /* Keys that a thread counts at once, before it looks for the runs among them. */
 #define PIECE 64

@@ -235,37 +235,16 @@ INLINE void reduce_chunks(const CALLED *call, u64 s) {
     if (call->lane == 0) put_part(all, segment.n, call->out, segment.out, call->initial, call->in.p);
 }
 
-/* Takes places of the work list for `chunks` chunks of each thread, as take_places. A warp does so
- * at once: atomics on one word take 4 ns each. */
-INLINE u64 take_together(const CALLED *call, u64 chunks) {
-    const u32 are_few = !ballot_of(chunks > MOST_ADDED / WIDTH);
-    u32 upto = are_few ? (u32)chunks : 0, place = (u32)call->capacity;
-#pragma unroll
-    for (u32 by = 1; by < WIDTH; by *= 2) {
-        const u32 other = word_of(upto, (call->lane - by) % WIDTH);
-        upto += call->lane >= by ? other : 0;
-    }
-    const u32 all = word_of(upto, WIDTH - 1);
-    if (call->lane == 0 && all) place = (u32)take_places(all, call->work, call->capacity);
-    place = word_of(place, 0);
-    if (!chunks) return call->capacity;
-    return place != call->capacity ? place + upto - chunks : take_places(chunks, call->work, call->capacity);
-}
-
 /* Puts the listed segments of more than a chunk on the work list. Each thread takes the places of
  * some, and each warp then fills some, or reduces one that had no room. */
 INLINE void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     LOCAL u32 *places = stage->notes; /* which were read */
     const u32 first = stage->firsts[TO_LIST], count = call->lists ? b->found[TO_LIST] : 0;
-    for (u32 m = call->thread; m - call->lane < count; m += GROUP) {
-        const u64 s = b->at + (m < count ? stage->members[first + m] : 0);
-        const u64 chunks = m < count ? CHUNKS_OF(called_segment(call, s).n) : 0, place = take_together(call, chunks);
-        const u32 is = chunks && place != call->capacity, listed = ballot_of(is);
-        u32 number = 0;
-        if (call->lane == 0 && listed) number = TAKE_NUMBERS(call->work, COUNT_OF(listed));
-        number = word_of(number, 0) + COUNT_OF(listed & BELOW(call->lane));
-        if (m < count) places[m] = (u32)place;
-        if (is) list_long(number, s, place, chunks, call->work, call->capacity);
+    for (u32 m = call->thread; m < count; m += GROUP) {
+        const u64 s = b->at + stage->members[first + m], chunks = CHUNKS_OF(called_segment(call, s).n);
+        const u64 place = take_places(chunks, call->work, call->capacity);
+        places[m] = (u32)place;
+        if (place != call->capacity) list_long(s, place, chunks, call->work, call->capacity);
     }
     BARRIER
     for (u32 m = call->thread / WIDTH; m < count; m += WARPS) {

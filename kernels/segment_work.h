@@ -223,7 +223,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
             if (place == capacity)
                 put_part(lone_part(&segment, &shape), segment.n, out, segment.out, initial, params);
             else
-                list_long(TAKE_NUMBERS(work, 1U), s, place, CHUNKS_OF(segment.n), work, capacity);
+                list_long(s, place, CHUNKS_OF(segment.n), work, capacity);
         }
         BARRIER
         for (u32 i = thread / WIDTH; i < longs; i += GROUP / WIDTH) {

@@ -310,13 +310,9 @@ INLINE u64 take_places(u64 chunks, GLOBAL u64 *work, u64 capacity) {
     return place + chunks <= capacity ? place : capacity;
 }
 
-/* Take the numbers of `count` long segments. */
-#define TAKE_NUMBERS(work, count) ADD_TO((GLOBAL u32 *)(work) + 1, count)
-
-/* Puts segment s on the work list, as long segment `number`. Its chunks have the places from
- * `place` on. */
-INLINE void list_long(u64 number, u64 s, u64 place, u64 chunks, GLOBAL u64 *work, u64 capacity) {
-    GLOBAL u64 *own = work + LONGS(capacity) + 3 * number;
+/* Puts long segment s on the work list. Its chunks have the places from `place` on. */
+INLINE void list_long(u64 s, u64 place, u64 chunks, GLOBAL u64 *work, u64 capacity) {
+    GLOBAL u64 *own = work + LONGS(capacity) + 3 * (u64)ADD_TO((GLOBAL u32 *)work + 1, 1U);
     own[0] = s;
     own[1] = place;
     own[2] = chunks;
@@ -333,7 +329,7 @@ INLINE u32 enlist(u64 s, u64 n, GLOBAL u64 *work, u64 capacity) {
     const u64 chunks = CHUNKS_OF(n), place = take_places(chunks, work, capacity);
     if (place == capacity) return 0;
     for (u64 k = 0; k < chunks; k++) list_chunk(s, k, place, work);
-    list_long(TAKE_NUMBERS(work, 1U), s, place, chunks, work, capacity);
+    list_long(s, place, chunks, work, capacity);
     return 1;
 }
 

@@ -51,23 +51,6 @@ static tally_status check_sizes(const tally_segments_plan *plan, const tally_key
 /* Tiles that a thread of a GPU places: EACH of kernels/keys.h. */
 #define PLACED 8
 
-/* Enqueues the search for runs in one pass. There are `tiles` tiles, one at least. */
-static tally_status find_in_order(tally_segments_plan *plan, void *queue, const tally_keys_args *a, uint64_t tiles,
-                                  void *out_keys, uint32_t wants_keys) {
-    const tally_backend *backend = plan->base.context->backend;
-    const tally_arg find[] = {TALLY_MEM(a->keys->mem),      TALLY_VALUE(a->keys_offset), TALLY_VALUE(a->n),
-                              TALLY_MEM(plan->tiles->mem),  TALLY_VALUE(tiles),          TALLY_VALUE(a->capacity),
-                              TALLY_MEM(plan->begins->mem), TALLY_MEM(out_keys),         TALLY_VALUE(a->out_keys_offset),
-                              TALLY_VALUE(wants_keys),      TALLY_MEM(a->runs->mem),     TALLY_VALUE(a->runs_offset)};
-    const uint64_t most = (uint64_t)UNIT_GROUPS * plan->base.context->info.compute_units;
-    const uint64_t wanted = tally_ceil_div(tiles + 1, plan->group_threads);
-    const tally_arg clear[] = {TALLY_MEM(plan->tiles->mem), TALLY_VALUE(tiles)};
-    const tally_status status = backend->launch(queue, plan->clear_tiles, wanted < most ? wanted : most, plan->group_threads,
-                                                TALLY_ARRAY_LENGTH(clear), clear);
-    if (status) return status;
-    return backend->launch(queue, plan->find_runs, tiles, plan->group_threads, TALLY_ARRAY_LENGTH(find), find);
-}
-
 /* Enqueues the search for runs. */
 static tally_status find_runs(tally_segments_plan *plan, void *queue, const tally_keys_args *a) {
     const tally_backend *backend = plan->base.context->backend;
@@ -89,19 +72,12 @@ static tally_status find_runs(tally_segments_plan *plan, void *queue, const tall
                                TALLY_MEM(out_keys),
                                TALLY_VALUE(a->out_keys_offset),
                                TALLY_VALUE(wants_keys)};
-    const uint64_t placing = threads > 1 && tiles ? tally_ceil_div(tiles, threads * PLACED) : 1;
-    if (tiles && plan->find_runs) return find_in_order(plan, queue, a, tiles, out_keys, wants_keys);
     tally_status status = TALLY_OK;
     if (tiles) status = backend->launch(queue, plan->count_runs, tiles, threads, TALLY_ARRAY_LENGTH(count), count);
+    const uint64_t placing = threads > 1 && tiles ? tally_ceil_div(tiles, threads * PLACED) : 1;
     if (!status) status = backend->launch(queue, plan->place_runs, placing, threads, TALLY_ARRAY_LENGTH(place), place);
     if (!status && tiles) status = backend->launch(queue, plan->write_runs, tiles, threads, TALLY_ARRAY_LENGTH(write), write);
-    return status;
-}
-
-/* Enqueues the runs' lengths. */
-static tally_status write_lengths(tally_segments_plan *plan, void *queue, const tally_keys_args *a) {
-    const tally_backend *backend = plan->base.context->backend;
-    const uint32_t threads = plan->group_threads;
+    if (status || !a->lengths || !tiles) return status;
     const tally_arg lengths[] = {TALLY_MEM(plan->begins->mem), TALLY_MEM(a->runs->mem),    TALLY_VALUE(a->runs_offset),
                                  TALLY_VALUE(a->capacity),     TALLY_MEM(a->lengths->mem), TALLY_VALUE(a->lengths_offset)};
     const uint64_t most = (uint64_t)UNIT_GROUPS * plan->base.context->info.compute_units;
@@ -138,7 +114,6 @@ static tally_status reduce_keys(tally_plan *base, tally_queue *queue, const tall
     if (!status) status = check_arrays(plan, a, &given, &places);
     if (status) return status;
     status = find_runs(plan, queue->handle, a);
-    if (!status && a->lengths && a->n) status = write_lengths(plan, queue->handle, a);
     call.n = a->n;
     call.count = a->capacity < a->n ? a->capacity : a->n;
     call.begins = call.ends = plan->begins->mem;

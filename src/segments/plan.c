@@ -101,7 +101,7 @@ static uint64_t workspace_bytes(const tally_plan *base) {
 
 /* The list of kernels is another view of their names. */
 _Static_assert(offsetof(tally_segments_plan, kernels[TALLY_ARRAY_LENGTH(((tally_segments_plan *)0)->kernels) - 1]) ==
-                   offsetof(tally_segments_plan, find_runs),
+                   offsetof(tally_segments_plan, write_lengths),
                "kernels");
 
 static void close_plan(tally_plan *base) {
@@ -284,34 +284,27 @@ tally_segments_defines tally_segments_offset_defines(uint32_t bytes) {
     return defines;
 }
 
-tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes, bool looks_back) {
+tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes, bool shuffles) {
     tally_segments_defines defines;
     uint32_t word = 8;
     while (bytes % word) word /= 2;
     snprintf(defines.text, sizeof(defines.text), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n#define BEGIN u%u\n%s", bytes,
-             word, 8 * begin_bytes, looks_back ? "#define LOOKS_BACK 1\n" : "");
+             word, 8 * begin_bytes, shuffles ? "#define SHUFFLES 1\n" : "");
     return defines;
-}
-
-/* Tells whether groups find runs in one pass: they see each other's words in order, and are of
- * NVIDIA's threads. */
-static bool looks_back(const tally_segments_plan *plan) {
-    const tally_context *context = plan->base.context;
-    const bool has_ptx = !strcmp(context->backend->name, "cuda") || context->features & 1u << TALLY_FEATURE_PTX;
-    return plan->variant->has_teams && has_ptx && context->features & 1u << TALLY_FEATURE_ORDER;
 }
 
 /* Opens the programs that know no op: the check of offsets, and the runs of keys. */
 static tally_status open_stems(tally_segments_plan *plan) {
-    const bool one_pass = looks_back(plan);
+    const bool shuffles = plan->variant->has_teams && plan->base.context->features & 1u << TALLY_FEATURE_PTX;
     const tally_segments_defines defines = plan->by == TALLY_BY_KEYS
-                                               ? tally_segments_key_defines(plan->key_bytes, plan->offset_bytes, one_pass)
+                                               ? tally_segments_key_defines(plan->key_bytes, plan->offset_bytes, shuffles)
                                                : tally_segments_offset_defines(plan->offset_bytes);
     if (plan->by == TALLY_BY_KEYS) {
-        const entry entries[] = {{"tally_keys_lengths", &plan->write_lengths}, {"tally_keys_count", &plan->count_runs},
-                                 {"tally_keys_place", &plan->place_runs},      {"tally_keys_write", &plan->write_runs},
-                                 {"tally_keys_clear", &plan->clear_tiles},     {"tally_keys_find", &plan->find_runs}};
-        return open_stem(plan, "keys", defines.text, entries, TALLY_ARRAY_LENGTH(entries) - (one_pass ? 0 : 2));
+        const entry entries[] = {{"tally_keys_count", &plan->count_runs},
+                                 {"tally_keys_place", &plan->place_runs},
+                                 {"tally_keys_write", &plan->write_runs},
+                                 {"tally_keys_lengths", &plan->write_lengths}};
+        return open_stem(plan, "keys", defines.text, entries, TALLY_ARRAY_LENGTH(entries));
     }
     if (plan->by != TALLY_BY_OFFSETS || plan->flags & TALLY_UNCHECKED) return TALLY_OK;
     const entry check = {"tally_offsets_check", &plan->check_offsets};

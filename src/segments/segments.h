@@ -107,9 +107,9 @@ struct tally_segments_plan {
         struct {
             void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *low, *planes;
             void *longs, *dense, *fold, *fold_each, *clear, *chunks;
-            void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths, *clear_tiles, *find_runs;
+            void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
         };
-        void *kernels[24];
+        void *kernels[22];
     };
     tally_buffer *partials, *counts, *slices, *slice_counts;
     tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */
@@ -121,12 +121,12 @@ struct tally_segments_plan {
 };
 
 /* The lines before the stems "offsets" and "keys", for offsets and keys of `bytes` bytes, and
- * begins of runs of `begin_bytes`. */
+ * begins of runs of `begin_bytes`. `shuffles`: OpenCL C has PTX. */
 typedef struct tally_segments_defines {
     char text[128];
 } tally_segments_defines;
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes);
-tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes, bool looks_back);
+tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes, bool shuffles);
 
 /* Returns the largest offset that a call of n items may have. A negative offset, read as an
  * unsigned number, is above it. */
