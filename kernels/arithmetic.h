@@ -201,8 +201,7 @@
 /* ---- closeness, as numpy.isclose ------------------------------------------------------------- */
 
 #define TOLERANCE(y, p) ((p).atol + (p).rtol * (y))
-#define REAL_CLOSE(x, y, p) (((fabs((x) - (y)) <= TOLERANCE(fabs(y), p)) & ((y) - (y) == 0)) | ((x) == (y)))
-#define WIDE_CLOSE(x, y, p) REAL_CLOSE((R)(x), (R)(y), p)
+#define CLOSE(x, y, p) (((fabs((x) - (y)) <= TOLERANCE(fabs(y), p)) & ((y) - (y) == 0)) | ((x) == (y)))
 /*
  * Of integers of up to 16 bits: the same value of fewer operations of R, which is f64. NVIDIA's
  * GPUs convert an integer in the time of four additions.

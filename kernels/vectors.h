@@ -4,7 +4,8 @@
  *
  * Computes: nothing by itself. The stems that load 16 bytes at a time call what stands here.
  * How: a vector is read whole and taken apart into items.
- * Needs: ITEM, ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT (src/program/source.c).
+ * Needs: ITEM, ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT (src/program/source.c); where
+ * an instruction takes items out of words, ITEM_OF_WORD.
  * Why: it is the same for both languages, and every program has it.
  */
 

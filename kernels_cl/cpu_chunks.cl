@@ -80,10 +80,27 @@
 #define LANE_STEP(s)                                                                                                           \
     for (int l = 0; l < (s); l++) lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
+/* Leaves out the other items of a chunk where a lane is what no item changes. */
+#ifdef DECIDES
+INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
+    u32 any = 0;
+    for (int l = 0; l < LANES; l++) any |= lane_decides(lanes_get(lanes, l));
+    return any;
+}
+#define LEAVE_IF_DECIDED                                                                                                       \
+    if (lanes_decide(&lanes)) {                                                                                                \
+        HALVE(LANE_STEP)                                                                                                       \
+        return lanes_get(&lanes, 0);                                                                                           \
+    }
+#else
+#define LEAVE_IF_DECIDED
+#endif
+
 /* Walks `rows` chunk rows from row r on by blocks, as far as there are whole blocks. Statements for
  * lane l: BEGIN stands before the block's rows, PAIR(b) for two of them, and END behind them. */
 #define WALK_ROWS(rows, BEGIN, PAIR, END)                                                                                      \
     for (; r + BLOCK <= (rows); r += BLOCK) {                                                                                  \
+        LEAVE_IF_DECIDED                                                                                                       \
         if (ITEM_BYTES >= 4 && is_far) {                                                                                       \
             EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
         }                                                                                                                      \

@@ -8,12 +8,11 @@
  * How: a team of threads takes a chunk. It has so many threads that with 16 bytes each they load a
  * chunk row: 32 for items of 4 bytes, 8 for bytes. Each thread owns OWN lanes, VECTOR neighbours of
  * each load, and has as many loads in flight as the tuning says. The lanes are then halved. Two
- * lanes of one thread are combined in registers. Two of different threads meet in local memory,
- * EXCHANGED of a thread's lanes at a time, or by shuffles where PTX has them and combining is
- * short. Where a term has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes
- * the chunk again if it turns out to be no good. At last the chunks are combined, neighbours first.
- * Chunks that are not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by
- * item.
+ * lanes of one thread are combined in registers. Two lanes of different threads meet by shuffles
+ * where PTX has them, else in local memory, EXCHANGED of a thread's lanes at a time. Where a term
+ * has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes the chunk again if
+ * it turns out to be no good. At last the chunks are combined, neighbours first. Chunks that are
+ * not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by item.
  * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP accumulators, or for 4 *
  * GROUP if they have at most 8 bytes.
  * Why: it is the default of GPUs: memory speed in the canonical order, also without device-scope

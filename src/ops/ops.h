@@ -91,7 +91,7 @@ typedef struct tally_lane_row {
 } tally_lane_row;
 
 /*
- * A guess at a chunk whose V is a float, for CPUs: the row's `load` or `combine` at less cost. It
+ * A guess at a chunk, for CPUs: the row's `load` or `combine` at less cost. It
  * is right where `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
  * taken again by the row's own.
  * With a `combine` of its own the items come in any order, and some twice: it is for ops that
@@ -122,6 +122,7 @@ typedef struct tally_op_row {
      * is the accumulator, else there is none. */
     const char *initial;
     const char *usual, *usually; /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
+    const char *decided;         /* holds of an a that no other changes; CPUs then leave out items; NULL: none */
     bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
@@ -260,7 +261,7 @@ typedef struct tally_term {
     uint32_t result_count;
     tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
     const char *initial;                          /* the accumulator of the result x (and y); NULL: there is none */
-    const char *usual, *usually;                  /* as the row's; NULL: none */
+    const char *usual, *usually, *decided;        /* as the row's; NULL: none */
     bool is_index;                                /* the result is an index */
     uint32_t param_count;
     tally_op_param params[TALLY_MAX_PARAMS];

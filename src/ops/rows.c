@@ -370,7 +370,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                         .accumulate = TALLY_ACCUMULATE_TRUTH,
                         .gives = TALLY_GIVES_TRUTH,
                         .identity = "ONE",
-                        .load = "CLOSE(x, y, p)",
+                        .load = "CLOSE((R)(x), (R)(y), p)",
                         .combine = "a & b",
                         .empty = "ONE",
                         .initial = "x != 0",

@@ -161,8 +161,8 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
     [TALLY_STD] = {WHOLE_VARIANCE, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
 };
 
-/* Rows for integers of up to 16 bits. The sum is one word, as that of `sum` is: fewer than 2^47
- * items do not overflow it. */
+/* Rows for integers of up to 16 bits. The sum of a mean is one word, as that of `sum` is: fewer
+ * than 2^47 items do not overflow it. Inputs that are close are mostly equal. */
 const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_INTEGER,
@@ -178,6 +178,20 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                     .additive = TALLY_ADDITIVE_LINEAR,
                     .bytes = "SUM_OF_BYTES(w, a)",
                     .text = "wholes"},
+    [TALLY_ALLCLOSE] = {.name = "allclose",
+                        .takes = TALLY_TAKES_INTEGER,
+                        .inputs = 2,
+                        .accumulate = TALLY_ACCUMULATE_TRUTH,
+                        .gives = TALLY_GIVES_TRUTH,
+                        .identity = "ONE",
+                        .load = "NARROW_CLOSE(x, y, p)",
+                        .combine = "a & b",
+                        .empty = "ONE",
+                        .decided = "a == 0",
+                        .initial = "x != 0",
+                        .exact = true,
+                        .guess = {.load = "x == y", .holds = "a != 0"},
+                        .params = {{"rtol", 1e-5}, {"atol", 1e-8}}},
 };
 
 /* Rows for floats at the level `compensated`. The accumulator is the unevaluated sum high + low. */

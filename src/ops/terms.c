@@ -152,6 +152,11 @@ static bool has_own_lane(const tally_op_row *row, tally_dtype in) {
     return row->lane.widen && has[row->lane.of];
 }
 
+/* A guess of its own combination is for floats: that of integers costs as little. */
+static bool has_guess(const tally_op_row *row, tally_dtype in, tally_dtype value) {
+    return !has_own_lane(row, in) && (tally_dtype_is_float(value) || !row->guess.combine);
+}
+
 static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally_dtype value) {
     const tally_dtype_row *in = tally_dtype_find(dtype);
     tally_term_lane lane = has_own_lane(row, dtype) ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value);
@@ -299,7 +304,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
                          .real = real_type(in, acc),
                          .lane = lane_of(row, dtype, value),
                          .lane_item = lane_item(row, dtype, in),
-                         .guess = tally_dtype_is_float(value) && !has_own_lane(row, dtype) ? row->guess : (tally_guess_row){0},
+                         .guess = has_guess(row, dtype, value) ? row->guess : (tally_guess_row){0},
                          .identity = row->identity,
                          .load = row->load,
                          .combine = row->combine,
@@ -320,6 +325,7 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
     term->initial = row->initial ? row->initial : row->fields[0].name || row->first ? NULL : "(V)(x)";
     term->usual = row->usual;
     term->usually = row->usually;
+    term->decided = row->decided;
     if (row->second) {
         term->results[0].name = "first";
         term->results[1] =

@@ -11,10 +11,10 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",    "MIN",
-    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE",
-    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM",
-    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "CLOSE",       "NUMBER_MIN",  "NUMBER_MAX", "SUM_OF_MAGNITUDES"};
+    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",          "MIN",
+    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",        "BIG_SCALE",
+    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",       "LOG_OF_SUM",
+    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -57,7 +57,6 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define NUMBER_MIN(a, b) %s_NUMBER_MIN(a, b)\n#define NUMBER_MAX(a, b) %s_NUMBER_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
-    fprintf(file, "#define CLOSE %s_CLOSE\n", tally_dtype_is_narrow(terms->in) ? "NARROW" : "WIDE");
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_bytes) && tally_dtype_bytes(terms->in) == 1; i++)
         fprintf(file, "#define %s %s_%s\n", of_bytes[i], tally_dtype_name(terms->in), of_bytes[i]);
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
@@ -331,7 +330,9 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_guess_row *guess = &term->guess;
-    if (terms->count > 1 || !guess->holds) return;
+    if (terms->count > 1) return;
+    if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
+    if (!guess->holds) return;
     define_words(file, terms, term, term->value, "ACC", 0);
     fprintf(file, "#define %s 1\n", guess->combine ? "GUESSES_COMBINE" : "GUESSES_LOAD");
     fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);

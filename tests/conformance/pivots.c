@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Ops that have a pivot or a guess, by both canonical variants. Items that are far above the first
- * ones of their chunk make logsumexp's pivot no good, so that the chunk is taken again. A NaN and
- * zeros of both signs do so to the guess of minima and maxima, and a number whose square would not
- * do as it is to that of norms. */
+/* Ops that have a pivot or a guess, by both canonical variants. Items that are far above the
+ * first ones of their chunk make logsumexp's pivot no good, so that the chunk is taken again. A
+ * NaN and zeros of both signs do so to the guess of minima and maxima, a number whose square
+ * would not do as it is to that of norms, and items that are close but not equal to that of
+ * closeness. */
 #include <math.h>
 #include <string.h>
 
@@ -123,6 +124,39 @@ static void test_norms(void **state) {
     expect_all(state, TALLY_NRM2);
 }
 
+/* Narrow integers that are equal but at one place, or at many, where they differ by `apart`.
+ * Whether they are close depends on the tolerance: equality alone is the guess. */
+static void expect_closeness(tally_context *context, tally_dtype in, const char *variant, int apart, int many, double atol) {
+    static uint16_t x[ROOM], y[ROOM];
+    uint8_t *const narrow_x = (uint8_t *)x, *const narrow_y = (uint8_t *)y;
+    for (uint64_t i = 0; i < ROOM; i++) {
+        const uint16_t item = (uint16_t)(i * 7919 % 101), other = (uint16_t)(item + (many || i == 5000 ? apart : 0));
+        if (tally_dtype_bytes(in) == 1)
+            narrow_x[i] = (uint8_t)item, narrow_y[i] = (uint8_t)other;
+        else
+            x[i] = item, y[i] = other;
+    }
+    const tally_reduce_desc desc = {.op = TALLY_ALLCLOSE, .in = in, .variant = variant};
+    const direct_param params[] = {{"rtol", 0}, {"atol", atol}, {NULL, 0}};
+    uint8_t close = 7;
+    direct_reduce(context, &desc, params, (const void *const[]){x, y}, ROOM, &close);
+    if (close != (apart <= atol))
+        fail_msg("allclose of %s by %s, %d apart at %s, atol %g: %d", tally_dtype_name(in), variant ? variant : "auto", apart,
+                 many ? "all places" : "one place", atol, close);
+}
+
+static void test_closeness(void **state) {
+    static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16};
+    if (!direct_has_f64(state)) return;
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
+        for (int by_teams = 0; by_teams <= has_teams(state); by_teams++)
+            for (int apart = 0; apart < 3; apart++)
+                for (int many = 0; many < 2; many++)
+                    for (int tolerance = 0; tolerance < 4; tolerance++)
+                        expect_closeness(direct_context(state), types[t], by_teams ? "group_tree" : NULL, apart, many,
+                                         tolerance / 2.0);
+}
+
 /* Ops that share a pass have pivots of their own. */
 static void test_together(void **state) {
     tally_context *context = direct_context(state);
@@ -149,5 +183,6 @@ const device_test pivot_tests[] = {
     {"pivots: ops in one pass", test_together},
     {"guesses: extremes", test_extremes},
     {"guesses: norms", test_norms},
+    {"guesses: closeness", test_closeness},
     {NULL, NULL},
 };
