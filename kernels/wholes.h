@@ -24,11 +24,11 @@
     ((high) == 0 ? (f64)(low) : (f64)(high)*18446744073709551616.0 + (f64)((low) >> 11 | (((low)&2047) != 0)) * 2048.0)
 /* The upper word of the sum of two fields of two words. */
 #define ADD_HIGH(a, b, field) ((a).field##_high + (b).field##_high + ((a).field + (b).field < (b).field))
-/* A lane's sum of items fits one word, that of their squares may not. */
-#define NEXT_SUMS(a, b)                                                                                                        \
-    MAKE((a).sum + (b).sum, SIGN_WORD((a).sum + (b).sum), (a).squares + (b).squares, ADD_HIGH(a, b, squares))
-#define ANY_SUMS(a, b) MAKE((a).sum + (b).sum, ADD_HIGH(a, b, sum), (a).squares + (b).squares, ADD_HIGH(a, b, squares))
-#define ADD_SUMS(a, b) IN_LANE(NEXT_SUMS(a, b), ANY_SUMS(a, b))
+#define ADD_SUMS(a, b) MAKE((a).sum + (b).sum, ADD_HIGH(a, b, sum), (a).squares + (b).squares, ADD_HIGH(a, b, squares))
+/* The word above a sum of words modulo 2^64, by the sum of their upper halves. The sum of the lower
+ * halves, of up to 2^32 words, is what the upper ones leave. */
+#define HIGH_HALF(word) ((word) >> 32)
+#define WORD_ABOVE(sum, high) (((high) >> 32) + ((sum) < (sum) - ((high) << 32)))
 
 /* A whole number of two words, or of three. */
 typedef struct {

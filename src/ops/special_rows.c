@@ -98,46 +98,49 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .initial = "MAKE(x, y)"},
 };
 
-/* var and std of these rows but for their names and results. */
+/* var, std and nrm2 of integers of up to 32 bits but for their names and lanes. */
 #define VARIANCE_OF_SUMS "variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)"
 #define WHOLE_VARIANCE                                                                                                         \
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",  \
     .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)", .combine = "ADD_SUMS(a, b)", .empty = "NAN", .exact = true,    \
+    .text = "wholes", .params = {{"ddof", 0}}
+#define WHOLE_NORM                                                                                                             \
+    .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
+    .fields = {{V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO)", .load = "MAKE(SQUARE((V)(x)), ZERO)",     \
+    .combine = "MAKE(a.squares + b.squares, ADD_HIGH(a, b, squares))",                                                         \
+    .first = "sqrt(mean_of_whole(a.squares, a.squares_high, 1))", .empty = "0", .usual = "IS_USUAL(a.squares_high)",           \
+    .usually = "sqrt(USUALLY(a.squares, a.squares_high))", .exact = true, .text = "wholes"
+
+/* Lanes of 32-bit items: the upper halves of squares have a sum of their own, so that none needs a
+ * carry. */
+#define VARIANCE_BY_HALVES                                                                                                     \
+    .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_NO, "squares"}, {TALLY_ADDITIVE_NO, "high"}},          \
+             .identity = "MAKE(ZERO, ZERO, ZERO)",                                                                             \
+             .load = "MAKE(x, SQUARE((V)(x)), HIGH_HALF(SQUARE((V)(x))))",                                                     \
+             .combine = "MAKE(a.sum + b.sum, a.squares + b.squares, a.high + b.high)",                                         \
+             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, WORD_ABOVE(a.squares, a.high))"}
+/* Lanes of items of up to 16 bits: a word for each sum. */
+#define VARIANCE_BY_WORDS                                                                                                      \
     .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},                                \
              .identity = "MAKE(ZERO, ZERO)",                                                                                   \
              .load = "MAKE(x, SQUARE((u32)(x)))",                                                                              \
              .combine = "MAKE(a.sum + b.sum, a.squares + b.squares)",                                                          \
              .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, ZERO)"},                                                    \
-    .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))", .text = "wholes", .params = {{"ddof", 0}}
+    .bytes = "MAKE(SUM_OF_BYTES(w, a.sum), SUM_OF_SQUARES(w, a.squares))"
 
 /*
  * Rows for integers of up to 32 bits, whose sums are exact: in 128 bits no number of items
  * overflows them. The sum of the items is `sum` and `sum_high`, the sum of their squares `squares`
- * and `squares_high`. The result is rounded at the end (kernels/wholes.h). Of items of up to 16
- * bits a lane needs no more than a word for each sum.
+ * and `squares_high`. The result is rounded at the end (kernels/wholes.h).
  */
 const tally_op_row tally_whole_rows[TALLY_OP_END] = {
-    [TALLY_NRM2] = {.name = "nrm2",
-                    .takes = TALLY_TAKES_INTEGER,
-                    .accumulate = TALLY_ACCUMULATE_WIDE,
-                    .gives = TALLY_GIVES_REAL,
-                    .fields = {{V, "squares"}, {V, "squares_high"}},
-                    .identity = "MAKE(ZERO, ZERO)",
-                    .load = "MAKE(SQUARE((V)(x)), ZERO)",
-                    .combine = "MAKE(a.squares + b.squares, ADD_HIGH(a, b, squares))",
-                    .first = "sqrt(mean_of_whole(a.squares, a.squares_high, 1))",
-                    .empty = "0",
-                    .usual = "IS_USUAL(a.squares_high)",
-                    .usually = "sqrt(USUALLY(a.squares, a.squares_high))",
-                    .exact = true,
-                    .lane = {.fields = {{TALLY_ADDITIVE_QUADRATIC, "squares"}},
-                             .identity = "MAKE(ZERO)",
-                             .load = "MAKE(SQUARE((u32)(x)))",
-                             .combine = "MAKE(a.squares + b.squares)",
-                             .widen = "MAKE(a.squares, ZERO)"},
-                    .bytes = "MAKE(SUM_OF_SQUARES(w, a.squares))",
-                    .text = "wholes"},
+    [TALLY_NRM2] = {WHOLE_NORM, .name = "nrm2",
+                    .lane = {.fields = {{TALLY_ADDITIVE_NO, "squares"}, {TALLY_ADDITIVE_NO, "high"}},
+                             .identity = "MAKE(ZERO, ZERO)",
+                             .load = "MAKE(SQUARE((V)(x)), HIGH_HALF(SQUARE((V)(x))))",
+                             .combine = "MAKE(a.squares + b.squares, a.high + b.high)",
+                             .widen = "MAKE(a.squares, WORD_ABOVE(a.squares, a.high))"}},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_INTEGER,
                     .accumulate = TALLY_ACCUMULATE_WIDE,
@@ -157,8 +160,8 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                              .combine = "MAKE(a.sum + b.sum)",
                              .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum))"},
                     .text = "wholes"},
-    [TALLY_VAR] = {WHOLE_VARIANCE, .name = "var", .first = VARIANCE_OF_SUMS},
-    [TALLY_STD] = {WHOLE_VARIANCE, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
+    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "var", .first = VARIANCE_OF_SUMS},
+    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
 };
 
 /* Rows for integers of up to 16 bits. The sum of a mean is one word, as that of `sum` is: fewer
@@ -178,6 +181,15 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                     .additive = TALLY_ADDITIVE_LINEAR,
                     .bytes = "SUM_OF_BYTES(w, a)",
                     .text = "wholes"},
+    [TALLY_NRM2] = {WHOLE_NORM, .name = "nrm2",
+                    .lane = {.fields = {{TALLY_ADDITIVE_QUADRATIC, "squares"}},
+                             .identity = "MAKE(ZERO)",
+                             .load = "MAKE(SQUARE((u32)(x)))",
+                             .combine = "MAKE(a.squares + b.squares)",
+                             .widen = "MAKE(a.squares, ZERO)"},
+                    .bytes = "MAKE(SUM_OF_SQUARES(w, a.squares))"},
+    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "var", .first = VARIANCE_OF_SUMS},
+    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
     [TALLY_ALLCLOSE] = {.name = "allclose",
                         .takes = TALLY_TAKES_INTEGER,
                         .inputs = 2,
