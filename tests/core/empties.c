@@ -14,7 +14,7 @@
 #include "oracle/patterns.h"
 #include "tests/support/sample.h"
 
-#define PARTS 23
+#define PARTS 41
 #define MOST_ITEMS 2
 
 typedef struct bench {
