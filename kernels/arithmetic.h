@@ -66,10 +66,10 @@
 #define TAKE(a, b, take_b) MAKE((take_b) ? (b).value : (a).value, (take_b) ? (b).index : (a).index)
 
 /*
- * Of integers of up to 16 bits a lane has the value and the index i within the chunk as one number,
- * a key: the value above, and below what is larger (TOP_KEY) or smaller (LOW_KEY) for an earlier
- * index. So the better of two is the larger or the smaller one. 0 and 0xffff below mean that there
- * is none.
+ * A lane of integers of up to 16 bits has the value and the index i within the chunk as one number,
+ * a key. Its upper part is the value. Its lower part is larger (TOP_KEY) or smaller (LOW_KEY) for
+ * an earlier index. So the better of two keys is the larger or the smaller one. A lower part of 0
+ * or of 0xffff means that there is no item.
  */
 #define TOP_KEY(value, i) ((value)*65536 + (V)(CHUNK_ITEMS - (i)))
 #define LOW_KEY(value, i) ((value)*65536 + (V)(i))
@@ -203,8 +203,8 @@
 #define TOLERANCE(y, p) ((p).atol + (p).rtol * (y))
 #define CLOSE(x, y, p) (((fabs((x) - (y)) <= TOLERANCE(fabs(y), p)) & ((y) - (y) == 0)) | ((x) == (y)))
 /*
- * Of integers of up to 16 bits: the same value of fewer operations of R, which is f64. NVIDIA's
- * GPUs convert an integer in the time of four additions.
+ * NARROW_CLOSE is the same for integers of up to 16 bits, with fewer operations of R, which is f64.
+ * NVIDIA's GPUs convert an integer in the time of four additions.
  */
 #if defined(PTX) || defined(__CUDA_ARCH__)
 #define REAL_MAGNITUDE(x) (f64_OF_BITS((u64)0x43300000 << 32 | (u32)((x) < 0 ? 0 - (x) : (x))) - 0x1p52)

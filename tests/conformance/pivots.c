@@ -124,8 +124,8 @@ static void test_norms(void **state) {
     expect_all(state, TALLY_NRM2);
 }
 
-/* Narrow integers that are equal but at one place, or at many, where they differ by `apart`.
- * Whether they are close depends on the tolerance: equality alone is the guess. */
+/* Narrow integers are equal but at one place, or at many, where they differ by `apart`. The
+ * tolerance says whether they are close. Equality alone is the guess. */
 static void expect_closeness(tally_context *context, tally_dtype in, const char *variant, int apart, int many, double atol) {
     static uint16_t x[ROOM], y[ROOM];
     uint8_t *const narrow_x = (uint8_t *)x, *const narrow_y = (uint8_t *)y;
