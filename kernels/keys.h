@@ -14,7 +14,7 @@
  * a bit for each key, behind the numbers of the tiles, and tally_keys_write reads these bits. On
  * CPUs a group is one thread, which looks at the keys twice.
  * Needs: KEY_BYTES; WORD, the widest word that keys are made of, of WORD_BYTES; BEGIN, the type
- * of begins; in OpenCL C SHUFFLES where PTX is.
+ * of begins; EACH, the tiles that a thread places at once; in OpenCL C SHUFFLES where PTX is.
  * Why: a GPU reads the keys once, and where few runs begin it reads and writes little else. One
  * pass by look-back between groups reads the keys that begin runs again too, and was no faster
  * (H100, November 2026: runs of mean 4 505 us, 494 by three kernels).
@@ -65,6 +65,7 @@ INLINE u32 begins_run(KEY keys, u64 i) {
     sums[0] = 0;                                                                                                               \
     sums[1] = (own);
 #elif defined(__CUDA_ARCH__) || defined(SHUFFLES)
+/* Returns a mask of the threads of the warp whose word is not 0. */
 INLINE u32 ballot_of(u32 is) {
     u32 mask;
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(mask) : "r"(is));
@@ -77,7 +78,8 @@ INLINE u32 word_below(u32 word, u32 by) {
     asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(v) : "r"(word), "r"(by));
     return v;
 }
-/* Leaves the sum of the warp's words up to each thread's own in it. */
+
+/* Returns the sum of the warp's words up to the thread's own. */
 INLINE u32 sum_up(u32 word) {
 #pragma unroll
     for (u32 by = 1; by < WIDTH; by *= 2) {
@@ -132,9 +134,10 @@ INLINE u32 sum_up(u32 word) {
     if (bit) atomic_or((volatile LOCAL u32 *)(word), 1U << THREAD_ID % WIDTH);
 #endif
 
-/* Sets the bit of each key that begins a run, of the tile that begins at key `tile`. Bit b of word
- * w is of its key 32 w + b. */
-INLINE void mark_runs(KEY keys, u64 n, u64 tile, LOCAL u32 *words) {
+/* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is of key
+ * 32 w + b. */
+INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
+    const u64 tile = GROUP_ID * (GROUP * WIDTH);
     LOCAL u32 *word = words + THREAD_ID / WIDTH;
     KEY own = keys + (tile + THREAD_ID) * KEY_BYTES;
     if (tile && tile + GROUP * WIDTH <= n && IS_ALIGNED(keys)) { /* each key has one before it, so loads wait for nothing */
@@ -156,7 +159,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
     (void)run;
     words[THREAD_ID] = 0;
     BARRIER
-    mark_runs(keys + keys_offset * KEY_BYTES, n, GROUP_ID * (GROUP * WIDTH), words);
+    mark_runs(keys + keys_offset * KEY_BYTES, n, words);
     BARRIER
     OWN_WORDS[THREAD_ID] = words[THREAD_ID];
     SUM_OF_GROUP(COUNT_BITS(words[THREAD_ID]))
@@ -200,8 +203,6 @@ INLINE u64 sum_of_runs(GLOBAL const u32 *runs, u64 end, LOCAL u64 *sums) {
     return sum;
 }
 
-/* Tiles that a thread of the next kernel places at once; PLACED of src/segments/keys.c. */
-#define EACH 8
 /* One group runs this kernel, or as many as there are GROUP * EACH tiles. A group of several counts
  * the runs before its tiles by itself. */
 KERNEL BOUNDS void tally_keys_place(GLOBAL u64 *tiles, u64 count, u64 n, u64 capacity, GLOBAL BEGIN *begins, GLOBAL u64 *runs,
@@ -264,20 +265,21 @@ INLINE void list_runs(u32 word, u32 at, LOCAL u16 *listed) {
         listed[LISTED_AT(at)] = (u16)(THREAD_ID * WIDTH + COUNT_BITS((word & (0U - word)) - 1));
 }
 
-/* Writes the tile's runs, `here`: neighbouring threads write neighbouring runs. */
-#define WRITE_RUNS(place, here, tile)                                                                                          \
-    _Pragma("unroll 4") for (u32 r = THREAD_ID; r < (here); r += GROUP) WRITE_RUN((place) + r, (tile) + listed[LISTED_AT(r)])
-
+/* Neighbouring threads write neighbouring runs. */
 KERNEL BOUNDS void tally_keys_write(WRITE_ARGS) {
     SHARED u16 listed[LISTED_AT(GROUP * WIDTH)];
     SHARED u32 sums[SUMS];
-    OPEN_WRITE(void) run;
+    (void)run;
     (void)n;
+    OPEN_WRITE
     const u32 word = OWN_WORDS[THREAD_ID];
     SUM_OF_GROUP(COUNT_BITS(word))
     list_runs(word, sums[THREAD_ID], listed);
     BARRIER
-    WRITE_RUNS(tiles[GROUP_ID], sums[GROUP], GROUP_ID * (GROUP * WIDTH))
+    const u64 place = tiles[GROUP_ID], tile = GROUP_ID * (GROUP * WIDTH);
+    const u32 here = sums[GROUP];
+#pragma unroll 4
+    for (u32 r = THREAD_ID; r < here; r += GROUP) WRITE_RUN(place + r, tile + listed[LISTED_AT(r)])
 }
 #else
 /* Keys that a thread counts at once, before it looks for the runs among them. */

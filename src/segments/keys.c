@@ -48,8 +48,6 @@ static tally_status check_sizes(const tally_segments_plan *plan, const tally_key
 
 /* Groups that write lengths, for each compute unit. */
 #define UNIT_GROUPS 16
-/* Tiles that a thread of a GPU places: EACH of kernels/keys.h. */
-#define PLACED 8
 
 /* Enqueues the search for runs. */
 static tally_status find_runs(tally_segments_plan *plan, void *queue, const tally_keys_args *a) {
@@ -74,7 +72,7 @@ static tally_status find_runs(tally_segments_plan *plan, void *queue, const tall
                                TALLY_VALUE(wants_keys)};
     tally_status status = TALLY_OK;
     if (tiles) status = backend->launch(queue, plan->count_runs, tiles, threads, TALLY_ARRAY_LENGTH(count), count);
-    const uint64_t placing = threads > 1 && tiles ? tally_ceil_div(tiles, threads * PLACED) : 1;
+    const uint64_t placing = threads > 1 && tiles ? tally_ceil_div(tiles, threads * TALLY_PLACED_TILES) : 1;
     if (!status) status = backend->launch(queue, plan->place_runs, placing, threads, TALLY_ARRAY_LENGTH(place), place);
     if (!status && tiles) status = backend->launch(queue, plan->write_runs, tiles, threads, TALLY_ARRAY_LENGTH(write), write);
     if (status || !a->lengths || !tiles) return status;

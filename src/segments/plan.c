@@ -288,8 +288,9 @@ tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin
     tally_segments_defines defines;
     uint32_t word = 8;
     while (bytes % word) word /= 2;
-    snprintf(defines.text, sizeof(defines.text), "#define KEY_BYTES %u\n#define WORD_BYTES %u\n#define BEGIN u%u\n%s", bytes,
-             word, 8 * begin_bytes, shuffles ? "#define SHUFFLES 1\n" : "");
+    snprintf(defines.text, sizeof(defines.text),
+             "#define KEY_BYTES %u\n#define WORD_BYTES %u\n#define BEGIN u%u\n#define EACH %d\n%s", bytes, word,
+             8 * begin_bytes, TALLY_PLACED_TILES, shuffles ? "#define SHUFFLES 1\n" : "");
     return defines;
 }
 

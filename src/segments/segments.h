@@ -141,6 +141,8 @@ tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_
 
 /* Groups that check offsets. */
 #define TALLY_CHECK_GROUPS 256
+/* Tiles that a thread places at once. */
+#define TALLY_PLACED_TILES 8
 /* Keys that a thread takes of a tile. */
 uint64_t tally_keys_run(const tally_segments_plan *plan);
 
