@@ -269,6 +269,10 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 
 /* ---- casts from items to values and from results to items; the preludes have the others ------ */
 
+#ifndef f64_OF_i64
+#define f64_OF_i64(x) ((f64)(x))
+#define f64_OF_u64(x) ((f64)(x))
+#endif
 #define f32_VALUE(x) (x)
 #define f64_VALUE(x) (x)
 #define i8_VALUE(x) ((i32)(x))

@@ -29,8 +29,9 @@
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
- * ZERO, ONE, NEG_ZERO (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of
- * integers) are of type V. MIN and MAX are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0.
+ * R is the float type of parameters, and R_OF(x) the item in it, rounded once. ZERO, ONE, NEG_ZERO
+ * (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of integers) are of type V.
+ * MIN and MAX are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0.
  * combine(identity, x) is x for every x, to the bit, since the identity stands for absent items.
  */
 #define V TALLY_DTYPE_DEFAULT
@@ -40,14 +41,14 @@
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
     .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
-    .load = "MAKE(ONE, (V)(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                        \
+    .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                        \
     .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
              .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
-             .load = "MAKE((V)(x) - pivot, SQUARE((V)(x) - pivot))",                                                           \
+             .load = "MAKE(R_OF(x) - pivot, SQUARE(R_OF(x) - pivot))",                                                         \
              .combine = "MAKE(a.rest + b.rest, a.squares + b.squares)",                                                        \
              .widen = "MAKE((V)(count), pivot, a.rest, a.squares)",                                                            \
              .pivot = {.identity = "NEG_ZERO",                                                                                 \
-                       .load = "(V)(x) * (ONE / (V)LANES)",                                                                    \
+                       .load = "R_OF(x) * (ONE / (V)LANES)",                                                                   \
                        .combine = "a + b",                                                                                     \
                        .finish = "a * (V)(1 << halvings)"}},                                                                   \
     .params = {{"ddof", 0}}
@@ -248,7 +249,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .gives = TALLY_GIVES_REAL,
                     .fields = {{V, "small"}, {V, "medium"}, {V, "big"}},
                     .identity = "MAKE(ZERO, ZERO, ZERO)",
-                    .load = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
+                    .load = "MAKE(SMALL_SQUARE(R_OF(x)), MEDIUM_SQUARE(R_OF(x)), BIG_SQUARE(R_OF(x)))",
                     .combine = "MAKE(a.small + b.small, a.medium + b.medium, a.big + b.big)",
                     .first = "SCALED_ROOT(a)",
                     .empty = "ZERO",
@@ -261,7 +262,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                              .load = "MAKE(SQUARE((V)(x)))",
                              .combine = "MAKE(a.medium + b.medium)",
                              .widen = "MAKE(ZERO, a.medium, ZERO)"},
-                    .guess = {.load = "MAKE(IF_SMALL(fabs((V)(x))), SQUARE((V)(x)), IF_BIG(fabs((V)(x))))",
+                    .guess = {.load = "MAKE(IF_SMALL(fabs(R_OF(x))), SQUARE(R_OF(x)), IF_BIG(fabs(R_OF(x))))",
                               .holds = "ALL_MEDIUM(a)"}},
     [TALLY_AMAX] = {.name = "amax",
                     .summary = "largest magnitude; NaN wins",
@@ -297,7 +298,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .accumulate = TALLY_ACCUMULATE_REAL,
                     .gives = TALLY_GIVES_REAL,
                     .identity = "NEG_ZERO",
-                    .load = "(V)(x)",
+                    .load = "R_OF(x)",
                     .combine = "a + b",
                     .first = "a / (V)(n)",
                     .empty = "NOT_A_NUMBER",
@@ -313,18 +314,18 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          .gives = TALLY_GIVES_REAL,
                          .fields = {{V, "top"}, {V, "sum"}},
                          .identity = "MAKE(LOWEST, ZERO)",
-                         .load = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
+                         .load = "MAKE(R_OF(x), SIGNIFICAND(R_OF(x)))",
                          .combine = "MERGE_EXPONENTIALS(a, b)",
                          .first = "LOG_OF_SUM(a.top, a.sum)",
                          .empty = "LOWEST",
                          .initial = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
                          .lane = {.fields = {{TALLY_ADDITIVE_NO, "top"}, {TALLY_ADDITIVE_NO, "sum"}},
                                   .identity = "MAKE(LOWEST, ZERO)",
-                                  .load = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
+                                  .load = "MAKE(R_OF(x), SIGNIFICAND(R_OF(x)))",
                                   .combine = "MAKE(LARGER(a.top, b.top), IN_LANE(NEXT_EXPONENTIAL(a, b), a.sum + b.sum))",
                                   .widen = "MAKE(a.top, a.sum * TWO_TO(pivot - EXPONENT(a.top)))",
                                   .pivot = {.identity = "LOWEST",
-                                            .load = "(V)(x)",
+                                            .load = "R_OF(x)",
                                             .combine = "LARGER(a, b)",
                                             .finish = "EXPONENT(a)",
                                             .of_lane = "a.top",
@@ -370,7 +371,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                         .accumulate = TALLY_ACCUMULATE_TRUTH,
                         .gives = TALLY_GIVES_TRUTH,
                         .identity = "ONE",
-                        .load = "CLOSE((R)(x), (R)(y), p)",
+                        .load = "CLOSE(R_OF(x), R_OF(y), p)",
                         .combine = "a & b",
                         .empty = "ONE",
                         .initial = "x != 0",

@@ -14,7 +14,7 @@ static const char *const undefined[] = {
     "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",          "MIN",
     "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",        "BIG_SCALE",
     "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",       "LOG_OF_SUM",
-    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES"};
+    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -50,6 +50,9 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
                                              [TALLY_KIND_COMPLEX] = "FLOAT"};
     const char *v = tally_dtype_name(value), *kind = tally_source_is_float(value) ? "FLOAT" : "INTEGER";
     fprintf(file, "#define V %s\n#define R %s\n#define MAKE make_%s_%u\n", v, tally_dtype_name(term->real), type, t);
+    const bool is_long = tally_dtype_is_integer(terms->in) && tally_dtype_bytes(terms->in) == 8;
+    if (is_long) fprintf(file, "#define R_OF(x) %s_OF_%s(x)\n", tally_dtype_name(term->real), tally_dtype_name(terms->in));
+    if (!is_long) fprintf(file, "#define R_OF(x) ((R)(x))\n");
     fprintf(file, "#define IN_LANE(next, any) (any)\n#define NO_INDEX (~(%s)0)\n", index_name(type));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(constants); i++)
         fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);
@@ -327,10 +330,19 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
     undefine_words(file);
 }
 
+/* Tells whether some lanes of a chunk may be taken before others, and are faster so. */
+static bool holds_lanes(const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    uint32_t fields;
+    tally_source_lane_fields(term, &fields);
+    return !term->is_index && !term->decided && (tally_terms_exact(terms) || fields == 0);
+}
+
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_guess_row *guess = &term->guess;
     if (terms->count > 1) return;
+    if (holds_lanes(terms)) fprintf(file, "#define HOLDS 1\n");
     if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
     if (!guess->holds) return;
     define_words(file, terms, term, term->value, "ACC", 0);
