@@ -46,19 +46,19 @@
  * HELD lanes stay in registers while the rows are walked, where the op HOLDS. A lane of 4 bytes may
  * have all 16 registers, as its step reads the item from memory; others leave room for what a step
  * computes. Where the order is free a row is as wide as the lanes held. GB/s of a core of an EPYC
- * (Zen 5) by the backend host, AVX2, November 2026, of 512 KiB, with lanes in memory and with these:
- * sum of f32 111, 189, of i64 118, 250; min of i32 113, 205; dot of f32 121, 190. Items that the
- * caches do not hold are better read once, so lanes of half a row are not held there (sum of f64 of
- * 128 MiB: 40, 25).
+ * (Zen 5) by the backend host, AVX2, November 2026, of 512 KiB, with lanes in memory and with
+ * these: sum of f32 111, 189, of i64 118, 250; min of i32 113, 205; dot of f32 121, 190. Items that
+ * the caches do not hold are better read once, so lanes of half a row are not held there (sum of
+ * f64 of 128 MiB: 40, 25).
  * Two rows at a time let gcc combine narrow integers before it widens them: prod of i8 5, 9.6.
- * Items of 4 bytes are better read in the order of memory: min of i32 205, 137.
+ * Items that are not widened are better read in the order of memory: min of i32 205, 137.
  */
 #if defined(HOLDS) && defined(UNROLLS) && defined(__AVX2__)
 #define LANE_BYTES ((int)sizeof(LANE_ARRAYS) / LANES)
 #define HELD_BYTES (LANE_BYTES == 4 && INPUTS == 1 ? 512 : 256)
 #define HELD_UP_TO(lanes) HELD_BYTES / LANE_BYTES >= (lanes) ? (lanes)
 #define HELD (HELD_UP_TO(128) : HELD_UP_TO(64) : HELD_UP_TO(32) : HELD_UP_TO(16) : 8)
-#define HELD_ROWS (LANE_BYTES == 4 && ITEM_BYTES == 4 ? 1 : 2)
+#define HELD_ROWS (LANE_BYTES == ITEM_BYTES && ITEM_BYTES <= 4 ? 1 : 2)
 #endif
 #if defined(HELD) && defined(ANY_ORDER)
 #define WIDTH HELD
@@ -78,9 +78,12 @@
  */
 #define AHEAD 8192
 /* Where it pays depends on what a core has to do. GB/s of 2 to 8 MiB a core as above, in the third
- * cache, without and with it: sum 70, 84; max 93, 72; dot 81, 52. */
+ * cache, without and with it: sum of f32 with lanes in memory 70, 84; max 93, 72; dot 81, 52. Of 8
+ * MiB on an EPYC (Zen 5) with lanes held: sum of i32 74, 64. */
 #if defined(GUESSES_COMBINE) || INPUTS > 1
 #define FAR_BYTES (16 << 20)
+#elif defined(HELD)
+#define FAR_BYTES (WIDTH == HELD ? 16 << 20 : 4 << 20)
 #else
 #define FAR_BYTES (4 << 20)
 #endif
@@ -109,10 +112,15 @@
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
 /* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
- * no branch is mispredicted. */
+ * no branch is mispredicted. Written out for lanes that were held, they gain a twentieth. */
+#ifdef HELD
+#define WRITTEN_OUT IN_REGISTERS
+#else
+#define WRITTEN_OUT
+#endif
 #define HALVE(BY) BY(64) BY(32) BY(16) BY(8) BY(4) BY(2) BY(1)
 #define LANE_STEP(s)                                                                                                           \
-    for (int l = 0; (s) < WIDTH && l < (s); l++)                                                                               \
+    WRITTEN_OUT for (int l = 0; (s) < WIDTH && l < (s); l++)                                                                   \
         lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
 /* Leaves out the other items of a chunk where a lane is what no item changes. */
@@ -162,7 +170,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #define COPIED
 #endif
 #ifdef HELD
-/* Takes the rows below `rows`, a multiple of HELD_ROWS, for the lanes from `first` on, HELD of them. */
+/* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. */
 INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, SOURCE in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());

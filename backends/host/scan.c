@@ -356,7 +356,7 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
     job.tile_words = job.block_words + (capacity + WIDTH - 1) / WIDTH * job.block_bytes;
     if (!job.call) job.call = 1; /* 0 says that nothing is published */
     *(uint32_t *)(void *)words = job.call;
-    tally_pool_run(kernel->threads, groups, scan_group, &job);
+    tally_pool_run_in_order(kernel->threads, groups, scan_group, &job);
 }
 
 tally_status host_scan_entry(host_kernel *kernel, const char *entry) {

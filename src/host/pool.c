@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool. One job runs at a time. Its word `state` has the bit OPEN while the job takes threads,
- * the number of threads that are in it, and above these the number of the job. A thread joins by a
- * compare-and-swap, so the job's caller, who closes the word at the end, waits for those that have
- * joined and for no others.
+ * The pool. One job runs at a time. Each thread has a box, a cache line of its own, by which the
+ * job's caller offers the job to it. A thread takes it by a compare-and-swap. At the end the caller
+ * takes back what is still offered in the same way, so it waits for the threads that are in the job
+ * and for no others.
+ *
+ * The groups lie in shares, one for each thread or one for all. A thread that has done its own
+ * share helps with the others. So a thread has the same items in each of several equal jobs, and
+ * finds them in its core's caches.
  *
  * A thread without a job polls for some time and then sleeps, for a call that follows soon should
  * not pay for waking it.
@@ -24,24 +28,24 @@
 /* Polls before a thread sleeps: some 50 us. */
 #define POLLS 2000
 
-#define OPEN UINT64_C(1)
-#define THREAD UINT64_C(2)
-#define THREADS (UINT64_C(0x7fff) * THREAD)
-#define JOB (UINT64_C(1) << 16)
-
 static struct {
     pthread_mutex_t owner; /* the thread whose job has the pool */
-    pthread_mutex_t lock;  /* guards sleepers */
+    pthread_mutex_t lock;  /* held by threads that fall asleep */
     pthread_cond_t wake;
     uint32_t threads; /* that there are, besides the callers of jobs */
     atomic_uint sleepers;
-    _Atomic uint64_t state, next;
-    /* The job. */
-    uint32_t most; /* threads */
-    uint64_t groups;
+} pool = {.owner = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+/* A thread's box: its part in the job, and the share of that number. Box 0 is the caller's. */
+static struct {
+    _Alignas(64) atomic_uint state;
+    uint32_t shares;       /* of the job */
+    _Atomic uint64_t next; /* the first group of the share that no thread has begun */
+    uint64_t end;
     tally_pool_group group;
     void *job;
-} pool = {.owner = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+} boxes[TALLY_POOL_MOST_THREADS];
+enum { IDLE, OFFERED, TAKEN };
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -79,40 +83,45 @@ tally_status tally_pool_threads(uint32_t *threads) {
 /* ---- the threads ----------------------------------------------------------------------------- */
 
 static void run_groups(uint32_t worker) {
-    for (uint64_t group; (group = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed)) < pool.groups;)
-        pool.group(pool.job, group, worker);
+    const uint32_t shares = boxes[worker].shares;
+    const tally_pool_group group = boxes[worker].group;
+    for (uint32_t s = 0; s < shares; s++) {
+        const uint32_t share = (worker + s) % shares;
+        const uint64_t end = boxes[share].end;
+        while (atomic_load_explicit(&boxes[share].next, memory_order_relaxed) < end) {
+            const uint64_t next = atomic_fetch_add_explicit(&boxes[share].next, 1, memory_order_relaxed);
+            if (next < end) group(boxes[worker].job, next, worker);
+        }
+    }
 }
 
-/* Joins the open job that is not the last one that this thread was in. */
-static bool join(uint64_t *last) {
-    uint64_t state = atomic_load(&pool.state);
-    while (state & OPEN && state / JOB != *last)
-        if (atomic_compare_exchange_weak_explicit(&pool.state, &state, state + THREAD, memory_order_acquire,
-                                                  memory_order_relaxed))
-            return *last = state / JOB, true;
-    return false;
+/* Takes the job that is offered to a thread, or takes it back. */
+static bool take(uint32_t worker, unsigned state) {
+    unsigned offered = OFFERED;
+    return atomic_load_explicit(&boxes[worker].state, memory_order_relaxed) == OFFERED &&
+           atomic_compare_exchange_strong_explicit(&boxes[worker].state, &offered, state, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
-static void wait_for_job(uint64_t *last) {
+static void wait_for_job(uint32_t worker) {
     for (int polls = 0; polls < POLLS; polls++) {
-        if (join(last)) return;
+        if (take(worker, TAKEN)) return;
         pause_briefly();
     }
     pthread_mutex_lock(&pool.lock);
     atomic_fetch_add(&pool.sleepers, 1);
-    while (!join(last)) pthread_cond_wait(&pool.wake, &pool.lock);
+    while (!take(worker, TAKEN)) pthread_cond_wait(&pool.wake, &pool.lock);
     atomic_fetch_sub(&pool.sleepers, 1);
     pthread_mutex_unlock(&pool.lock);
 }
 
 static void *live(void *number) {
     const uint32_t worker = (uint32_t)(uintptr_t)number;
-    uint64_t last = 0;
     fesetenv(FE_DFL_ENV);
     for (;;) {
-        wait_for_job(&last);
-        if (worker < pool.most) run_groups(worker);
-        atomic_fetch_sub_explicit(&pool.state, THREAD, memory_order_release);
+        wait_for_job(worker);
+        run_groups(worker);
+        atomic_store_explicit(&boxes[worker].state, IDLE, memory_order_release);
     }
     return NULL;
 }
@@ -122,9 +131,9 @@ static void forget(void) {
     pthread_mutex_init(&pool.owner, NULL);
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.wake, NULL);
+    for (uint32_t w = 0; w <= pool.threads; w++) atomic_store(&boxes[w].state, IDLE);
     pool.threads = 0;
     atomic_store(&pool.sleepers, 0);
-    atomic_store(&pool.state, 0);
 }
 
 /* Makes the threads that a job of `most` threads lacks. It goes without those that the system
@@ -146,39 +155,61 @@ static void make_threads(uint32_t most) {
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Runs a job in the threads. The caller owns the pool. */
-static void run_in_pool(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
-    pool.most = threads;
-    pool.groups = groups;
-    pool.group = group;
-    pool.job = job;
-    atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
-    const uint64_t state = atomic_load_explicit(&pool.state, memory_order_relaxed);
-    /* Sequentially consistent, as is the count of sleepers: a thread that is about to sleep sees
-     * the job, or is seen here. */
-    atomic_store(&pool.state, (state / JOB + 1) * JOB | OPEN);
-    if (atomic_load(&pool.sleepers)) {
-        pthread_mutex_lock(&pool.lock);
-        pthread_cond_broadcast(&pool.wake);
-        pthread_mutex_unlock(&pool.lock);
+/* Returns the first group of a share. */
+static uint64_t begin_of(uint32_t share, uint64_t groups, uint32_t count) {
+    return groups / count * share + (share < groups % count ? share : groups % count);
+}
+
+/* Offers a job to the threads. The caller owns the pool. */
+static void offer(uint32_t threads, uint32_t shares, uint64_t groups, tally_pool_group group, void *job) {
+    for (uint32_t w = 0; w < threads; w++) {
+        boxes[w].shares = shares;
+        boxes[w].group = group;
+        boxes[w].job = job;
+        if (w >= shares) continue;
+        atomic_store_explicit(&boxes[w].next, begin_of(w, groups, shares), memory_order_relaxed);
+        boxes[w].end = begin_of(w + 1, groups, shares);
     }
-    run_groups(0);
-    atomic_fetch_and_explicit(&pool.state, ~OPEN, memory_order_relaxed);
-    for (int polls = 0; atomic_load_explicit(&pool.state, memory_order_acquire) & THREADS; polls++) {
-        if (polls < POLLS)
-            pause_briefly();
-        else
-            sched_yield();
+    for (uint32_t w = 1; w < threads; w++) atomic_store_explicit(&boxes[w].state, OFFERED, memory_order_release);
+    /* A thread that is about to sleep sees the offer, or is seen here: both change the count. */
+    if (!atomic_fetch_add(&pool.sleepers, 0)) return;
+    pthread_mutex_lock(&pool.lock);
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* Returns when no thread is in the job. */
+static void end_job(uint32_t threads) {
+    for (uint32_t w = 1; w < threads; w++) {
+        if (take(w, IDLE)) continue;
+        for (int polls = 0; atomic_load_explicit(&boxes[w].state, memory_order_acquire) != IDLE; polls++) {
+            if (polls < POLLS)
+                pause_briefly();
+            else
+                sched_yield();
+        }
     }
 }
 
-void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
+static void run(uint32_t threads, bool in_order, uint64_t groups, tally_pool_group group, void *job) {
     const uint32_t most = groups < threads ? (uint32_t)groups : threads;
     const bool owns = most > 1 && !pthread_mutex_trylock(&pool.owner);
     if (owns && pool.threads + 1 < most) make_threads(most);
-    if (owns && pool.threads)
-        run_in_pool(most, groups, group, job);
-    else
+    const uint32_t there = owns && pool.threads < most ? pool.threads + 1 : most;
+    if (owns && there > 1) {
+        offer(there, in_order ? 1 : there, groups, group, job);
+        run_groups(0);
+        end_job(there);
+    } else {
         for (uint64_t g = 0; g < groups; g++) group(job, g, 0);
+    }
     if (owns) pthread_mutex_unlock(&pool.owner);
+}
+
+void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
+    run(threads, false, groups, group, job);
+}
+
+void tally_pool_run_in_order(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
+    run(threads, true, groups, group, job);
 }

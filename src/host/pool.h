@@ -17,12 +17,15 @@ tally_status tally_pool_threads(uint32_t *threads);
 typedef void (*tally_pool_group)(void *job, uint64_t group, uint32_t worker);
 
 /*
- * Runs the groups of a job in at most `threads` threads, and returns when all have ended. Groups
- * begin in the order of their numbers, so a group may wait for a lower one. The calling thread
- * takes part. It runs all groups by itself if there is only one, or if another thread's job has the
- * pool. Threads are made by the first job that needs them; in a child process after a fork they are
- * made anew. They have the default floating-point environment; the caller sees to its own.
+ * Runs the groups of a job in at most `threads` threads, and returns when all have ended. The
+ * calling thread takes part. It runs all groups by itself if there is only one, or if another
+ * thread's job has the pool. Threads are made by the first job that needs them; in a child process
+ * after a fork they are made anew. They have the default floating-point environment; the caller
+ * sees to its own.
  */
 void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);
+/* As tally_pool_run; groups begin in the order of their numbers, so a group may wait for a lower
+ * one. */
+void tally_pool_run_in_order(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);
 
 #endif

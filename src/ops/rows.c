@@ -30,8 +30,8 @@
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
  * R is the float type of parameters, and R_OF(x) the item in it, rounded once. ZERO, ONE, NEG_ZERO
- * (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of integers) are of type V.
- * MIN and MAX are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0.
+ * (-0.0; 0 for integers), LOWEST and HIGHEST (the infinities; the limits of integers) are of type
+ * V. MIN and MAX are IEEE 754-2019 minimum and maximum: NaN wins, -0 < +0.
  * combine(identity, x) is x for every x, to the bit, since the identity stands for absent items.
  */
 #define V TALLY_DTYPE_DEFAULT
@@ -41,7 +41,7 @@
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
     .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
-    .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                        \
+    .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                       \
     .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
              .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
              .load = "MAKE(R_OF(x) - pivot, SQUARE(R_OF(x) - pivot))",                                                         \

@@ -11,9 +11,9 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",          "MIN",
-    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",        "BIG_SCALE",
-    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",       "LOG_OF_SUM",
+    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
+    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
+    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
     "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
