@@ -29,6 +29,13 @@ INLINE VECTORS vectors_at(SOURCE in, u64 at) {
     return v;
 }
 
+/* Word w of a vector of each input, as lane_bytes takes them. */
+#if INPUTS == 1
+#define WORDS_OF(v, w) (v).x.word[w]
+#else
+#define WORDS_OF(v, w) (v).x.word[w], (v).y.word[w]
+#endif
+
 INLINE ITEMS items_of(const VECTORS *v, int j) {
     ITEMS items;
 #ifdef ITEM_OF_WORD

@@ -36,11 +36,14 @@ INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
 #ifdef lane_bytes /* four items at once, which go to any lane of the thread */
+        if (BYTES_HOLD(in.p)) {
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
+            for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
-            for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], v[f].x.word[w]);
-#else
+                for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(v[f], w));
+            continue;
+        }
+#endif
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
@@ -49,7 +52,6 @@ INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
                 const u32 l = LANE_AT(t, f % ROW_LOADS, j);
                 lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
             }
-#endif
     }
 }
 

@@ -127,9 +127,11 @@ typedef struct tally_op_row {
     tally_additive additive;
     tally_lane_row lane;
     tally_guess_row guess; /* NULLs: there is none */
-    const char *bytes;     /* a lane after four items of a byte, those of the word w; NULL: item by item */
-    bool counts_zeros;     /* a word of zeros may change a lane by `bytes` */
-    const char *text;      /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
+    /* A lane after four items of a byte, those of the word w (of two inputs, w and v); NULL: item
+     * by item. `bytes_hold`: of p, whether it may be used; NULL: always. */
+    const char *bytes, *bytes_hold;
+    bool counts_zeros; /* a word of zeros may change a lane by `bytes` */
+    const char *text;  /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
         double value; /* the default */
@@ -236,9 +238,9 @@ typedef struct tally_term_lane {
     uint32_t field_count;
     tally_op_field fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine;
-    const char *bytes; /* the lane a after the four items of the word w; NULL: item by item */
-    bool counts_zeros; /* a word of zeros may change it */
-    const char *widen; /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
+    const char *bytes, *bytes_hold; /* as the row's */
+    bool counts_zeros;              /* a word of zeros may change it */
+    const char *widen;              /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
     tally_pivot_row pivot;
 } tally_term_lane;
 

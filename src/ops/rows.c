@@ -25,7 +25,7 @@
  *   lane        a lane of a chunk is an accumulator, or a V that is narrower.
  *   guess       a chunk is taken by `load` and `combine` alone.
  *   bytes       no device takes four items of a byte at once. They may go to any lane,
- *               and bytes of 0 change none.
+ *               and bytes of 0 change none. `bytes_hold`: for all parameters.
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *

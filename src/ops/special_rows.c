@@ -203,6 +203,8 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                         .initial = "x != 0",
                         .exact = true,
                         .guess = {.load = "x == y", .holds = "a != 0"},
+                        .bytes = "a & (BYTES(w) == BYTES(v))",
+                        .bytes_hold = "DIFFERENT_BYTES_ARE_FAR(p)",
                         .params = {{"rtol", 1e-5}, {"atol", 1e-8}}},
 };
 

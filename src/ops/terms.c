@@ -162,6 +162,7 @@ static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally
     tally_term_lane lane = has_own_lane(row, dtype) ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value);
     if (in->bytes == 1) {
         lane.bytes = row->bytes;
+        lane.bytes_hold = row->bytes_hold;
         lane.counts_zeros = row->counts_zeros;
     }
     return lane;

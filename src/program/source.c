@@ -270,6 +270,12 @@ static void write_texts(FILE *file, const tally_terms *terms) {
     }
 }
 
+/* Tells whether bytes of 0 that are no items may go to lanes. */
+static bool pads_bytes(const tally_terms *terms) {
+    const tally_term_lane *lane = &terms->list[0].lane;
+    return terms->inputs == 1 && !lane->bytes_hold && !lane->counts_zeros;
+}
+
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].name);
@@ -306,8 +312,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_function(file, terms, "LANE", "lane_combine(LANE a, LANE b)", "l_combine", "a@, b@");
     write_function(file, terms, "ACC", "lane_value(LANE a, CHUNK c)", "l_value", "a@, c.index, c.count%");
     if (terms->count == 1 && first->lane.bytes)
-        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n%s#endif\n",
-                first->lane.counts_zeros ? "" : "#define PADS_BYTES\n");
+        fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#define BYTES_HOLD(p) (%s)\n%s#endif\n",
+                first->lane.bytes_hold ? "l0_bytes_hold((p).t0)" : "1", pads_bytes(terms) ? "#define PADS_BYTES\n" : "");
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     if (recipe->guesses) tally_source_guess(file, terms);

@@ -185,9 +185,12 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
 }
 
 /* A lane after the four items of a word, where the device has instructions for bytes. */
-static void write_bytes(FILE *file, const tally_term *term, uint32_t t) {
-    fprintf(file, "#ifdef TAKES_BYTES\nINLINE LANE_%u l%u_bytes(LANE_%u a, u32 w) {\n    return %s;\n}\n#endif\n", t, t, t,
-            term->lane.bytes);
+static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    fprintf(file, "#ifdef TAKES_BYTES\nINLINE LANE_%u l%u_bytes(LANE_%u a, u32 w%s) {\n    return %s;\n}\n", t, t, t,
+            terms->inputs > 1 ? ", u32 v" : "", term->lane.bytes);
+    if (term->lane.bytes_hold)
+        fprintf(file, "INLINE u32 l%u_bytes_hold(PARAMS_%u p) { return %s; }\n", t, t, term->lane.bytes_hold);
+    fprintf(file, "#endif\n");
 }
 
 /* The pivot of a chunk, from the items of its first row on. */
@@ -231,7 +234,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
         write_accumulator(file, term, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
-    if (term->lane.bytes) write_bytes(file, term, t);
+    if (term->lane.bytes) write_bytes(file, terms, term, t);
     if (is_own) {
         undefine_words(file);
         define_words(file, terms, term, term->value, "ACC", t);

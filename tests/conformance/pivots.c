@@ -5,6 +5,7 @@
  * would not do as it is to that of norms, and items that are close but not equal to that of
  * closeness. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "direct.h"
@@ -124,37 +125,48 @@ static void test_norms(void **state) {
     expect_all(state, TALLY_NRM2);
 }
 
+/* Whether two items are close, as numpy.isclose. Of truth values any byte that is not 0 is 1. */
+static int are_close(tally_dtype in, int x, int y, double rtol, double atol) {
+    if (in == TALLY_BOOL) x = x != 0, y = y != 0;
+    return x == y || abs(x - y) <= atol + rtol * abs(y);
+}
+
 /* Narrow integers are equal but at one place, or at many, where they differ by `apart`. The
- * tolerance says whether they are close. Equality alone is the guess. */
-static void expect_closeness(tally_context *context, tally_dtype in, const char *variant, int apart, int many, double atol) {
+ * tolerances say whether they are close. Equality alone is the guess, and where no two different
+ * bytes are close it is all that devices with instructions for bytes compute. */
+static void expect_closeness(tally_context *context, tally_dtype in, const char *variant, int apart, int many, double rtol,
+                             double atol) {
     static uint16_t x[ROOM], y[ROOM];
     uint8_t *const narrow_x = (uint8_t *)x, *const narrow_y = (uint8_t *)y;
+    int expected = 1;
     for (uint64_t i = 0; i < ROOM; i++) {
         const uint16_t item = (uint16_t)(i * 7919 % 101), other = (uint16_t)(item + (many || i == 5000 ? apart : 0));
+        expected &= are_close(in, item, other, rtol, atol);
         if (tally_dtype_bytes(in) == 1)
             narrow_x[i] = (uint8_t)item, narrow_y[i] = (uint8_t)other;
         else
             x[i] = item, y[i] = other;
     }
     const tally_reduce_desc desc = {.op = TALLY_ALLCLOSE, .in = in, .variant = variant};
-    const direct_param params[] = {{"rtol", 0}, {"atol", atol}, {NULL, 0}};
+    const direct_param params[] = {{"rtol", rtol}, {"atol", atol}, {NULL, 0}};
     uint8_t close = 7;
     direct_reduce(context, &desc, params, (const void *const[]){x, y}, ROOM, &close);
-    if (close != (apart <= atol))
-        fail_msg("allclose of %s by %s, %d apart at %s, atol %g: %d", tally_dtype_name(in), variant ? variant : "auto", apart,
-                 many ? "all places" : "one place", atol, close);
+    if (close != expected)
+        fail_msg("allclose of %s by %s, %d apart at %s, rtol %g, atol %g: %d", tally_dtype_name(in), variant ? variant : "auto",
+                 apart, many ? "all places" : "one place", rtol, atol, close);
 }
 
 static void test_closeness(void **state) {
-    static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_I16, TALLY_U16};
+    static const tally_dtype types[] = {TALLY_I8, TALLY_U8, TALLY_BOOL, TALLY_I16, TALLY_U16};
+    static const double tolerances[][2] = {{0, 0}, {0, 0.5}, {0, 1}, {0, 1.5}, {1e-5, 1e-8}, {0.01, 0.5}, {1, 0}, {-1, 0}};
     if (!direct_has_f64(state)) return;
     for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
         for (int by_teams = 0; by_teams <= has_teams(state); by_teams++)
             for (int apart = 0; apart < 3; apart++)
                 for (int many = 0; many < 2; many++)
-                    for (int tolerance = 0; tolerance < 4; tolerance++)
+                    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(tolerances); k++)
                         expect_closeness(direct_context(state), types[t], by_teams ? "group_tree" : NULL, apart, many,
-                                         tolerance / 2.0);
+                                         tolerances[k][0], tolerances[k][1]);
 }
 
 /* Ops that share a pass have pivots of their own. */

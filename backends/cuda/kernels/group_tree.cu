@@ -87,11 +87,14 @@ INLINE void load_rows_of(VECTORS *v, SOURCE in, int r, u32 t) {
 /* Takes the items of those vectors into their lanes. */
 INLINE void take_rows(LANE *lane, const VECTORS *v, CHUNK c, int r, u32 t, PARAMS p) {
 #ifdef lane_bytes /* four items at once, which go to any lane of the thread */
+    if (BYTES_HOLD(p)) {
 #pragma unroll
-    for (int f = 0; f < FLIGHT; f++)
+        for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
-        for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], v[f].x.word[w]);
-#else
+            for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(v[f], w));
+        return;
+    }
+#endif
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
@@ -100,7 +103,6 @@ INLINE void take_rows(LANE *lane, const VECTORS *v, CHUNK c, int r, u32 t, PARAM
             const u32 l = lane_at(t, f % ROW_LOADS, j);
             lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, p);
         }
-#endif
 }
 
 /* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first rows: they were loaded before
