@@ -111,7 +111,7 @@ host_level() {
     local flag flags
     flags=$(sed -n '/^flags/{p;q}' /proc/cpuinfo 2>/dev/null) || true
     [ -n "$flags" ] || return 0
-    for flag in avx2 fma bmi2; do
+    for flag in avx2 fma bmi2 f16c; do
         case "$flags " in *" $flag "*) ;; *) echo base && return ;; esac
     done
     echo v3

@@ -2,7 +2,7 @@
 # The programs of the backend `host` (src/host/programs.h): the built-in ops as C. The program
 # tally_host_programs, which is linked from the library's own objects, writes them. They become
 # objects of the library, host_objects, once for each instruction set: `base` is what the compiler
-# targets by itself, `v3` has AVX2 and FMA. TALLY_HOST_LEVELS may leave one out, for a build that
+# targets by itself, `v3` has AVX2, FMA and F16C. TALLY_HOST_LEVELS may leave one out, for a build that
 # runs on one machine alone. A cross build cannot run the program and has none of them. Without
 # programs for its processor the backend has no device.
 set(host_folder ${PROJECT_BINARY_DIR}/host)
@@ -85,9 +85,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID M
   # of time to compile, and its partial redundancy elimination leaves minima without vectors. It has
   # fma where it may (src/host/prelude.h). Without room to grow gcc stops inlining in the middle of a
   # file of many programs: logsumexp of i8 then has 0.2 GB/s a core, with it 0.8.
-  set(v3_options -mavx2 -mbmi2 -O1 -ftree-vectorize --param=inline-unit-growth=400)
+  set(v3_options -mavx2 -mbmi2 -mf16c -O1 -ftree-vectorize --param=inline-unit-growth=400)
   if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-    set(v3_options -mavx2 -mbmi2 -O2 -mfma)
+    set(v3_options -mavx2 -mbmi2 -mf16c -O2 -mfma)
   endif()
 endif()
 # gcc 12 makes a tree of the steps of a minimum, a part of it of 32-bit numbers. GB/s of a core of

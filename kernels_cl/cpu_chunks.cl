@@ -16,13 +16,47 @@
  * HOST: the text is compiled as C into the library, for the backend `host` (src/host/entry.h).
  */
 
+/* Items that are loaded as another type are first put into an array of it, some at a time. `room`
+ * is for STAGED_ITEMS(count) of them. */
+#ifdef STAGES
+#define STAGED_INPUT(name) const LOADED *name;
+typedef struct {
+    EACH_INPUT(STAGED_INPUT)
+    PARAMS p;
+} STAGED;
+INLINE ITEMS staged_at(STAGED s, u64 at) {
+    ITEMS v;
+#define STAGED_ITEM(name) v.name = s.name[at];
+    EACH_INPUT(STAGED_ITEM)
+    return v;
+}
+#define STAGED_BYTES ((int)sizeof(LOADED))
+#define STAGED_ITEMS(count) (INPUTS * (count))
+INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
+    STAGED s;
+    s.p = in.p;
+#define STAGE(name)                                                                                                            \
+    f16_values(in.name, count, ahead, room);                                                                                   \
+    s.name = room;                                                                                                             \
+    room += count;
+    EACH_INPUT(STAGE)
+    return s;
+}
+#else
+#define STAGED SOURCE
+#define staged_at items_at
+#define STAGED_BYTES ITEM_BYTES
+#define STAGED_ITEMS(count) 1
+#define stage(in, count, ahead, room) (in)
+#endif
+
 /*
  * Chunk rows at a time, whose lanes stay in registers. GB/s of a core of an EPYC (Zen 4) by the
  * backend host, AVX2, November 2026, with 8, 4 and 2 rows of 16 KiB of f32: argmax 26, 29, 34, var
  * 53, 54, 66; of 256 MiB, prefetched, dot 14, 17, 21. Narrow items want more: the max of i8 has 150
  * with 8 rows, 86 with 2.
  */
-#define BLOCK (ITEM_BYTES < 4 ? 8 : 2)
+#define BLOCK (STAGED_BYTES < 4 ? 8 : 2)
 /* Lanes of a vector of 64 bytes, counted by their widest field. Without this LLVM 15 takes 32 bytes
  * at a time: an argmax of f32 then has 0.49 of a sum's speed, with it 0.87. */
 #define LANES_AT_ONCE (64 / __alignof__(LANE_ARRAYS))
@@ -58,7 +92,7 @@
 #define HELD_BYTES (LANE_BYTES == 4 && INPUTS == 1 ? 512 : 256)
 #define HELD_UP_TO(lanes) HELD_BYTES / LANE_BYTES >= (lanes) ? (lanes)
 #define HELD (HELD_UP_TO(128) : HELD_UP_TO(64) : HELD_UP_TO(32) : HELD_UP_TO(16) : 8)
-#define HELD_ROWS (LANE_BYTES == ITEM_BYTES && ITEM_BYTES <= 4 ? 1 : 2)
+#define HELD_ROWS (LANE_BYTES == STAGED_BYTES && STAGED_BYTES <= 4 ? 1 : 2)
 #endif
 #if defined(HELD) && defined(ANY_ORDER)
 #define WIDTH HELD
@@ -108,7 +142,7 @@
 #endif
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
-#define STEP_ROW(b) a = STEP(items_at(in, (r + (b)) * WIDTH + l), r + (b));
+#define STEP_ROW(b) a = STEP(staged_at(in, (r + (b)) * WIDTH + l), r + (b));
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
 /* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
@@ -171,7 +205,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #endif
 #ifdef HELD
 /* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. */
-INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, SOURCE in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
+INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, STAGED in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());
     for (int r = 0; r < rows; r += HELD_ROWS) {
@@ -190,7 +224,7 @@ INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, SOURCE in, CHUNK c, int rows, 
 }
 #endif
 
-INLINE COPIED LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far, u32 guesses) {
+INLINE COPIED LANE chunk_lane(STAGED in, CHUNK c, u32 is_far, u32 guesses) {
     LANE_ARRAYS lanes ALIGN(64);
     const int rows = (int)(c.count / WIDTH), rest = (int)(c.count % WIDTH);
     int r = 0;
@@ -234,7 +268,7 @@ INLINE COPIED LANE chunk_lane(SOURCE in, CHUNK c, u32 is_far, u32 guesses) {
  * floats takes 2 instructions on AVX2, where an exact minimum or maximum takes 6. The last items
  * may be taken twice, which changes no minimum.
  */
-INLINE u32 guess_lane(SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
+INLINE u32 guess_lane(STAGED in, CHUNK c, u32 is_far, LANE *lane) {
     LANE_ARRAYS lanes ALIGN(64);
     NAN_WORD nans[PLACES] ALIGN(64), any = 0;
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
@@ -244,7 +278,7 @@ INLINE u32 guess_lane(SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
             EACH_INPUT(PREFETCH_BLOCK)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
-            const ITEMS v = items_at(in, at + l), w = items_at(in, at + PLACES + l);
+            const ITEMS v = staged_at(in, at + l), w = staged_at(in, at + PLACES + l);
             lanes_set(&lanes, l,
                       guess_combine(lanes_get(&lanes, l), guess_combine(op_load(v, 0, in.p), op_load(w, 0, in.p))));
             nans[l] |= HAVE_NAN(guess_value(v), guess_value(w)) ? ~(NAN_WORD)0 : 0;
@@ -260,13 +294,7 @@ INLINE u32 guess_lane(SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
 }
 #endif
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
-    CHUNK c;
-    c.index = index;
-    c.count = count;
-#ifdef TAKES_PIVOT
-    c.pivot = row_pivot(in, count);
-#endif
+INLINE ACC chunk_value(STAGED in, CHUNK c, u32 is_far) {
 #ifdef PIVOT_MAY_MISS
     LANE lane;
     do {
@@ -276,7 +304,7 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
 #else
 #ifdef GUESSES_COMBINE
     LANE guess;
-    if (count >= 2 * PLACES && guess_lane(in, c, is_far, &guess)) return lane_value(guess, c);
+    if (c.count >= 2 * PLACES && guess_lane(in, c, is_far, &guess)) return lane_value(guess, c);
 #endif
 #ifdef GUESSES_LOAD
     const LANE guess = chunk_lane(in, c, is_far, 1);
@@ -284,6 +312,17 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
 #endif
     return lane_value(chunk_lane(in, c, is_far, 0), c);
 #endif
+}
+
+INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
+    CHUNK c;
+    c.index = index;
+    c.count = count;
+#ifdef TAKES_PIVOT
+    c.pivot = row_pivot(in, count);
+#endif
+    LOADED room[STAGED_ITEMS(CHUNK_ITEMS)] ALIGN(64);
+    return chunk_value(stage(in, (int)count, is_far ? AHEAD : 0, room), c, is_far);
 }
 
 /* Combines the n items of a run, the first of which has the index `base`. */

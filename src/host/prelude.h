@@ -101,13 +101,33 @@ typedef struct {
 
 /* Exact; a NaN stays a NaN. A subnormal's fraction is put behind the point of 2^-14, which is then
  * subtracted. There is no branch, so that loops become vectors. */
-INLINE f32 f16_VALUE(u16 x) {
+INLINE f32 f16_value(u16 x) {
     const u32 size = (u32)(x & 0x7fffU) << 13, sign = (u32)(x & 0x8000U) << 16;
     const u32 wide = size + (size >= 0x0f800000U ? 0x70000000U : 0x38000000U);
     const u32 subnormal = f32_BITS(f32_OF_BITS(size + 0x38800000U) - 0x1p-14f);
     return f32_OF_BITS((size < 0x00800000U ? subnormal : wide) | sign);
 }
+#define f16_VALUE(x) _Generic((x), f32 : (x), default : f16_value((u16)(x)))
 #define bf16_VALUE(x) f32_OF_BITS((u32)(x) << 16)
+
+/* Halves are loaded as floats. gcc 12 makes no vectors of the processor's conversion. The byte
+ * `ahead` of each is prefetched; 0: none is. */
+#define f16_LOADED f32
+INLINE void f16_values(const u16 *from, int count, int ahead, f32 *to) {
+    int i = 0;
+    (void)ahead;
+#ifdef __F16C__
+    for (; i + 8 <= count; i += 8) {
+        short halves __attribute__((vector_size(16)));
+        float values __attribute__((vector_size(32)));
+        if (ahead && i % 32 == 0) __builtin_prefetch((const char *)(from + i) + ahead);
+        memcpy(&halves, from + i, sizeof(halves));
+        values = __builtin_ia32_vcvtph2ps256(halves);
+        memcpy(to + i, &values, sizeof(values));
+    }
+#endif
+    for (; i < count; i++) to[i] = f16_value(from[i]);
+}
 
 /*
  * Rounded once. gcc 12 has no vectors of 64-bit integers to floats, and for unsigned ones a branch

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the code of the backend `host` for a text and for this processor. */
 #define XXH_INLINE_ALL
+#ifdef TALLY_HOST_V3
+#include <cpuid.h>
+#endif
 #include <string.h>
 #include <xxhash.h>
 
@@ -16,9 +19,17 @@ static const tally_host_code tally_host_code_base = {0};
 extern const tally_host_code tally_host_code_v3;
 #endif
 
+#ifdef TALLY_HOST_V3
+/* Not all compilers know f16c by name. */
+static bool has_f16c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
+
 const tally_host_code *tally_host_code_here(void) {
 #ifdef TALLY_HOST_V3
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && has_f16c())
         return &tally_host_code_v3;
 #endif
     return &tally_host_code_base;

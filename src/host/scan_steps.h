@@ -12,7 +12,7 @@ static void scan_load(const void *given, u64 index, i64 step, u32 count, const v
     ACC *restrict parts = to;
     for (u32 c = 0; c < count; c++) {
         ITEMS v;
-        v.x = items[c * CELL];
+        v.x = LOAD_ITEM(items[c * CELL]);
         parts[c] = op_load(v, index + (u64)step * c, p);
     }
 }

@@ -40,11 +40,14 @@ static void write_items(FILE *file, const tally_terms *terms) {
     fprintf(file, "#define ITEM_BYTES %zu\n#define INPUTS %u\n#define EACH_INPUT(DO)", tally_dtype_bytes(terms->in),
             terms->inputs);
     each_input(file, terms, " DO($)");
-    const bool is_narrow = tally_dtype_is_narrow(terms->in);
+    const bool is_narrow = tally_dtype_is_narrow(terms->in), is_half = terms->in == TALLY_F16;
+    if (is_half)
+        fprintf(file, "\n#ifdef f16_LOADED\ntypedef f16_LOADED LOADED;\n#define LOAD_ITEM f16_VALUE\n#define STAGES 1\n#else");
     if (is_narrow)
         fprintf(file, "\n#ifdef TAKES_BYTES\ntypedef %s LOADED;\n#define ITEM_OF_WORD %s_OF_WORD\n#else",
                 tally_dtype_name(tally_dtype_find(terms->in)->compute), in);
-    fprintf(file, "\ntypedef ITEM LOADED;\n%stypedef struct {\n", is_narrow ? "#endif\n" : "");
+    fprintf(file, "\ntypedef ITEM LOADED;\n%s", is_narrow || is_half ? "#endif\n" : "");
+    fprintf(file, "#ifndef LOAD_ITEM\n#define LOAD_ITEM(x) (x)\n#endif\ntypedef struct {\n");
     each_input(file, terms, "    LOADED $;\n");
     fprintf(file, "} ITEMS;\n");
 }
@@ -58,7 +61,7 @@ static void write_inputs(FILE *file, const tally_terms *terms) {
     fprintf(file, "const PARAMS params\n#define SOURCE_OF_ARGS {");
     each_input(file, terms, "$ + $_offset, ");
     fprintf(file, "params}\nINLINE ITEMS items_at(SOURCE s, u64 at) {\n    ITEMS v;\n");
-    each_input(file, terms, "    v.$ = s.$[at];\n");
+    each_input(file, terms, "    v.$ = LOAD_ITEM(s.$[at]);\n");
     fprintf(file, "    return v;\n}\n");
 }
 
