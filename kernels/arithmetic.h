@@ -198,6 +198,12 @@
 #define ADD_TWOFOLD(a, b)                                                                                                      \
     MAKE(TWOFOLD_HIGH(a, b), IF_FINITE(TWOFOLD_HIGH(a, b), TWOFOLD_ERROR(a, b) - (TWOFOLD_HIGH(a, b) - ((a).high + (b).high))))
 
+/* ---- sums of 32-bit integers of a chunk ------------------------------------------------------ */
+
+/* Of the sum modulo 2^32 and the sum of the upper halves, which 31 bits hold. */
+#define UPPER_HALF(x) ((u32)((x) >> 16))
+#define SUM_OF_HALVES(a) (((u64)(i64)(i32)(a).high << 16) + (u32)((a).low - ((a).high << 16)))
+
 /* ---- closeness, as numpy.isclose ------------------------------------------------------------- */
 
 #define TOLERANCE(y, p) ((p).atol + (p).rtol * (y))

@@ -74,6 +74,7 @@ typedef struct tally_pivot_row {
 typedef enum tally_lane_of {
     TALLY_LANE_OF_ALL,    /* where 64 bits hold each sum of 2^12 terms */
     TALLY_LANE_OF_NARROW, /* integers of up to 16 bits */
+    TALLY_LANE_OF_WORDS,  /* integers of 32 bits */
     TALLY_LANE_OF_F16
 } tally_lane_of;
 

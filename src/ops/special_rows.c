@@ -115,11 +115,14 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
 /* Lanes of 32-bit items: the upper halves of squares have a sum of their own, so that none needs a
  * carry. */
 #define VARIANCE_BY_HALVES                                                                                                     \
-    .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_NO, "squares"}, {TALLY_ADDITIVE_NO, "high"}},          \
-             .identity = "MAKE(ZERO, ZERO, ZERO)",                                                                             \
-             .load = "MAKE(x, SQUARE((V)(x)), HIGH_HALF(SQUARE((V)(x))))",                                                     \
-             .combine = "MAKE(a.sum + b.sum, a.squares + b.squares, a.high + b.high)",                                         \
-             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum), a.squares, WORD_ABOVE(a.squares, a.high))"}
+    .lane = {.fields = {{TALLY_ADDITIVE_UNIT, "low"},                                                                          \
+                        {TALLY_ADDITIVE_UNIT, "high"},                                                                         \
+                        {TALLY_ADDITIVE_NO, "squares"},                                                                        \
+                        {TALLY_ADDITIVE_NO, "top"}},                                                                           \
+             .identity = "MAKE(0, 0, ZERO, ZERO)",                                                                             \
+             .load = "MAKE((u32)(x), UPPER_HALF(x), SQUARE((V)(x)), HIGH_HALF(SQUARE((V)(x))))",                               \
+             .combine = "MAKE(a.low + b.low, a.high + b.high, a.squares + b.squares, a.top + b.top)",                          \
+             .widen = "MAKE(SUM_OF_HALVES(a), SIGN_WORD(SUM_OF_HALVES(a)), a.squares, WORD_ABOVE(a.squares, a.top))"}
 /* Lanes of items of up to 16 bits: a word for each sum. */
 #define VARIANCE_BY_WORDS                                                                                                      \
     .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}, {TALLY_ADDITIVE_QUADRATIC, "squares"}},                                \
@@ -154,11 +157,11 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                     .usual = "IS_NARROW(a.sum, a.sum_high)",
                     .usually = "(f64)(i64)a.sum / (f64)n",
                     .exact = true,
-                    .lane = {.fields = {{TALLY_ADDITIVE_LINEAR, "sum"}},
-                             .identity = "MAKE(ZERO)",
-                             .load = "MAKE(x)",
-                             .combine = "MAKE(a.sum + b.sum)",
-                             .widen = "MAKE((V)a.sum, SIGN_WORD(a.sum))"},
+                    .lane = {.fields = {{TALLY_ADDITIVE_UNIT, "low"}, {TALLY_ADDITIVE_UNIT, "high"}},
+                             .identity = "MAKE(ZERO, ZERO)",
+                             .load = "MAKE((u32)(x), UPPER_HALF(x))",
+                             .combine = "MAKE(a.low + b.low, a.high + b.high)",
+                             .widen = "MAKE(SUM_OF_HALVES(a), SIGN_WORD(SUM_OF_HALVES(a)))"},
                     .text = "wholes"},
     [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "var", .first = VARIANCE_OF_SUMS},
     [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},

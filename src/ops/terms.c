@@ -147,8 +147,10 @@ static tally_term_lane narrower_lane(const tally_op_row *row, const tally_dtype_
 }
 
 static bool has_own_lane(const tally_op_row *row, tally_dtype in) {
-    const bool has[] = {
-        [TALLY_LANE_OF_ALL] = true, [TALLY_LANE_OF_NARROW] = tally_dtype_is_narrow(in), [TALLY_LANE_OF_F16] = in == TALLY_F16};
+    const bool has[] = {[TALLY_LANE_OF_ALL] = true,
+                        [TALLY_LANE_OF_NARROW] = tally_dtype_is_narrow(in),
+                        [TALLY_LANE_OF_WORDS] = in == TALLY_I32 || in == TALLY_U32,
+                        [TALLY_LANE_OF_F16] = in == TALLY_F16};
     return row->lane.widen && has[row->lane.of];
 }
 

@@ -108,14 +108,17 @@ static const char *text_of_field(const tally_op_field *field, tally_op_part part
     return part == TALLY_PART_LOAD ? field->load : part == TALLY_PART_COMBINE ? field->combine : field->identity;
 }
 
-/* Statements that give the accumulator MADE its value. `whole`: the expression of an accumulator
- * that is not made field by field. */
-static void write_accumulator(FILE *file, const tally_term *term, tally_dtype value, tally_op_part part, const char *whole) {
+/* Statements that give MADE its value: the accumulator, or with `is_lane` a lane. `whole`: the
+ * expression of one that is not made field by field. */
+static void write_accumulator(FILE *file, const tally_term *term, bool is_lane, tally_dtype value, tally_op_part part,
+                              const char *whole) {
     const char *name = tally_op_part_names[part];
+    uint32_t fields = term->field_count;
+    if (is_lane) tally_source_lane_fields(term, &fields);
     write_lets(file, term, part);
     if (!term->custom || !term->field_count) {
         fprintf(file, " MADE = ");
-        write_expression(file, term, name, NULL, term->field_count ? NULL : tally_dtype_name(value), whole);
+        write_expression(file, term, name, NULL, fields ? NULL : tally_dtype_name(value), whole);
         fprintf(file, ";");
     }
     for (uint32_t i = 0; term->custom && i < term->field_count; i++) {
@@ -175,13 +178,13 @@ static void write_combination(FILE *file, const tally_terms *terms, const tally_
                               char prefix, uint32_t t) {
     const bool is_lane = prefix == 'l';
     fprintf(file, "INLINE %s_%u %c%u_identity(void) { %s_%u MADE;", type, t, prefix, t, type, t);
-    write_accumulator(file, term, value, TALLY_PART_NONE, is_lane ? term->lane.identity : term->identity);
+    write_accumulator(file, term, is_lane, value, TALLY_PART_NONE, is_lane ? term->lane.identity : term->identity);
     fprintf(file, "INLINE %s_%u %c%u_load(ITEMS GIVEN, %s i, PARAMS_%u p%s) { %s_%u MADE;", type, t, prefix, t,
             index_name(type), t, is_lane && term->lane.pivot.load ? ", V pivot" : "", type, t);
     write_given(file, terms, term, value);
-    write_accumulator(file, term, value, TALLY_PART_LOAD, is_lane ? term->lane.load : term->load);
+    write_accumulator(file, term, is_lane, value, TALLY_PART_LOAD, is_lane ? term->lane.load : term->load);
     fprintf(file, "INLINE %s_%u %c%u_combine(%s_%u a, %s_%u b) { %s_%u MADE;", type, t, prefix, t, type, t, type, t, type, t);
-    write_accumulator(file, term, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
+    write_accumulator(file, term, is_lane, value, TALLY_PART_COMBINE, is_lane ? term->lane.combine : term->combine);
 }
 
 /* A lane after the four items of a word, where the device has instructions for bytes. */
@@ -232,7 +235,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);
     } else {
         fprintf(file, " LANE_%u MADE;\n#undef IN_LANE\n#define IN_LANE(next, any) (next)\n", t);
-        write_accumulator(file, term, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
+        write_accumulator(file, term, is_own, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
     if (term->lane.bytes) write_bytes(file, terms, term, t);
     if (is_own) {
@@ -354,14 +357,14 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
     if (guess->combine) {
         fprintf(file, "typedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
         fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
-        write_accumulator(file, term, term->value, TALLY_PART_COMBINE, guess->combine);
+        write_accumulator(file, term, true, term->value, TALLY_PART_COMBINE, guess->combine);
         fprintf(file, "INLINE V guess_value(ITEMS GIVEN) {");
         write_given(file, terms, term, term->value);
         fprintf(file, " return x; }\n");
     } else {
         fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
         write_given(file, terms, term, term->value);
-        write_accumulator(file, term, term->value, TALLY_PART_LOAD, guess->load);
+        write_accumulator(file, term, true, term->value, TALLY_PART_LOAD, guess->load);
     }
     undefine_words(file);
 }
