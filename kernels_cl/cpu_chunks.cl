@@ -17,23 +17,23 @@
  */
 
 /* Items that are loaded as another type are first put into an array of it, some at a time. `room`
- * is for STAGED_ITEMS(count) of them. */
-#ifdef STAGES
-#define STAGED_INPUT(name) const LOADED *name;
+ * is for ROOM_ITEMS(count) of them. */
+#ifdef LOADED_DIFFERS
+#define LOADED_INPUT(name) const LOADED *name;
 typedef struct {
-    EACH_INPUT(STAGED_INPUT)
+    EACH_INPUT(LOADED_INPUT)
     PARAMS p;
-} STAGED;
-INLINE ITEMS staged_at(STAGED s, u64 at) {
+} LOADED_SOURCE;
+INLINE ITEMS loaded_at(LOADED_SOURCE s, u64 at) {
     ITEMS v;
-#define STAGED_ITEM(name) v.name = s.name[at];
-    EACH_INPUT(STAGED_ITEM)
+#define LOADED_ITEM(name) v.name = s.name[at];
+    EACH_INPUT(LOADED_ITEM)
     return v;
 }
-#define STAGED_BYTES ((int)sizeof(LOADED))
-#define STAGED_ITEMS(count) (INPUTS * (count))
-INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
-    STAGED s;
+#define LOADED_BYTES ((int)sizeof(LOADED))
+#define ROOM_ITEMS(count) (INPUTS * (count))
+INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
+    LOADED_SOURCE s;
     s.p = in.p;
 #define STAGE(name)                                                                                                            \
     f16_values(in.name, count, ahead, room);                                                                                   \
@@ -43,11 +43,11 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
     return s;
 }
 #else
-#define STAGED SOURCE
-#define staged_at items_at
-#define STAGED_BYTES ITEM_BYTES
-#define STAGED_ITEMS(count) 1
-#define stage(in, count, ahead, room) (in)
+#define LOADED_SOURCE SOURCE
+#define loaded_at items_at
+#define LOADED_BYTES ITEM_BYTES
+#define ROOM_ITEMS(count) 1
+#define load_some(in, count, ahead, room) (in)
 #endif
 
 /*
@@ -56,7 +56,7 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
  * 53, 54, 66; of 256 MiB, prefetched, dot 14, 17, 21. Narrow items want more: the max of i8 has 150
  * with 8 rows, 86 with 2.
  */
-#define BLOCK (STAGED_BYTES < 4 ? 8 : 2)
+#define BLOCK (LOADED_BYTES < 4 ? 8 : 2)
 /* Lanes of a vector of 64 bytes, counted by their widest field. Without this LLVM 15 takes 32 bytes
  * at a time: an argmax of f32 then has 0.49 of a sum's speed, with it 0.87. */
 #define LANES_AT_ONCE (64 / __alignof__(LANE_ARRAYS))
@@ -92,12 +92,12 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
 #define HELD_BYTES (LANE_BYTES == 4 && INPUTS == 1 ? 512 : 256)
 #define HELD_UP_TO(lanes) HELD_BYTES / LANE_BYTES >= (lanes) ? (lanes)
 #define HELD (HELD_UP_TO(128) : HELD_UP_TO(64) : HELD_UP_TO(32) : HELD_UP_TO(16) : 8)
-#define HELD_ROWS (LANE_BYTES == STAGED_BYTES && STAGED_BYTES <= 4 ? 1 : 2)
+#define HELD_ROWS (LANE_BYTES == LOADED_BYTES && LOADED_BYTES <= 4 ? 1 : 2)
 #endif
 #if defined(HELD) && defined(ANY_ORDER)
-#define WIDTH HELD
+#define ROW_LANES HELD
 #else
-#define WIDTH LANES
+#define ROW_LANES LANES
 #endif
 
 /*
@@ -117,7 +117,7 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
 #if defined(GUESSES_COMBINE) || INPUTS > 1
 #define FAR_BYTES (16 << 20)
 #elif defined(HELD)
-#define FAR_BYTES (WIDTH == HELD ? 16 << 20 : 4 << 20)
+#define FAR_BYTES (ROW_LANES == HELD ? 16 << 20 : 4 << 20)
 #else
 #define FAR_BYTES (4 << 20)
 #endif
@@ -130,9 +130,9 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
 #define PREFETCH_BLOCK(name)                                                                                                   \
     for (int i = r * LANES; i < (r + BLOCK) * LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 #define PREFETCH_HELD(name)                                                                                                    \
-    for (int i = r * WIDTH; i < (r + HELD_ROWS) * WIDTH; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
+    for (int i = r * ROW_LANES; i < (r + HELD_ROWS) * ROW_LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 #define PREFETCH_REST(name)                                                                                                    \
-    for (int i = r * WIDTH; i < (int)c.count; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
+    for (int i = r * ROW_LANES; i < (int)c.count; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 
 /* Lane l after item v, of row `row`. */
 #ifdef GUESSES_LOAD
@@ -142,7 +142,7 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
 #endif
 /* Lane l after the next two of the block's rows. The rows are written out: with a loop over them
  * gcc makes no vectors of the loop over lanes. */
-#define STEP_ROW(b) a = STEP(staged_at(in, (r + (b)) * WIDTH + l), r + (b));
+#define STEP_ROW(b) a = STEP(loaded_at(in, (r + (b)) * ROW_LANES + l), r + (b));
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
 /* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
@@ -154,7 +154,7 @@ INLINE STAGED stage(SOURCE in, int count, int ahead, LOADED *room) {
 #endif
 #define HALVE(BY) BY(64) BY(32) BY(16) BY(8) BY(4) BY(2) BY(1)
 #define LANE_STEP(s)                                                                                                           \
-    WRITTEN_OUT for (int l = 0; (s) < WIDTH && l < (s); l++)                                                                   \
+    WRITTEN_OUT for (int l = 0; (s) < ROW_LANES && l < (s); l++)                                                               \
         lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), lanes_get(&lanes, l + (s))));
 
 /* Leaves out the other items of a chunk where a lane is what no item changes. */
@@ -186,7 +186,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
         }                                                                                                                      \
     }
 
-/* Takes item r * WIDTH + l for the lanes l below `end`. The indices are signed: gcc makes no
+/* Takes item r * ROW_LANES + l for the lanes l below `end`. The indices are signed: gcc makes no
  * vectors of loops over unsigned ones, which may wrap. The sum of 1,000 f32 by the backend host
  * then takes 409 ns instead of 85, the maximum of 1,000 i8 637 instead of 41. */
 #define TAKE_ROW(end)                                                                                                          \
@@ -205,7 +205,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #endif
 #ifdef HELD
 /* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. */
-INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, STAGED in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
+INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());
     for (int r = 0; r < rows; r += HELD_ROWS) {
@@ -224,14 +224,14 @@ INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, STAGED in, CHUNK c, int rows, 
 }
 #endif
 
-INLINE COPIED LANE chunk_lane(STAGED in, CHUNK c, u32 is_far, u32 guesses) {
+INLINE COPIED LANE chunk_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, u32 guesses) {
     LANE_ARRAYS lanes ALIGN(64);
-    const int rows = (int)(c.count / WIDTH), rest = (int)(c.count % WIDTH);
+    const int rows = (int)(c.count / ROW_LANES), rest = (int)(c.count % ROW_LANES);
     int r = 0;
 #ifdef HELD
-    if (WIDTH == HELD || !is_far) {
+    if (ROW_LANES == HELD || !is_far) {
         r = rows - rows % HELD_ROWS;
-        for (int first = 0; first < WIDTH; first += HELD) hold_lanes(&lanes, in, c, r, first, is_far, guesses);
+        for (int first = 0; first < ROW_LANES; first += HELD) hold_lanes(&lanes, in, c, r, first, is_far, guesses);
     } else
 #endif
     {
@@ -241,7 +241,7 @@ INLINE COPIED LANE chunk_lane(STAGED in, CHUNK c, u32 is_far, u32 guesses) {
             EACH_INPUT(PREFETCH_REST)
         }
     }
-    for (; r < rows; r++) TAKE_ROW(WIDTH)
+    for (; r < rows; r++) TAKE_ROW(ROW_LANES)
     TAKE_ROW(rest)
     HALVE(LANE_STEP)
     return lanes_get(&lanes, 0);
@@ -268,7 +268,7 @@ INLINE COPIED LANE chunk_lane(STAGED in, CHUNK c, u32 is_far, u32 guesses) {
  * floats takes 2 instructions on AVX2, where an exact minimum or maximum takes 6. The last items
  * may be taken twice, which changes no minimum.
  */
-INLINE u32 guess_lane(STAGED in, CHUNK c, u32 is_far, LANE *lane) {
+INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     LANE_ARRAYS lanes ALIGN(64);
     NAN_WORD nans[PLACES] ALIGN(64), any = 0;
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
@@ -278,7 +278,7 @@ INLINE u32 guess_lane(STAGED in, CHUNK c, u32 is_far, LANE *lane) {
             EACH_INPUT(PREFETCH_BLOCK)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
-            const ITEMS v = staged_at(in, at + l), w = staged_at(in, at + PLACES + l);
+            const ITEMS v = loaded_at(in, at + l), w = loaded_at(in, at + PLACES + l);
             lanes_set(&lanes, l,
                       guess_combine(lanes_get(&lanes, l), guess_combine(op_load(v, 0, in.p), op_load(w, 0, in.p))));
             nans[l] |= HAVE_NAN(guess_value(v), guess_value(w)) ? ~(NAN_WORD)0 : 0;
@@ -294,7 +294,7 @@ INLINE u32 guess_lane(STAGED in, CHUNK c, u32 is_far, LANE *lane) {
 }
 #endif
 
-INLINE ACC chunk_value(STAGED in, CHUNK c, u32 is_far) {
+INLINE ACC chunk_value(LOADED_SOURCE in, CHUNK c, u32 is_far) {
 #ifdef PIVOT_MAY_MISS
     LANE lane;
     do {
@@ -321,8 +321,8 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
 #ifdef TAKES_PIVOT
     c.pivot = row_pivot(in, count);
 #endif
-    LOADED room[STAGED_ITEMS(CHUNK_ITEMS)] ALIGN(64);
-    return chunk_value(stage(in, (int)count, is_far ? AHEAD : 0, room), c, is_far);
+    LOADED room[ROOM_ITEMS(CHUNK_ITEMS)] ALIGN(64);
+    return chunk_value(load_some(in, (int)count, is_far ? AHEAD : 0, room), c, is_far);
 }
 
 /* Combines the n items of a run, the first of which has the index `base`. */

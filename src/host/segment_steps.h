@@ -75,16 +75,16 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 
 /* Takes a row: the next item of one lane of each segment. */
 INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l) {
-    LOADED room[STAGED_ITEMS(LANES)];
-    const STAGED items = stage(in, LANES, 0, room);
-    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lanes_get(lanes, s), staged_at(items, s), c, row, l, in.p));
+    LOADED room[ROOM_ITEMS(LANES)];
+    const LOADED_SOURCE items = load_some(in, LANES, 0, room);
+    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lanes_get(lanes, s), loaded_at(items, s), c, row, l, in.p));
 }
 
 /* Takes the first row of a lane. */
 INLINE void begin_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 l) {
-    LOADED room[STAGED_ITEMS(LANES)];
-    const STAGED items = stage(in, LANES, 0, room);
-    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lane_identity(), staged_at(items, s), c, 0, l, in.p));
+    LOADED room[ROOM_ITEMS(LANES)];
+    const LOADED_SOURCE items = load_some(in, LANES, 0, room);
+    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lane_identity(), loaded_at(items, s), c, 0, l, in.p));
 }
 
 INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restrict right) {

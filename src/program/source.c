@@ -42,7 +42,9 @@ static void write_items(FILE *file, const tally_terms *terms) {
     each_input(file, terms, " DO($)");
     const bool is_narrow = tally_dtype_is_narrow(terms->in), is_half = terms->in == TALLY_F16;
     if (is_half)
-        fprintf(file, "\n#ifdef f16_LOADED\ntypedef f16_LOADED LOADED;\n#define LOAD_ITEM f16_VALUE\n#define STAGES 1\n#else");
+        fprintf(
+            file,
+            "\n#ifdef f16_LOADED\ntypedef f16_LOADED LOADED;\n#define LOAD_ITEM f16_VALUE\n#define LOADED_DIFFERS 1\n#else");
     if (is_narrow)
         fprintf(file, "\n#ifdef TAKES_BYTES\ntypedef %s LOADED;\n#define ITEM_OF_WORD %s_OF_WORD\n#else",
                 tally_dtype_name(tally_dtype_find(terms->in)->compute), in);

@@ -147,16 +147,17 @@ static void test_types(void **unused) {
     assert_int_equal(counted, 0);
 }
 
-/* The type of a lane of its own: 32 bits for sums of which 2^12 terms fit. */
+/* The type of a lane of its own: 32 bits for sums of which 2^12 terms fit, and for those of 32-bit
+ * items, which are two. */
 static void test_lanes(void **unused) {
     (void)unused;
     static const type_row lanes[] = {
-        {"sum asum", "- - - - i32 i32 - - u32 u32 - - u32", NULL},
+        {"sum asum", "- - - - i32 i32 u32 - u32 u32 u32 - u32", NULL},
         {"sumsq dot dotc dist2", "- - - - i32 - - - u32 - - - u32", NULL},
         {"count_nonzero", THIRTEEN("u32"), NULL},
         {"argmin argmax", ITEMS_AS, NULL}, /* indices within a chunk are narrower */
         {"iamax", MAGNITUDES, NULL},
-        {"mean", "- - - - i32 i32 i64 - u32 u32 u64 - u32", NULL},
+        {"mean", "- - - - i32 i32 u32 - u32 u32 u32 - u32", NULL},
         {"nrm2", "f32 - - - i32 i64 u64 - u32 u64 u64 - u32", NULL},              /* of the squares */
         {"var std", "f32 f32 f32 f64 i32 i64 u64 f64 u32 u64 u64 f64 u32", NULL}, /* floats': two sums off a pivot */
         {"logsumexp", "f32 f32 f32 f64 " NINE("f64"), NULL},                      /* a maximum, and a sum */
