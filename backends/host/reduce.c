@@ -7,6 +7,9 @@
 #include "host/host.h"
 #include "host/pool.h"
 
+/* Fewer take one thread less time than it takes to wake another. */
+#define BRIEF_ITEMS 65536
+
 typedef struct reduction {
     const host_program *of;
     const unsigned char *in[TALLY_MAX_INPUTS], *params;
@@ -77,7 +80,7 @@ static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *
     r.partials = last == TALLY_LAST_ALONE ? own
                                           : host_bytes(&rest[TALLY_REDUCE_ARG_PARTIALS]) +
                                                 HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_FIRST]) * of->acc_bytes;
-    tally_pool_run(kernel->threads, groups, fold_group, &r);
+    (r.n < BRIEF_ITEMS ? tally_pool_run_briefly : tally_pool_run)(kernel->threads, groups, fold_group, &r);
     if (last != TALLY_LAST_NONE)
         leave(of, r.partials, groups, r.n, r.params, host_bytes(&rest[TALLY_REDUCE_ARG_OUT]),
               HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_OUT_OFFSET]), rest[TALLY_REDUCE_ARG_OUTCOME].value);

@@ -10,7 +10,8 @@
  * finds them in its core's caches.
  *
  * A thread without a job polls for some time and then sleeps, for a call that follows soon should
- * not pay for waking it.
+ * not pay for waking it. A brief job, which costs less than that, wakes none unless another one
+ * came shortly before it.
  */
 #define _GNU_SOURCE
 #include "host/pool.h"
@@ -23,10 +24,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Polls before a thread sleeps: some 50 us. */
 #define POLLS 2000
+#define SHORTLY UINT64_C(50000) /* ns */
 
 static struct {
     pthread_mutex_t owner; /* the thread whose job has the pool */
@@ -160,6 +163,16 @@ static uint64_t begin_of(uint32_t share, uint64_t groups, uint32_t count) {
     return groups / count * share + (share < groups % count ? share : groups % count);
 }
 
+/* Tells whether a brief job had too few threads shortly before. The caller owns the pool. */
+static bool follows_another(void) {
+    static uint64_t last;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t then = last;
+    last = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return last - then < SHORTLY;
+}
+
 /* Offers a job to the threads. The caller owns the pool. */
 static void offer(uint32_t threads, uint32_t shares, uint64_t groups, tally_pool_group group, void *job) {
     for (uint32_t w = 0; w < threads; w++) {
@@ -171,6 +184,10 @@ static void offer(uint32_t threads, uint32_t shares, uint64_t groups, tally_pool
         boxes[w].end = begin_of(w + 1, groups, shares);
     }
     for (uint32_t w = 1; w < threads; w++) atomic_store_explicit(&boxes[w].state, OFFERED, memory_order_release);
+}
+
+/* Wakes the threads for the job that is offered. */
+static void wake(void) {
     /* A thread that is about to sleep sees the offer, or is seen here: both change the count. */
     if (!atomic_fetch_add(&pool.sleepers, 0)) return;
     pthread_mutex_lock(&pool.lock);
@@ -191,13 +208,18 @@ static void end_job(uint32_t threads) {
     }
 }
 
-static void run(uint32_t threads, bool in_order, uint64_t groups, tally_pool_group group, void *job) {
+typedef enum { ANY_ORDER, IN_ORDER, BRIEF } job_kind;
+
+static void run(uint32_t threads, job_kind kind, uint64_t groups, tally_pool_group group, void *job) {
     const uint32_t most = groups < threads ? (uint32_t)groups : threads;
     const bool owns = most > 1 && !pthread_mutex_trylock(&pool.owner);
-    if (owns && pool.threads + 1 < most) make_threads(most);
+    const bool lacks = owns && (pool.threads + 1 < most || atomic_load_explicit(&pool.sleepers, memory_order_relaxed));
+    const bool wakes = kind != BRIEF || (lacks && follows_another());
+    if (owns && wakes && pool.threads + 1 < most) make_threads(most);
     const uint32_t there = owns && pool.threads < most ? pool.threads + 1 : most;
     if (owns && there > 1) {
-        offer(there, in_order ? 1 : there, groups, group, job);
+        offer(there, kind == IN_ORDER ? 1 : there, groups, group, job);
+        if (wakes) wake();
         run_groups(0);
         end_job(there);
     } else {
@@ -207,9 +229,13 @@ static void run(uint32_t threads, bool in_order, uint64_t groups, tally_pool_gro
 }
 
 void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
-    run(threads, false, groups, group, job);
+    run(threads, ANY_ORDER, groups, group, job);
+}
+
+void tally_pool_run_briefly(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
+    run(threads, BRIEF, groups, group, job);
 }
 
 void tally_pool_run_in_order(uint32_t threads, uint64_t groups, tally_pool_group group, void *job) {
-    run(threads, true, groups, group, job);
+    run(threads, IN_ORDER, groups, group, job);
 }

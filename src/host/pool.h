@@ -24,6 +24,9 @@ typedef void (*tally_pool_group)(void *job, uint64_t group, uint32_t worker);
  * sees to its own.
  */
 void tally_pool_run(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);
+/* As tally_pool_run, for a job of few microseconds: it wakes threads that sleep only where another
+ * one came shortly before it. */
+void tally_pool_run_briefly(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);
 /* As tally_pool_run; groups begin in the order of their numbers, so a group may wait for a lower
  * one. */
 void tally_pool_run_in_order(uint32_t threads, uint64_t groups, tally_pool_group group, void *job);

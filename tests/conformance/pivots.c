@@ -161,7 +161,7 @@ static void test_closeness(void **state) {
     static const double tolerances[][2] = {{0, 0}, {0, 0.5}, {0, 1}, {0, 1.5}, {1e-5, 1e-8}, {0.01, 0.5}, {1, 0}, {-1, 0}};
     if (!direct_has_f64(state)) return;
     for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
-        for (int by_teams = 0; by_teams <= has_teams(state); by_teams++)
+        for (int by_teams = 0; by_teams <= has_teams(state) && has_turn(*state, t); by_teams++)
             for (int apart = 0; apart < 3; apart++)
                 for (int many = 0; many < 2; many++)
                     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(tolerances); k++)

@@ -56,14 +56,13 @@ static void add_any(void *opaque, uint64_t group, uint32_t worker) {
 
 static void try_jobs(unsigned seed) {
     for (uint64_t groups = 0; groups < 40; groups = groups * 2 + 1)
-        for (int in_order = 0; in_order < 2; in_order++) {
+        for (int kind = 0; kind < 3; kind++) {
             job j = {.sums = {0}};
             uint64_t sum = 0;
             const uint32_t threads = 1 + (seed + (unsigned)groups) % 5;
-            if (in_order)
-                tally_pool_run_in_order(threads, groups, add_group, &j);
-            else
-                tally_pool_run(threads, groups, add_any, &j);
+            if (kind == 0) tally_pool_run_in_order(threads, groups, add_group, &j);
+            if (kind == 1) tally_pool_run(threads, groups, add_any, &j);
+            if (kind == 2) tally_pool_run_briefly(threads, groups, add_any, &j);
             for (int w = 0; w < 64; w++) sum += j.sums[w];
             if (sum != groups * (groups + 1) / 2) fail("groups were lost, or ran twice");
         }
