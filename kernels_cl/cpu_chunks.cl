@@ -32,14 +32,15 @@ INLINE ITEMS loaded_at(LOADED_SOURCE s, u64 at) {
 }
 #define LOADED_BYTES ((int)sizeof(LOADED))
 #define ROOM_ITEMS(count) (INPUTS * (count))
+#define ARE_FAR(is_far) 0
 INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
     LOADED_SOURCE s;
     s.p = in.p;
-#define STAGE(name)                                                                                                            \
+#define LOAD_SOME(name)                                                                                                        \
     f16_values(in.name, count, ahead, room);                                                                                   \
     s.name = room;                                                                                                             \
     room += count;
-    EACH_INPUT(STAGE)
+    EACH_INPUT(LOAD_SOME)
     return s;
 }
 #else
@@ -47,6 +48,7 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #define loaded_at items_at
 #define LOADED_BYTES ITEM_BYTES
 #define ROOM_ITEMS(count) 1
+#define ARE_FAR(is_far) (is_far)
 #define load_some(in, count, ahead, room) (in)
 #endif
 
@@ -322,7 +324,7 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
     c.pivot = row_pivot(in, count);
 #endif
     LOADED room[ROOM_ITEMS(CHUNK_ITEMS)] ALIGN(64);
-    return chunk_value(load_some(in, (int)count, is_far ? AHEAD : 0, room), c, is_far);
+    return chunk_value(load_some(in, (int)count, is_far ? AHEAD : 0, room), c, ARE_FAR(is_far));
 }
 
 /* Combines the n items of a run, the first of which has the index `base`. */
