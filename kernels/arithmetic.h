@@ -200,7 +200,7 @@
 
 /* ---- sums of 32-bit integers of a chunk ------------------------------------------------------ */
 
-/* Of the sum modulo 2^32 and the sum of the upper halves, which 31 bits hold. */
+/* `low` is the sum modulo 2^32, `high` the sum of the upper halves, which 31 bits hold. */
 #define UPPER_HALF(x) ((u32)((x) >> 16))
 #define SUM_OF_HALVES(a) (((u64)(i64)(i32)(a).high << 16) + (u32)((a).low - ((a).high << 16)))
 

@@ -125,7 +125,7 @@ static void test_norms(void **state) {
     expect_all(state, TALLY_NRM2);
 }
 
-/* Whether two items are close, as numpy.isclose. Of truth values any byte that is not 0 is 1. */
+/* Tells whether two items are close, as numpy.isclose. A truth value that is not 0 is 1. */
 static int are_close(tally_dtype in, int x, int y, double rtol, double atol) {
     if (in == TALLY_BOOL) x = x != 0, y = y != 0;
     return x == y || abs(x - y) <= atol + rtol * abs(y);
