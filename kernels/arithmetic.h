@@ -219,7 +219,7 @@
 #endif
 #define NARROW_CLOSE(x, y, p) ((REAL_MAGNITUDE((i32)(x) - (i32)(y)) <= TOLERANCE(REAL_MAGNITUDE((i32)(y)), p)) | ((x) == (y)))
 
-/* No tolerance of a byte is outside of those of 0 and 255. */
+/* The tolerance grows or falls with |y|: those of 0 and 255 bound that of any byte. */
 #define DIFFERENT_BYTES_ARE_FAR(p) ((TOLERANCE((R)0, p) < 1) & (TOLERANCE((R)255, p) < 1))
 
 /* ---- four items of a byte at once ------------------------------------------------------------ */

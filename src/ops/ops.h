@@ -91,6 +91,15 @@ typedef struct tally_lane_row {
     tally_pivot_row pivot;                 /* NULLs: there is none */
 } tally_lane_row;
 
+/* The lane of a sum of 32-bit integers x: the sum modulo 2^32, and that of the upper halves
+ * (kernels/arithmetic.h). No item is widened. */
+#define TALLY_SUM_BY_HALVES(x, widened)                                                                                        \
+    {                                                                                                                          \
+        .of = TALLY_LANE_OF_WORDS, .fields = {{TALLY_ADDITIVE_UNIT, "low"}, {TALLY_ADDITIVE_UNIT, "high"}},                    \
+        .identity = "MAKE(ZERO, ZERO)", .load = "MAKE((u32)(" x "), UPPER_HALF(" x "))",                                       \
+        .combine = "MAKE(a.low + b.low, a.high + b.high)", .widen = widened                                                    \
+    }
+
 /*
  * A guess at a chunk, for CPUs: the row's `load` or `combine` at less cost. It
  * is right where `holds` is true of the lane a that the whole chunk comes to. Else the chunk is

@@ -53,14 +53,6 @@
                        .finish = "a * (V)(1 << halvings)"}},                                                                   \
     .params = {{"ddof", 0}}
 
-/* A sum of numbers of 32 bits, modulo 2^32, and one of their upper halves: no number is widened. */
-#define SUM_BY_HALVES(x)                                                                                                       \
-    {                                                                                                                          \
-        .of = TALLY_LANE_OF_WORDS, .fields = {{TALLY_ADDITIVE_UNIT, "low"}, {TALLY_ADDITIVE_UNIT, "high"}},                    \
-        .identity = "MAKE(ZERO, ZERO)", .load = "MAKE((u32)(" x "), UPPER_HALF(" x "))",                                       \
-        .combine = "MAKE(a.low + b.low, a.high + b.high)", .widen = "SUM_OF_HALVES(a)"                                         \
-    }
-
 static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_SUM] = {.name = "sum",
                    .summary = "sum of all items",
@@ -72,7 +64,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .combine = "a + b",
                    .empty = "ZERO",
                    .additive = TALLY_ADDITIVE_LINEAR,
-                   .lane = SUM_BY_HALVES("x"),
+                   .lane = TALLY_SUM_BY_HALVES("x", "SUM_OF_HALVES(a)"),
                    .bytes = "SUM_OF_BYTES(w, a)"},
     [TALLY_PROD] = {.name = "prod",
                     .summary = "product of all items",
@@ -239,7 +231,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .combine = "a + b",
                     .empty = "ZERO",
                     .additive = TALLY_ADDITIVE_LINEAR,
-                    .lane = SUM_BY_HALVES("MAGNITUDE(x)"),
+                    .lane = TALLY_SUM_BY_HALVES("MAGNITUDE(x)", "SUM_OF_HALVES(a)"),
                     .bytes = "SUM_OF_MAGNITUDES(w, a)"},
     [TALLY_SUMSQ] = {.name = "sumsq",
                      .summary = "sum of squares",
