@@ -57,9 +57,11 @@ INLINE u32 begins_run(KEY keys, u64 i) {
 
 /*
  * Sums `own` over the group: sums[t + 1] becomes the sum of threads 0 to t, and sums[0] is 0. The
- * kernel has the array `sums` of SUMS u32s.
+ * kernel has the array `sums` of SUMS u32s. Those of warps begin at a multiple of 16 bytes: a
+ * compiler loads four at once, and no word that threads still write.
  */
-#define SUMS (GROUP + 1 + GROUP / WIDTH)
+#define OF_WARPS (GROUP + 4)
+#define SUMS (OF_WARPS + GROUP / WIDTH)
 #if GROUP == 1
 #define SUM_OF_GROUP(own)                                                                                                      \
     sums[0] = 0;                                                                                                               \
@@ -90,9 +92,9 @@ INLINE u32 sum_up(u32 word) {
 }
 #define SUM_OF_GROUP(own)                                                                                                      \
     u32 sum = sum_up(own);                                                                                                     \
-    if (THREAD_ID % WIDTH == WIDTH - 1) sums[GROUP + 1 + THREAD_ID / WIDTH] = sum;                                             \
+    if (THREAD_ID % WIDTH == WIDTH - 1) sums[OF_WARPS + THREAD_ID / WIDTH] = sum;                                              \
     BARRIER                                                                                                                    \
-    _Pragma("unroll") for (u32 w = 0; w < GROUP / WIDTH; w++) sum += w < THREAD_ID / WIDTH ? sums[GROUP + 1 + w] : 0;          \
+    _Pragma("unroll") for (u32 w = 0; w < GROUP / WIDTH; w++) sum += w < THREAD_ID / WIDTH ? sums[OF_WARPS + w] : 0;           \
     sums[THREAD_ID + 1] = sum;                                                                                                 \
     if (THREAD_ID == 0) sums[0] = 0;                                                                                           \
     BARRIER

@@ -89,7 +89,7 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  * Two rows at a time let gcc combine narrow integers before it widens them: prod of i8 5, 9.6.
  * Items that are not widened are better read in the order of memory: min of i32 205, 137.
  */
-#if defined(HOLDS) && defined(UNROLLS) && defined(__AVX2__)
+#if defined(HOLDS) && defined(UNROLLS) && defined(__AVX2__) && !defined(SHORT_SUMS)
 #define LANE_BYTES ((int)sizeof(LANE_ARRAYS) / LANES)
 #define HELD_BYTES (LANE_BYTES == 4 && INPUTS == 1 ? 512 : 256)
 #define HELD_UP_TO(lanes) HELD_BYTES / LANE_BYTES >= (lanes) ? (lanes)
@@ -123,6 +123,12 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #else
 #define FAR_BYTES (4 << 20)
 #endif
+/* Narrow items have more to compute than to wait for, unless they are not widened, or rarely. */
+#ifdef SHORT_SUMS
+#define PREFETCHES 1
+#else
+#define PREFETCHES (ITEM_BYTES >= 4 || sizeof(LANE_ARRAYS) == LANES * ITEM_BYTES)
+#endif
 #define FAR_ITEMS (FAR_BYTES / (ITEM_BYTES * INPUTS))
 #if defined(__x86_64__) || defined(__aarch64__)
 #define PREFETCH_LINE(pointer, ahead) __builtin_prefetch((const void *)((size_t)(pointer) + (ahead)))
@@ -146,6 +152,19 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  * gcc makes no vectors of the loop over lanes. */
 #define STEP_ROW(b) a = STEP(loaded_at(in, (r + (b)) * ROW_LANES + l), r + (b));
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
+
+/* What stands before the rows of a block and behind them. Bytes are added up in 16 bits, and the
+ * sum of a block is widened: one instruction for 16 items of a row, not two. */
+#ifdef SHORT_SUMS
+#define SHORT_ROW(b) a += short_load(loaded_at(in, (r + (b)) * LANES + l));
+#define BLOCK_PAIR(b) {SHORT_ROW(b) SHORT_ROW((b) + 1)}
+#define BEGIN_BLOCK SHORT_SUM a = 0;
+#define END_BLOCK lanes_set(&lanes, l, lane_combine(lanes_get(&lanes, l), (LANE)a));
+#else
+#define BLOCK_PAIR STEP_PAIR
+#define BEGIN_BLOCK LANE a = lanes_get(&lanes, l);
+#define END_BLOCK lanes_set(&lanes, l, a);
+#endif
 
 /* Combines lane l with lane l + s, for s = 64, 32, ... 1. Each loop has a constant length, so that
  * no branch is mispredicted. Written out for lanes that were held, they gain a twentieth. */
@@ -180,7 +199,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #define WALK_ROWS(rows, BEGIN, PAIR, END)                                                                                      \
     for (; r + BLOCK <= (rows); r += BLOCK) {                                                                                  \
         LEAVE_IF_DECIDED                                                                                                       \
-        if (ITEM_BYTES >= 4 && is_far) {                                                                                       \
+        if (PREFETCHES && is_far) {                                                                                       \
             EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
         }                                                                                                                      \
         IN_VECTORS for (int l = 0; l < LANES; l++) {                                                                           \
@@ -211,7 +230,7 @@ INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());
     for (int r = 0; r < rows; r += HELD_ROWS) {
-        if (ITEM_BYTES >= 4 && is_far) {
+        if (PREFETCHES && is_far) {
             EACH_INPUT(PREFETCH_HELD)
         }
         IN_REGISTERS for (int h = 0; h < HELD; h++) {
@@ -238,8 +257,8 @@ INLINE COPIED LANE chunk_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, u32 guesses
 #endif
     {
         for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
-        WALK_ROWS(rows, LANE a = lanes_get(&lanes, l);, STEP_PAIR, lanes_set(&lanes, l, a);)
-        if (ITEM_BYTES >= 4 && is_far) {
+        WALK_ROWS(rows, BEGIN_BLOCK, BLOCK_PAIR, END_BLOCK)
+        if (PREFETCHES && is_far) {
             EACH_INPUT(PREFETCH_REST)
         }
     }
@@ -276,7 +295,7 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
     for (int i = 0; i < (int)c.count; i += 2 * PLACES) {
         const int r = i / LANES, at = min(i, (int)c.count - 2 * PLACES);
-        if (ITEM_BYTES >= 4 && is_far && i % (BLOCK * LANES) == 0) {
+        if (PREFETCHES && is_far && i % (BLOCK * LANES) == 0) {
             EACH_INPUT(PREFETCH_BLOCK)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {

@@ -344,10 +344,28 @@ static bool holds_lanes(const tally_terms *terms) {
     return !term->is_index && !term->decided && (tally_terms_exact(terms) || fields == 0);
 }
 
+/* Writes the load of a narrow item as a term of 16 bits, where a lane adds up terms of which a block
+ * of rows fits. */
+static void write_short_load(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    const tally_op_row *row = term->op ? tally_op_row_for(term->op, terms->in, TALLY_ACCURACY_DEFAULT) : NULL;
+    const bool fits = row && (row->additive == TALLY_ADDITIVE_UNIT ||
+                              (row->additive == TALLY_ADDITIVE_LINEAR && tally_dtype_bytes(terms->in) == 1));
+    if (!fits || !tally_dtype_is_narrow(terms->in) || tally_dtype_bytes(term->lane.value) != 4) return;
+    const tally_dtype type = term->lane.value == TALLY_I32 ? TALLY_I16 : TALLY_U16;
+    define_words(file, terms, term, type, "LANE", 0);
+    fprintf(file, "typedef %s SHORT_SUM;\n#define SHORT_SUMS 1\nINLINE SHORT_SUM short_load(ITEMS GIVEN) {",
+            tally_dtype_name(type));
+    write_given(file, terms, term, type);
+    fprintf(file, " return (SHORT_SUM)(%s); }\n", term->lane.load);
+    undefine_words(file);
+}
+
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_guess_row *guess = &term->guess;
     if (terms->count > 1) return;
+    write_short_load(file, terms);
     if (holds_lanes(terms)) fprintf(file, "#define HOLDS 1\n");
     if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
     if (!guess->holds) return;
