@@ -127,7 +127,7 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #ifdef SHORT_SUMS
 #define PREFETCHES 1
 #else
-#define PREFETCHES (ITEM_BYTES >= 4 || sizeof(LANE_ARRAYS) == LANES * ITEM_BYTES)
+#define PREFETCHES (ITEM_BYTES >= 4 || sizeof(LANE_ARRAYS) <= 2 * LANES * ITEM_BYTES)
 #endif
 #define FAR_ITEMS (FAR_BYTES / (ITEM_BYTES * INPUTS))
 #if defined(__x86_64__) || defined(__aarch64__)
