@@ -199,7 +199,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #define WALK_ROWS(rows, BEGIN, PAIR, END)                                                                                      \
     for (; r + BLOCK <= (rows); r += BLOCK) {                                                                                  \
         LEAVE_IF_DECIDED                                                                                                       \
-        if (PREFETCHES && is_far) {                                                                                       \
+        if (PREFETCHES && is_far) {                                                                                            \
             EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
         }                                                                                                                      \
         IN_VECTORS for (int l = 0; l < LANES; l++) {                                                                           \

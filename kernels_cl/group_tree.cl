@@ -19,10 +19,10 @@
  * ordering or sub-groups. There is no early return and no barrier in a loop.
  */
 #define ROW_BYTES (LANES * ITEM_BYTES)
-#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32)       /* threads that share a chunk */
-#define SPAN (GROUP / TEAM)                                /* chunks of a group */
-#define OWN (LANES / TEAM)                                 /* lanes of a thread */
-#define ROW_LOADS (OWN / VECTOR)                           /* loads of a chunk row, of each input */
+#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32) /* threads that share a chunk */
+#define SPAN (GROUP / TEAM)                          /* chunks of a group */
+#define OWN (LANES / TEAM)                           /* lanes of a thread */
+#define ROW_LOADS (OWN / VECTOR)                     /* loads of a chunk row, of each input */
 #define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
@@ -30,7 +30,7 @@
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-/* The rows of vectors v from row r on. */
+/* Loads `rows` rows of vectors, from row r on. */
 #define LOAD_ROWS(v, r, rows)                                                                                                  \
     _Pragma("unroll") for (int f = 0; f < (rows)*ROW_LOADS; f++) v[f] =                                                        \
         vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
@@ -101,8 +101,10 @@ INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
             u32 word[(sizeof(LANE) + 3) / 4];                                                                                  \
         } from, to;                                                                                                            \
         from.lane = a;                                                                                                         \
-        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++) asm volatile(                                \
-            "shfl.sync." mode ".b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));            \
+        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++)                                              \
+            asm volatile("shfl.sync." mode ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
+                         : "=r"(to.word[w])                                                                                    \
+                         : "r"(from.word[w]), "r"(s));                                                                         \
         return to.lane;                                                                                                        \
     }
 SHUFFLE(lane_down, "down")
@@ -133,8 +135,8 @@ typedef union {
 
 #ifdef SHUFFLES
 #define EXCHANGE_LANES(count)                                                                                                  \
-    _Pragma("unroll") for (int s = TEAM / 2; s > 0; s /= 2) _Pragma("unroll") for (int own = 0; own < (count); own++)          \
-        lane[own] = lane_combine(lane[own], lane_down(lane[own], s));
+    _Pragma("unroll") for (int s = TEAM / 2; s > 0; s /= 2)                                                                    \
+        _Pragma("unroll") for (int own = 0; own < (count); own++) lane[own] = lane_combine(lane[own], lane_down(lane[own], s));
 #define EXCHANGE_FIRST EXCHANGE_LANES(1)
 #ifdef TAKES_LONG
 #define HELD_LAST (VECTOR > TEAM ? VECTOR / TEAM : 1)
@@ -283,7 +285,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #endif
 
 #ifdef ANY_ORDER
-    /* A thread's own lanes are combined first, which leaves one to exchange. */
+        /* A thread's own lanes are combined first, which leaves one to exchange. */
 #pragma unroll
     for (int s = OWN / 2; s > 0; s /= 2)
 #pragma unroll
