@@ -337,7 +337,6 @@ def test_streams(monkeypatch):
             return super().view(x, held)
 
     monkeypatch.setattr(own, "queue_of_stream", lambda place, stream: queues[stream])
-    monkeypatch.setattr(_forms, "context_of_device", lambda place, device: own)
     monkeypatch.setattr("tally._engine.queue_for", lambda of, arrays: (queues[now[0]], queues[now[0]].number))
     monkeypatch.setitem(_forms._lookers, np.ndarray, Looker(tally._view.numpy_kind()))
     monkeypatch.setattr(_forms, "_of_streams", {})

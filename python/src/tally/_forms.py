@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Hashable, Optional, Union
 
 from tally._arrays import aligned, view_of, way_of
-from tally._context import Context, context_of, context_of_device, current
+from tally._context import Context, context_of, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
 from tally._library import Dtype, check, fail, ffi, lib, real_number
@@ -58,11 +58,9 @@ class Way:
         self.handle = ffi.gc(made[0], lib.tally_python_form_end)
 
     def key(self, number: Optional[int]) -> Hashable:
-        """The key of the plans for a queue."""
-        last, key = self.last
-        if last != number:
-            key = plan_key(self.call, number)
-            self.last = number, key
+        """The key of the plans for another queue than the last."""
+        key = plan_key(self.call, number)
+        self.last = number, key
         return key
 
 
@@ -80,6 +78,7 @@ class Form:
         "whole",
         "aligned",
         "other",
+        "context",
     )
 
     def __init__(
@@ -97,6 +96,8 @@ class Form:
         self.whole: "Optional[tuple[int, int, int]]" = None
         self.aligned: Any = None
         self.other: Any = None
+        #: that of a call on a stream; None: the current one, which keeps the form
+        self.context: Any = None
 
     def bind(self, context: Context, call: Call) -> None:
         """Takes extents, strides and the plan's description from a call."""
@@ -114,7 +115,10 @@ class Form:
         queue = context.take_queue() if stream is None else context.queue_of_stream(CUDA, stream)
         try:
             way: Way = self.other if address % 16 else self.aligned
-            key = way.key(None if stream is None else queue.number)
+            number = None if stream is None else queue.number
+            last, key = way.last
+            if last != number:
+                key = way.key(number)
             plan = context.take_plan(key, fill_plan, context, way.call)
             for name, value in self.params:
                 check(_set_param(plan.handle, name, value))
@@ -338,12 +342,8 @@ def _by_form(
             if mask_part is None:
                 part = None
         key = (op, axis, keepdims, dtype, part, mask_part, correction)
-        if stream is None:
-            context = current()
-            forms: "dict[Hashable, Form]" = context.forms
-        else:
-            context = context_of_device(CUDA, device)
-            forms = _of_streams
+        context = current() if stream is None else None
+        forms: "dict[Hashable, Form]" = _of_streams if context is None else context.forms
         try:
             form = forms.get(key)
         except TypeError:  # an argument without a hash
@@ -353,7 +353,7 @@ def _by_form(
         if not address % form.align:
             mask = looker.address(form.is_mask_flat, where, None) if mask_part is not None else 0
             made, to = looker.allocate(form, x)
-            form.run(context, stream, address, mask, to)
+            form.run(context or form.context, stream, address, mask, to)
             return looker.finish(form, made)
     view = looker.view(x, held)
     params = _params(view, axis, correction, where)
@@ -393,6 +393,8 @@ def _learn(
     shape = result_shape(view.shape, reduced, keepdims)
     context = context_of(view)
     form = Form(view, mask, shape, wanted, params)
+    if forms is _of_streams:
+        form.context = context
     if values != 1 or not looker.ready(form, x):
         return
     if _is_whole(form, axis, keepdims, dtype, own, view, mask):
