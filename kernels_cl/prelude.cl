@@ -30,9 +30,9 @@
 #define ATOMIC volatile __global /* memory that atomics work on */
 #define LOCAL __local            /* before the type that a pointer to the group's memory points to */
 #define SHARED __local           /* before a variable that the group shares */
-/* clang passes a struct of two floats as a vector of two, which is left of the function where that
- * is inlined, and keeps its loop from becoming vectors: POCL took the norm of c64 at 0.2 of memory's
- * speed. With this convention the struct stays what it is. */
+/* clang passes a struct of two floats as a vector of two. That is left of a function that is
+ * inlined, and keeps the loop around from becoming vectors: POCL took the norm of c64 at 0.2 of
+ * memory's speed. With this convention the struct stays what it is. */
 #if defined(__x86_64__) && defined(__clang__)
 #define INLINE static inline __attribute__((regcall))
 #else

@@ -344,8 +344,8 @@ static bool holds_lanes(const tally_terms *terms) {
     return !term->is_index && !term->decided && (tally_terms_exact(terms) || fields == 0);
 }
 
-/* Writes the load of a narrow item as a term of 16 bits, where a lane adds up terms of which a block
- * of rows fits. */
+/* Writes the load of a narrow item as a term of 16 bits, where a lane adds up terms, and those of a
+ * block of rows fit 16 bits. */
 static void write_short_load(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_op_row *row = term->op ? tally_op_row_for(term->op, terms->in, TALLY_ACCURACY_DEFAULT) : NULL;
