@@ -106,8 +106,8 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  * Where the caches do not hold the input, the lines of a later block are prefetched before each
  * block, in the order of memory. GB/s of a core as above, 256 MiB, without and with it: sum of f32
  * 11, 22; of i32 7, 25; max 10, 22; argmax 8, 23; dot 13, 21; var 9, 21. Line by line between the
- * vectors it gained nothing. Of 256 KiB the sum of f32 falls from 107 to 70. Narrow items on an EPYC
- * (Zen 5): sum of i16 34, 47 by the backend host; var of bf16 by POCL 3.1 on two cores 24, 67.
+ * vectors it gained nothing. Of 256 KiB the sum of f32 falls from 107 to 70. Narrow items on an
+ * EPYC (Zen 5): sum of i16 34, 47 by the backend host; var of bf16 by POCL on two cores 24, 67.
  * An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
  * GB/s of rows of 65,536 f32 (cpu_segment_rows), POCL 3.1, 2 cores of an EPYC (Zen 5), with AHEAD
  * of 1, 4, 8 and 16 KiB: 47, 62, 62, 62.
