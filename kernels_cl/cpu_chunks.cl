@@ -153,8 +153,8 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #define STEP_ROW(b) a = STEP(loaded_at(in, (r + (b)) * ROW_LANES + l), r + (b));
 #define STEP_PAIR(b) {STEP_ROW(b) STEP_ROW((b) + 1)}
 
-/* BEGIN_BLOCK stands before the rows of a block, and END_BLOCK behind them. Bytes are added up in 16
- * bits, and the sum of a block is widened: one instruction for 16 items of a row, not two. */
+/* BEGIN_BLOCK stands before the rows of a block, and END_BLOCK behind them. Bytes are added up in
+ * 16 bits, and the sum of a block is widened: one instruction for 16 items of a row, not two. */
 #ifdef SHORT_SUMS
 #define SHORT_ROW(b) a += short_load(loaded_at(in, (r + (b)) * LANES + l));
 #define BLOCK_PAIR(b) {SHORT_ROW(b) SHORT_ROW((b) + 1)}
