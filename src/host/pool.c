@@ -140,14 +140,17 @@ static void forget(void) {
 }
 
 /* Makes the threads that a job of `most` threads lacks. It goes without those that the system
- * refuses. Signals are the application's: the threads block all. */
+ * refuses. Signals are the application's: the threads block all but those of a fault of their own,
+ * as of a mapped file that was cut short. The system ends a process that blocks these. */
 static void make_threads(uint32_t most) {
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     static atomic_flag handles_fork = ATOMIC_FLAG_INIT;
-    sigset_t all, before;
+    sigset_t blocked, before;
     pthread_attr_t attributes;
     if (!atomic_flag_test_and_set(&handles_fork)) pthread_atfork(NULL, NULL, forget);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (pthread_t thread; pool.threads + 1 < most; pool.threads++)

@@ -3,6 +3,8 @@
  * has not is refused with the reason; its threads survive a fork and obey TALLY_THREADS. */
 #define _GNU_SOURCE
 #include <fenv.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -241,6 +243,42 @@ static void test_negative_offsets(void **unused) {
     munmap(items, n);
 }
 
+enum { CAUGHT = 7 };
+
+static void on_bus_error(int number) {
+    (void)number;
+    _exit(CAUGHT);
+}
+
+/* Reduces a file of which the second half, the share of the pool's thread, is gone. */
+static void reduce_cut_file(void) {
+    const size_t bytes = (size_t)64 << 20;
+    FILE *file = tmpfile();
+    float sum;
+    tally_context *context = open_host();
+    assert_true(file && ftruncate(fileno(file), (off_t)bytes) == 0);
+    const float *items = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fileno(file), 0);
+    assert_true(items != MAP_FAILED && ftruncate(fileno(file), (off_t)bytes / 2) == 0);
+    signal(SIGBUS, on_bus_error);
+    (void)tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, bytes / sizeof(float), &sum);
+}
+
+/* A fault of a thread of the pool reaches the application's handler: the system ends a process whose
+ * thread has the signal of its own fault blocked. */
+static void test_faults(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            reduce_cut_file();
+            _exit(0);
+        }
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != CAUGHT) fail_msg("a child ended with status %#x", status);
+    }
+}
+
 const core_test host_device_tests[] = {
     {"host: every op and dtype", test_every_op},
     {"host: every move", test_every_move},
@@ -248,6 +286,7 @@ const core_test host_device_tests[] = {
     {"host: threads", test_threads},
     {"host: rounding", test_rounding},
     {"host: fork", test_fork},
+    {"host: faults", test_faults},
     {"host: negative offsets", test_negative_offsets},
     {NULL, NULL},
 };
