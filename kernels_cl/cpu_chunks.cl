@@ -32,7 +32,7 @@ INLINE ITEMS loaded_at(LOADED_SOURCE s, u64 at) {
 }
 #define LOADED_BYTES ((int)sizeof(LOADED))
 #define ROOM_ITEMS(count) (INPUTS * (count))
-#define ARE_FAR(is_far) 0
+#define ARE_FAR(is_far) 0 /* they were prefetched as they were loaded */
 INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
     LOADED_SOURCE s;
     s.p = in.p;
@@ -123,12 +123,6 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #else
 #define FAR_BYTES (4 << 20)
 #endif
-/* Items that were loaded to an array of their values before are in a cache already. */
-#ifdef LOADED_DIFFERS
-#define PREFETCHES 0
-#else
-#define PREFETCHES 1
-#endif
 #define FAR_ITEMS (FAR_BYTES / (ITEM_BYTES * INPUTS))
 #if defined(__x86_64__) || defined(__aarch64__)
 #define PREFETCH_LINE(pointer, ahead) __builtin_prefetch((const void *)((size_t)(pointer) + (ahead)))
@@ -199,7 +193,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #define WALK_ROWS(rows, BEGIN, PAIR, END)                                                                                      \
     for (; r + BLOCK <= (rows); r += BLOCK) {                                                                                  \
         LEAVE_IF_DECIDED                                                                                                       \
-        if (PREFETCHES && is_far) {                                                                                            \
+        if (is_far) {                                                                                                          \
             EACH_INPUT(PREFETCH_BLOCK)                                                                                         \
         }                                                                                                                      \
         IN_VECTORS for (int l = 0; l < LANES; l++) {                                                                           \
@@ -230,7 +224,7 @@ INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());
     for (int r = 0; r < rows; r += HELD_ROWS) {
-        if (PREFETCHES && is_far) {
+        if (is_far) {
             EACH_INPUT(PREFETCH_HELD)
         }
         IN_REGISTERS for (int h = 0; h < HELD; h++) {
@@ -258,7 +252,7 @@ INLINE COPIED LANE chunk_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, u32 guesses
     {
         for (int l = 0; l < LANES; l++) lanes_set(&lanes, l, lane_identity());
         WALK_ROWS(rows, BEGIN_BLOCK, BLOCK_PAIR, END_BLOCK)
-        if (PREFETCHES && is_far) {
+        if (is_far) {
             EACH_INPUT(PREFETCH_REST)
         }
     }
@@ -295,7 +289,7 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
     for (int i = 0; i < (int)c.count; i += 2 * PLACES) {
         const int r = i / LANES, at = min(i, (int)c.count - 2 * PLACES);
-        if (PREFETCHES && is_far && i % (BLOCK * LANES) == 0) {
+        if (is_far && i % (BLOCK * LANES) == 0) {
             EACH_INPUT(PREFETCH_BLOCK)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
