@@ -263,8 +263,8 @@ static void reduce_cut_file(void) {
     (void)tally_reduce_host(context, TALLY_SUM, TALLY_F32, items, bytes / sizeof(float), &sum);
 }
 
-/* A fault of a thread of the pool reaches the application's handler: the system ends a process whose
- * thread has the signal of its own fault blocked. */
+/* A fault of a thread of the pool reaches the application's handler. The system ends a process
+ * whose thread has the signal of its own fault blocked. */
 static void test_faults(void **unused) {
     (void)unused;
     for (int i = 0; i < 4; i++) {
