@@ -172,18 +172,25 @@ class Context(Bound):
 
     # ---- plans and queues: a call takes one and gives it back ------------------------------------
 
-    def take_plan(self, key: Hashable, make: "Callable[..., int]", *given: Any) -> KeptPlan:
-        """A plan that nobody uses: a kept one, or a new one that `make` writes to the argument behind
-        `given`."""
+    def kept_plan(self, key: Hashable) -> Optional[KeptPlan]:
+        """A kept plan that nobody uses, or None."""
         kept = self._plans.get(key)
         if kept:
             try:
                 return kept.pop()
             except IndexError:  # another thread took the last one
                 pass
-        owner = ffi.gc(ffi.new("tally_plan **"), lib.tally_python_end_plan)
-        check(make(*given, owner))
-        return KeptPlan(owner, key)
+        return None
+
+    def take_plan(self, key: Hashable, make: "Callable[..., int]", *given: Any) -> KeptPlan:
+        """A plan that nobody uses: a kept one, or a new one that `make` writes to the argument behind
+        `given`."""
+        plan = self.kept_plan(key)
+        if plan is None:
+            owner = ffi.gc(ffi.new("tally_plan **"), lib.tally_python_end_plan)
+            check(make(*given, owner))
+            plan = KeptPlan(owner, key)
+        return plan
 
     def give_plan(self, plan: KeptPlan) -> None:
         """Keeps a plan for later calls."""

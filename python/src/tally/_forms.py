@@ -46,8 +46,8 @@ class Way:
             mask = View(None, 0, mask.dtype, mask.shape, mask.strides, mask.kind, place=mask.place)
         #: the plan's description, without arrays
         self.call = Call(call.terms, (bare,), call.reduced, mask, None, call.params, (), 1)
-        #: the number of the last call's queue, None for host memory, and the plan's key
-        self.last: "tuple[Optional[int], Hashable]" = None, plan_key(self.call, None)
+        #: the queue of the form's stream, None before it is known and in host memory; the plan's key
+        self.last: "tuple[Any, Hashable]" = None, plan_key(self.call, None)
         arrays = ffi.new("tally_python_arrays *")
         arrays.context, arrays.memory = context.address, memory_of(context, view)
         arrays.axis_count, arrays.inputs, arrays.outputs = len(view.shape), 1, 1
@@ -57,11 +57,11 @@ class Way:
         check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
         self.handle = ffi.gc(made[0], lib.tally_python_form_end)
 
-    def key(self, number: Optional[int]) -> Hashable:
-        """The key of the plans for another queue than the last."""
-        key = plan_key(self.call, number)
-        self.last = number, key
-        return key
+    def on_stream(self, context: Context, stream: int) -> "tuple[Any, Hashable]":
+        """Finds the queue of the form's stream, and the key of its plans."""
+        queue = context.queue_of_stream(CUDA, stream)
+        self.last = queue, plan_key(self.call, queue.number)
+        return self.last
 
 
 class Form:
@@ -112,14 +112,14 @@ class Form:
             if status:
                 fail(status)
             return
-        queue = context.take_queue() if stream is None else context.queue_of_stream(CUDA, stream)
+        way: Way = self.other if address % 16 else self.aligned
+        queue, key = way.last
+        if stream is None:
+            queue = context.take_queue()
+        elif queue is None:
+            queue, key = way.on_stream(context, stream)
         try:
-            way: Way = self.other if address % 16 else self.aligned
-            number = None if stream is None else queue.number
-            last, key = way.last
-            if last != number:
-                key = way.key(number)
-            plan = context.take_plan(key, fill_plan, context, way.call)
+            plan = context.kept_plan(key) or context.take_plan(key, fill_plan, context, way.call)
             for name, value in self.params:
                 check(_set_param(plan.handle, name, value))
             status = _run_form(way.handle, plan.address, queue.address, address, where, to)
