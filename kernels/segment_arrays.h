@@ -211,14 +211,15 @@ KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     }
 }
 
-/* Combines the partials of each segment by a thread, which loads FEW_LEAVES of them at once; they
- * are 2^LEAF_LEVELS at most. */
+/* Combines the partials of each segment by a thread, which loads FEW_LEAVES of them at once. There
+ * are 64 at most (src/segments/launch.c). */
 #define FEW_LEAVES 8
+#define LEAF_LEVELS 7
 KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
     OPEN;
     for (u64 i = GROUP_ID * GROUP + thread; i < count; i += GROUP_COUNT * GROUP) {
         const SEGMENT segment = SEGMENT_OF(first + i);
-        PART level[LEAF_LEVELS + 1], some[FEW_LEAVES];
+        PART level[LEAF_LEVELS], some[FEW_LEAVES];
         for (u32 k = 0; k < leaves; k++) {
             if (k % FEW_LEAVES == 0)
 #pragma unroll
@@ -230,7 +231,8 @@ KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
             COUNTER_PUSH(LEAF_LEVELS, level, k, p, part_combine)
         }
         PART all = part_identity();
-        for (int b = 0; b <= LEAF_LEVELS; b++)
+#pragma unroll
+        for (int b = 0; b < LEAF_LEVELS; b++)
             if (leaves >> b & 1) all = part_combine(level[b], all);
         put_part(all, segment.n, out, segment.out, initial, params);
     }

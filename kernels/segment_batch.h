@@ -13,7 +13,7 @@
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 #define STAGE_ROWS 4 /* segments of a thread, GROUP apart */
-/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/launch.c) is
+/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/segments.h) is
  * less. */
 #define TILE_BYTES (160 * (GROUP < 256 ? GROUP : 256))
 #define TILE_ITEMS (TILE_BYTES / ITEM_BYTES)
@@ -100,15 +100,15 @@ INLINE void copy_items(const CALLED *call, GLOBAL const ITEM *from, u32 items) {
     const u32 below = BYTES_BELOW(from), bytes = below + items * ITEM_BYTES, whole = bytes / ALIGNED_BYTES * ALIGNED_BYTES;
     GLOBAL const u8 *aligned = (GLOBAL const u8 *)from - below;
 #ifdef SPANS
-    if (call->thread) return;
-    EXPECT_SPAN(whole, call->arrived)
-    if (whole) COPY_SPAN(call->tile, aligned, whole, call->arrived)
+    if (call->thread == 0) {
+        EXPECT_SPAN(whole, call->arrived)
+        if (whole) COPY_SPAN(call->tile, aligned, whole, call->arrived)
+    }
 #else
     for (u32 at = call->thread * ALIGNED_BYTES; at < whole; at += GROUP * ALIGNED_BYTES)
-        COPY_VECTOR(call->tile + at, aligned + at, ALIGNED_BYTES)
-    if (call->thread) return;
+        COPY_VECTOR(call->tile + at, aligned + at)
 #endif
-    if (bytes > whole) COPY_VECTOR(call->tile + whole, aligned + whole, bytes - whole)
+    copy_rest(call->tile + whole, aligned + whole, bytes - whole, call->thread);
 }
 
 /* Waits for the items of the tile, and for all threads of the group. */

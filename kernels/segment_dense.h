@@ -24,10 +24,11 @@ typedef struct ALIGN(16) {
 /* Copies bytes to a tile. Returns where the first of them is. Bytes below it are read up to the
  * aligned address, which is safe, because memory is allocated in units of 16 bytes and more. */
 INLINE u32 copy_rows(u32 tile, GLOBAL const ITEM *x, u32 bytes, u32 lane) {
-    const u32 below = (u32)((u64)x & 15), end = below + bytes;
-    GLOBAL const u8 *from = (GLOBAL const u8 *)x - below + lane * 16;
-    KEEP_ROLLED
-    for (u32 at = lane * 16; at < end; at += WIDTH * 16, from += WIDTH * 16) COPY_VECTOR(tile + at, from, min(16U, end - at))
+    const u32 below = (u32)((u64)x & 15), end = below + bytes, whole = end / 16 * 16;
+    GLOBAL const u8 *aligned = (GLOBAL const u8 *)x - below;
+#pragma unroll 3
+    for (u32 at = lane * 16; at < whole; at += WIDTH * 16) COPY_VECTOR(tile + at, aligned + at)
+    copy_rest(tile + whole, aligned + whole, end - whole, lane);
     return tile + below;
 }
 
@@ -57,7 +58,7 @@ INLINE ITEMS staged_item(u32 at) {
 /* Combines the words of a row's bytes that are t modulo `team`. Bytes of the first and the last
  * word that are not the row's become 0, which changes no lane. */
 #define FLIGHT_WORDS 8
-INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
+INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team) {
     const u32 end = at + c.count - 1, last = end & ~3U;
     LANE own = lane_identity();
     KEEP_ROLLED
@@ -119,21 +120,67 @@ INLINE LANE some_lanes(u32 at, CHUNK c, u32 most, u32 t, u32 team, PARAMS p) {
     return own[0];
 }
 
-/* Combines the lanes of a row that are t modulo `team`: DENSE_LANES at most. */
-INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
-    const u32 lanes = min(c.count, (u32)LANES);
-    at += t * ITEM_BYTES;
-    if (c.count == 1) return some_lanes(at, c, 1, t, team, p);
-    if (lanes <= 4 * team) return some_lanes(at, c, 4, t, team, p);
+#endif
+
+/* Rows of a tile, for a warp: teams of `team` threads take `here` of them, the first of which is at
+ * address `at`, and has number `begin`. */
+typedef struct {
+    OUTS out;
+    RESULT initial;
+    PARAMS p;
+    u64 begin;
+    i64 apart; /* results of neighbouring rows */
+    u32 at, here, lane;
+} DENSE_ROWS;
+
+/* Reduces rows of n items. A thread takes `most` lanes of a row, or all words that it shares. */
+INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most) {
+    const u32 t = r->lane % team, each = WIDTH / team, row_bytes = n * ITEM_BYTES;
+    u32 at = r->at + r->lane / team * row_bytes;
+    i64 place = (i64)(r->begin + r->lane / team) * r->apart;
+    CHUNK c;
+    c.index = 0;
+    c.count = n;
+    KEEP_ROLLED
+    for (u32 i = r->lane / team, turn = 0; turn < r->here; turn += each, i += each) {
+#ifdef PADS_BYTES
+        LANE all = dense_lane(at, c, t, team);
+        (void)most;
+#else
+        LANE all = some_lanes(at + t * ITEM_BYTES, c, most, t, team, r->p);
+#endif
+        if (team > 1) rows_across(&all, 1, team, 0);
+        if (i < r->here && t == 0) put_part(part_of_lane(all, c, n), n, r->out, place, r->initial, r->p);
+        at += each * row_bytes;
+        place += (i64)each * r->apart;
+    }
+}
+
+/* The same, with text of its own for rows of 1 and 4 items, of which there are so many that each
+ * instruction counts, and for each number of lanes of a thread: DENSE_LANES at most. */
+INLINE void reduce_rows_of(const DENSE_ROWS *r, u32 n, u32 team) {
+#ifdef PADS_BYTES
+    reduce_rows(r, n, team, 0);
+#else
+    const u32 lanes = min(n, (u32)LANES);
+    if (n == 1)
+        reduce_rows(r, 1, 1, 1);
+    else if (n == 4 && team == 1)
+        reduce_rows(r, 4, 1, 4);
+    else if (lanes <= 4 * team)
+        reduce_rows(r, n, team, 4);
 #if DENSE_LANES > 8
-    if (lanes <= 8 * team) return some_lanes(at, c, 8, t, team, p);
+    else if (lanes <= 8 * team)
+        reduce_rows(r, n, team, 8);
 #endif
 #if DENSE_LANES > 16
-    if (lanes <= 16 * team) return some_lanes(at, c, 16, t, team, p);
+    else if (lanes <= 16 * team)
+        reduce_rows(r, n, team, 16);
 #endif
-    return some_lanes(at, c, DENSE_LANES, t, team, p);
+    else
+        reduce_rows(r, n, team, DENSE_LANES);
+#endif
 }
-#endif
 
 /* Groups that a multiprocessor must have room for: 32 warps. */
 #define DENSE_GROUPS (1024 / GROUP)
@@ -141,27 +188,24 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team, PARAMS p) {
 KERNEL BOUNDS_OF(DENSE_GROUPS) void tally_segments_dense(CALL_ARGS) {
     OPEN;
     SHARED DENSE_TILE tiles[WARPS];
-    const u32 lane = thread % WIDTH, row_bytes = (u32)shape.n * ITEM_BYTES;
-    const i64 apart = shape.axis[1].out;
+    const u32 row_bytes = (u32)shape.n * ITEM_BYTES;
+    DENSE_ROWS rows;
     u32 tile;
-    CHUNK c;
-    c.index = 0;
-    c.count = (u32)shape.n;
+    rows.out = out;
+    rows.initial = initial;
+    rows.p = params;
+    rows.apart = shape.axis[1].out;
+    rows.lane = thread % WIDTH;
+    (void)t;
     ADDRESS_OF(tile, &tiles[thread / WIDTH])
     KEEP_ROLLED
     for (u64 begin = (GROUP_ID * WARPS + thread / WIDTH) * wide; begin < count; begin += GROUP_COUNT * WARPS * wide) {
-        const u32 here = (u32)min((u64)wide, count - begin);
-        const u32 at = copy_rows(tile, in.x + (first + begin) * shape.n, here * row_bytes, lane);
+        rows.begin = first + begin;
+        rows.here = (u32)min((u64)wide, count - begin);
+        rows.at = copy_rows(tile, in.x + rows.begin * shape.n, rows.here * row_bytes, rows.lane);
         AWAIT_COPIES
         WARP_BARRIER
-        KEEP_ROLLED
-        for (u32 turn = 0; turn < here; turn += WIDTH / team) {
-            const u32 i = turn + lane / team;
-            LANE all = dense_lane(at + min(i, here - 1) * row_bytes, c, t, team, in.p);
-            if (team > 1) rows_across(&all, 1, team, 0);
-            if (i < here && t == 0)
-                put_part(part_of_lane(all, c, c.count), c.count, out, (i64)(first + begin + i) * apart, initial, params);
-        }
+        reduce_rows_of(&rows, (u32)shape.n, team);
         WARP_BARRIER /* the tile was read */
     }
 }

@@ -10,7 +10,6 @@
 #define WIDTH 32
 #define OWN 4         /* lanes of a thread */
 #define TURN_LEVELS 5 /* of WIDTH turns */
-#define LEAF_LEVELS 12
 
 #if !defined(WHERE) && !defined(TAKES_PIVOT)
 #define PLAIN 1 /* each item counts as it comes */

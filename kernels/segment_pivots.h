@@ -77,7 +77,7 @@ INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u3
 /* Combines the items of a chunk's pivot by one thread, PIVOT_FLIGHT of them at once. */
 INLINE PIVOT walked_pivot(const SEGMENT *s, STEPS step, CHUNK c) {
     const u32 items = LANES >> pivot_halvings(c.count), turns = items > PIVOT_FLIGHT ? items / PIVOT_FLIGHT : 1;
-    PIVOT level[PIVOT_LEVELS + 1], own[PIVOT_FLIGHT];
+    PIVOT level[PIVOT_LEVELS], own[PIVOT_FLIGHT];
     KEEP_ROLLED
     for (u32 q = 0; q < turns; q++) {
         SOURCE at = source_on(s->in, (i64)(c.index + turn_of(q, turns)), step);
@@ -105,7 +105,7 @@ INLINE PIVOT walked_pivot(const SEGMENT *s, STEPS step, CHUNK c) {
 /* Returns the pivot of a chunk, by one thread. */
 INLINE PIVOT thread_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team) {
     u32 masked = 0;
-    PIVOT level[TURN_LEVELS + 1], pivot;
+    PIVOT level[TURN_LEVELS], pivot;
 #ifdef WALKS_PIVOT
     if (ONE_STEP(shape)) return pivot_value(walked_pivot(s, item_step(shape), c), pivot_halvings(c.count));
 #endif

@@ -110,7 +110,7 @@ INLINE void step_slot(LANE *own, const QUAD *v, int s, CHUNK c, u32 row, u32 lan
 
 /* Combines `slots` slots of a thread, which has `across` quads of each chunk row. */
 INLINE void combine_slots(LANE *own, const QUAD *v, int slots, int across, CHUNK c, u32 t, u32 team, PARAMS p) {
-    LANE level[OWN][SLOT_LEVELS + 1];
+    LANE level[OWN][SLOT_LEVELS];
 #pragma unroll
     for (int k = 0; k < across; k++) {
         /* The quads in bit-reversed order, as the turns of a thread. */

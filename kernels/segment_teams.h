@@ -250,7 +250,7 @@ INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) 
 /* ---- a chunk by a thread --------------------------------------------------------------------- */
 
 INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team) {
-    LANE level[TURN_LEVELS + 1];
+    LANE level[TURN_LEVELS];
     LANES_PART all;
     u32 has = 0;
     KEEP_ROLLED

@@ -247,15 +247,13 @@ INLINE void put_part(PART p, u64 n, OUTS out, i64 at, RESULT initial, PARAMS par
 }
 
 /* Adds leaf k to a binary counter whose level b holds a tree of 2^b leaves. `leaf` is combined with
- * the trees that it completes, from the lowest level up, and becomes the tree of its new level. */
+ * the trees that it completes, from the lowest level up, and becomes the tree of its new level. The
+ * loops have no break: NVIDIA's OpenCL would not unroll them, and keep the levels in memory. */
 #define COUNTER_PUSH(LEVELS, levels, k, leaf, COMBINE)                                                                         \
     {                                                                                                                          \
-        int place = 0;                                                                                                         \
-        _Pragma("unroll") for (; place < (LEVELS); place++) {                                                                  \
-            if (!((k) >> place & 1)) break;                                                                                    \
-            leaf = COMBINE(levels[place], leaf);                                                                               \
-        }                                                                                                                      \
-        _Pragma("unroll") for (int b = 0; b < (LEVELS); b++) if (b == place) levels[b] = leaf;                                 \
+        const u32 carries = (u32)(k) & ~((u32)(k) + 1); /* the lowest bits, as far as they are 1 */                            \
+        _Pragma("unroll") for (int b = 0; b < (LEVELS); b++) if (carries >> b & 1) leaf = COMBINE(levels[b], leaf);            \
+        _Pragma("unroll") for (int b = 0; b < (LEVELS); b++) if (carries + 1 == 1U << b) levels[b] = leaf;                     \
     }
 
 #ifdef OFFSET

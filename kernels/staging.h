@@ -101,8 +101,17 @@ INLINE u32 word_of(u32 word, u32 t) {
                  : "r"(arrived), "r"(parity)                                                                                   \
                  : "memory");
 #endif
-/* Copies up to 16 bytes, and sets the rest of 16 bytes there to 0. */
-#define COPY_VECTOR(to, from, bytes)                                                                                           \
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+/* Copies 16 bytes, or 4. */
+#define COPY_VECTOR(to, from) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#define COPY_WORD(to, from) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 #define AWAIT_COPIES asm volatile("cp.async.wait_all;" ::: "memory");
+
+/* Copies the bytes behind the last whole vector, fewer than 16. Each of the first threads copies a
+ * word or a byte. No byte behind them is read. */
+INLINE void copy_rest(u32 to, GLOBAL const u8 *from, u32 bytes, u32 thread) {
+    const u32 words = bytes / 4, at = 3 * words + thread; /* of thread's byte */
+    if (thread < words) COPY_WORD(to + 4 * thread, from + 4 * thread)
+    if (ITEM_BYTES < 4 && thread >= words && at < bytes)
+        asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + at), "r"((u32)from[at]) : "memory");
+}
 #endif

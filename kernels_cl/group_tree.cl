@@ -153,10 +153,13 @@ INLINE void share_lanes(LANE *lane, u32 t) {
 #pragma unroll
         for (int k = 0; k < VECTOR / 2; k++)
             if (k < held / 2) {
-                const u32 upper = t & s;
-                const LANE mine = upper ? lane[k + held / 2] : lane[k];
-                const LANE other = lane_xor(upper ? lane[k] : lane[k + held / 2], s);
-                lane[k] = lane_combine(upper ? other : mine, upper ? mine : other);
+                LANE mine = lane[k], give = lane[k + held / 2];
+                if (t & s) {
+                    mine = lane[k + held / 2];
+                    give = lane[k];
+                }
+                const LANE other = lane_xor(give, s);
+                lane[k] = t & s ? lane_combine(other, mine) : lane_combine(mine, other);
             }
         held = held > 1 ? held / 2 : 1;
     }

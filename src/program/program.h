@@ -8,7 +8,7 @@
 
 /* ---- source.c -------------------------------------------------------------------------------- */
 
-#define TALLY_MAX_STEMS 12
+#define TALLY_MAX_STEMS 16
 
 /* A recipe: how the program of a plan is made, apart from what it computes. */
 typedef struct tally_recipe {

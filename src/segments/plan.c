@@ -205,9 +205,11 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     if (variant->has_teams && !form->offset_bytes && !form->has_where) {
         recipe.features |= 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_BULK;
         tally_recipe_define(&recipe, "DENSE_BYTES", TALLY_DENSE_BYTES);
+        tally_recipe_define(&recipe, "FLAT_BYTES", TALLY_FLAT_BYTES);
         tally_recipe_add(&recipe, "segment_long");
         tally_recipe_add(&recipe, "staging");
         tally_recipe_add(&recipe, "segment_dense");
+        tally_recipe_add(&recipe, "segment_flat");
     }
     return recipe;
 }
@@ -247,6 +249,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
                               {"tally_segments_low", &plan->low},
                               {"tally_segments_quads", &plan->quads}};
     const entry by_runs = {"tally_segments_long", &plan->longs}, by_tiles = {"tally_segments_dense", &plan->dense};
+    const entry by_places = {"tally_segments_flat", &plan->flat};
     const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
                                 {"tally_segments_teams", &plan->teams},
                                 {"tally_segments_chunks", &plan->chunks},
@@ -268,6 +271,7 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
     if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
     if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 4 : 3);
     if (!status) status = open_kernels(plan, program, &by_tiles, shuffles && takes_tiles(plan));
+    if (!status) status = open_kernels(plan, program, &by_places, shuffles && plan->base.terms.inputs == 1);
     return status ? status : open_kernels(plan, program, &by_runs, tally_segments_take_long(plan));
 }
 
@@ -314,8 +318,9 @@ static tally_status open_stems(tally_segments_plan *plan) {
 
 /* ---- the workspace --------------------------------------------------------------------------- */
 
-/* Upper limit on the partials of a launch. A power of two, so that as many chunks are a subtree. */
-#define MOST_PARTIALS (UINT64_C(1) << 18)
+/* Upper limit on the partials of a launch. A power of two, so that as many chunks are a subtree.
+ * Fewer would cut arrays of more than 2^30 items between neighbouring columns. */
+#define MOST_PARTIALS (UINT64_C(1) << 20)
 /* Upper limit on the chunks of a work list. Segments that overlap could need any number. */
 #define MOST_LISTED (UINT64_C(1) << 22)
 

@@ -69,6 +69,10 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
  * multiprocessor take 148 KB. */
 #define TALLY_DENSE_BYTES 4608
 
+/* Bytes for the accumulators of columns that a group takes as one run (kernels/segment_flat.h). Four
+ * groups of a multiprocessor take 144 KB. */
+#define TALLY_FLAT_BYTES 36864
+
 /* Returns the recipe of a plan's program. */
 tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
                                    const tally_segment_form *form);
@@ -106,10 +110,10 @@ struct tally_segments_plan {
     union {
         struct {
             void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *low, *planes;
-            void *longs, *dense, *fold, *fold_each, *clear, *chunks;
+            void *longs, *dense, *flat, *fold, *fold_each, *clear, *chunks;
             void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
         };
-        void *kernels[22];
+        void *kernels[23];
     };
     tally_buffer *partials, *counts, *slices, *slice_counts;
     tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */
@@ -162,6 +166,26 @@ typedef struct tally_segments_call {
 tally_status tally_segments_launch_axes(tally_segments_plan *plan, void *queue, const tally_segments_call *call,
                                         const tally_array_shape *shape);
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call);
+
+/* ---- way.c ----------------------------------------------------------------------------------- */
+
+/* Threads of a warp; the most neighbouring columns that a load takes; the most groups of a CPU's
+ * core. */
+enum { TALLY_WARP = 32, TALLY_MOST_COLUMNS = 4, TALLY_CPU_UNIT_GROUPS = 16 };
+
+/* A way to launch: the kernel, its TEAM, WIDE and SPLIT, and how many chunks of segments a group
+ * takes at once. */
+typedef struct tally_way {
+    void *kernel;
+    uint32_t team, wide, split;
+    uint64_t units;
+} tally_way;
+
+/* Tells whether the items of each segment are side by side. */
+bool tally_are_rows(const tally_array_shape *shape, uint32_t inputs);
+/* Chooses a way for segments of `leaves` chunks each. */
+tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape,
+                             uint64_t leaves);
 
 /* ---- whole.c --------------------------------------------------------------------------------- */
 

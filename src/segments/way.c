@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kernel takes an array's segments, with how many threads for each. */
+#include "segments/segments.h"
+
+#define THREAD_LANES 4 /* lanes of a chunk that a thread takes (kernels/segment_teams.h) */
+
+/* Returns the threads that share a chunk of n items. */
+static uint32_t team_of(uint64_t n) {
+    uint32_t team = 1;
+    while (team < TALLY_WARP && team * THREAD_LANES < n) team *= 2;
+    return team;
+}
+
+/* Tells whether neighbours in memory are of neighbouring segments. */
+static bool is_across(const tally_array_shape *shape) {
+    const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
+    return across->extent > 1 && tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]);
+}
+
+/* On CPUs: the most and the fewest segments of a block, and the most items of a short segment. */
+#define MOST_BLOCK 256
+#define LEAST_BLOCK 32
+#define SHORT_ITEMS 64
+/* Fewest chunks for each compute unit at which a thread takes a chunk of its own. */
+#define LEAST_UNIT_THREADS 256
+
+bool tally_are_rows(const tally_array_shape *shape, uint32_t inputs) {
+    for (uint32_t k = 0; k < inputs; k++)
+        if (shape->axis[0].in[k] != 1) return false;
+    return shape->reduced == 1;
+}
+
+/* On CPUs blocks of segments are for neighbours in memory, and for short segments that are no rows.
+ * There are blocks for all groups. */
+static tally_way choose_cpu_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+    const bool rows = tally_are_rows(shape, plan->base.terms.inputs) && tally_segments_are_plain(plan);
+    const bool blocks = is_across(shape) || (shape->n <= SHORT_ITEMS && !rows);
+    const uint64_t groups = (uint64_t)TALLY_CPU_UNIT_GROUPS * plan->base.context->info.compute_units;
+    const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;
+    uint32_t block = MOST_BLOCK;
+    while (block > LEAST_BLOCK && shape->count * leaves / block < groups) block /= 2;
+    if (extent && extent < block) block -= block % extent; /* no row of columns is cut */
+    if (extent == 1 || !blocks) return (tally_way){plan->teams, 1, 1, 1, 1};
+    return (tally_way){plan->threads, block, 1, 1, block};
+}
+
+/* The fewest threads of a compute unit that keep its memory busy. In a trial on an H200 496 threads
+ * of 64 bytes in flight each read 2^28 f32 items of columns at 4,500 GB/s; more were no better. */
+#define BUSY_THREADS 448
+
+/* The most items of the inner of two reduced axes: a thread counts them in 32 bits. */
+#define MOST_PLANE (1u << 30)
+
+/* Tells whether the segments lie side by side, so that the kernel of columns takes them. */
+static bool are_columns(const tally_array_shape *shape, uint32_t inputs) {
+    const tally_shape_axis *across = &shape->axis[shape->reduced + shape->kept - 1];
+    for (uint32_t k = 0; k < inputs; k++)
+        if (across->in[k] != 1) return false;
+    return shape->reduced == 1 && across->extent > 1 && is_across(shape);
+}
+
+/* Most items of a column that one thread takes, and most that two share; longer ones are split in
+ * 8: with 4, columns of 1,000 side by side were a third slower on an H200. */
+#define WHOLE_ITEMS 256
+#define HALVED_ITEMS 2048
+#define LOW_LANES 16 /* that a thread takes of columns of up to a chunk row at once */
+
+/* Returns the columns of a thread: COLUMNS of kernels/segment_columns.h. */
+static uint32_t columns_of(const tally_segments_plan *plan) {
+    const uint32_t acc_bytes = plan->base.terms.acc.bytes, inputs = plan->base.terms.inputs;
+    const uint64_t in_bytes = inputs * tally_dtype_bytes(plan->base.terms.in);
+    if (acc_bytes > 8 || in_bytes > 8) return 1;
+    return inputs == 1 && in_bytes <= (acc_bytes <= 4 ? 4 : 2) ? TALLY_MOST_COLUMNS : 2;
+}
+
+/* Returns the fewest threads that share a chunk of n items of columns. */
+static uint32_t least_split(uint64_t n) {
+    return n <= WHOLE_ITEMS ? 1 : n <= HALVED_ITEMS ? 2 : 8;
+}
+
+/* A chunk of columns is split further where there are few columns, or too few threads. */
+static tally_way choose_columns(const tally_segments_plan *plan, const tally_array_shape *shape, uint32_t team,
+                                uint64_t leaves) {
+    const uint32_t group = plan->group_threads, columns = columns_of(plan);
+    const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;
+    const uint64_t enough = (uint64_t)BUSY_THREADS * plan->base.context->info.compute_units;
+    /* Tiles of a single row of columns are no wider than it. */
+    const uint64_t tile = shape->kept == 1 ? columns : 1;
+    uint32_t wide = 1, split = least_split(shape->n);
+    while (wide < TALLY_WARP && wide * tile < extent && 2 * wide * split <= group) wide *= 2;
+    const uint64_t threads = tally_ceil_div(shape->count, wide * columns) * wide * leaves;
+    if (plan->low && shape->n <= TALLY_LANES && threads >= enough) {
+        const uint32_t turns = team > LOW_LANES / THREAD_LANES ? team / (LOW_LANES / THREAD_LANES) : 1;
+        return (tally_way){plan->low, turns, wide, 1, (uint64_t)group * columns};
+    }
+    while (split < team && 2 * wide * split <= group && (wide < TALLY_WARP || threads * split < enough)) split *= 2;
+    return (tally_way){plan->columns, team, wide, split, (uint64_t)group / split * columns};
+}
+
+/* Fewest chunks of all columns for each compute unit at which a group takes one. */
+#define LEAST_FLAT 4
+
+/* Tells whether groups take a chunk of all columns as one run: few columns, whose rows follow each
+ * other without a gap, and of which the threads' columns would fill no tile. */
+static bool are_flat(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
+    const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent, acc_bytes = plan->base.terms.acc.bytes;
+    const uint64_t most = TALLY_FLAT_BYTES / (acc_bytes > 4 ? acc_bytes : 4) / TALLY_LANES;
+    if (!plan->flat || extent > most || shape->n < TALLY_LANES || shape->axis[0].in[0] != (int64_t)extent) return false;
+    if (!(extent & (extent - 1)) && extent % columns_of(plan) == 0) return false;
+    if (shape->count / extent * leaves < (uint64_t)LEAST_FLAT * plan->base.context->info.compute_units) return false;
+    return leaves == 1 || leaves * extent <= plan->capacity;
+}
+
+/* A kernel that takes FLIGHT_ROWS chunk rows at once: of segments of up to `rows` rows. */
+static tally_way take_rows(const tally_segments_plan *plan, void *kernel, uint32_t rows, uint32_t team) {
+    return (tally_way){kernel, team, 1, 1, plan->group_threads / team * (tally_segments_flight(&plan->base.terms) / rows)};
+}
+
+/* Items of a quad, which a thread loads at once; bytes of a lane's items on their way; the most
+ * quads of a row that a thread has (kernels/segment_quads.h). Bytes that memory gives at once. */
+#define QUAD_ITEMS 4
+#define LANE_BYTES 16
+#define MOST_SLOTS 8
+#define SECTOR_BYTES 32
+
+/* Tells whether rows are aligned quads, if the inputs' buffers are. */
+static bool are_quads(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape) {
+    bool are = tally_are_rows(shape, plan->base.terms.inputs) && shape->n % QUAD_ITEMS == 0;
+    for (uint32_t k = 0; k < plan->base.terms.inputs; k++) {
+        are = are && call->in_offset[k] % QUAD_ITEMS == 0;
+        for (uint32_t a = 1; a <= shape->kept; a++) are = are && shape->axis[a].in[k] % QUAD_ITEMS == 0;
+    }
+    return are;
+}
+
+/* Chooses a team for rows of quads. A thread has a quad of each of several rows if rows are short,
+ * and several slots of a row if they are longer. Returns false if a row has too many quads. */
+static bool take_quads(const tally_segments_plan *plan, uint64_t n, tally_way *by) {
+    const uint64_t bytes = plan->base.terms.inputs * tally_dtype_bytes(plan->base.terms.in), quad = QUAD_ITEMS * bytes;
+    const uint32_t least = quad < SECTOR_BYTES ? (uint32_t)(SECTOR_BYTES / quad) : 1, group = plan->group_threads;
+    uint32_t flight = LANE_BYTES;
+    while (flight > 1 && flight * bytes > LANE_BYTES) flight /= 2;
+    const uint32_t slots = flight < MOST_SLOTS ? flight : MOST_SLOTS;
+    const uint32_t each = n <= 2 * QUAD_ITEMS * least || !plan->quads ? 1 : slots; /* slots of a thread for a row */
+    uint32_t team = each > 1 ? least : 1;
+    while (team < TALLY_WARP && (uint64_t)QUAD_ITEMS * each * team < n) team *= 2;
+    *by = (tally_way){each > 1 ? plan->quads : plan->quad, team, 1, 1, (uint64_t)group / team * (flight / each)};
+    return (uint64_t)QUAD_ITEMS * each * team >= n;
+}
+
+/* The most chunk rows of a row that is staged; warps of a compute unit that have rows each. */
+#define MOST_DENSE_ROWS 4
+#define BUSY_WARPS 32
+
+/* Tells whether teams that load rows of n items from memory use most of what they have room for. */
+static bool are_filled(const tally_segments_plan *plan, uint64_t n, uint32_t team, bool quads) {
+    const uint64_t bytes = tally_dtype_bytes(plan->base.terms.in);
+    uint64_t room = (uint64_t)team * THREAD_LANES;
+    while (room < n) room *= 2;
+    if (quads) return bytes == 4 || n * bytes % SECTOR_BYTES == 0;
+    return bytes == 4 && 4 * n >= 3 * room;
+}
+
+/* Returns the most lanes of a row that a thread takes: DENSE_LANES of kernels/segment_dense.h.
+ * Items of a byte that go to any lane need one. */
+static uint64_t dense_lanes(const tally_segments_plan *plan) {
+    const tally_terms *terms = &plan->base.terms;
+    if (terms->count == 1 && terms->list[0].lane.bytes && !terms->list[0].lane.counts_zeros) return TALLY_LANES;
+    return terms->acc.bytes <= 4 ? 32 : terms->acc.bytes <= 8 ? 16 : 8;
+}
+
+/* Takes rows that follow each other without a gap, a tile of them for each warp. `team` threads
+ * share a row, so that a tile has one for each team. */
+static bool take_dense(const tally_segments_plan *plan, const tally_array_shape *shape, tally_way *by) {
+    const uint64_t bytes = shape->n * tally_dtype_bytes(plan->base.terms.in);
+    const uint64_t warps = (uint64_t)BUSY_WARPS * plan->base.context->info.compute_units;
+    const uint64_t lanes = shape->n < TALLY_LANES ? shape->n : TALLY_LANES;
+    uint32_t team = 1;
+    if (!plan->dense || (shape->n > 1 && !tally_are_rows(shape, 1)) || shape->n > MOST_DENSE_ROWS * TALLY_LANES) return false;
+    if (shape->axis[1].in[0] < 0 || (uint64_t)shape->axis[1].in[0] != shape->n) return false;
+    while (TALLY_WARP / team * bytes > TALLY_DENSE_BYTES || team * dense_lanes(plan) < lanes) team *= 2;
+    uint64_t each = TALLY_DENSE_BYTES / (TALLY_WARP / team * bytes); /* rows of a team */
+    while (each > 1 && shape->count / (TALLY_WARP / team * each) < warps) each /= 2;
+    const uint64_t wide = TALLY_WARP / team * each;
+    *by = (tally_way){plan->dense, team, (uint32_t)wide, 1, plan->group_threads / TALLY_WARP * wide};
+    return true;
+}
+
+/* Upper limit on the items of columns that are taken as rows. */
+#define FEW_ROWS 8
+
+tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segments_call *call, const tally_array_shape *shape,
+                             uint64_t leaves) {
+    tally_way by;
+    const uint64_t fastest = shape->axis[shape->reduced + shape->kept - 1].extent;
+    if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
+    const uint32_t team = team_of(shape->n), group = plan->group_threads;
+    const uint64_t units = shape->count * leaves;
+    const bool threads = is_across(shape) && fastest >= TALLY_WARP / 4 &&
+                         (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
+    const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
+    const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
+    const bool quads = plan->quad && are_quads(plan, call, shape);
+    if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
+        if (!are_filled(plan, shape->n, team, quads) && take_dense(plan, shape, &by)) return by;
+        if (quads && take_quads(plan, shape->n, &by)) return by;
+        if (plan->few && shape->n <= few) return take_rows(plan, plan->few, 1, team);
+        if (plan->rows_2 && !is_across(shape) && shape->n <= 2 * TALLY_LANES) return take_rows(plan, plan->rows_2, 2, team);
+        if (plan->rows_4 && !is_across(shape) && shape->n <= 4 * TALLY_LANES) return take_rows(plan, plan->rows_4, 4, team);
+    }
+    if (plan->columns && are_columns(shape, plan->base.terms.inputs)) {
+        if (!are_flat(plan, shape, leaves)) return choose_columns(plan, shape, team, leaves);
+        return (tally_way){plan->flat, team, (uint32_t)fastest, 1, fastest};
+    }
+    if (threads) return (tally_way){plan->threads, team, 1, 1, group};
+    if (quads && team == TALLY_WARP) return (tally_way){plan->quad_chunks, team, 1, 1, group / team};
+    return (tally_way){planes ? plan->planes : plan->teams, team, 1, 1, group / team};
+}
