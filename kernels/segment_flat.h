@@ -6,9 +6,9 @@
  * Computes: the result of each column (`last`), or a partial of each of its chunks. `wide` is the
  * number of columns.
  * How: a chunk of all columns is one run of items. A chunk row of it has 128 * `wide` places, and
- * place p is lane p / `wide` of column p % `wide`. A thread takes every GROUP-th place, and combines
- * the items that the chunk's rows have there. A halving of all columns' lanes combines the first
- * half of the places with the second half.
+ * place p is lane p / `wide` of column p % `wide`. A thread takes every GROUP-th place, and
+ * combines the items that the chunk's rows have there. A halving of all columns' lanes combines the
+ * first half of the places with the second half.
  * Needs: kernels/segment_columns.h before it.
  * Why: neighbouring threads load neighbouring items, however many columns there are.
  */

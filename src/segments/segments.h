@@ -69,8 +69,8 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
  * multiprocessor take 148 KB. */
 #define TALLY_DENSE_BYTES 4608
 
-/* Bytes for the accumulators of columns that a group takes as one run (kernels/segment_flat.h). Four
- * groups of a multiprocessor take 144 KB. */
+/* Bytes for the accumulators of columns that a group takes as one run
+ * (kernels/segment_flat.h). Four groups of a multiprocessor take 144 KB. */
 #define TALLY_FLAT_BYTES 36864
 
 /* Returns the recipe of a plan's program. */
