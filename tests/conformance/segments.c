@@ -212,31 +212,47 @@ static void test_columns(void **state) {
         }
 }
 
-/* Columns of up to a chunk row, so many that a thread takes some alone (tally_segments_low). */
-static void test_low_columns(void **state) {
-    static const columns arrays[] = {{1, 16, 1, 256000, {0, 0}, ALIGNED},
-                                     {1, 37, 1, 240003, {0, 1}, ALIGNED},
-                                     {1, 9, 1, 250000, {0, 0}, 1},
-                                     {2, 70, 1, 124000, {4, 0}, ALIGNED}};
-    static const oracle_case cases[] = {{.op = TALLY_SUM, .in = TALLY_F32},
-                                        {.op = TALLY_SUM, .in = TALLY_F16},
-                                        {.op = TALLY_SUM, .in = TALLY_I8},
-                                        {.op = TALLY_DOT, .in = TALLY_F32},
-                                        {.op = TALLY_NRM2, .in = TALLY_F32}};
+/* Reduces the columns of each array, by plans for `max_n` items and as many segments as wanted. A
+ * device that compiles has some of the ops in turn. */
+static void expect_columns(void **state, const columns *arrays, size_t count, uint64_t max_n, uint64_t max_segments) {
+    static const oracle_case cases[] = {
+        {.op = TALLY_SUM, .in = TALLY_F32}, {.op = TALLY_SUM, .in = TALLY_F16},    {.op = TALLY_SUM, .in = TALLY_I8},
+        {.op = TALLY_DOT, .in = TALLY_F32}, {.op = TALLY_NRM2, .in = TALLY_F32},   {.op = TALLY_ARGMAX, .in = TALLY_I8},
+        {.op = TALLY_MAX, .in = TALLY_F64}, {.op = TALLY_ARGMIN, .in = TALLY_F16}, {.op = TALLY_PROD, .in = TALLY_U8}};
     if (segments_on_cpu(state)) test_skip("a CPU has blocks of columns");
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(cases); k++) {
         const tally_segments_desc desc = {
-            .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = UINT64_C(1) << 25, .max_segments = 256000};
+            .by = TALLY_BY_AXES, .op = cases[k].op, .in = cases[k].in, .max_n = max_n, .max_segments = max_segments};
         segments_run r;
         if (k && !has_turn(*state, k)) continue;
         if (!segments_is_here(state, &cases[k]) || !segments_open(&r, direct_context(state), &desc, NULL)) continue;
-        for (size_t a = 0; a < TALLY_ARRAY_LENGTH(arrays); a++) {
+        for (size_t a = 0; a < count; a++) {
             segments_axes array = columns_array(&arrays[a], (a + k) % 2 == 0);
             array.items.pattern = segments_usual_pattern(cases[k].op);
             segments_run_axes(&r, &array);
         }
         segments_close(&r);
     }
+}
+
+/* Columns of up to a chunk row, so many that a thread takes some alone (tally_segments_low). */
+static void test_low_columns(void **state) {
+    static const columns arrays[] = {{1, 16, 1, 256000, {0, 0}, ALIGNED},
+                                     {1, 37, 1, 240003, {0, 1}, ALIGNED},
+                                     {1, 9, 1, 250000, {0, 0}, 1},
+                                     {2, 70, 1, 124000, {4, 0}, ALIGNED}};
+    expect_columns(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 25, 256000);
+}
+
+/* Few columns whose rows follow each other, of one chunk or several, and so many chunks that groups
+ * take one each (kernels/segment_flat.h); widths that they take, and others. */
+static void test_flat_columns(void **state) {
+    static const columns arrays[] = {
+        {800, 128, 1, 3, {0, 0}, ALIGNED},  {801, 131, 1, 33, {0, 0}, 1},      {750, 257, 1, 5, {0, 0}, 0},
+        {700, 129, 1, 72, {0, 0}, ALIGNED}, {700, 130, 1, 36, {0, 0}, 2},      {700, 200, 1, 18, {0, 0}, 1},
+        {300, 8200, 1, 3, {0, 0}, ALIGNED}, {1, 2900001, 1, 2, {0, 0}, 1},     {720, 128, 1, 12, {0, 0}, ALIGNED},
+        {2, 1500000, 1, 1, {0, 0}, 1},      {750, 140, 1, 8, {0, 0}, ALIGNED}, {720, 140, 1, 73, {0, 0}, 0}};
+    expect_columns(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 23, 60000);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -324,7 +340,7 @@ static void test_quads(void **state) {
 /* Rows that follow each other, of every size of team and number of lanes (kernels/segment_dense.h):
  * aligned, at offsets that are not, few and many of them, and results apart. */
 static void test_dense_rows(void **state) {
-    static const uint64_t lengths[] = {1,  2,  3,  5,  6,  7,   9,   15,  17,  18,  33,  34,  37,  65,  66,  72,
+    static const uint64_t lengths[] = {1,  2,  3,  4,  5,  6,   7,   9,   15,  17,  18,  33,  34,  37,  65,  66, 72,
                                        73, 81, 97, 98, 99, 100, 129, 130, 131, 145, 161, 255, 257, 300, 385, 511};
     enum { LENGTHS = TALLY_ARRAY_LENGTH(lengths) };
     static const rows_array forms[] = {{3000, 0, 0, 1, ALIGNED}, {130, 0, 0, 1, 1}, {31, 0, 0, 1, 2}, {1001, 0, 0, 1, 3}};
@@ -365,6 +381,7 @@ const device_test segments_tests[] = {
     {"segments: sizes of plans", test_sizes_of_plans},
     {"segments: columns", test_columns},
     {"segments: low columns", test_low_columns},
+    {"segments: flat columns", test_flat_columns},
     {"segments: few long rows", test_few_rows},
     {"segments: rows of quads", test_quads},
     {"segments: rows without gaps", test_dense_rows},

@@ -131,6 +131,27 @@ static void run_axes(const setup *s) {
     assert_int_equal(ends[1], 200 + TAIL - 1);
 }
 
+/* Sums of three columns of each of so many arrays that a launch does not have room for the chunks of
+ * all of them. The items are less than 2^32. */
+static void run_few_columns(const setup *s) {
+    enum { WIDTH = 3, BOTH = 4096 };
+    const uint64_t rows = WHOLE / BOTH + 5, arrays = N / (WIDTH * rows);
+    const tally_axis axes[] = {{.extent = arrays, .in_stride = {(int64_t)(WIDTH * rows)}, .out_stride = WIDTH},
+                               {.extent = rows, .reduced = 1, .in_stride = {WIDTH}},
+                               {.extent = WIDTH, .in_stride = {1}, .out_stride = 1}};
+    uint64_t sums[BOTH] = {0};
+    assert_true(arrays * WIDTH <= BOTH);
+    reduce(s, TALLY_SUM, axes, 3, s->out);
+    MUST(tally_buffer_read(s->queue, s->out, 0, sums, arrays * WIDTH * sizeof *sums));
+    MUST(tally_queue_wait(s->queue));
+    for (uint64_t a = 0, at = 0; a < arrays; a++) {
+        uint64_t expected[WIDTH] = {0};
+        for (uint64_t r = 0; r < rows; r++)
+            for (uint64_t c = 0; c < WIDTH; c++) expected[c] += item_at(s, at++);
+        for (uint64_t c = 0; c < WIDTH; c++) assert_int_equal(sums[a * WIDTH + c], expected[c]);
+    }
+}
+
 /* ---- by offsets and keys, and scans ---------------------------------------------------------- */
 
 static void run_offsets(const setup *s) {
@@ -239,6 +260,7 @@ static void test_segments(void **state) {
     assert_non_null(s.sums = calloc(BLOCK + 1, sizeof *s.sums));
     write_items(&s);
     run_axes(&s);
+    run_few_columns(&s);
     run_offsets(&s);
     run_keys(&s);
     run_scans(&s);
