@@ -236,7 +236,8 @@ INLINE void reduce_chunks(const CALLED *call, u64 s) {
 }
 
 /* Puts the listed segments of more than a chunk on the work list. Each thread takes the places of
- * some, and each warp then fills some, or reduces one that had no room. */
+ * some. Then each warp, or the group if they are few, fills some; a warp reduces one that had no
+ * room. */
 INLINE void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     LOCAL u32 *places = stage->notes; /* which were read */
     const u32 first = stage->firsts[TO_LIST], count = call->lists ? b->found[TO_LIST] : 0;
@@ -247,14 +248,15 @@ INLINE void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
         if (place != call->capacity) list_long(s, place, chunks, call->work, call->capacity);
     }
     BARRIER
-    for (u32 m = call->thread / WIDTH; m < count; m += WARPS) {
+    const u32 by = count < WARPS ? GROUP : WIDTH; /* threads that fill a segment's places */
+    for (u32 m = call->thread / by; m < count; m += GROUP / by) {
         const u64 s = b->at + stage->members[first + m], place = places[m];
         const u64 chunks = CHUNKS_OF(called_segment(call, s).n);
-        if (place == call->capacity)
-            reduce_chunks(call, s);
-        else
+        if (place != call->capacity)
 #pragma unroll 1
-            for (u64 k = call->lane; k < chunks; k += WIDTH) list_chunk(s, k, place, call->work);
+            for (u64 k = call->thread % by; k < chunks; k += by) list_chunk(s, k, place, call->work);
+        else if (call->thread % by < WIDTH)
+            reduce_chunks(call, s);
     }
 }
 

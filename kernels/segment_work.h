@@ -250,13 +250,41 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
     }
 }
 
-/* Combines the partials of each long segment, by a group. */
+#ifdef SHUFFLES
+EXCHANGE_BY(part_down, PART, part, "down", THREAD_ID + s)
+
+/* Combines up to WIDTH partials by the threads of a warp, neighbours first. Thread 0 has the
+ * result. */
+INLINE PART warp_parts(GLOBAL const ACC *partials, GLOBAL const u64 *counts, u64 at, u32 count, u32 lane) {
+    PART p = part_identity();
+    if (lane < count) p = part_at(partials, counts, at + lane);
+    KEEP_ROLLED
+    for (u32 s = 1; s < count; s *= 2) p = part_combine(p, part_down(p, s, 0));
+    return p;
+}
+#endif
+
+/* Combines the partials of each long segment, by a group, or by a warp if they are few. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
     OPEN;
     OPEN_FOLD;
     const u64 longs = ((GLOBAL u32 *)work)[1];
+    GLOBAL const u64 *const list = work + LONGS(capacity);
+#ifdef SHUFFLES
+    const u32 lane = thread % WIDTH;
+    for (u64 i = GROUP_ID * (GROUP / WIDTH) + thread / WIDTH; i < longs; i += GROUP_COUNT * (GROUP / WIDTH)) {
+        GLOBAL const u64 *own = list + 3 * i;
+        if (own[2] > WIDTH) continue;
+        const SEGMENT segment = SEGMENT_OF(own[0]);
+        const PART p = warp_parts(partials, counts, own[1], (u32)own[2], lane);
+        if (lane == 0) put_part(p, segment.n, out, segment.out, initial, params);
+    }
+#endif
     for (u64 i = GROUP_ID; i < longs; i += GROUP_COUNT) {
-        GLOBAL const u64 *own = work + LONGS(capacity) + 3 * i;
+        GLOBAL const u64 *own = list + 3 * i;
+#ifdef SHUFFLES
+        if (own[2] <= WIDTH) continue;
+#endif
         const SEGMENT segment = SEGMENT_OF(own[0]);
         FOLD(p, partials + own[1], counts + own[1], own[2])
         if (thread == 0) put_part(p, segment.n, out, segment.out, initial, params);

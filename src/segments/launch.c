@@ -226,12 +226,14 @@ static uint32_t segments_each(const tally_segments_plan *plan, uint64_t count, u
 }
 
 /* The fewest groups of a compute unit that have a batch each, as far as batches are more than the
- * least: so many segments, and so many bytes. */
+ * least: so many segments, and so many bytes. Groups that mostly list what is long are fewer. */
 #define BUSY_GROUPS 8
+#define LISTING_GROUPS 2
 #define LEAST_BYTES 4096
 /* Returns the neighbouring segments that a group takes at once, a power of two. */
 static uint32_t batch_of(const tally_segments_plan *plan, uint64_t count, uint64_t mean) {
-    const uint64_t groups = (uint64_t)BUSY_GROUPS * plan->base.context->info.compute_units;
+    const uint64_t each = mean > TALLY_CHUNK_ITEMS ? LISTING_GROUPS : BUSY_GROUPS;
+    const uint64_t groups = each * plan->base.context->info.compute_units;
     const uint64_t bytes = mean * tally_dtype_bytes(plan->base.terms.in), most = TALLY_BATCH_BYTES(plan->group_threads);
     const uint32_t least = bytes > LEAST_BYTES / TALLY_LEAST_BATCH ? 1 : TALLY_LEAST_BATCH;
     uint32_t batch = MOST_EACH * plan->group_threads;
