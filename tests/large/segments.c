@@ -131,8 +131,8 @@ static void run_axes(const setup *s) {
     assert_int_equal(ends[1], 200 + TAIL - 1);
 }
 
-/* Sums of three columns of each of so many arrays that a launch does not have room for the chunks of
- * all of them. The items are less than 2^32. */
+/* Sums of three columns of each of so many arrays that a launch has no room for the chunks of all
+ * of them. */
 static void run_few_columns(const setup *s) {
     enum { WIDTH = 3, BOTH = 4096 };
     const uint64_t rows = WHOLE / BOTH + 5, arrays = N / (WIDTH * rows);
