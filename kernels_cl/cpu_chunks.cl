@@ -278,6 +278,12 @@ INLINE COPIED LANE chunk_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, u32 guesses
 #define PLACES LANES
 #endif
 
+#ifdef GUESSES_INDEX
+#define GUESS_OF(v) guess_at(v, 0, in.p)
+#else
+#define GUESS_OF(v) op_load(v, 0, in.p)
+#endif
+
 /*
  * The lane of a chunk of at least 2 * PLACES items by a guess; true if the guess holds. A vector of
  * floats takes 2 instructions on AVX2, where an exact minimum or maximum takes 6. The last items
@@ -295,7 +301,7 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
             const ITEMS v = loaded_at(in, at + l), w = loaded_at(in, at + PLACES + l);
             lanes_set(&lanes, l,
-                      guess_combine(lanes_get(&lanes, l), guess_combine(op_load(v, 0, in.p), op_load(w, 0, in.p))));
+                      guess_combine(lanes_get(&lanes, l), guess_combine(GUESS_OF(v), GUESS_OF(w))));
             nans[l] |= HAVE_NAN(guess_value(v), guess_value(w)) ? ~(NAN_WORD)0 : 0;
         }
     }
@@ -307,6 +313,35 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     *lane = lanes_get(&lanes, 0);
     return any == 0 && guess_holds(*lane);
 }
+
+#ifdef GUESSES_INDEX
+/* The first of the chunk's items whose value is the lane's. It is there. */
+INLINE LANE first_alike(LOADED_SOURCE in, CHUNK c, LANE lane) {
+    int i = 0;
+    for (u32 place = LANES; i + LANES <= (int)c.count; i += LANES) {
+        IN_VECTORS for (int l = 0; l < LANES; l++) {
+            const u32 other = GUESS_OF(loaded_at(in, i + l)).value == lane.value ? (u32)l : LANES;
+            place = min(place, other);
+        }
+        if (place < LANES) return guess_at(loaded_at(in, i + (int)place), (u32)i + place, in.p);
+    }
+    while (GUESS_OF(loaded_at(in, i)).value != lane.value) i++;
+    return guess_at(loaded_at(in, i), (u32)i, in.p);
+}
+
+/* Combines `all`, of the chunks before, with a chunk. The item that has the guessed value is looked
+ * for only where it takes the place of `all`, which few chunks' items do. */
+INLINE ACC chunk_after(ACC all, LOADED_SOURCE in, CHUNK c, u32 is_far) {
+    LANE lane;
+    if (c.count >= 2 * PLACES && guess_lane(in, c, is_far, &lane)) {
+        if (op_combine(all, lane_value(lane, c)).index == all.index) return all;
+        lane = first_alike(in, c, lane);
+    } else {
+        lane = chunk_lane(in, c, is_far, 0);
+    }
+    return op_combine(all, lane_value(lane, c));
+}
+#endif
 #endif
 
 INLINE ACC chunk_value(LOADED_SOURCE in, CHUNK c, u32 is_far) {
@@ -329,7 +364,14 @@ INLINE ACC chunk_value(LOADED_SOURCE in, CHUNK c, u32 is_far) {
 #endif
 }
 
-INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
+#ifdef GUESSES_INDEX
+#define chunk_partial(all, in, c, is_far) chunk_after(all, in, c, is_far)
+#else
+#define chunk_partial(all, in, c, is_far) chunk_value(in, c, is_far)
+#endif
+
+/* Returns the accumulator of a chunk; of an index that of `all` and of the chunk. */
+INLINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
     CHUNK c;
     c.index = index;
     c.count = count;
@@ -337,19 +379,23 @@ INLINE ACC chunk_partial(SOURCE in, u64 index, u32 count, u32 is_far) {
     c.pivot = row_pivot(in, count);
 #endif
     LOADED room[ROOM_ITEMS(CHUNK_ITEMS)] ALIGN(64);
-    return chunk_value(load_some(in, (int)count, is_far ? AHEAD : 0, room), c, ARE_FAR(is_far));
+    return chunk_partial(all, load_some(in, (int)count, is_far ? AHEAD : 0, room), c, ARE_FAR(is_far));
 }
 
-/* Combines the n items of a run, the first of which has the index `base`. */
+/* Combines the n items of a run, the first of which has the index `base`. Indices are exact, so
+ * their chunks are combined one after the other. */
 INLINE ACC run_partial(SOURCE in, u64 base, u64 n, u32 is_far) {
-    ACC level[COUNTER_LEVELS];
+    ACC level[COUNTER_LEVELS], all = IDENTITY;
     u64 chunks = 0;
     for (u64 i = 0; i < n; i += CHUNK_ITEMS) {
-        counter_push(level, chunks++, chunk_partial(in, base + i, min((u64)CHUNK_ITEMS, n - i), is_far));
+        all = next_partial(all, in, base + i, min((u64)CHUNK_ITEMS, n - i), is_far);
+#ifndef GUESSES_INDEX
+        counter_push(level, chunks++, all);
+#endif
 #define TO_NEXT(name) in.name += CHUNK_ITEMS;
         EACH_INPUT(TO_NEXT)
     }
-    return counter_value(level, chunks);
+    return chunks ? counter_value(level, chunks) : all;
 }
 
 KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *partials, u64 first, GLOBAL RESULT *out,

@@ -105,7 +105,8 @@ typedef struct tally_lane_row {
  * is right where `holds` is true of the lane a that the whole chunk comes to. Else the chunk is
  * taken again by the row's own.
  * With a `combine` of its own the items come in any order, and some twice: it is for ops that
- * neither changes. Nor is it right where an item is a NaN.
+ * neither changes. Nor is it right where an item is a NaN. Of an index the guess is the value, and
+ * the first item that has it is looked for.
  */
 typedef struct tally_guess_row {
     const char *load, *combine; /* one of them; NULL: the row's */

@@ -369,7 +369,7 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
     if (holds_lanes(terms)) fprintf(file, "#define HOLDS 1\n");
     if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
     if (!guess->holds) return;
-    define_words(file, terms, term, term->value, "ACC", 0);
+    define_words(file, terms, term, term->value, term->is_index ? "LANE" : "ACC", 0);
     fprintf(file, "#define %s 1\n", guess->combine ? "GUESSES_COMBINE" : "GUESSES_LOAD");
     fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);
     if (guess->combine) {
@@ -379,6 +379,7 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
         fprintf(file, "INLINE V guess_value(ITEMS GIVEN) {");
         write_given(file, terms, term, term->value);
         fprintf(file, " return x; }\n");
+        if (term->is_index) fprintf(file, "#define GUESSES_INDEX 1\n#define guess_at(v, i, p) l0_load(v, i, (p).t0)\n");
     } else {
         fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
         write_given(file, terms, term, term->value);

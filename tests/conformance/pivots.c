@@ -125,6 +125,63 @@ static void test_norms(void **state) {
     expect_all(state, TALLY_NRM2);
 }
 
+/* Values of floats in rising order: -infinity, -2, -0, 0, a subnormal number, 2, infinity; then a
+ * NaN, and a negative one. */
+enum { LOWEST, LOW, NEG_ZERO, ZERO, TINY, HIGH, HIGHEST, NOT_A_NUMBER, NEG_NAN, VALUES };
+static const uint64_t value_bits[][1 + VALUES] = {
+    {TALLY_F16, 0xfc00, 0xc000, 0x8000, 0, 1, 0x4000, 0x7c00, 0x7e00, 0xfe01},
+    {TALLY_BF16, 0xff80, 0xc000, 0x8000, 0, 1, 0x4000, 0x7f80, 0x7fc0, 0xffc1},
+    {TALLY_F32, 0xff800000, 0xc0000000, 0x80000000, 0, 1, 0x40000000, 0x7f800000, 0x7fc00000, 0xffc00001},
+    {TALLY_F64, 0xfff0000000000000, 0xc000000000000000, 0x8000000000000000, 0, 1, 0x4000000000000000, 0x7ff0000000000000,
+     0x7ff8000000000000, 0xfff8000000000001}};
+
+/* All items but some have a value. The others' places are at the bounds of rows and chunks. */
+typedef struct odd_items {
+    int value, odd, later; /* of all; of one; of the next */
+    uint64_t at, next;
+} odd_items;
+
+static void test_indices(void **state) {
+    static const tally_op ops[] = {TALLY_ARGMAX, TALLY_ARGMIN, TALLY_IAMAX};
+    static const odd_items kinds[] = {{ZERO, ZERO, ZERO, 0, 0},
+                                      {LOWEST, LOWEST, LOWEST, 0, 0},
+                                      {HIGHEST, HIGHEST, HIGHEST, 0, 0},
+                                      {NEG_ZERO, ZERO, ZERO, 127, 4096},
+                                      {ZERO, NEG_ZERO, NEG_ZERO, 128, 5000},
+                                      {LOW, HIGH, HIGH, 4095, 8191},
+                                      {HIGH, LOW, LOW, 4096, 4097},
+                                      {TINY, HIGHEST, HIGHEST, 8192, 8200},
+                                      {HIGH, LOWEST, LOWEST, 0, 4096},
+                                      {LOW, NOT_A_NUMBER, HIGHEST, 6000, 7000},
+                                      {LOW, NEG_NAN, NOT_A_NUMBER, 4095, 4096},
+                                      {HIGH, LOW, NEG_NAN, 5, ROOM - 1}};
+    static const uint64_t lengths[] = {1, 200, TALLY_CHUNK_ITEMS, ROOM};
+    static uint64_t words[ROOM];
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(value_bits); t++)
+        for (size_t o = 0; o < TALLY_ARRAY_LENGTH(ops); o++) {
+            const oracle_case what = {.op = ops[o], .in = (tally_dtype)value_bits[t][0]};
+            const tally_reduce_desc desc = {.op = what.op, .in = what.in};
+            const uint64_t bytes = tally_dtype_bytes(what.in);
+            if (!has_turn(*state, o + t) || (what.in == TALLY_F64 && !direct_has_f64(state))) continue;
+            for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kinds); k++)
+                for (size_t n = 0; n < TALLY_ARRAY_LENGTH(lengths); n++) {
+                    const void *const inputs[] = {words};
+                    oracle_result expected = {{0}};
+                    uint64_t got = 7;
+                    for (uint64_t i = 0; i < ROOM; i++) {
+                        const odd_items *kind = &kinds[k];
+                        const int value = i == kind->at ? kind->odd : i == kind->next ? kind->later : kind->value;
+                        memcpy((char *)words + i * bytes, &value_bits[t][1 + value], bytes);
+                    }
+                    oracle_reduce_inputs(&what, inputs, lengths[n], &expected);
+                    direct_reduce(direct_context(state), &desc, NULL, inputs, lengths[n], &got);
+                    if (memcmp(&got, &expected, sizeof got))
+                        fail_msg("%s of %s, %d items of kind %d: %llu", tally_op_name(what.op), tally_dtype_name(what.in),
+                                 (int)lengths[n], (int)k, (unsigned long long)got);
+                }
+        }
+}
+
 /* Tells whether two items are close, as numpy.isclose. A truth value that is not 0 is 1. */
 static int are_close(tally_dtype in, int x, int y, double rtol, double atol) {
     if (in == TALLY_BOOL) x = x != 0, y = y != 0;
@@ -196,5 +253,6 @@ const device_test pivot_tests[] = {
     {"guesses: extremes", test_extremes},
     {"guesses: norms", test_norms},
     {"guesses: closeness", test_closeness},
+    {"guesses: indices", test_indices},
     {NULL, NULL},
 };
