@@ -364,12 +364,6 @@ INLINE ACC chunk_value(LOADED_SOURCE in, CHUNK c, u32 is_far) {
 #endif
 }
 
-#ifdef GUESSES_INDEX
-#define chunk_partial(all, in, c, is_far) chunk_after(all, in, c, is_far)
-#else
-#define chunk_partial(all, in, c, is_far) chunk_value(in, c, is_far)
-#endif
-
 /* Returns the accumulator of a chunk; of an index that of `all` and of the chunk. */
 INLINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
     CHUNK c;
@@ -379,7 +373,12 @@ INLINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
     c.pivot = row_pivot(in, count);
 #endif
     LOADED room[ROOM_ITEMS(CHUNK_ITEMS)] ALIGN(64);
-    return chunk_partial(all, load_some(in, (int)count, is_far ? AHEAD : 0, room), c, ARE_FAR(is_far));
+    const LOADED_SOURCE items = load_some(in, (int)count, is_far ? AHEAD : 0, room);
+#ifdef GUESSES_INDEX
+    return chunk_after(all, items, c, ARE_FAR(is_far));
+#else
+    return chunk_value(items, c, ARE_FAR(is_far));
+#endif
 }
 
 /* Combines the n items of a run, the first of which has the index `base`. Indices are exact, so
