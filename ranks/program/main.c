@@ -5,9 +5,14 @@
  *   mpiexec -n 8 tally-mpi reduce OP[,OP...] --parts 'part-%d.npy'
  * Rank 0 prints what tally reduce prints, with the same bits.
  */
+#define _DEFAULT_SOURCE /* FIONREAD */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "program.h"
 #include "tools/options.h"
@@ -221,6 +226,20 @@ static cli_exit run(world *w, int argc, char **argv) {
     return code;
 }
 
+#define MOST_WAITS 1000 /* of a millisecond */
+
+/* Waits until the launcher has read what stderr's pipe holds. Open MPI's ends the job as soon as a
+ * rank returns an error, and may lose an error text that it has not read by then. */
+static void await_reader(void) {
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    struct stat info;
+    if (fstat(STDERR_FILENO, &info) || !S_ISFIFO(info.st_mode)) return;
+    for (int i = 0, unread = 0; i < MOST_WAITS; i++) {
+        if (ioctl(STDERR_FILENO, FIONREAD, &unread) || !unread) return;
+        nanosleep(&millisecond, NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     world w = {.parts = false};
     MPI_Init(&argc, &argv);
@@ -229,6 +248,7 @@ int main(int argc, char **argv) {
     check_launcher(&w);
     cli_exit code = run(&w, argc, argv);
     if (!cli_flush()) code = CLI_FAILED;
+    if (code != CLI_DONE) await_reader();
     MPI_Finalize();
     return (int)code;
 }
