@@ -9,18 +9,19 @@ import numpy as np
 import tally
 from gpu import Capsules
 
-def microseconds(call, wait):
-    """The time of a call, the least of five means."""
-    for _ in range(50):
-        call()
-    means = []
-    for _ in range(5):
-        wait()
-        begin = time.perf_counter()
-        for _ in range(400):
-            call()
-        means.append((time.perf_counter() - begin) / 400 * 1e6)
-    return min(means)
+def microseconds(wait, *calls):
+    """The time of each call, the least of ten means. The calls take turns, so that what else the
+    machine does meets them all."""
+    means = [[] for _ in calls]
+    for turn in range(11):
+        for call, of_call in zip(calls, means):
+            wait()
+            begin = time.perf_counter()
+            for _ in range(200):
+                call()
+            if turn:
+                of_call.append((time.perf_counter() - begin) / 200 * 1e6)
+    return [min(of_call) for of_call in means]
 
 
 def milliseconds(call, wait):
@@ -52,18 +53,26 @@ def calls(torch):
     mask, host = x > 0, np.ones((1000, 32), "f4")
     lib, bound = tally._library.lib, plan._bound
     assert tally.sum(x, axis=1).tolist() == [32] * 1000
-    c_call = microseconds(lambda: lib.tally_python_run(bound), wait)
+    c_call, of_plan, ours, theirs, masked, running, by_capsules = microseconds(
+        wait,
+        lambda: lib.tally_python_run(bound),
+        plan,
+        functools.partial(tally.sum, x, axis=1),
+        functools.partial(torch_rows, x),
+        functools.partial(tally.sum, x, axis=1, where=mask),
+        functools.partial(tally.cumulative_sum, x, axis=1),
+        lambda: tally.sum(Capsules(x), axis=1),
+    )
     report("the C call of a bound plan", c_call, "us")
-    report("plan(), beyond the C call", microseconds(plan, wait) - c_call, "us", most=2)
-    ours, theirs = (microseconds(lambda: sums(x), wait) for sums in (functools.partial(tally.sum, axis=1), torch_rows))
+    report("plan(), beyond the C call", of_plan - c_call, "us", most=2)
     has_exchange = bool(table_of(torch.Tensor))
     report("tally.sum(x, axis=1), beyond the C call", ours - c_call, "us", most=6 if has_exchange else 15)
     report("tally.sum(x, axis=1)", ours, "us", more=f"torch.sum(x, dim=1) {theirs:.2f} us")
-    report("tally.sum(x, axis=1, where=mask)", microseconds(lambda: tally.sum(x, axis=1, where=mask), wait), "us")
-    report("tally.cumulative_sum(x, axis=1)", microseconds(lambda: tally.cumulative_sum(x, axis=1), wait), "us")
-    report("tally.sum by DLPack alone", microseconds(lambda: tally.sum(Capsules(x), axis=1), wait), "us")
+    report("tally.sum(x, axis=1, where=mask)", masked, "us")
+    report("tally.cumulative_sum(x, axis=1)", running, "us")
+    report("tally.sum by DLPack alone", by_capsules, "us")
     with tally.Context("host"):
-        report("tally.sum(NumPy array, axis=1) by host", microseconds(lambda: tally.sum(host, axis=1), wait), "us")
+        report("tally.sum(NumPy array, axis=1) by host", *microseconds(wait, lambda: tally.sum(host, axis=1)), "us")
 
 
 def torch_rows(x):

@@ -144,17 +144,35 @@ class Changed(dict):
         raise RuntimeError("dictionary changed size during iteration")
 
 
-def test_another_thread_takes_the_last_plan(context):
-    x = np.arange(12, dtype="f4").reshape(3, 4)
+def test_another_thread_takes_the_last_plan():
+    context, x = tally.Context("host"), np.arange(12, dtype="f4").reshape(3, 4)
+
+    def expect_variances():
+        with context:
+            assert tally.var(x, axis=1, correction=1).tolist() == x.var(axis=1, ddof=1).tolist()
+
+    def plans():
+        return [plan for kept in context._plans.values() for plan in kept]
+
+    for _ in range(3):
+        expect_variances()
+    assert len(plans()) == 1
+    (form,) = context.forms.values()
+    way = form.other if x.ctypes.data % 16 else form.aligned
+    kept = dict(context._plans)
+    context._plans.update({key: Emptied() for key in kept})
+    way.last = (*way.last[:2], Emptied())
+    expect_variances()
+    assert len(way.last[2]) == 1 and isinstance(way.last[2][0], _context.KeptPlan)
+
+    # A list that is kept no longer is replaced, and its plan goes.
+    context._plans = kept
+    way.last = (*way.last[:2], next(iter(kept.values())))
+    context._drop_plans(next(iter(kept)))
+    assert way.last[2] == [None] and not plans()
     for _ in range(2):
-        assert tally.var(x, axis=1, correction=1).tolist() == x.var(axis=1, ddof=1).tolist()
-    kept = {key: list(plans) for key, plans in context._plans.items() if plans}
-    context._plans.update({key: Emptied([None]) for key in kept})
-    try:
-        assert tally.var(x, axis=1, correction=1).tolist() == x.var(axis=1, ddof=1).tolist()
-        assert any(isinstance(plan, _context.KeptPlan) for plans in context._plans.values() for plan in plans)
-    finally:
-        context._plans.update(kept)
+        expect_variances()
+        assert len(plans()) == 1 and way.last[2] is next(iter(context._plans.values()))
 
 
 def test_another_thread_changes_the_plans(monkeypatch):

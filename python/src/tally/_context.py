@@ -141,7 +141,7 @@ class Context(Bound):
         self.chosen_by = text(info.chosen_by)
         self.selection = text(info.selection)
         self.is_host_backend = self.device.backend == "host"
-        self._plans: "dict[Hashable, list[KeptPlan]]" = {}
+        self._plans: "dict[Hashable, list[Optional[KeptPlan]]]" = {}
         self._queues: "list[Queue]" = []
         self._streams: "dict[int, Queue]" = {}
         #: what calls of host arrays have in common with later ones (_forms.py)
@@ -172,20 +172,33 @@ class Context(Bound):
 
     # ---- plans and queues: a call takes one and gives it back ------------------------------------
 
-    def kept_plan(self, key: Hashable) -> Optional[KeptPlan]:
-        """A kept plan that nobody uses, or None."""
+    def plans_of(self, key: Hashable) -> "list[Optional[KeptPlan]]":
+        """The kept plans of a key that nobody uses. None among them: the list is kept no longer."""
         kept = self._plans.get(key)
-        if kept:
-            try:
-                return kept.pop()
-            except IndexError:  # another thread took the last one
-                pass
-        return None
+        if kept is None:
+            kept = self._plans.setdefault(key, [])
+            while len(self._plans) > MOST_KEPT:
+                try:
+                    self._drop_plans(next(iter(self._plans)))
+                except (RuntimeError, StopIteration):  # another thread has changed it
+                    break
+        return kept
+
+    def _drop_plans(self, key: Hashable) -> None:
+        kept = self._plans.pop(key, None)
+        if kept is not None:
+            kept[:] = [None]
 
     def take_plan(self, key: Hashable, make: "Callable[..., int]", *given: Any) -> KeptPlan:
         """A plan that nobody uses: a kept one, or a new one that `make` writes to the argument behind
         `given`."""
-        plan = self.kept_plan(key)
+        kept = self._plans.get(key)
+        plan: Optional[KeptPlan] = None
+        if kept:
+            try:
+                plan = kept.pop()
+            except IndexError:  # another thread took the last one
+                pass
         if plan is None:
             owner = ffi.gc(ffi.new("tally_plan **"), lib.tally_python_end_plan)
             check(make(*given, owner))
@@ -194,15 +207,7 @@ class Context(Bound):
 
     def give_plan(self, plan: KeptPlan) -> None:
         """Keeps a plan for later calls."""
-        kept = self._plans.get(plan.key)
-        if kept is None:
-            kept = self._plans.setdefault(plan.key, [])
-            while len(self._plans) > MOST_KEPT:
-                try:
-                    self._plans.pop(next(iter(self._plans)), None)
-                except (RuntimeError, StopIteration):  # another thread has changed it
-                    break
-        kept.append(plan)
+        self.plans_of(plan.key).append(plan)
 
     def take_queue(self) -> Queue:
         """A queue of the context's own that nobody uses."""
@@ -243,7 +248,7 @@ class Context(Bound):
             try:
                 old = self._streams.pop(next(iter(self._streams)))
                 for key in [key for key in list(self._plans) if isinstance(key, tuple) and key[-1] == old.number]:
-                    self._plans.pop(key, None)
+                    self._drop_plans(key)
             except (KeyError, RuntimeError, StopIteration):  # another thread has changed it
                 break
         return queue

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Hashable, Optional, Union
 
 from tally._arrays import aligned, view_of, way_of
-from tally._context import Context, context_of, current
+from tally._context import Context, KeptPlan, context_of, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
 from tally._library import Dtype, check, fail, ffi, lib, real_number
@@ -46,8 +46,9 @@ class Way:
             mask = View(None, 0, mask.dtype, mask.shape, mask.strides, mask.kind, place=mask.place)
         #: the plan's description, without arrays
         self.call = Call(call.terms, (bare,), call.reduced, mask, None, call.params, (), 1)
-        #: the queue of the form's stream, None before it is known and in host memory; the plan's key
-        self.last: "tuple[Any, Hashable]" = None, plan_key(self.call, None)
+        #: the queue of the form's stream, None before it is known and in host memory; the plans' key;
+        #: those that nobody uses
+        self.last: "tuple[Any, Hashable, list[Optional[KeptPlan]]]" = None, None, [None]
         arrays = ffi.new("tally_python_arrays *")
         arrays.context, arrays.memory = context.address, memory_of(context, view)
         arrays.axis_count, arrays.inputs, arrays.outputs = len(view.shape), 1, 1
@@ -57,10 +58,11 @@ class Way:
         check(lib.tally_python_form_make(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
         self.handle = ffi.gc(made[0], lib.tally_python_form_end)
 
-    def on_stream(self, context: Context, stream: int) -> "tuple[Any, Hashable]":
-        """Finds the queue of the form's stream, and the key of its plans."""
-        queue = context.queue_of_stream(CUDA, stream)
-        self.last = queue, plan_key(self.call, queue.number)
+    def on_stream(self, context: Context, stream: Optional[int]) -> "tuple[Any, Hashable, list[Optional[KeptPlan]]]":
+        """Finds the queue of the form's stream, and its plans."""
+        queue = None if stream is None else context.queue_of_stream(CUDA, stream)
+        key = plan_key(self.call, None if queue is None else queue.number)
+        self.last = queue, key, context.plans_of(key)
         return self.last
 
 
@@ -113,19 +115,25 @@ class Form:
                 fail(status)
             return
         way: Way = self.other if address % 16 else self.aligned
-        queue, key = way.last
+        queue, key, kept = way.last
         if stream is None:
             queue = context.take_queue()
         elif queue is None:
-            queue, key = way.on_stream(context, stream)
+            queue, key, kept = way.on_stream(context, stream)
         try:
-            plan = context.kept_plan(key) or context.take_plan(key, fill_plan, context, way.call)
+            try:
+                plan = kept.pop()
+            except IndexError:  # there is none, or another thread has it
+                plan = context.take_plan(key, fill_plan, context, way.call)
+            if plan is None:  # the list is not kept yet, or no longer
+                key, kept = way.on_stream(context, stream)[1:]
+                plan = context.take_plan(key, fill_plan, context, way.call)
             for name, value in self.params:
                 check(_set_param(plan.handle, name, value))
             status = _run_form(way.handle, plan.address, queue.address, address, where, to)
             if status:
                 fail(status)
-            context.give_plan(plan)
+            kept.append(plan)
         finally:
             if stream is None:
                 context.give_queue(queue)
@@ -133,8 +141,10 @@ class Form:
 
 # ---- what arrays say of themselves at each call --------------------------------------------------
 
-#: a part of the form's key; the stream, None for host memory; the device; what was handed over
-Seen = Optional["tuple[Hashable, Optional[int], Optional[int], Any]"]
+#: a part of the form's key, None: there is no form; the stream, None for host memory; the device;
+#: what was handed over
+Seen = tuple[Hashable, Optional[int], Optional[int], Any]
+_UNSEEN: Seen = (None, None, None, None)
 
 
 class _Numpy:
@@ -211,17 +221,19 @@ class _Torch:
     def __init__(self, kind: Any) -> None:
         self.kind = kind
         self.strided = kind.torch.strided
+        self.raw_stream = kind.raw_stream
 
     def look(self, x: Any) -> Seen:
-        if x.layout is not self.strided or x.is_neg() or x.is_conj():
-            return None
-        if x.is_cpu:
-            return (x.dtype, x.shape, x.stride()), None, None, None
-        if not x.is_cuda or self.kind.raw_stream is None:
-            return None
-        index = x.get_device()
-        stream = self.kind.raw_stream(index)
-        return (x.dtype, x.shape, x.stride(), index, stream), stream, index, None
+        dtype = x.dtype
+        if x.layout is not self.strided or x.is_neg() or (dtype.is_complex and x.is_conj()):
+            return _UNSEEN
+        if x.is_cuda:
+            if self.raw_stream is None:
+                return _UNSEEN
+            index = x.get_device()
+            stream = self.raw_stream(index)
+            return (dtype, x.shape, x.stride(), index, stream), stream, index, None
+        return ((dtype, x.shape, x.stride()), None, None, None) if x.is_cpu else _UNSEEN
 
     def view(self, x: Any, held: Any) -> View:
         return view_of(x)
@@ -245,7 +257,6 @@ class _Torch:
         return made
 
 
-_UNSEEN = (None, None, None, None)
 Looker = Union[_Numpy, _Torch]
 #: by type. None: calls of such arrays go the long way
 _lookers: "dict[type, Optional[Looker]]" = {}
@@ -282,28 +293,56 @@ def single(
 ) -> Any:
     """An op of one array along axes; correction: that of var and std. A call of a known form takes the
     short way."""
-    if out is None and initial is None and accuracy == "default":
+    looker: "Optional[Looker]" = None
+    if out is None and initial is None and accuracy == "default" and (axis is None or axis.__class__ is int):
         try:
             looker = _lookers[x.__class__]
         except KeyError:
             looker = _looker(x)
-        if looker is not None and (axis is None or axis.__class__ is int):
-            return _by_form(looker, name, op, x, axis, keepdims, dtype, where, correction)
-    view = view_of(x)
+    if looker is None:
+        view = view_of(x)
+        params = _params(view, axis, correction, where)
+        return reduce(
+            name,
+            op,
+            (view,),
+            axis,
+            keepdims,
+            dtype=dtype,
+            out=out,
+            where=where,
+            initial=initial,
+            accuracy=accuracy,
+            params=params,
+        )
+    part, stream, device, held = looker.look(x)
+    form: "Optional[Form]" = None
+    if part is not None:
+        mask_part: Hashable = None
+        if where is not None and where is not True:
+            mask_part = _mask_part(looker, x, where, stream, device)
+            if mask_part is None:
+                part = None
+        key = (op, axis, keepdims, dtype, part, mask_part, correction)
+        context = current() if stream is None else None
+        forms: "dict[Hashable, Form]" = _of_streams if context is None else context.forms
+        try:
+            form = forms.get(key)
+        except TypeError:  # an argument without a hash
+            part = None
+    if form is not None:
+        address = looker.address(form.is_flat, x, held)
+        if not address % form.align:
+            mask = 0 if mask_part is None else looker.address(form.is_mask_flat, where, None)
+            made, to = looker.allocate(form, x)
+            form.run(context or form.context, stream, address, mask, to)
+            return looker.finish(form, made)
+    view = looker.view(x, held)
     params = _params(view, axis, correction, where)
-    return reduce(
-        name,
-        op,
-        (view,),
-        axis,
-        keepdims,
-        dtype=dtype,
-        out=out,
-        where=where,
-        initial=initial,
-        accuracy=accuracy,
-        params=params,
-    )
+    result = reduce(name, op, (view,), axis, keepdims, dtype=dtype, where=where, params=params)
+    if form is None and part is not None:
+        _learn(forms, key, looker, op, x, held, view, axis, keepdims, dtype, where, params)
+    return result
 
 
 def _params(view: View, axis: Axis, correction: Any, where: Any) -> Params:
@@ -325,42 +364,8 @@ def _mask_part(looker: Looker, x: Any, where: Any, stream: Optional[int], device
     lies elsewhere."""
     if where.__class__ is not x.__class__ or looker.__class__ is _Capsules:
         return None
-    seen = looker.look(where)
-    return seen[0] if seen is not None and seen[1] == stream and seen[2] == device else None
-
-
-def _by_form(
-    looker: Looker, name: str, op: int, x: Any, axis: Axis, keepdims: bool, dtype: Any, where: Any, correction: Any
-) -> Any:
-    seen = looker.look(x)
-    part, stream, device, held = seen if seen is not None else _UNSEEN
-    form: Optional[Form] = None
-    if part is not None:
-        mask_part: Hashable = None
-        if where is not None and where is not True:
-            mask_part = _mask_part(looker, x, where, stream, device)
-            if mask_part is None:
-                part = None
-        key = (op, axis, keepdims, dtype, part, mask_part, correction)
-        context = current() if stream is None else None
-        forms: "dict[Hashable, Form]" = _of_streams if context is None else context.forms
-        try:
-            form = forms.get(key)
-        except TypeError:  # an argument without a hash
-            part = None
-    if form is not None:
-        address = looker.address(form.is_flat, x, held)
-        if not address % form.align:
-            mask = looker.address(form.is_mask_flat, where, None) if mask_part is not None else 0
-            made, to = looker.allocate(form, x)
-            form.run(context or form.context, stream, address, mask, to)
-            return looker.finish(form, made)
-    view = looker.view(x, held)
-    params = _params(view, axis, correction, where)
-    result = reduce(name, op, (view,), axis, keepdims, dtype=dtype, where=where, params=params)
-    if form is None and part is not None:
-        _learn(forms, key, looker, op, x, held, view, axis, keepdims, dtype, where, params)
-    return result
+    part, own_stream, own_device, _ = looker.look(where)
+    return part if own_stream == stream and own_device == device else None
 
 
 def _learn(
