@@ -2,9 +2,10 @@
 # The programs of the backend `host` (src/host/programs.h): the built-in ops as C. The program
 # tally_host_programs, which is linked from the library's own objects, writes them. They become
 # objects of the library, host_objects, once for each instruction set: `base` is what the compiler
-# targets by itself, `v3` has AVX2, FMA and F16C. TALLY_HOST_LEVELS may leave one out, for a build
-# that runs on one machine alone. A cross build cannot run the program and has none of them. Without
-# programs for its processor the backend has no device.
+# targets by itself, `v3` has AVX2, FMA and F16C, `v4` has AVX-512 for the folds of v3's
+# programs. TALLY_HOST_LEVELS may leave some out, for a build that runs on one machine alone. A
+# cross build cannot run the program and has none of them. Without programs for its processor the
+# backend has no device.
 set(host_folder ${PROJECT_BINARY_DIR}/host)
 file(MAKE_DIRECTORY ${host_folder})
 
@@ -78,7 +79,7 @@ tally_host_library(tally_host SOURCES ${host_folder}/keys.c ${host_folder}/combi
 set(levels base)
 set(base_options -O3)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  set(levels v3 base)
+  set(levels v3 v4 base)
   # Nearly every processor takes v3, so `base` may be small.
   set(base_options -O1)
   # gcc 12's vectors are all that its optimisation does here: -O2 is no faster and takes a half more
@@ -89,18 +90,22 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID M
   if(CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(v3_options -mavx2 -mbmi2 -mf16c -O2 -mfma)
   endif()
+  set(v4_options ${v3_options} -DFOLDS_ALONE -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 endif()
 # gcc 12 makes a tree of the steps of a minimum, a part of it of 32-bit numbers. GB/s of a core of
 # an EPYC (Zen 4), November 2026, of 16 KiB with such trees and without: max of i8 44, 140; minmax of
 # i8 26, 85; min of i16 85, 130.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(extremes ${host_sources})
-  list(FILTER extremes INCLUDE REGEX "/((nan)?(min|max)|minmax)_[a-z0-9]+\\.c$")
+  list(FILTER extremes INCLUDE REGEX "/((nan)?(min|max)|minmax|amax)_[a-z0-9]+\\.c$")
   set_source_files_properties(${extremes} PROPERTIES COMPILE_OPTIONS -fno-tree-reassoc)
 endif()
 foreach(level IN LISTS TALLY_HOST_LEVELS)
-  if(NOT level MATCHES "^(base|v3)$")
-    message(FATAL_ERROR "TALLY_HOST_LEVELS=${TALLY_HOST_LEVELS}: there are base and v3")
+  if(NOT level MATCHES "^(base|v3|v4)$")
+    message(FATAL_ERROR "TALLY_HOST_LEVELS=${TALLY_HOST_LEVELS}: there are base, v3 and v4")
+  endif()
+  if(level STREQUAL "v4" AND NOT "v3" IN_LIST TALLY_HOST_LEVELS)
+    message(FATAL_ERROR "TALLY_HOST_LEVELS=${TALLY_HOST_LEVELS}: v4 needs v3")
   endif()
 endforeach()
 foreach(level IN LISTS levels)

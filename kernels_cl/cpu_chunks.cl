@@ -79,22 +79,29 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 #endif
 
 /*
- * HELD lanes stay in registers while the rows are walked, where the op HOLDS. A lane of 4 bytes may
- * have all 16 registers, as its step reads the item from memory; others leave room for what a step
- * computes. Where the order is free a row is as wide as the lanes held. GB/s of a core of an EPYC
- * (Zen 5) by the backend host, AVX2, November 2026, of 512 KiB, with lanes in memory and with
- * these: sum of f32 111, 189, of i64 118, 250; min of i32 113, 205; dot of f32 121, 190. Items that
- * the caches do not hold are better read once, so lanes of half a row are not held there (sum of
- * f64 of 128 MiB: 40, 25).
- * Two rows at a time let gcc combine narrow integers before it widens them: prod of i8 5, 9.6.
- * Items that are not widened are better read in the order of memory: min of i32 205, 137.
+ * HELD lanes stay in registers while the rows are walked, where the op HOLDS. Of the 16 registers
+ * of AVX2 a lane of 4 bytes may have all, as its step reads the item from memory; others leave room
+ * for what a step computes. Of the 32 of AVX-512, which are twice as wide, lanes have a half. Where
+ * the order is free a row is as wide as the lanes held. GB/s of a core of an EPYC (Zen 5) by the
+ * backend host, November 2026, of 512 KiB, with lanes in memory, with these, and by AVX-512: sum of
+ * f32 111, 203, 252, of i64 118, 222, 244; min of i32 113, 205, 250; dot of f32 121, 148, 251.
+ * Items that the caches do not hold are better read once, so lanes of half a row are not held there
+ * (sum of f64 of 128 MiB: 40, 25).
+ * Two rows at a time let gcc combine narrow integers before it widens them: prod of i8 5, 9.6. With
+ * them bytes, which fill two registers of AVX-512, have as many steps at once: bor of i8 200, 245.
+ * Other items that are not widened are better read in the order of memory: min of i32 137, 205; by
+ * AVX-512 sum of i64 135, 244.
  */
 #if defined(HOLDS) && defined(UNROLLS) && defined(__AVX2__) && !defined(SHORT_SUMS)
 #define LANE_BYTES ((int)sizeof(LANE_ARRAYS) / LANES)
+#ifdef __AVX512F__
+#define HELD_BYTES (LANE_BYTES > LOADED_BYTES ? 512 : 1024)
+#else
 #define HELD_BYTES (LANE_BYTES == 4 && INPUTS == 1 ? 512 : 256)
+#endif
 #define HELD_UP_TO(lanes) HELD_BYTES / LANE_BYTES >= (lanes) ? (lanes)
 #define HELD (HELD_UP_TO(128) : HELD_UP_TO(64) : HELD_UP_TO(32) : HELD_UP_TO(16) : 8)
-#define HELD_ROWS (LANE_BYTES == LOADED_BYTES && LOADED_BYTES <= 4 ? 1 : 2)
+#define HELD_ROWS (LANE_BYTES == LOADED_BYTES && LOADED_BYTES > 1 ? 1 : 2)
 #endif
 #if defined(HELD) && defined(ANY_ORDER)
 #define ROW_LANES HELD
@@ -321,7 +328,7 @@ INLINE LANE first_alike(LOADED_SOURCE in, CHUNK c, LANE lane) {
     for (u32 place = LANES; i + LANES <= (int)c.count; i += LANES) {
         IN_VECTORS for (int l = 0; l < LANES; l++) {
             const u32 other = GUESS_OF(loaded_at(in, i + l)).value == lane.value ? (u32)l : LANES;
-            place = min(place, other);
+            place = other < place ? other : place;
         }
         if (place < LANES) return guess_at(loaded_at(in, i + (int)place), (u32)i + place, in.p);
     }

@@ -24,10 +24,21 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
     return (SOURCE){EACH_INPUT(ITEMS_OF) params_at(params)};
 }
 
+/* gcc 12 may fuse what complex items multiply and add (prelude.h). */
+#if defined(FOLDS_ALONE) && defined(COMPLEX_ITEMS)
+#define FOLD_ITEMS NULL
+#else
+#define FOLD_ITEMS fold_items
 static void fold_items(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
     *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
 }
+#endif
 
+extern const tally_host_program NAMED(NAME, ISA);
+#ifdef FOLDS_ALONE
+/* Another instruction set's program has the other steps (programs.c). */
+const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOLD_ITEMS};
+#else
 static void combine_accs(void *left, const void *right) {
     *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
 }
@@ -49,14 +60,13 @@ static void finish_acc(const void *acc, u64 n, const void *params, void *result)
     { 0 }
 #endif
 
-extern const tally_host_program NAMED(NAME, ISA);
 const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .item_bytes = ITEM_BYTES,
                                              .acc_bytes = sizeof(ACC),
                                              .result_bytes = sizeof(RESULT),
                                              .far_items = FAR_ITEMS,
                                              .defaults = &(const PARAMS)DEFAULTS,
-                                             .fold = fold_items,
+                                             .fold = FOLD_ITEMS,
                                              .combine = combine_accs,
                                              .finish = finish_acc,
                                              .fold_some = fold_chunk,
@@ -64,3 +74,4 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .initial = INITIAL_STEP,
                                              .scan = SCAN_STEPS};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");
+#endif

@@ -1,42 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the code of the backend `host` for a text and for this processor. */
 #define XXH_INLINE_ALL
+#define _POSIX_C_SOURCE 200809L
 #ifdef TALLY_HOST_V3
 #include <cpuid.h>
 #endif
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/base.h"
 #include "host/host.h"
 
-#ifdef TALLY_HOST_BASE
-extern const tally_host_code tally_host_code_base;
-#else
-static const tally_host_code tally_host_code_base = {0};
-#endif
-#ifdef TALLY_HOST_V3
-extern const tally_host_code tally_host_code_v3;
-#endif
+extern const tally_host_code tally_host_code_base, tally_host_code_v3, tally_host_code_v4;
+
+static tally_host_code chosen;
+static const char *chosen_name = "base";
 
 #ifdef TALLY_HOST_V3
 /* Not all compilers know f16c by name. */
-static bool has_f16c(void) {
+static bool has_v3(void) {
     unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+           __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
 }
 #endif
 
-const tally_host_code *tally_host_code_here(void) {
-#ifdef TALLY_HOST_V3
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && has_f16c())
-        return &tally_host_code_v3;
+#if defined(TALLY_HOST_V3) && defined(TALLY_HOST_V4)
+static bool has_v4(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+/* Gives each program the fold of `of`, for as long as the process lives. Without memory they keep
+ * their own. */
+static bool take_folds(tally_host_code *code, const tally_host_code *of) {
+    tally_host_program *programs = malloc(of->count * sizeof(*programs));
+    const tally_host_program **rows = malloc(of->count * sizeof(const tally_host_program *));
+    if (!programs || !rows) return free(programs), free(rows), false;
+    for (size_t i = 0; i < of->count; i++) {
+        const tally_host_program *from = of->programs[i];
+        programs[i] = *code->programs[i];
+        if (from->fold) programs[i].fold = from->fold, programs[i].far_items = from->far_items;
+        rows[i] = &programs[i];
+    }
+    code->programs = rows;
+    return true;
+}
 #endif
-    return &tally_host_code_base;
+
+static void choose(void) {
+#ifdef TALLY_HOST_BASE
+    chosen = tally_host_code_base;
+#endif
+#ifdef TALLY_HOST_V3
+    if (!has_v3()) return;
+    chosen = tally_host_code_v3;
+    chosen_name = "AVX2, FMA";
+#ifdef TALLY_HOST_V4
+    if (has_v4() && take_folds(&chosen, &tally_host_code_v4)) chosen_name = "AVX-512";
+#endif
+#endif
+}
+
+const tally_host_code *tally_host_code_here(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, choose);
+    return &chosen;
 }
 
 const char *tally_host_code_name(void) {
-    return tally_host_code_here() == &tally_host_code_base ? "base" : "AVX2, FMA";
+    tally_host_code_here();
+    return chosen_name;
 }
 
 const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in) {

@@ -66,6 +66,7 @@ typedef struct tally_host_program {
 /* The programs as they were compiled for an instruction set. */
 typedef struct tally_host_code {
     const tally_host_program *const *programs;
+    size_t count;
     /* The self-test (kernels/probe.h). */
     void (*probe)(const float *in, uint32_t *state, float *out);
 } tally_host_code;
@@ -78,7 +79,7 @@ const tally_host_program *tally_host_program_for(unsigned op, unsigned in);
 /* Returns the code for this processor. Its programs are NULL if the build has none (a cross
  * build). */
 const tally_host_code *tally_host_code_here(void);
-/* Returns the name of its instruction set: "base" or "AVX2, FMA". */
+/* Returns the name of its instruction set: "base", "AVX2, FMA" or "AVX-512". */
 const char *tally_host_code_name(void);
 
 /* ---- keys ------------------------------------------------------------------------------------ */

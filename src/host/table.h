@@ -10,4 +10,4 @@
 #define ROW(name) &NAMED(tally_host_##name, ISA),
 #define CODE                                                                                                                   \
     extern const tally_host_code NAMED(tally_host_code, ISA);                                                                  \
-    const tally_host_code NAMED(tally_host_code, ISA) = {programs, tally_probe};
+    const tally_host_code NAMED(tally_host_code, ISA) = {programs, sizeof(programs) / sizeof(programs[0]), tally_probe};

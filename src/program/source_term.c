@@ -51,8 +51,10 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     const char *v = tally_dtype_name(value), *kind = tally_source_is_float(value) ? "FLOAT" : "INTEGER";
     fprintf(file, "#define V %s\n#define R %s\n#define MAKE make_%s_%u\n", v, tally_dtype_name(term->real), type, t);
     const bool is_long = tally_dtype_is_integer(terms->in) && tally_dtype_bytes(terms->in) == 8;
-    if (is_long) fprintf(file, "#define R_OF(x) %s_OF_%s(x)\n", tally_dtype_name(term->real), tally_dtype_name(terms->in));
-    if (!is_long) fprintf(file, "#define R_OF(x) ((R)(x))\n");
+    if (is_long)
+        fprintf(file, "#define R_OF(x) %s_OF_%s(x)\n", tally_dtype_name(term->real), tally_dtype_name(terms->in));
+    else /* gcc 12 makes no vectors of truth values as floats */
+        fprintf(file, "#define R_OF(x) %s\n", terms->in == TALLY_BOOL ? "((x) ? (R)1 : (R)0)" : "((R)(x))");
     fprintf(file, "#define IN_LANE(next, any) (any)\n#define NO_INDEX (~(%s)0)\n", index_name(type));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(constants); i++)
         fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);

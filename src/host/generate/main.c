@@ -23,7 +23,7 @@ const tally_host_key tally_host_keys[1];
 const size_t tally_host_key_count = 0;
 const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
-const tally_host_code tally_host_code_base = {0}, tally_host_code_v3 = {0};
+const tally_host_code tally_host_code_base = {0}, tally_host_code_v3 = {0}, tally_host_code_v4 = {0};
 const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{NULL}}};
 
 /* Writes a file, unless it has the text already, so that nothing is rebuilt for it. */
