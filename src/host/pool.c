@@ -10,8 +10,8 @@
  * finds them in its core's caches.
  *
  * A thread without a job polls for some time and then sleeps, for a call that follows soon should
- * not pay for waking it. A brief job, which costs less than that, wakes none unless another one
- * came shortly before it.
+ * not pay for waking it. A job wakes the threads that it offers itself to, and no others. A brief
+ * job, which costs less than that, wakes none unless another one came shortly before it.
  */
 #define _GNU_SOURCE
 #include "host/pool.h"
@@ -34,14 +34,15 @@
 static struct {
     pthread_mutex_t owner; /* the thread whose job has the pool */
     pthread_mutex_t lock;  /* held by threads that fall asleep */
-    pthread_cond_t wake;
-    uint32_t threads; /* that there are, besides the callers of jobs */
+    uint32_t threads;      /* that there are, besides the callers of jobs */
     atomic_uint sleepers;
-} pool = {.owner = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+    pthread_cond_t wakes[TALLY_POOL_MOST_THREADS];
+} pool = {.owner = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A thread's box: its part in the job, and the share of that number. Box 0 is the caller's. */
 static struct {
     _Alignas(64) atomic_uint state;
+    atomic_bool sleeps;
     uint32_t shares;       /* of the job */
     _Atomic uint64_t next; /* the first group of the share that no thread has begun */
     uint64_t end;
@@ -112,9 +113,11 @@ static void wait_for_job(uint32_t worker) {
         pause_briefly();
     }
     pthread_mutex_lock(&pool.lock);
+    atomic_store(&boxes[worker].sleeps, true);
     atomic_fetch_add(&pool.sleepers, 1);
-    while (!take(worker, TAKEN)) pthread_cond_wait(&pool.wake, &pool.lock);
+    while (!take(worker, TAKEN)) pthread_cond_wait(&pool.wakes[worker], &pool.lock);
     atomic_fetch_sub(&pool.sleepers, 1);
+    atomic_store(&boxes[worker].sleeps, false);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -133,8 +136,10 @@ static void *live(void *number) {
 static void forget(void) {
     pthread_mutex_init(&pool.owner, NULL);
     pthread_mutex_init(&pool.lock, NULL);
-    pthread_cond_init(&pool.wake, NULL);
-    for (uint32_t w = 0; w <= pool.threads; w++) atomic_store(&boxes[w].state, IDLE);
+    for (uint32_t w = 0; w <= pool.threads; w++) {
+        atomic_store(&boxes[w].state, IDLE);
+        atomic_store(&boxes[w].sleeps, false);
+    }
     pool.threads = 0;
     atomic_store(&pool.sleepers, 0);
 }
@@ -153,8 +158,10 @@ static void make_threads(uint32_t most) {
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    for (pthread_t thread; pool.threads + 1 < most; pool.threads++)
+    for (pthread_t thread; pool.threads + 1 < most; pool.threads++) {
+        pthread_cond_init(&pool.wakes[pool.threads + 1], NULL);
         if (pthread_create(&thread, &attributes, live, (void *)(uintptr_t)(pool.threads + 1))) break;
+    }
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -189,12 +196,19 @@ static void offer(uint32_t threads, uint32_t shares, uint64_t groups, tally_pool
     for (uint32_t w = 1; w < threads; w++) atomic_store_explicit(&boxes[w].state, OFFERED, memory_order_release);
 }
 
+static bool any_sleeps(uint32_t threads) {
+    bool any = false;
+    for (uint32_t w = 1; w < threads; w++) any |= atomic_load_explicit(&boxes[w].sleeps, memory_order_relaxed);
+    return any;
+}
+
 /* Wakes the threads for the job that is offered. */
-static void wake(void) {
+static void wake(uint32_t threads) {
     /* A thread that is about to sleep sees the offer, or is seen here: both change the count. */
-    if (!atomic_fetch_add(&pool.sleepers, 0)) return;
+    if (!atomic_fetch_add(&pool.sleepers, 0) || !any_sleeps(threads)) return;
     pthread_mutex_lock(&pool.lock);
-    pthread_cond_broadcast(&pool.wake);
+    for (uint32_t w = 1; w < threads; w++)
+        if (atomic_load(&boxes[w].sleeps)) pthread_cond_signal(&pool.wakes[w]);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -216,13 +230,13 @@ typedef enum { ANY_ORDER, IN_ORDER, BRIEF } job_kind;
 static void run(uint32_t threads, job_kind kind, uint64_t groups, tally_pool_group group, void *job) {
     const uint32_t most = groups < threads ? (uint32_t)groups : threads;
     const bool owns = most > 1 && !pthread_mutex_trylock(&pool.owner);
-    const bool lacks = owns && (pool.threads + 1 < most || atomic_load_explicit(&pool.sleepers, memory_order_relaxed));
+    const bool lacks = owns && (pool.threads + 1 < most || any_sleeps(most));
     const bool wakes = kind != BRIEF || (lacks && follows_another());
     if (owns && wakes && pool.threads + 1 < most) make_threads(most);
     const uint32_t there = owns && pool.threads < most ? pool.threads + 1 : most;
     if (owns && there > 1) {
         offer(there, kind == IN_ORDER ? 1 : there, groups, group, job);
-        if (wakes) wake();
+        if (wakes) wake(there);
         run_groups(0);
         end_job(there);
     } else {
