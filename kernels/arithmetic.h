@@ -274,6 +274,19 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 #define bool_OF_WORD(w, at) u8_OF_WORD(w, at)
 #define i16_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x9910 + 0x1111 * (at)))
 #define u16_OF_WORD(w, at) BYTES_OF(w, 0, 0x4410 + 0x11 * (at))
+
+/* The least and the greatest of a word's bytes. */
+#define OF_FOUR_BYTES(BY, ITEM_AT, w) BY(BY(BY(ITEM_AT(w, 0), ITEM_AT(w, 1)), ITEM_AT(w, 2)), ITEM_AT(w, 3))
+#define i8_BYTES_MIN(w) OF_FOUR_BYTES(min, i8_OF_WORD, w)
+#define u8_BYTES_MIN(w) OF_FOUR_BYTES(min, u8_OF_WORD, w)
+#define i8_BYTES_MAX(w) OF_FOUR_BYTES(max, i8_OF_WORD, w)
+#define u8_BYTES_MAX(w) OF_FOUR_BYTES(max, u8_OF_WORD, w)
+#define i8_MAGNITUDE_OF_WORD(w, at) ((u32)abs(i8_OF_WORD(w, at)))
+#define i8_BYTES_AMAX(w) OF_FOUR_BYTES(max, i8_MAGNITUDE_OF_WORD, w)
+#define bool_BYTES_MIN(w) (HAS_ZERO(w) ? 0U : 1U)
+#define bool_BYTES_MAX(w) ONE_AT_MOST(w)
+#define u8_BYTES_AMAX(w) u8_BYTES_MAX(w)
+#define bool_BYTES_AMAX(w) bool_BYTES_MAX(w)
 #endif
 
 /* ---- casts from items to values and from results to items; the preludes have the others ------ */

@@ -11,10 +11,11 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",        "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
-    "MAX",      "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
-    "NO_INDEX", "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
-    "PRODUCTS", "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF"};
+    "V",         "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
+    "MAX",       "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
+    "NO_INDEX",  "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
+    "PRODUCTS",  "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
+    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -42,7 +43,7 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
     static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
                                         "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
-    static const char *const of_bytes[] = {"PRODUCTS", "BYTES", "SUM_OF_MAGNITUDES"};
+    static const char *const of_bytes[] = {"PRODUCTS", "BYTES", "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
