@@ -116,7 +116,16 @@ INLINE f32 f16_value(u16 x) {
 INLINE void f16_values(const u16 *from, int count, int ahead, f32 *to) {
     int i = 0;
     (void)ahead;
-#ifdef __F16C__
+#ifdef __AVX512F__
+    for (; i + 16 <= count; i += 16) {
+        short halves __attribute__((vector_size(32)));
+        float values __attribute__((vector_size(64))) = {0};
+        if (ahead && i % 32 == 0) __builtin_prefetch((const char *)(from + i) + ahead);
+        memcpy(&halves, from + i, sizeof(halves));
+        values = __builtin_ia32_vcvtph2ps512_mask(halves, values, -1, 4 /* rounds as the thread does */);
+        memcpy(to + i, &values, sizeof(values));
+    }
+#elif defined(__F16C__)
     for (; i + 8 <= count; i += 8) {
         short halves __attribute__((vector_size(16)));
         float values __attribute__((vector_size(32)));
