@@ -237,9 +237,9 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
 #define GROUP_ITEMS 32768
 #define LARGE_GROUP_ITEMS 131072
 /* Most items of segments that are transposed for fold_block, and least number of such segments.
- * ns of a row, a core of an EPYC (Zen 5), November 2026, folded alone and transposed: the sum of
- * 33 f32 29, 10, of 64 20, 19; their argmax 75, 14 and 48, 28. */
-#define SHORT_ITEMS 64
+ * GB/s of 2^20 rows, two cores of an EPYC (Zen 5), November 2026, folded alone and transposed: the
+ * sum of 33 f32 9, 15, of 40 11, 16, of 48 19, 14, of 64 24, 13; the argmax of 40 4, 11. */
+#define SHORT_ITEMS 40
 #define LEAST_BLOCK 32
 /* Least number of segments side by side that make a direct block of 128. The vectors of the lanes
  * that are computed for nothing cost less than transposing. */
