@@ -119,6 +119,15 @@ static void walk_part(bench *b) {
     expect(b, 300007, usual, 0, 0);
 }
 
+/* For items of a byte, several of which a device takes at once: the patterns have an item that
+ * decides the result in the middle, which is at each place of 16 bytes here. */
+static void walk_bytes(bench *b) {
+    static const int patterns[] = {PATTERN_ZEROS, PATTERN_LACK_MIDDLE};
+    static const uint64_t middles[] = {2048, 32 * 4096};
+    for (uint64_t k = 0; k < 16; k++)
+        EACH(uint64_t, middle, middles) EACH(int, pattern, patterns) expect(b, 2 * (*middle + k), *pattern, 0, 0);
+}
+
 /* For other group sizes, and for short runs. */
 static void walk_few(bench *b, uint32_t group) {
     const int patterns[] = {usual_pattern(b->what->op), PATTERN_NAN_MIDDLE, PATTERN_NEGATIVE_ZERO, PATTERN_LIMITS};
@@ -238,6 +247,7 @@ static void walk(bench *b, const tally_reduce_desc *desc) {
         walk_all(b, group);
     else
         walk_part(b);
+    if (info.canonical && b->item_bytes == 1 && oracle_is_exact(b->what)) walk_bytes(b);
     if (!b->cell->group_threads) check_other_plans(b, desc, &info);
 }
 
