@@ -322,7 +322,8 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
 }
 
 #ifdef GUESSES_INDEX
-/* The first of the chunk's items whose value is the lane's. It is there. */
+/* The first of the chunk's items whose value is the lane's. It is there. gcc makes no vectors here
+ * of min(), which the backend host has for 64 bits alone. */
 INLINE LANE first_alike(LOADED_SOURCE in, CHUNK c, LANE lane) {
     int i = 0;
     for (u32 place = LANES; i + LANES <= (int)c.count; i += LANES) {

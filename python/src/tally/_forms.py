@@ -133,7 +133,8 @@ class Form:
             status = _run_form(way.handle, plan.address, queue.address, address, where, to)
             if status:
                 fail(status)
-            kept.append(plan)
+            if not kept or kept[0] is not None:  # else another thread's call has dropped the list
+                kept.append(plan)
         finally:
             if stream is None:
                 context.give_queue(queue)
