@@ -22,10 +22,10 @@ typedef enum segments_cut {
     CUT_LONG,     /* `count` rows of `size`, fewer than all items */
     CUT_MIDDLE,   /* axis 1 of (outer, length, inner) */
     CUT_CHANNELS, /* axes 0 and 2 of (outer, 256, size) */
-    CUT_LENGTHS,  /* by offsets, random lengths of mean `size` */
-    CUT_POWER,    /* by offsets, lengths by a power law: r to the power of -size / 10, r random */
-    CUT_HALF,     /* by offsets, segments of `size`, but half of all items in the last one */
-    CUT_KEYS      /* by u32 keys, runs as CUT_LENGTHS has them; with size 0 as CUT_POWER by 8 */
+    /* By offsets, or (group "keys") by runs of u32 keys: */
+    CUT_LENGTHS, /* random lengths of mean `size` */
+    CUT_POWER,   /* lengths by a power law: r to the power of -size / 10, r random */
+    CUT_HALF     /* segments of `size`, but half of all items in the last one */
 } segments_cut;
 
 typedef struct bench_segments {

@@ -61,7 +61,9 @@ static const case_row rows[] = {
     {"offsets", CUT_LENGTHS, "2^16,2^24", 0.9, SUMS, 0, 0, 0},
     {"offsets", CUT_POWER, "5,8,11", 0.5, SUMS, 0, 0, 0},
     {"offsets", CUT_HALF, "32", 0.65, SUMS, 0, 0, 0},
-    {"keys", CUT_KEYS, "1,4,32,128,1024,2^16,2^24,0", 0, SUMS, 0, 0, 0},
+    {"keys", CUT_LENGTHS, "1,4,32,128,1024,2^16,2^24", 0, SUMS, 0, 0, 0},
+    {"keys", CUT_POWER, "5,8,11", 0, SUMS, 0, 0, 0},
+    {"keys", CUT_HALF, "32", 0, SUMS, 0, 0, 0},
     BY_1024(TALLY_SUM, 0, 0),
     BY_1024(TALLY_MAX, 0, 0),
     BY_1024(TALLY_ARGMAX, 0, 0),
@@ -127,12 +129,13 @@ static void set_shape(bench_segments *s, const case_row *row, uint64_t items) {
                  (unsigned long long)s->size);
     }
     if (s->cut < CUT_LENGTHS) return;
-    s->by = s->cut == CUT_KEYS ? TALLY_BY_KEYS : TALLY_BY_OFFSETS;
+    s->by = strcmp(s->group, "keys") ? TALLY_BY_OFFSETS : TALLY_BY_KEYS;
     s->n = s->size > items ? 0 : items;
-    if (s->cut == CUT_LENGTHS) name(s, "lengths of mean %llu", s->size);
-    if (s->cut == CUT_HALF) name(s, "half in one, the others %llu", s->size);
-    if (s->cut == CUT_KEYS) name(s, s->size ? "runs of mean %llu" : "runs by a power law, 0.8", s->size);
-    if (s->cut == CUT_POWER) snprintf(s->name, sizeof(s->name), "a power law, %.1f", (double)s->size / 10);
+    const int by_keys = s->by == TALLY_BY_KEYS;
+    if (s->cut == CUT_LENGTHS) name(s, by_keys ? "runs of mean %llu" : "lengths of mean %llu", s->size);
+    if (s->cut == CUT_HALF) name(s, by_keys ? "runs, half in one, others %llu" : "half in one, the others %llu", s->size);
+    if (s->cut == CUT_POWER)
+        snprintf(s->name, sizeof(s->name), by_keys ? "runs by a power law, %.1f" : "a power law, %.1f", (double)s->size / 10);
 }
 
 /* Reads number `index` of the list. Returns 0 behind the last. */
@@ -177,8 +180,8 @@ static double fraction(uint64_t i) {
 /* Returns the length of segment i. Random lengths of a mean are geometric. */
 static uint64_t length_of(const bench_segments *s, uint64_t i, uint64_t begin) {
     if (s->cut == CUT_HALF) return begin < s->n / 2 ? s->size : s->n;
-    if (s->cut == CUT_POWER || !s->size) {
-        const double length = pow(fraction(i + 1), -(s->size ? (double)s->size / 10 : 0.8));
+    if (s->cut == CUT_POWER) {
+        const double length = pow(fraction(i + 1), -(double)s->size / 10);
         return (uint64_t)(length < MOST_POWER ? length : MOST_POWER);
     }
     return s->size == 1 ? 1 : 1 + (uint64_t)(-log(fraction(i + 1)) * ((double)s->size - 0.5));
