@@ -239,8 +239,8 @@ static void test_packet_variants(void **state) {
         }
 }
 
-/* More nodes than the fold lists in local memory, of fewer packets than it has threads: 7 chunks
- * from an odd one on are three nodes. */
+/* Packets of many nodes, and those of one: 7 chunks from an odd one on are three nodes; shares of 8
+ * chunks are one each, the last of 7, or 1 each and some of none. */
 static void test_packet_nodes(void **state) {
     static const tally_op ops[] = {TALLY_SUM, TALLY_VAR};
     static const char *const variants[] = {"auto", "group_tree"};
@@ -257,6 +257,9 @@ static void test_packet_nodes(void **state) {
         whole_open(&w, context, &desc, 1, PATTERN_WIDE);
         check(&w, n, 30, 1, variants[i % 2]);
         check(&w, n, 3, 1, variants[i % 2]);
+        check(&w, 16 * 8 * TALLY_CHUNK - 5, 16, 1, variants[i % 2]);
+        check(&w, 15 * TALLY_CHUNK - 5, 2, 1, variants[i % 2]);
+        check(&w, 5 * TALLY_CHUNK - 5, 7, 1, variants[i % 2]);
         whole_close(&w);
     }
 }
