@@ -10,10 +10,10 @@
  * packet that failed or does not fit. In that case no result is written.
  * How: one group does all. Even shares come first (fold_even): the shares of 2^k chunks but for the
  * last ones, of which each is one node. A thread takes a packet, and the tree is over the threads.
- * All others are listed (list_nodes): a thread takes a packet, checks the header and lists the nodes
- * with their places in the canonical tree. Then, level by level up to the root's, each left child is
- * combined with its right sibling, which is the next node left. A left child without a sibling keeps
- * its accumulator: absent chunks change nothing.
+ * All others are listed (list_nodes): a thread takes a packet, checks the header and lists the
+ * nodes with their places in the canonical tree. Then, level by level up to the root's, each left
+ * child is combined with its right sibling, which is the next node left. A left child without a
+ * sibling keeps its accumulator: absent chunks change nothing.
  * Needs: `accs` and `nodes` for count * MOST_NODES entries. Words have 8 bytes.
  * Why: no host between the gathering of packets and the result. A call of libtally_nccl takes
  * longer than a reduction and a gather by the time of this one group. So all words of a header are
