@@ -250,12 +250,6 @@ static uint64_t group_items(const segments_job *job) {
     return share < GROUP_ITEMS ? GROUP_ITEMS : least(share, LARGE_GROUP_ITEMS);
 }
 
-static bool have_blocks(const segments_job *job) {
-    bool have = !job->where && job->shape.n;
-    for (uint32_t p = 0; p < job->of->part_count; p++) have = have && job->of->parts[p].program->fold_block;
-    return have;
-}
-
 /* Chooses how the columns of a row are cut into pieces, which are as large as each other. */
 static void choose_columns(axes_job *axes) {
     const uint64_t n = least(axes->job->shape.n, CHUNK), item = axes->job->item_bytes, line = 64 / item;
@@ -266,12 +260,12 @@ static void choose_columns(axes_job *axes) {
     axes->columns = tally_ceil_div(axes->extent, tally_ceil_div(axes->extent, most));
 }
 
-/* Returns the bytes of the accumulators that fold_block keeps: of a group, and of one for each
- * level of the tree above groups. */
+/* Returns the bytes that fold_block keeps: the accumulators of a group, and of one for each level of
+ * the tree above groups, and pivots. */
 static uint64_t kept_bytes(uint64_t bytes, uint32_t group) {
     uint64_t groups = 1;
     for (uint32_t lanes = group; lanes < TALLY_LANES; lanes *= 2) groups++;
-    return groups * group * bytes;
+    return (groups * group + 1) * bytes;
 }
 
 /* Returns the fewest pieces of a row, `least_pieces` or more, that keep all threads busy: 4 blocks
@@ -302,7 +296,7 @@ static void choose_way(axes_job *axes) {
     const segments_job *job = axes->job;
     const tally_array_shape *shape = &job->shape;
     const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
-    const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]), blocks = have_blocks(job);
+    const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]), blocks = !job->where && shape->n;
     bool neighbours = shape->reduced == 1;
     for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
     axes->way = ALONE;

@@ -12,8 +12,9 @@
  * second level. */
 #define GATHER_BYTES (16 * (CHUNK * 4 + 64))
 
-/* Bytes of the accumulators of fold_block: as much as the cache of the second level. */
-#define HOST_BLOCK_ROOM (UINT64_C(1) << 20)
+/* Bytes of the accumulators and the pivots of fold_block: as much as the cache of the second
+ * level. */
+#define HOST_BLOCK_ROOM (UINT64_C(9) << 17)
 /* Most segments of a fold_block. ms of the sum of 2^26 f32, two cores of an EPYC (Zen 4), November
  * 2026: along 64 rows of 2^20, of 128 segments at once 20.9, of 1,024 16.1, of 4,096 13.0, of
  * 16,384 12.5; along 8,192 rows of as many, of 128 15.6, of 8,192 9.7; along rows of 1,000, of 128
@@ -52,8 +53,7 @@ typedef struct segments_job {
 /* Tells whether n items of each input do not fit the caches. */
 bool host_are_far(const segments_job *job, uint64_t n);
 
-/* Returns the most bytes that a part's fold_block has for a lane of 128 segments. 0: none has
- * one. */
+/* Returns the most bytes that a part's fold_block has for a lane of 128 segments. */
 uint64_t host_block_bytes(const host_program *of);
 
 /* A thread's scratch. */

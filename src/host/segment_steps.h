@@ -68,23 +68,38 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 
 /* ---- a chunk of neighbouring segments -------------------------------------------------------- */
 
+/* Each segment has a pivot of its own: `pivots` has LANES of them for each block. The macros are
+ * empty where the op has none. */
 #ifdef TAKES_PIVOT
-#define BLOCK_STEPS .block_bytes = 0
+#define WITH_PIVOTS , const PIVOT *restrict pivots
+#define AND_PIVOTS , pivots
+#define PIVOTS_OF(b) , &pivots[(b)*LANES]
+#define TAKE_PIVOT(s) c.pivot = pivots[s];
 #else
-#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_chunks, .finish_block = finish_accs
+#define WITH_PIVOTS
+#define AND_PIVOTS
+#define PIVOTS_OF(b)
+#define TAKE_PIVOT(s)
+#endif
 
 /* Takes a row: the next item of one lane of each segment. */
-INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l) {
+INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l WITH_PIVOTS) {
     LOADED room[ROOM_ITEMS(LANES)];
     const LOADED_SOURCE items = load_some(in, LANES, 0, room);
-    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lanes_get(lanes, s), loaded_at(items, s), c, row, l, in.p));
+    for (int s = 0; s < LANES; s++) {
+        TAKE_PIVOT(s)
+        lanes_set(lanes, s, lane_step(lanes_get(lanes, s), loaded_at(items, s), c, row, l, in.p));
+    }
 }
 
 /* Takes the first row of a lane. */
-INLINE void begin_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 l) {
+INLINE void begin_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 l WITH_PIVOTS) {
     LOADED room[ROOM_ITEMS(LANES)];
     const LOADED_SOURCE items = load_some(in, LANES, 0, room);
-    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_step(lane_identity(), loaded_at(items, s), c, 0, l, in.p));
+    for (int s = 0; s < LANES; s++) {
+        TAKE_PIVOT(s)
+        lanes_set(lanes, s, lane_step(lane_identity(), loaded_at(items, s), c, 0, l, in.p));
+    }
 }
 
 INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restrict right) {
@@ -118,56 +133,114 @@ INLINE u32 group_lanes(u32 begin, u32 group, u64 n) {
     return begin >= n ? 0 : n - begin < group ? (u32)(n - begin) : group;
 }
 
+/* The places of later rows, and of later segments. */
+#define BY_ROWS(name) .name = in.name + steps[name##_INDEX] * rows,
+INLINE SOURCE rows_on(SOURCE in, const i64 *steps, i64 rows) {
+    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
+    return (SOURCE){EACH_INPUT(BY_ROWS).p = in.p};
+}
+#define BY_SEGMENTS(name) .name = in.name + segments,
+INLINE SOURCE segments_on(SOURCE in, u64 segments) {
+    return (SOURCE){EACH_INPUT(BY_SEGMENTS).p = in.p};
+}
+
 /* Folds the lanes of a group, which begins with lane `begin`. lanes[k * blocks + b] becomes lane k
  * of the group, of each segment of block b. */
 INLINE void fold_group(LANE_ARRAYS *restrict lanes, SOURCE from, const i64 *steps, CHUNK c, u32 begin, u32 group, u64 width,
-                       bool is_far) {
+                       bool is_far WITH_PIVOTS) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
     const u64 blocks = (width + LANES - 1) / LANES;
     const u32 used = group_lanes(begin, group, c.count);
-    for (u32 i = begin; i < c.count; i += LANES) {
-        SOURCE in = from;
-#define TO_ROW(name) in.name += steps[name##_INDEX] * (i64)i;
-        EACH_INPUT(TO_ROW)
+    for (u32 i = begin; i < c.count; i += LANES)
         for (u32 k = 0; k < used && i + k < c.count; k++) {
+            const SOURCE in = rows_on(from, steps, i + k);
             if (is_far) {
                 EACH_INPUT(PREFETCH_ROW)
             }
             for (u64 b = 0; b < blocks; b++) {
-                SOURCE at = in;
-#define TO_BLOCK(name) at.name += block_begin(b, width);
-                EACH_INPUT(TO_BLOCK)
+                const SOURCE at = segments_on(in, block_begin(b, width));
                 if (i < LANES)
-                    begin_block(&lanes[k * blocks + b], at, c, begin + k);
+                    begin_block(&lanes[k * blocks + b], at, c, begin + k PIVOTS_OF(b));
                 else
-                    step_block(&lanes[k * blocks + b], at, c, i / LANES, begin + k);
+                    step_block(&lanes[k * blocks + b], at, c, i / LANES, begin + k PIVOTS_OF(b));
             }
-#define TO_NEXT_ROW(name) in.name += steps[name##_INDEX];
-            EACH_INPUT(TO_NEXT_ROW)
         }
-    }
 }
 
-static void fold_chunks(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, u64 width, u32 group,
-                        bool is_far, void *scratch, void *accs) {
-    const SOURCE in = source_at(items, params);
-    const CHUNK c = {.index = base, .count = (u32)n};
+/* Folds all lanes: lanes[b] becomes that of block b's segments. */
+INLINE void fold_lanes(LANE_ARRAYS *const all, SOURCE in, const i64 *steps, CHUNK c, u64 width, u32 group,
+                       bool is_far WITH_PIVOTS) {
     const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
-    LANE_ARRAYS *lanes = scratch;
+    LANE_ARRAYS *lanes = all;
     for (u32 j = 0; j < LANES / group; j++, lanes += node) {
-        fold_group(lanes, in, steps, c, group_begin(j, group), group, width, is_far);
+        fold_group(lanes, in, steps, c, group_begin(j, group), group, width, is_far AND_PIVOTS);
         for (u32 t = 1; j & t; t *= 2) { /* the right one of a pair */
-            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group), group, n);
+            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group), group, c.count);
             lanes -= node;
             for (u64 a = 0; a < pairs * blocks; a++) combine_blocks(&lanes[a], &lanes[a + node]);
         }
     }
-    lanes = scratch;
     for (u32 s = group / 2; s; s /= 2)
-        for (u32 l = 0; l < s && l + s < n; l++)
-            for (u64 b = 0; b < blocks; b++) combine_blocks(&lanes[l * blocks + b], &lanes[(l + s) * blocks + b]);
+        for (u32 l = 0; l < s && l + s < c.count; l++)
+            for (u64 b = 0; b < blocks; b++) combine_blocks(&all[l * blocks + b], &all[(l + s) * blocks + b]);
+}
+
+#ifdef TAKES_PIVOT
+_Static_assert(sizeof(LANE_ARRAYS) >= LANES * sizeof(PIVOT), "a lane's place holds its pivots");
+
+/* Finds the pivots of all segments. The first rows come in bit-reversed order, so that a binary
+ * counter combines them as the halving does. `room` has 8 levels of a pivot for each segment. */
+static void find_pivots(SOURCE in, const i64 *steps, u32 count, u64 width, PIVOT *restrict room, PIVOT *restrict pivots) {
+    const u32 halvings = pivot_halvings(count), rows = LANES >> halvings;
+    const u64 blocks = (width + LANES - 1) / LANES, all = blocks * LANES;
+    PIVOT *restrict top = room;
+    for (u32 k = 0; k < rows; k++, top += all) {
+        const SOURCE row = rows_on(in, steps, group_begin(k, 1) >> halvings);
+        for (u64 b = 0; b < blocks; b++) {
+            LOADED space[ROOM_ITEMS(LANES)];
+            const LOADED_SOURCE items = load_some(segments_on(row, block_begin(b, width)), LANES, 0, space);
+            for (int s = 0; s < LANES; s++) top[b * LANES + s] = pivot_load(loaded_at(items, s));
+        }
+        for (u32 m = k; m & 1; m >>= 1) {
+            top -= all;
+            for (u64 s = 0; s < all; s++) top[s] = pivot_combine(top[s], top[s + all]);
+        }
+    }
+    for (u64 s = 0; s < all; s++) pivots[s] = pivot_value(room[s], halvings);
+}
+#endif
+
+#ifdef PIVOT_MAY_MISS
+INLINE u32 pivots_change(PIVOT *pivots, const LANE_ARRAYS *lanes, u64 blocks) {
+    u32 changes = 0;
     for (u64 b = 0; b < blocks; b++)
-        for (int s = 0; s < LANES; s++) ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
+        for (int s = 0; s < LANES; s++)
+            changes |= pivot_changes(&pivots[b * LANES + s], pivot_value(pivot_of_lane(lanes_get(&lanes[b], s)), 0));
+    return changes;
+}
+#define PIVOTS_CHANGE pivots_change(pivots, lanes, blocks)
+#else
+#define PIVOTS_CHANGE 0
+#endif
+
+static void fold_chunks(const void *const *items, const i64 *steps, const void *params, u64 base, u64 n, u64 width, u32 group,
+                        bool is_far, void *scratch, void *accs) {
+    const SOURCE in = source_at(items, params);
+    CHUNK c = {.index = base, .count = (u32)n};
+    const u64 blocks = (width + LANES - 1) / LANES;
+    LANE_ARRAYS *lanes = (LANE_ARRAYS *)scratch + blocks;
+#ifdef TAKES_PIVOT
+    PIVOT *pivots = scratch;
+    find_pivots(in, steps, c.count, width, (PIVOT *)lanes, pivots);
+#endif
+    do {
+        fold_lanes(lanes, in, steps, c, width, group, is_far AND_PIVOTS);
+    } while (PIVOTS_CHANGE);
+    for (u64 b = 0; b < blocks; b++)
+        for (int s = 0; s < LANES; s++) {
+            TAKE_PIVOT(b * LANES + s)
+            ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
+        }
 }
 
 static void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
@@ -176,7 +249,6 @@ static void finish_accs(const void *given, u64 n, u64 width, const void *params,
     RESULT *restrict results = to;
     for (u64 s = 0; s < width; s++) results[s] = op_result(accs[s], n, p);
 }
-#endif
 
 /* ---- an initial result ----------------------------------------------------------------------- */
 
