@@ -82,23 +82,27 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 #define TAKE_PIVOT(s)
 #endif
 
-/* Takes a row: the next item of one lane of each segment. */
-INLINE void step_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 row, u32 l WITH_PIVOTS) {
-    LOADED room[ROOM_ITEMS(LANES)];
-    const LOADED_SOURCE items = load_some(in, LANES, 0, room);
-    for (int s = 0; s < LANES; s++) {
-        TAKE_PIVOT(s)
-        lanes_set(lanes, s, lane_step(lanes_get(lanes, s), loaded_at(items, s), c, row, l, in.p));
-    }
-}
+/* Rows of a lane that are taken at once, so that its accumulators are loaded and stored once. */
+#define ROWS 4
 
-/* Takes the first row of a lane. */
-INLINE void begin_block(LANE_ARRAYS *restrict lanes, SOURCE in, CHUNK c, u32 l WITH_PIVOTS) {
-    LOADED room[ROOM_ITEMS(LANES)];
-    const LOADED_SOURCE items = load_some(in, LANES, 0, room);
+/* Takes `rows` rows, the next items of one lane of each segment; where `row` is 0, the first. */
+#define LOAD_ROW(m) const LOADED_SOURCE row##m = load_some(in[(m) % rows], LANES, 0, room[(m) % rows]);
+#define TAKE_ROW_OF(m)                                                                                                         \
+    if ((m) < rows) a = lane_step(a, loaded_at(row##m, s), c, row + (m), l, in->p);
+INLINE COPIED void step_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 rows, u32 row, u32 l WITH_PIVOTS) {
+    LOADED room[ROWS][ROOM_ITEMS(LANES)];
+    LOAD_ROW(0)
+    LOAD_ROW(1)
+    LOAD_ROW(2)
+    LOAD_ROW(3)
     for (int s = 0; s < LANES; s++) {
+        LANE a = row ? lanes_get(lanes, s) : lane_identity();
         TAKE_PIVOT(s)
-        lanes_set(lanes, s, lane_step(lane_identity(), loaded_at(items, s), c, 0, l, in.p));
+        TAKE_ROW_OF(0)
+        TAKE_ROW_OF(1)
+        TAKE_ROW_OF(2)
+        TAKE_ROW_OF(3)
+        lanes_set(lanes, s, a);
     }
 }
 
@@ -113,7 +117,7 @@ INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restr
 #define ROWS_AHEAD 4
 #define PREFETCH_ROW(name)                                                                                                     \
     for (u64 s = 0; s < width; s += 64 / ITEM_BYTES)                                                                           \
-        PREFETCH_LINE(&in.name[s], steps[name##_INDEX] * (ROWS_AHEAD * ITEM_BYTES));
+        PREFETCH_LINE(&in[m].name[s], steps[name##_INDEX] * (ROWS_AHEAD * ITEM_BYTES));
 
 /* Returns the first segment of block b. The last block ends with the segments, and may have some of
  * the block before it. */
@@ -144,27 +148,39 @@ INLINE SOURCE segments_on(SOURCE in, u64 segments) {
     return (SOURCE){EACH_INPUT(BY_SEGMENTS).p = in.p};
 }
 
+/* Takes `rows` rows, LANES rows apart, from row i on, for lane `l`, of the segments of all blocks. */
+INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 rows, u32 i, u32 l, u64 width,
+                               bool is_far WITH_PIVOTS) {
+    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
+    SOURCE in[ROWS], at[ROWS];
+    for (u32 m = 0; m < rows; m++) {
+        in[m] = rows_on(from, steps, i + m * LANES);
+        if (is_far) {
+            EACH_INPUT(PREFETCH_ROW)
+        }
+    }
+    for (u64 b = 0; b * LANES < width; b++) {
+        for (u32 m = 0; m < rows; m++) at[m] = segments_on(in[m], block_begin(b, width));
+        if (i < LANES)
+            step_block(&lanes[b], at, c, rows, 0, l PIVOTS_OF(b));
+        else
+            step_block(&lanes[b], at, c, rows, i / LANES, l PIVOTS_OF(b));
+    }
+}
+
 /* Folds the lanes of a group, which begins with lane `begin`. lanes[k * blocks + b] becomes lane k
  * of the group, of each segment of block b. */
-INLINE void fold_group(LANE_ARRAYS *restrict lanes, SOURCE from, const i64 *steps, CHUNK c, u32 begin, u32 group, u64 width,
+INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 begin, u32 group, u64 width,
                        bool is_far WITH_PIVOTS) {
-    enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
     const u64 blocks = (width + LANES - 1) / LANES;
     const u32 used = group_lanes(begin, group, c.count);
-    for (u32 i = begin; i < c.count; i += LANES)
-        for (u32 k = 0; k < used && i + k < c.count; k++) {
-            const SOURCE in = rows_on(from, steps, i + k);
-            if (is_far) {
-                EACH_INPUT(PREFETCH_ROW)
-            }
-            for (u64 b = 0; b < blocks; b++) {
-                const SOURCE at = segments_on(in, block_begin(b, width));
-                if (i < LANES)
-                    begin_block(&lanes[k * blocks + b], at, c, begin + k PIVOTS_OF(b));
-                else
-                    step_block(&lanes[k * blocks + b], at, c, i / LANES, begin + k PIVOTS_OF(b));
-            }
-        }
+    u32 i = begin;
+    for (; i + used + (ROWS - 1) * LANES <= c.count; i += ROWS * LANES)
+        for (u32 k = 0; k < used; k++)
+            step_blocks(&lanes[k * blocks], in, steps, c, ROWS, i + k, begin + k, width, is_far AND_PIVOTS);
+    for (; i < c.count; i += LANES)
+        for (u32 k = 0; k < used && i + k < c.count; k++)
+            step_blocks(&lanes[k * blocks], in, steps, c, 1, i + k, begin + k, width, is_far AND_PIVOTS);
 }
 
 /* Folds all lanes: lanes[b] becomes that of block b's segments. */
