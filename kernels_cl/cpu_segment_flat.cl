@@ -118,26 +118,27 @@ OUT_OF_LINE void fold_flat(const NEIGHBOURS *restrict b, LANE_ARRAYS *restrict t
 }
 #endif
 
-/* Puts the lanes of a chunk of neighbouring segments into level 0, if there are any. */
-INLINE void fold_neighbours(NEIGHBOURS *b, const SHAPE *shape, LANE_ARRAYS (*level)[PIECES]) {
+/* Puts the lanes of a chunk of neighbouring segments into the first lane of the room, if there are
+ * any. */
+INLINE void fold_neighbours(NEIGHBOURS *b, const SHAPE *shape, LANE_ARRAYS *room) {
 #ifdef TAKES_FLAT
     if (is_flat(b)) {
-        fold_flat(b, level[0]);
+        fold_flat(b, room);
         return;
     }
 #endif
-    fold_block(b, shape, level);
+    fold_block(b, shape, room);
 }
 
-INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS (*level)[PIECES]) {
+INLINE void take_neighbours(NEIGHBOURS *b, const SHAPE *shape, u32 is_staged, LANE_ARRAYS *room) {
     STAGED staged;
     if (is_staged) stage(b, &staged);
 #ifdef TAKES_PIVOT
-    if (b->chunk.count) find_pivots(b, shape);
+    if (b->chunk.count) find_pivots(b, shape, (PIVOT(*)[MOST_WIDTH])room);
 #endif
-    fold_neighbours(b, shape, level);
+    fold_neighbours(b, shape, room);
 #ifdef PIVOT_MAY_MISS
-    while (b->chunk.count && pivots_change(b, level[0])) fold_neighbours(b, shape, level);
+    while (b->chunk.count && pivots_change(b, room)) fold_neighbours(b, shape, room);
 #endif
 }
 #endif

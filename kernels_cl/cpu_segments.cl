@@ -91,10 +91,10 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
 
 /* Stores the parts of a block, that of segment j `step` results beyond the first one's. */
 #define STORE_BLOCK(step)                                                                                                      \
-    for (u32 q = 0; q * LANES < width; q++) {                                                                                  \
-        const u32 end_of_piece = min(width, (q + 1) * LANES);                                                                  \
+    for (u32 q = 0; q < b.pieces; q++) {                                                                                       \
+        const u32 end_of_piece = min(width, (q + 1) * LANES), at = piece_begin(&b, q);                                         \
         for (u32 j = q * LANES; j < end_of_piece; j++) {                                                                       \
-            const PART p = part_of_lane(lanes_get(&level[0][q], j - q * LANES), chunk_beside(&b, j), HAS(&b, j));              \
+            const PART p = part_of_lane(lanes_get(&room[q], j - at), chunk_beside(&b, j), HAS(&b, j));                         \
             STORE_PART(p, i + j, k, segment.out + step)                                                                        \
         }                                                                                                                      \
     }
@@ -103,7 +103,7 @@ KERNEL void tally_segments_teams(CALL_ARGS) {
  * are taken in pieces that lie along the last kept axis. */
 KERNEL void tally_segments_threads(CALL_ARGS) {
     OPEN
-    LANE_ARRAYS level[LANE_LEVELS + 1][PIECES] ALIGN(64);
+    LANE_ARRAYS room[ROOM] ALIGN(64);
     const u64 blocks = (count + team - 1) / team, extent = shape.axis[shape.reduced + shape.kept - 1].extent;
     /* Short segments are staged, LANES at a time. */
     const u32 is_staged = shape.n <= STAGED_ITEMS && shape.reduced == 1 && !are_beside(&shape);
@@ -116,7 +116,7 @@ KERNEL void tally_segments_threads(CALL_ARGS) {
             width = (u32)min(min(to - i, most), extent - (first + i) % extent);
             const SEGMENT segment = SEGMENT_OF(first + i);
             NEIGHBOURS b = neighbours_of(&segment, &shape, leaf + k, width);
-            take_neighbours(&b, &shape, is_staged, level);
+            take_neighbours(&b, &shape, is_staged, room);
             /* Results that are side by side become vectors. */
             if (b.beside.out == 1) {
                 STORE_BLOCK((i64)j)

@@ -296,7 +296,8 @@ static void choose_way(axes_job *axes) {
     const segments_job *job = axes->job;
     const tally_array_shape *shape = &job->shape;
     const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
-    const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]), blocks = !job->where && shape->n;
+    const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]),
+               blocks = !job->where && shape->n && host_block_bytes(job->of);
     bool neighbours = shape->reduced == 1;
     for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
     axes->way = ALONE;

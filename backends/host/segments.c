@@ -28,7 +28,8 @@ static uint64_t values_bytes(const host_program *of) {
 }
 
 static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
-    return (inputs + 1) * (uint64_t)GATHER_BYTES + 2 * values_bytes(of) + HOST_BLOCK_ROOM;
+    const uint64_t block = host_block_bytes(of) ? 2 * values_bytes(of) + HOST_BLOCK_ROOM : 0;
+    return (inputs + 1) * (uint64_t)GATHER_BYTES + block;
 }
 
 host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {

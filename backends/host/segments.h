@@ -53,7 +53,8 @@ typedef struct segments_job {
 /* Tells whether n items of each input do not fit the caches. */
 bool host_are_far(const segments_job *job, uint64_t n);
 
-/* Returns the most bytes that a part's fold_block has for a lane of 128 segments. */
+/* Returns the most bytes that a part's fold_block has for a lane of 128 segments. 0: none has
+ * one. */
 uint64_t host_block_bytes(const host_program *of);
 
 /* A thread's scratch. */

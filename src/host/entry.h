@@ -70,9 +70,7 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .combine = combine_accs,
                                              .finish = finish_acc,
                                              .fold_some = fold_chunk,
-                                             .block_bytes = sizeof(LANE_ARRAYS),
-                                             .fold_block = fold_chunks,
-                                             .finish_block = finish_accs,
+                                             BLOCK_STEPS,
                                              .initial = INITIAL_STEP,
                                              .scan = SCAN_STEPS};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");

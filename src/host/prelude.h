@@ -30,6 +30,7 @@
 #define KERNEL static UNUSED
 #define GLOBAL
 #define INLINE static inline UNUSED
+#define NOT_INLINED __attribute__((noinline))
 #define ALIGN(n) __attribute__((aligned(n)))
 
 typedef int8_t i8;

@@ -52,7 +52,7 @@ typedef struct tally_host_program {
      * segment s is items[k][j * steps[k] + s] of input k. `group` is a power of two, the number of
      * lanes that are folded together. `scratch` is aligned to 64 and has block_bytes for each
      * lane of a group, for each TALLY_LANES segments or fewer, 1 + log2(TALLY_LANES / group) times,
-     * and once more for pivots. */
+     * and once more for pivots. NULL: these programs have no vectors. */
     void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
                        uint64_t width, uint32_t group, bool is_far, void *scratch, void *accs);
     uint64_t block_bytes; /* of a lane of TALLY_LANES segments */

@@ -68,6 +68,20 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 
 /* ---- a chunk of neighbouring segments -------------------------------------------------------- */
 
+/* Programs for processors without AVX2 have no vectors (cmake/host.cmake), so nothing is gained by
+ * neighbours. */
+#if defined(__x86_64__) && !defined(__AVX2__)
+#define BLOCK_STEPS .block_bytes = 0
+#else
+#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_chunks, .finish_block = finish_accs
+
+/* Before a loop over segments, none of which changes what another one reads. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SIDE_BY_SIDE _Pragma("GCC ivdep")
+#else
+#define SIDE_BY_SIDE
+#endif
+
 /* Each segment has a pivot of its own: `pivots` has LANES of them for each block. The macros are
  * empty where the op has none. */
 #ifdef TAKES_PIVOT
@@ -82,31 +96,53 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 #define TAKE_PIVOT(s)
 #endif
 
-/* Rows of a lane that are taken at once, so that its accumulators are loaded and stored once. */
-#define ROWS 4
+INLINE void clear_block(LANE_ARRAYS *lanes) {
+    SIDE_BY_SIDE
+    for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_identity());
+}
 
-/* Takes `rows` rows, the next items of one lane of each segment; where `row` is 0, the first. */
+/* Rows that are taken at once. */
+#define ROWS 4
 #define LOAD_ROW(m) const LOADED_SOURCE row##m = load_some(in[(m) % rows], LANES, 0, room[(m) % rows]);
-#define TAKE_ROW_OF(m)                                                                                                         \
+#define LOAD_ROWS                                                                                                              \
+    LOADED room[ROWS][ROOM_ITEMS(LANES)];                                                                                      \
+    LOAD_ROW(0)                                                                                                                \
+    LOAD_ROW(1)                                                                                                                \
+    LOAD_ROW(2)                                                                                                                \
+    LOAD_ROW(3)
+
+/* Takes `rows` rows: the next items of lane l of each segment. */
+#define NEXT_ROW(m)                                                                                                            \
     if ((m) < rows) a = lane_step(a, loaded_at(row##m, s), c, row + (m), l, in->p);
 INLINE COPIED void step_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 rows, u32 row, u32 l WITH_PIVOTS) {
-    LOADED room[ROWS][ROOM_ITEMS(LANES)];
-    LOAD_ROW(0)
-    LOAD_ROW(1)
-    LOAD_ROW(2)
-    LOAD_ROW(3)
+    LOAD_ROWS
+    SIDE_BY_SIDE
     for (int s = 0; s < LANES; s++) {
-        LANE a = row ? lanes_get(lanes, s) : lane_identity();
+        LANE a = lanes_get(lanes, s);
         TAKE_PIVOT(s)
-        TAKE_ROW_OF(0)
-        TAKE_ROW_OF(1)
-        TAKE_ROW_OF(2)
-        TAKE_ROW_OF(3)
+        NEXT_ROW(0)
+        NEXT_ROW(1)
+        NEXT_ROW(2)
+        NEXT_ROW(3)
         lanes_set(lanes, s, a);
     }
 }
 
-INLINE void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restrict right) {
+/* Takes a quad of rows, the only items of lanes l, l + apart, ..., and combines the lanes. */
+#define ONLY_ROW(m) lane_step(lane_identity(), loaded_at(row##m, s), c, 0, l + (m)*apart, in->p)
+INLINE void quad_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 apart, u32 l WITH_PIVOTS) {
+    enum { rows = ROWS };
+    LOAD_ROWS
+    SIDE_BY_SIDE
+    for (int s = 0; s < LANES; s++) {
+        TAKE_PIVOT(s)
+        const LANE even = lane_combine(ONLY_ROW(0), ONLY_ROW(2)), odd = lane_combine(ONLY_ROW(1), ONLY_ROW(3));
+        lanes_set(lanes, s, lane_combine(even, odd));
+    }
+}
+
+static NOT_INLINED void combine_blocks(LANE_ARRAYS *restrict lanes, const LANE_ARRAYS *restrict right) {
+    SIDE_BY_SIDE
     for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_combine(lanes_get(lanes, s), lanes_get(right, s)));
 }
 
@@ -125,10 +161,11 @@ INLINE u64 block_begin(u64 b, u64 width) {
     return (b + 1) * LANES <= width ? b * LANES : width - LANES;
 }
 
-/* Returns the first lane of the j-th group. Two groups that follow each other are combined next. */
-INLINE u32 group_begin(u32 j, u32 group) {
+/* Returns the first of the j-th group of `all` lanes. Two groups that follow each other are combined
+ * next. */
+INLINE u32 group_begin(u32 j, u32 group, u32 all) {
     u32 lane = 0;
-    for (u32 bit = LANES / 2; bit >= group; bit /= 2, j /= 2) lane += j % 2 * bit;
+    for (u32 bit = all / 2; bit >= group; bit /= 2, j /= 2) lane += j % 2 * bit;
     return lane;
 }
 
@@ -148,57 +185,79 @@ INLINE SOURCE segments_on(SOURCE in, u64 segments) {
     return (SOURCE){EACH_INPUT(BY_SEGMENTS).p = in.p};
 }
 
-/* Takes `rows` rows, LANES rows apart, from row i on, for lane `l`, of the segments of all blocks. */
-INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 rows, u32 i, u32 l, u64 width,
-                               bool is_far WITH_PIVOTS) {
+/* Finds `rows` rows, which are `apart` rows apart. */
+INLINE void find_rows(SOURCE from, const i64 *steps, u32 rows, u32 i, u32 apart, u64 width, bool is_far, SOURCE *in) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
-    SOURCE in[ROWS], at[ROWS];
     for (u32 m = 0; m < rows; m++) {
-        in[m] = rows_on(from, steps, i + m * LANES);
+        in[m] = rows_on(from, steps, i + m * apart);
         if (is_far) {
             EACH_INPUT(PREFETCH_ROW)
         }
     }
-    for (u64 b = 0; b * LANES < width; b++) {
-        for (u32 m = 0; m < rows; m++) at[m] = segments_on(in[m], block_begin(b, width));
-        if (i < LANES)
-            step_block(&lanes[b], at, c, rows, 0, l PIVOTS_OF(b));
-        else
-            step_block(&lanes[b], at, c, rows, i / LANES, l PIVOTS_OF(b));
+}
+
+/* Calls STEP for each block b, of which in[m] is row m. */
+#define EACH_BLOCK(rows, apart, STEP)                                                                                          \
+    SOURCE row_at[ROWS], in[ROWS];                                                                                             \
+    find_rows(from, steps, rows, i, apart, width, is_far, row_at);                                                             \
+    for (u64 b = 0; b * LANES < width; b++) {                                                                                  \
+        for (u32 m = 0; m < (rows); m++) in[m] = segments_on(row_at[m], block_begin(b, width));                                \
+        STEP;                                                                                                                  \
+    }
+
+/* Takes `rows` rows from row i on, of all blocks. */
+INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 rows, u32 i, u64 width,
+                               bool is_far WITH_PIVOTS){
+    EACH_BLOCK(rows, LANES, step_block(&lanes[b], in, c, rows, i / LANES, i % LANES PIVOTS_OF(b)))}
+
+/* Folds the lanes of a group, `used` of them from lane `begin` on. lanes[k * blocks + b] becomes lane
+ * k of the group, of each segment of block b. */
+INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 begin, u32 used, u64 width,
+                       bool is_far WITH_PIVOTS) {
+    const u64 blocks = (width + LANES - 1) / LANES;
+    u32 i = begin;
+    for (u64 b = 0; b < used * blocks; b++) clear_block(&lanes[b]);
+    for (; i + used + (ROWS - 1) * LANES <= c.count; i += ROWS * LANES)
+        for (u32 k = 0; k < used; k++) step_blocks(&lanes[k * blocks], in, steps, c, ROWS, i + k, width, is_far AND_PIVOTS);
+    for (; i < c.count; i += LANES)
+        for (u32 k = 0; k < used && i + k < c.count; k++)
+            step_blocks(&lanes[k * blocks], in, steps, c, 1, i + k, width, is_far AND_PIVOTS);
+}
+
+/* The same of `used` quads of lanes that have one row each. */
+INLINE void fold_quads(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 begin, u32 used, u64 width,
+                       bool is_far WITH_PIVOTS) {
+    const u64 blocks = (width + LANES - 1) / LANES;
+    const u32 apart = c.count / ROWS;
+    for (u32 i = begin; i < begin + used; i++, lanes += blocks) {
+        EACH_BLOCK(ROWS, apart, quad_block(&lanes[b], in, c, apart, i PIVOTS_OF(b)))
     }
 }
 
-/* Folds the lanes of a group, which begins with lane `begin`. lanes[k * blocks + b] becomes lane k
- * of the group, of each segment of block b. */
-INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 begin, u32 group, u64 width,
+/* Folds all lanes: lanes[b] becomes that of block b's segments. If they are 2^k lanes of one row
+ * each, a quad of them is one. */
+INLINE void fold_lanes(LANE_ARRAYS *const first, SOURCE in, const i64 *steps, CHUNK c, u64 width, u32 group,
                        bool is_far WITH_PIVOTS) {
-    const u64 blocks = (width + LANES - 1) / LANES;
-    const u32 used = group_lanes(begin, group, c.count);
-    u32 i = begin;
-    for (; i + used + (ROWS - 1) * LANES <= c.count; i += ROWS * LANES)
-        for (u32 k = 0; k < used; k++)
-            step_blocks(&lanes[k * blocks], in, steps, c, ROWS, i + k, begin + k, width, is_far AND_PIVOTS);
-    for (; i < c.count; i += LANES)
-        for (u32 k = 0; k < used && i + k < c.count; k++)
-            step_blocks(&lanes[k * blocks], in, steps, c, 1, i + k, begin + k, width, is_far AND_PIVOTS);
-}
-
-/* Folds all lanes: lanes[b] becomes that of block b's segments. */
-INLINE void fold_lanes(LANE_ARRAYS *const all, SOURCE in, const i64 *steps, CHUNK c, u64 width, u32 group,
-                       bool is_far WITH_PIVOTS) {
+    const bool quads = c.count <= LANES && c.count >= ROWS && !(c.count & (c.count - 1));
+    const u32 all = quads ? c.count / ROWS : LANES, n = quads ? all : c.count;
+    if (group > all) group = all;
     const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
-    LANE_ARRAYS *lanes = all;
-    for (u32 j = 0; j < LANES / group; j++, lanes += node) {
-        fold_group(lanes, in, steps, c, group_begin(j, group), group, width, is_far AND_PIVOTS);
+    LANE_ARRAYS *lanes = first;
+    for (u32 j = 0; j < all / group; j++, lanes += node) {
+        const u32 begin = group_begin(j, group, all), used = group_lanes(begin, group, n);
+        if (quads)
+            fold_quads(lanes, in, steps, c, begin, used, width, is_far AND_PIVOTS);
+        else
+            fold_group(lanes, in, steps, c, begin, used, width, is_far AND_PIVOTS);
         for (u32 t = 1; j & t; t *= 2) { /* the right one of a pair */
-            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group), group, c.count);
+            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group, all), group, n);
             lanes -= node;
             for (u64 a = 0; a < pairs * blocks; a++) combine_blocks(&lanes[a], &lanes[a + node]);
         }
     }
     for (u32 s = group / 2; s; s /= 2)
-        for (u32 l = 0; l < s && l + s < c.count; l++)
-            for (u64 b = 0; b < blocks; b++) combine_blocks(&all[l * blocks + b], &all[(l + s) * blocks + b]);
+        for (u32 l = 0; l < s && l + s < n; l++)
+            for (u64 b = 0; b < blocks; b++) combine_blocks(&first[l * blocks + b], &first[(l + s) * blocks + b]);
 }
 
 #ifdef TAKES_PIVOT
@@ -211,14 +270,16 @@ static void find_pivots(SOURCE in, const i64 *steps, u32 count, u64 width, PIVOT
     const u64 blocks = (width + LANES - 1) / LANES, all = blocks * LANES;
     PIVOT *restrict top = room;
     for (u32 k = 0; k < rows; k++, top += all) {
-        const SOURCE row = rows_on(in, steps, group_begin(k, 1) >> halvings);
+        const SOURCE row = rows_on(in, steps, group_begin(k, 1, rows));
         for (u64 b = 0; b < blocks; b++) {
             LOADED space[ROOM_ITEMS(LANES)];
             const LOADED_SOURCE items = load_some(segments_on(row, block_begin(b, width)), LANES, 0, space);
+            SIDE_BY_SIDE
             for (int s = 0; s < LANES; s++) top[b * LANES + s] = pivot_load(loaded_at(items, s));
         }
         for (u32 m = k; m & 1; m >>= 1) {
             top -= all;
+            SIDE_BY_SIDE
             for (u64 s = 0; s < all; s++) top[s] = pivot_combine(top[s], top[s + all]);
         }
     }
@@ -229,9 +290,9 @@ static void find_pivots(SOURCE in, const i64 *steps, u32 count, u64 width, PIVOT
 #ifdef PIVOT_MAY_MISS
 INLINE u32 pivots_change(PIVOT *pivots, const LANE_ARRAYS *lanes, u64 blocks) {
     u32 changes = 0;
-    for (u64 b = 0; b < blocks; b++)
-        for (int s = 0; s < LANES; s++)
-            changes |= pivot_changes(&pivots[b * LANES + s], pivot_value(pivot_of_lane(lanes_get(&lanes[b], s)), 0));
+    for (u64 b = 0; b < blocks; b++) SIDE_BY_SIDE
+    for (int s = 0; s < LANES; s++)
+        changes |= pivot_changes(&pivots[b * LANES + s], pivot_value(pivot_of_lane(lanes_get(&lanes[b], s)), 0));
     return changes;
 }
 #define PIVOTS_CHANGE pivots_change(pivots, lanes, blocks)
@@ -252,11 +313,11 @@ static void fold_chunks(const void *const *items, const i64 *steps, const void *
     do {
         fold_lanes(lanes, in, steps, c, width, group, is_far AND_PIVOTS);
     } while (PIVOTS_CHANGE);
-    for (u64 b = 0; b < blocks; b++)
-        for (int s = 0; s < LANES; s++) {
-            TAKE_PIVOT(b * LANES + s)
-            ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
-        }
+    for (u64 b = 0; b < blocks; b++) SIDE_BY_SIDE
+    for (int s = 0; s < LANES; s++) {
+        TAKE_PIVOT(b * LANES + s)
+        ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
+    }
 }
 
 static void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
@@ -265,6 +326,7 @@ static void finish_accs(const void *given, u64 n, u64 width, const void *params,
     RESULT *restrict results = to;
     for (u64 s = 0; s < width; s++) results[s] = op_result(accs[s], n, p);
 }
+#endif
 
 /* ---- an initial result ----------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@ static bool is_across(const tally_array_shape *shape) {
 }
 
 /* On CPUs: the most and the fewest segments of a block, and the most items of a short segment. */
-#define MOST_BLOCK 256
+#define MOST_BLOCK 8192
 #define LEAST_BLOCK 32
 #define SHORT_ITEMS 64
 /* Fewest chunks for each compute unit at which a thread takes a chunk of its own. */
@@ -30,15 +30,21 @@ bool tally_are_rows(const tally_array_shape *shape, uint32_t inputs) {
     return shape->reduced == 1;
 }
 
+/* Tells whether so many chunks of blocks keep all compute units busy. */
+static bool are_enough(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t chunks) {
+    const uint64_t units = plan->base.context->info.compute_units;
+    return chunks >= 4 * units || (shape->n % TALLY_CHUNK_ITEMS == 0 && chunks % units == 0);
+}
+
 /* On CPUs blocks of segments are for neighbours in memory, and for short segments that are no rows.
- * There are blocks for all groups. */
+ * There are chunks of blocks for all compute units: 4 for each, or as many for each that are
+ * alike. */
 static tally_way choose_cpu_way(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
     const bool rows = tally_are_rows(shape, plan->base.terms.inputs) && tally_segments_are_plain(plan);
     const bool blocks = is_across(shape) || (shape->n <= SHORT_ITEMS && !rows);
-    const uint64_t groups = (uint64_t)TALLY_CPU_UNIT_GROUPS * plan->base.context->info.compute_units;
     const uint64_t extent = shape->axis[shape->reduced + shape->kept - 1].extent;
     uint32_t block = MOST_BLOCK;
-    while (block > LEAST_BLOCK && shape->count * leaves / block < groups) block /= 2;
+    while (block > LEAST_BLOCK && !are_enough(plan, shape, tally_ceil_div(shape->count, block) * leaves)) block /= 2;
     if (extent && extent < block) block -= block % extent; /* no row of columns is cut */
     if (extent == 1 || !blocks) return (tally_way){plan->teams, 1, 1, 1, 1};
     return (tally_way){plan->threads, block, 1, 1, block};
