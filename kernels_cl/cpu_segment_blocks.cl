@@ -377,18 +377,67 @@ typedef struct {
 #endif
 } STAGED;
 
-#define STAGE(to, from, member)                                                                                                \
+/* Items of four segments, as words of their size. */
+#if ITEM_BYTES == 1
+typedef u8 WORD;
+typedef uchar4 WORDS;
+#elif ITEM_BYTES == 2
+typedef u16 WORD;
+typedef ushort4 WORDS;
+#elif ITEM_BYTES == 4
+typedef u32 WORD;
+typedef uint4 WORDS;
+#elif ITEM_BYTES == 8
+typedef u64 WORD;
+typedef ulong4 WORDS;
+#endif
+
+/* Copies the first items of rows, 4 of each of 4 rows at once, and returns how many. Clang makes
+ * stores one by one of a plain loop: GB/s of var of 2^20 rows of 64 f32, POCL 3.1, 2 cores of an EPYC
+ * (Zen 5), November 2026: 12, so 24. */
+INLINE u32 stage_rows(GLOBAL const ITEM *from, i64 beside, u32 width, u32 count, ITEM (*to)[LANES]) {
+#if ITEM_BYTES <= 8
+    const i64 last = width - 1;
+    for (u32 j = 0; j < width; j += 4) {
+        GLOBAL const ITEM *r0 = from + j * beside, *r1 = from + min((i64)j + 1, last) * beside,
+                          *r2 = from + min((i64)j + 2, last) * beside, *r3 = from + min((i64)j + 3, last) * beside;
+        for (u32 i = 0; i < count; i += 64 / ITEM_BYTES) {
+            PREFETCH_LINE(r0 + i, AHEAD);
+            PREFETCH_LINE(r1 + i, AHEAD);
+            PREFETCH_LINE(r2 + i, AHEAD);
+            PREFETCH_LINE(r3 + i, AHEAD);
+        }
+        for (u32 i = 0; i + 4 <= count; i += 4) {
+            const WORDS a = vload4(0, (GLOBAL const WORD *)(r0 + i)), b = vload4(0, (GLOBAL const WORD *)(r1 + i)),
+                        c = vload4(0, (GLOBAL const WORD *)(r2 + i)), d = vload4(0, (GLOBAL const WORD *)(r3 + i));
+            *(WORDS *)&to[i][j] = (WORDS)(a.x, b.x, c.x, d.x);
+            *(WORDS *)&to[i + 1][j] = (WORDS)(a.y, b.y, c.y, d.y);
+            *(WORDS *)&to[i + 2][j] = (WORDS)(a.z, b.z, c.z, d.z);
+            *(WORDS *)&to[i + 3][j] = (WORDS)(a.w, b.w, c.w, d.w);
+        }
+    }
+    return count / 4 * 4;
+#else
+    return 0;
+#endif
+}
+
+#define STAGE(to, from, member, begin)                                                                                         \
     for (u32 j = 0; j < b->width; j++)                                                                                         \
-        for (u32 i = 0; i < b->chunk.count; i++) (to)[i][j] = (from)[(i64)j * b->beside.member + (i64)i * b->item.member];
+        for (u32 i = begin; i < b->chunk.count; i++) (to)[i][j] = (from)[(i64)j * b->beside.member + (i64)i * b->item.member];
 INLINE void stage(NEIGHBOURS *b, STAGED *staged) {
+    u32 done;
 #define STAGE_INPUT(name)                                                                                                      \
-    STAGE(staged->items[name##_NUMBER], b->in.name, in[name##_NUMBER])                                                         \
+    done = b->item.in[name##_NUMBER] == 1 ? stage_rows(b->in.name, b->beside.in[name##_NUMBER], b->width, b->chunk.count,      \
+                                                       staged->items[name##_NUMBER])                                           \
+                                          : 0;                                                                                 \
+    STAGE(staged->items[name##_NUMBER], b->in.name, in[name##_NUMBER], done)                                                    \
     b->in.name = AS_GLOBAL(ITEM, staged->items[name##_NUMBER]);                                                                \
     b->item.in[name##_NUMBER] = LANES;                                                                                         \
     b->beside.in[name##_NUMBER] = 1;
     EACH_INPUT(STAGE_INPUT)
 #ifdef WHERE
-    STAGE(staged->mask, b->where, where)
+    STAGE(staged->mask, b->where, where, 0)
     b->where = AS_GLOBAL(u8, staged->mask);
     b->item.where = LANES;
     b->beside.where = 1;

@@ -52,6 +52,15 @@ INLINE u64 min(u64 a, u64 b) {
 
 #include "host/bits.h"
 
+/* x or 0. gcc would square both and then choose, where one of them is squared (BIG_SQUARE). */
+#define GIVEN_THAT(is, x) _Generic((x), f32 : f32_GIVEN_THAT, default : f64_GIVEN_THAT)(is, x)
+INLINE f32 f32_GIVEN_THAT(bool is, f32 x) {
+    return f32_OF_BITS(f32_BITS(x) & -(u32)is);
+}
+INLINE f64 f64_GIVEN_THAT(bool is, f64 x) {
+    return f64_OF_BITS(f64_BITS(x) & -(u64)is);
+}
+
 #define SIGN(a) (sizeof(a) == 4 ? (i32)f32_BITS((f32)(a)) < 0 : (i64)f64_BITS((f64)(a)) < 0)
 
 /*
