@@ -5,8 +5,8 @@
  * Computes: nothing by itself. cpu_segments calls what stands here.
  * How: a block is the same chunk of up to MOST_WIDTH segments that are neighbours in memory. It has
  * pieces of LANES segments. A structure of arrays (LANE_ARRAYS) has one lane of a piece, and the
- * compiler turns the loop over its segments into vectors. Neighbouring lanes are folded together, as
- * many as the room has place for, since their rows are neighbours in memory. Such groups come in
+ * compiler turns the loop over its segments into vectors. Neighbouring lanes are folded together,
+ * as many as the room has place for, since their rows are neighbours in memory. Such groups come in
  * bit-reversed order, so that a binary counter combines them as the halving does. Short segments
  * that are no neighbours are copied first, so that they are.
  * Needs: cpu_segment_rows before it.
@@ -14,10 +14,10 @@
  */
 
 #ifndef OFFSET
-/* The most pieces of a block: the accumulators of a lane of all pieces fit a CPU's first cache. The
- * room for lanes fits its second one. GB/s of the sum along the first axis of (8192, 8192) f32, POCL
- * 3.1, 2 cores of an EPYC (Zen 5), November 2026, in blocks of 256, 2,048 and 8,192 segments: 32,
- * 40, 48. */
+/* The most pieces of a block: the accumulators of a lane of all pieces fit a CPU's first cache.
+ * The room for lanes fits its second one. GB/s of the sum along the first axis of (8192, 8192) f32,
+ * POCL 3.1, 2 cores of an EPYC (Zen 5), November 2026, in blocks of 256, 2,048 and 8,192 segments:
+ * 32, 40, 48. */
 #define PIECES (sizeof(LANE_ARRAYS) < 16384 ? 32768 / sizeof(LANE_ARRAYS) : 1)
 #define MOST_WIDTH (PIECES * LANES)
 #define ROOM (24 * PIECES)
@@ -141,8 +141,8 @@ INLINE u32 group_of(u32 pieces) {
 /* Lane k of a level: an entry for each piece. */
 #define ROOM_LANE(level, k) (&room[((level)*b->group + (k)) * b->pieces])
 
-/* The first segment of piece q. The last piece ends with the block, and may have segments of the one
- * before. */
+/* The first segment of piece q. The last piece ends with the block, and may have segments of the
+ * one before. */
 INLINE u32 piece_begin(const NEIGHBOURS *b, u32 q) {
     return b->width < LANES ? 0 : min(q * LANES, b->width - LANES);
 }
@@ -171,8 +171,8 @@ INLINE void piece_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32
     }
 }
 
-/* The same of WIDE segments that are side by side, of a block of one piece, from its segment `first`
- * on. Some may be beyond the block. */
+/* The same of WIDE segments that are side by side, of a block of one piece, from its segment
+ * `first` on. Some may be beyond the block. */
 INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 l, u32 first, LANE_ARRAYS *to) {
     const PARAMS p = b->in.p;
     const u32 left = b->width - first;
@@ -191,8 +191,8 @@ INLINE void part_rows(const NEIGHBOURS *b, const ROW *row, u32 rows, u32 r, u32 
     }
 }
 
-/* Takes a quad of rows, the only ones of lanes l, l + apart, ..., of a whole piece whose segments are
- * side by side, and combines the lanes. The last rows beyond `have` are none. */
+/* Takes a quad of rows, the only ones of lanes l, l + apart, ..., of a whole piece whose
+ * segments are side by side, and combines the lanes. The last rows beyond `have` are none. */
 #define QUAD_LANE(m)                                                                                                           \
     LANE a##m = lane_identity();                                                                                               \
     if ((m) < have) IF_HAS(row[m], first + j) a##m = lane_step(a##m, items_at(row[m].in, first + j), c, 0, l + (m)*apart, p);
@@ -393,8 +393,8 @@ typedef ulong4 WORDS;
 #endif
 
 /* Copies the first items of rows, 4 of each of 4 rows at once, and returns how many. Clang makes
- * stores one by one of a plain loop: GB/s of var of 2^20 rows of 64 f32, POCL 3.1, 2 cores of an EPYC
- * (Zen 5), November 2026: 12, so 24. */
+ * stores one by one of a plain loop: GB/s of var of 2^20 rows of 64 f32, POCL 3.1, 2 cores of an
+ * EPYC (Zen 5), November 2026: 12, so 24. */
 INLINE u32 stage_rows(GLOBAL const ITEM *from, i64 beside, u32 width, u32 count, ITEM (*to)[LANES]) {
 #if ITEM_BYTES <= 8
     const i64 last = width - 1;

@@ -260,8 +260,8 @@ static void choose_columns(axes_job *axes) {
     axes->columns = tally_ceil_div(axes->extent, tally_ceil_div(axes->extent, most));
 }
 
-/* Returns the bytes that fold_block keeps: the accumulators of a group, and of one for each level of
- * the tree above groups, and pivots. */
+/* Returns the bytes that fold_block keeps: the accumulators of a group, and of one for each
+ * level of the tree above groups, and pivots. */
 static uint64_t kept_bytes(uint64_t bytes, uint32_t group) {
     uint64_t groups = 1;
     for (uint32_t lanes = group; lanes < TALLY_LANES; lanes *= 2) groups++;

@@ -161,8 +161,8 @@ INLINE u64 block_begin(u64 b, u64 width) {
     return (b + 1) * LANES <= width ? b * LANES : width - LANES;
 }
 
-/* Returns the first of the j-th group of `all` lanes. Two groups that follow each other are combined
- * next. */
+/* Returns the first of the j-th group of `all` lanes. Two groups that follow each other are
+ * combined next. */
 INLINE u32 group_begin(u32 j, u32 group, u32 all) {
     u32 lane = 0;
     for (u32 bit = all / 2; bit >= group; bit /= 2, j /= 2) lane += j % 2 * bit;
@@ -210,8 +210,8 @@ INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps
                                bool is_far WITH_PIVOTS){
     EACH_BLOCK(rows, LANES, step_block(&lanes[b], in, c, rows, i / LANES, i % LANES PIVOTS_OF(b)))}
 
-/* Folds the lanes of a group, `used` of them from lane `begin` on. lanes[k * blocks + b] becomes lane
- * k of the group, of each segment of block b. */
+/* Folds the lanes of a group, `used` of them from lane `begin` on. lanes[k * blocks + b] becomes
+ * lane k of the group, of each segment of block b. */
 INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 begin, u32 used, u64 width,
                        bool is_far WITH_PIVOTS) {
     const u64 blocks = (width + LANES - 1) / LANES;
