@@ -207,8 +207,10 @@ INLINE void find_rows(SOURCE from, const i64 *steps, u32 rows, u32 i, u32 apart,
 
 /* Takes `rows` rows from row i on, of all blocks. */
 INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 rows, u32 i, u64 width,
-                               bool is_far WITH_PIVOTS){
-    EACH_BLOCK(rows, LANES, step_block(&lanes[b], in, c, rows, i / LANES, i % LANES PIVOTS_OF(b)))}
+                               bool is_far WITH_PIVOTS) {
+    const u32 row = i / LANES, l = i % LANES;
+    EACH_BLOCK(rows, LANES, step_block(&lanes[b], in, c, rows, row, l PIVOTS_OF(b)))
+}
 
 /* Folds the lanes of a group, `used` of them from lane `begin` on. lanes[k * blocks + b] becomes
  * lane k of the group, of each segment of block b. */
