@@ -37,7 +37,7 @@
 #define ADMIT_NEXT
 #endif
 
-/* What all threads know of the packets. */
+/* The packets, as all threads know them. */
 typedef struct {
     GLOBAL const u64 *words;
     u64 stride, count, key, chunks;
