@@ -305,7 +305,7 @@ OUT_OF_LINE void fold_block(NEIGHBOURS *restrict b, const SHAPE *restrict shape,
     const u32 group = b->group, groups = (lanes + group - 1) / group;
 #define MAKE_GROUP(top, g)                                                                                                     \
     if (quads)                                                                                                                 \
-        fold_quads(b, shape, (g)*group, min(lanes - (g)*group, group), apart, ROOM_LANE(top, 0));                                \
+        fold_quads(b, shape, (g)*group, min(lanes - (g)*group, group), apart, ROOM_LANE(top, 0));                              \
     else                                                                                                                       \
         fold_group(b, shape, (g)*group, min(lanes - (g)*group, group), side, ROOM_LANE(top, 0));
 #define JOIN_GROUPS(left, right, g)                                                                                            \
@@ -431,7 +431,7 @@ INLINE void stage(NEIGHBOURS *b, STAGED *staged) {
     done = b->item.in[name##_NUMBER] == 1 ? stage_rows(b->in.name, b->beside.in[name##_NUMBER], b->width, b->chunk.count,      \
                                                        staged->items[name##_NUMBER])                                           \
                                           : 0;                                                                                 \
-    STAGE(staged->items[name##_NUMBER], b->in.name, in[name##_NUMBER], done)                                                    \
+    STAGE(staged->items[name##_NUMBER], b->in.name, in[name##_NUMBER], done)                                                   \
     b->in.name = AS_GLOBAL(ITEM, staged->items[name##_NUMBER]);                                                                \
     b->item.in[name##_NUMBER] = LANES;                                                                                         \
     b->beside.in[name##_NUMBER] = 1;
