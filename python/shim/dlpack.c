@@ -137,6 +137,9 @@ void tally_python_dl_end(tally_dl_read *of) {
     PyGILState_Release(state);
 }
 
+/* DLPack's numbers of devices, and its code of complex items. */
+enum { CPU = 1, CUDA = 2, CUDA_MANAGED = 13, COMPLEX = 5 };
+
 /* The layout of DLPack 1.3's table of exchange functions, up to the last one that is called. */
 typedef struct exchange_header {
     uint32_t major, minor;
@@ -167,10 +170,9 @@ static tally_dl_status exchange(const exchange_table *table, void *object, tally
     tally_dl_versioned *made = NULL;
     if (table->managed_of(object, &made) || !made) return TALLY_DL_REFUSED;
     const tally_dl_status status = read_versioned(made, to);
-    /* kDLCUDA is 2, and kDLCUDAManaged is 13. */
-    if (status || (to->device_type != 2 && to->device_type != 13)) return status;
+    if (status || (to->device_type != CUDA && to->device_type != CUDA_MANAGED)) return status;
     void *stream = NULL;
-    if (!table->current_stream(2, to->device_id, &stream)) {
+    if (!table->current_stream(CUDA, to->device_id, &stream)) {
         to->stream = (uintptr_t)stream;
         return TALLY_DL_READ;
     }
@@ -186,6 +188,85 @@ tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tall
     if (status == TALLY_DL_REFUSED) PyErr_Clear();
     PyGILState_Release(state);
     return status;
+}
+
+/* What a call's form depends on, of an array. Bytes that are equal are arrays of one form. */
+typedef struct seen {
+    uint64_t stream;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t numbers[128]; /* the extents, then the strides in items */
+} seen;
+
+/* Asks an array a question without arguments, such as is_neg. Returns 1 unless the answer is no. */
+static int may(PyObject *array, const char *question) {
+    PyObject *name = PyUnicode_InternFromString(question);
+    PyObject *answer = name ? PyObject_CallMethodObjArgs(array, name, NULL) : NULL;
+    const int is_no = answer == Py_False;
+    Py_XDECREF(answer);
+    Py_XDECREF(name);
+    return !is_no;
+}
+
+static int see(const exchange_table *table, PyObject *array, seen *to, uintptr_t *data) {
+    tally_dl_tensor of;
+    void *stream = NULL;
+    if (table->tensor_of(array, &of) || of.ndim < 0 || of.ndim > TALLY_DL_AXES || (of.ndim && !of.strides)) return 0;
+    if (of.device_type != CPU && (of.device_type != CUDA || table->current_stream(CUDA, of.device_id, &stream))) return 0;
+    if (may(array, "is_neg") || (of.code == COMPLEX && may(array, "is_conj"))) return 0;
+    const size_t bytes = (size_t)of.ndim * sizeof(int64_t);
+    to->stream = (uintptr_t)stream;
+    to->device_type = of.device_type;
+    to->device_id = of.device_id;
+    to->ndim = of.ndim;
+    to->code = of.code;
+    to->bits = of.bits;
+    to->lanes = of.lanes;
+    if (bytes) memcpy(to->numbers, of.shape, bytes);
+    if (bytes) memcpy(to->numbers + of.ndim, of.strides, bytes);
+    *data = (uintptr_t)of.data + (uintptr_t)of.byte_offset;
+    return 1;
+}
+
+/* Makes a tuple of new references, of which it takes the ownership. */
+static PyObject *four(PyObject *a, PyObject *b, PyObject *c, PyObject *d) {
+    PyObject *made = a && b && c && d ? PyTuple_Pack(4, a, b, c, d) : NULL;
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    Py_XDECREF(c);
+    Py_XDECREF(d);
+    return made;
+}
+
+static PyObject *none(void) {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *look(PyObject *capsule, PyObject *array) {
+    seen of;
+    uintptr_t data;
+    if (!see(PyCapsule_GetPointer(capsule, NULL), array, &of, &data)) {
+        PyErr_Clear();
+        return four(none(), none(), none(), none());
+    }
+    const size_t bytes = offsetof(seen, numbers) + 2 * (size_t)of.ndim * sizeof(int64_t);
+    return four(PyBytes_FromStringAndSize((char *)&of, (Py_ssize_t)bytes),
+                of.device_type == CUDA ? PyLong_FromUnsignedLongLong(of.stream) : none(),
+                of.device_type == CUDA ? PyLong_FromLong(of.device_id) : none(), PyLong_FromUnsignedLongLong(data));
+}
+
+uintptr_t tally_python_dl_looker(uintptr_t table) {
+    static PyMethodDef method = {"look", look, METH_O, NULL};
+    if (!table || !((const exchange_table *)table)->tensor_of) return 0;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *capsule = PyCapsule_New((void *)table, NULL, NULL);
+    PyObject *made = capsule ? PyCFunction_NewEx(&method, capsule, NULL) : NULL;
+    Py_XDECREF(capsule);
+    if (!made) PyErr_Clear();
+    PyGILState_Release(state);
+    return (uintptr_t)made;
 }
 
 int64_t tally_python_exports(void) {

@@ -152,6 +152,16 @@ uintptr_t tally_python_dl_table(uintptr_t capsule);
 tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tally_dl_read *to);
 
 /*
+ * Makes a Python function of one argument, an array of a type that has the table. It returns a
+ * tuple of four: bytes, equal for two arrays of one type of items, shape, strides, device and
+ * stream; on CUDA the producer's current stream and the device's number, else None twice; the
+ * address of the first item. All four are None for an array on another device, for one that is a
+ * negated or conjugated view, as PyTorch has them, and for one that the producer refuses. Returns a
+ * new reference; 0 where the table cannot do it or memory ran out. Takes the global lock.
+ */
+uintptr_t tally_python_dl_looker(uintptr_t table);
+
+/*
  * Makes the content of a capsule for the memory of `buffer`. tensor->shape and ->strides are
  * copied. The content owns the buffer from then on: the deleter destroys it. `versioned` chooses
  * the layout. Returns NULL where memory ran out; the buffer then stays the caller's.

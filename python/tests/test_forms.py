@@ -10,7 +10,7 @@ import pytest
 
 import tally
 from tally import _forms
-from tally._dlpack import table_of
+from tally._dlpack import looker_of, table_of
 from tally._library import ffi, lib
 from test_arrays import Plain, Producer, api
 
@@ -214,6 +214,7 @@ def test_torch():
 # ---- the C exchange interface --------------------------------------------------------------------
 
 MANAGED_OF = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+TENSOR_OF = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 STREAM_OF = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 
 
@@ -228,9 +229,12 @@ Table._fields_ = [
     ("allocate", ctypes.c_void_p),
     ("managed_of", MANAGED_OF),
     ("object_of", ctypes.c_void_p),
-    ("tensor_of", ctypes.c_void_p),
+    ("tensor_of", TENSOR_OF),
     ("current_stream", STREAM_OF),
 ]
+
+
+of_streams = {"offset": 0}
 
 
 @MANAGED_OF
@@ -242,15 +246,23 @@ def _managed_of(producer, out):
     return 0
 
 
-@STREAM_OF
-def _stream_of(device_type, device_id, out):
-    out[0] = 1000 * device_type + device_id
+@TENSOR_OF
+def _tensor_of(producer, out):
+    if producer.refuses:
+        return -1
+    ffi.cast("tally_dl_tensor *", out)[0] = producer.content.tensor
     return 0
 
 
-def exchanger(major=1, name=b"dlpack_exchange_api", older=None):
+@STREAM_OF
+def _stream_of(device_type, device_id, out):
+    out[0] = 1000 * device_type + device_id + of_streams["offset"]
+    return 0
+
+
+def exchanger(major=1, name=b"dlpack_exchange_api", older=None, tensor_of=TENSOR_OF()):
     """A type of producers with the interface."""
-    table = Table(major, 3, ctypes.pointer(older) if older else None, 1, _managed_of, 1, None, _stream_of)
+    table = Table(major, 3, ctypes.pointer(older) if older else None, 1, _managed_of, 1, tensor_of, _stream_of)
 
     class Exchanger(Producer):
         __dlpack_c_exchange_api__ = api.PyCapsule_New(ctypes.addressof(table), name, None)
@@ -308,6 +320,41 @@ def test_exchange_stream():
     assert (managed.place, managed.stream) == ("cuda", 2000)
     del view
     assert producer.deleted == 1
+
+
+def test_looks(monkeypatch):
+    """A look by the interface: equal for arrays of one form, different for any other; the address is
+    apart. What is not read as it lies is refused."""
+    kind = exchanger(tensor_of=_tensor_of)
+    negated, conjugated = [False], [False]
+    kind.is_neg, kind.is_conj = lambda self: negated[0], lambda self: conjugated[0]
+    look = looker_of(kind)
+    assert looker_of(exchanger()) is None and looker_of(Producer) is None
+    form, stream, device, address = look(kind(X))
+    assert (stream, device, address) == (None, None, X.ctypes.data)
+    assert look(kind(X + 1))[0] == form
+    on_cuda = [look(kind(X, device=(2, 3)))]
+    monkeypatch.setitem(of_streams, "offset", 5)
+    on_cuda.append(look(kind(X, device=(2, 3))))
+    assert [seen[1:] for seen in on_cuda] == [(2003, 3, X.ctypes.data), (2008, 3, X.ctypes.data)]
+    others = (X[1:], X[::2], X[::-1], X.T, X.reshape(6, 4), X[0], X[0, 0, 0:1], np.asarray(X[0, 0, 0]), X.view("i4"))
+    others = [look(kind(x))[0] for x in (*others, X.astype("f8"), X.astype("u1"))]
+    others += [look(kind(X, code=5))[0], look(kind(X, device=(2, 2)))[0], *(seen[0] for seen in on_cuda)]
+    assert all(type(other) is bytes for other in others) and len({form, *others}) == len(others) + 1
+    refused = kind(X)
+    refused.refuses = True
+    unseen = (None, None, None, None)
+    assert look(refused) == unseen and look(kind(X, device=(13, 0))) == unseen and look(kind(X, no_strides=True)) == unseen
+    conjugated[0] = True
+    assert look(kind(X))[0] == form and look(kind(X, code=5)) == unseen
+    negated[0] = True
+    assert look(kind(X)) == unseen
+    del kind.is_neg
+    assert look(kind(X)) == unseen, "a producer that cannot be asked"
+    before = sys.getrefcount(refused), sys.getrefcount(None)
+    for _ in range(1000):
+        look(refused)
+    assert sys.getrefcount(refused) == before[0] and abs(sys.getrefcount(None) - before[1]) < 100
 
 
 def test_tvm_ffi():

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from tally._library import BY_DLPACK, Dtype, ffi, lib
 from tally._view import CUDA, HOST, Kind, View, numpy_kind_if_here, strides_of
@@ -68,6 +68,14 @@ def table_of(kind: type) -> int:
         capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
         found = _tables[kind] = 0 if capsule is None else int(lib.tally_python_dl_table(id(capsule)))
     return found
+
+
+def looker_of(kind: type) -> "Optional[Callable[[Any], Any]]":
+    """The function that tells the form and the address of an array of a type, by the type's C exchange
+    interface; None if it has none."""
+    table = table_of(kind)
+    address = int(lib.tally_python_dl_looker(table)) if table else 0
+    return ctypes.cast(address, ctypes.py_object).value if address else None
 
 
 _without_versions: "set[type]" = set()

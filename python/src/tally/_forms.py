@@ -4,11 +4,11 @@ The later call gives two addresses to the library and does little else."""
 
 from __future__ import annotations
 
-from typing import Any, Hashable, Optional, Union
+from typing import Any, Callable, Hashable, Optional, Union
 
 from tally._arrays import aligned, view_of, way_of
 from tally._context import Context, KeptPlan, context_of, current
-from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, view_of_held
+from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, looker_of, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
 from tally._library import Dtype, check, fail, ffi, lib, real_number
 from tally._reduce import (
@@ -258,6 +258,17 @@ class _Torch:
         return made
 
 
+class _ExchangedTorch(_Torch):
+    """PyTorch's tensors, seen by DLPack's C exchange interface. What is handed over is the address."""
+
+    def __init__(self, kind: Any, look: "Callable[[Any], Seen]") -> None:
+        super().__init__(kind)
+        setattr(self, "look", look)
+
+    def address(self, is_flat: bool, x: Any, held: int) -> int:
+        return held
+
+
 Looker = Union[_Numpy, _Torch]
 #: by type. None: calls of such arrays go the long way
 _lookers: "dict[type, Optional[Looker]]" = {}
@@ -271,7 +282,8 @@ def _looker(x: Any) -> "Optional[Looker]":
     if way == "numpy":
         found = _Numpy(kind)
     elif way == "torch":
-        found = _Torch(kind)
+        look = looker_of(type(x))
+        found = _Torch(kind) if look is None else _ExchangedTorch(kind, look)
     elif way == "dlpack":
         found = _Capsules(kind)
     _lookers[type(x)] = found
@@ -319,9 +331,9 @@ def single(
     part, stream, device, held = looker.look(x)
     form: "Optional[Form]" = None
     if part is not None:
-        mask_part: Hashable = None
+        mask_part, mask_held = None, None
         if where is not None and where is not True:
-            mask_part = _mask_part(looker, x, where, stream, device)
+            mask_part, mask_held = _look_at_mask(looker, x, where, stream, device)
             if mask_part is None:
                 part = None
         key = (op, axis, keepdims, dtype, part, mask_part, correction)
@@ -334,7 +346,7 @@ def single(
     if form is not None:
         address = looker.address(form.is_flat, x, held)
         if not address % form.align:
-            mask = 0 if mask_part is None else looker.address(form.is_mask_flat, where, None)
+            mask = 0 if mask_part is None else looker.address(form.is_mask_flat, where, mask_held)
             made, to = looker.allocate(form, x)
             form.run(context or form.context, stream, address, mask, to)
             return looker.finish(form, made)
@@ -360,13 +372,15 @@ def _params(view: View, axis: Axis, correction: Any, where: Any) -> Params:
     return ((b"ddof", ddof),)
 
 
-def _mask_part(looker: Looker, x: Any, where: Any, stream: Optional[int], device: Optional[int]) -> Hashable:
-    """A mask's part of a form's key. None: the call has no form, since its mask is of another kind or
-    lies elsewhere."""
+def _look_at_mask(
+    looker: Looker, x: Any, where: Any, stream: Optional[int], device: Optional[int]
+) -> "tuple[Hashable, Any]":
+    """A mask's part of a form's key, and what was handed over. None: the call has no form, since its
+    mask is of another kind or lies elsewhere."""
     if where.__class__ is not x.__class__ or looker.__class__ is _Capsules:
-        return None
-    part, own_stream, own_device, _ = looker.look(where)
-    return part if own_stream == stream and own_device == device else None
+        return None, None
+    part, own_stream, own_device, held = looker.look(where)
+    return (part, held) if own_stream == stream and own_device == device else (None, None)
 
 
 def _learn(
