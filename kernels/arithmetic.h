@@ -67,12 +67,13 @@
 
 /*
  * A lane of integers of up to 16 bits has the value and the index i within the chunk as one number,
- * a key. Its upper part is the value. Its lower part is larger (TOP_KEY) or smaller (LOW_KEY) for
- * an earlier index. So the better of two keys is the larger or the smaller one. A lower part of 0
- * or of 0xffff means that there is no item.
+ * a key. Its upper part is the value (TOP_KEY) or the value's complement (LOW_KEY). Its lower part
+ * is larger for an earlier index, and 0 if there is no item. So the better of two keys is the
+ * larger one. The complement of a LOW_KEY has the value as its upper part, and a lower part of
+ * 0xffff if there is no item.
  */
 #define TOP_KEY(value, i) ((value)*65536 + (V)(CHUNK_ITEMS - (i)))
-#define LOW_KEY(value, i) ((value)*65536 + (V)(i))
+#define LOW_KEY(value, i) ((V)0xffff0000U + (V)(CHUNK_ITEMS - (i)) - (value)*65536)
 #define BELOW(key) ((u32)(key)&0xffffU)
 #define OF_KEY(key, none, i) MAKE(((key) - (V)BELOW(key)) / 65536, BELOW(key) == (none) ? NO_INDEX : index + (i))
 

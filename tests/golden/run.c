@@ -221,9 +221,9 @@ int golden_run(tally_context *context, const golden_case *c, golden_line *line) 
     *line = (golden_line){{{0}}};
     MUST(tally_context_get_info(context, &info));
     const tally_status status = create_plan(context, c, &g, &h);
-    /* The backend `host` has the ops' own types and accuracy alone. */
+    /* The backend `host` has the built-in ops alone, with their own types and accuracy. */
     const int has_all = info.device.has_f64 && strcmp(info.device.backend, "host") != 0;
-    const int is_own = !c->what.acc && !c->what.accuracy && !c->what.out;
+    const int is_own = !c->custom && !c->what.acc && !c->what.accuracy && !c->what.out;
     const int is_here = status != TALLY_E_UNSUPPORTED || has_all || (is_own && info.device.has_f64);
     if (is_here) {
         must(status, c, "a plan");
