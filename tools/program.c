@@ -22,5 +22,8 @@ cli_exit program_run(const char *name, char **words) {
         execv(path, words);
         if (errno != ENOENT) return cli_report("%s: %s", path, strerror(errno)), CLI_FAILED;
     }
-    return cli_report("the program tally_%s is neither in %s/" TALLY_PROGRAMS " nor in %s/bench", name, self, self), CLI_FAILED;
+    return cli_report("tally %s is not installed here: tally_%s is neither in %s/" TALLY_PROGRAMS
+                      " nor in %s/bench. TALLY_BENCH=ON builds it; Python's package has none",
+                      name, name, self, self),
+           CLI_FAILED;
 }

@@ -100,6 +100,14 @@ def test_scan_errors():
         tally.scan("median", np.ones(3))
 
 
+def test_names_of_functions_are_names_of_ops():
+    x = np.array([-5.0, 3.0, 4.0])
+    for name, own in (("absmax", "amax"), ("norm", "nrm2")):
+        function = getattr(tally, name)
+        assert tally.reduce(name, x) == tally.reduce(own, x) == function(x)
+        assert tally.Plan(name, x)() == function(x)
+
+
 def test_take_and_put():
     x = np.arange(10, dtype="i2")
     index = np.array([[3, 3], [9, 0]])

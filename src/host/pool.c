@@ -79,7 +79,8 @@ tally_status tally_pool_threads(uint32_t *threads) {
     errno = 0;
     const unsigned long wanted = strtoul(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end || errno || !wanted || wanted > TALLY_POOL_MOST_THREADS)
-        return tally_fail(TALLY_E_ARGUMENT, "TALLY_THREADS is '%.40s': a number from 1 to %d", text, TALLY_POOL_MOST_THREADS);
+        return tally_fail(TALLY_E_ARGUMENT, "TALLY_THREADS is '%.40s': it must be a number from 1 to %d", text,
+                          TALLY_POOL_MOST_THREADS);
     if (wanted < *threads) *threads = (uint32_t)wanted;
     return TALLY_OK;
 }

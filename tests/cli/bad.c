@@ -124,7 +124,8 @@ void test_bad_files(void **unused) {
 void test_bad_streams(void **unused) {
     (void)unused;
     static const bad_row rows[] = {
-        {"reduce sum -", {"-: not a .npy file", "--dtype"}, NULL, NULL},
+        {"reduce sum -", {"-: empty", "--dtype"}, NULL, NULL},
+        {"reduce sum --dtype f32 -", {"-: --dtype f32 contradicts the .npy header"}, NULL, "good.npy"},
         {"reduce sum -", {"-: truncated"}, NULL, "magic.npy"},
         {"reduce sum -", {"-: truncated"}, NULL, "header.npy"},
         {"reduce sum -", {"-: ", "4294967295 bytes"}, NULL, "long.npy"},
@@ -134,7 +135,8 @@ void test_bad_streams(void **unused) {
         {"reduce sum -", {"-: more follows"}, NULL, "more.npy"},
         {"reduce sum -", {"-: ", "Python objects"}, NULL, "object.npy"},
         {"reduce sum --dtype f32 -", {"-: ", "3 bytes", "multiple of 4"}, NULL, "three.bin"},
-        {"reduce sum --dtype f64 -", {"-: ", "multiple of 8"}, NULL, "header.npy"},
+        {"reduce sum --dtype f64 -", {"-: ", "multiple of 8"}, NULL, "three.bin"},
+        {"reduce sum --dtype f64 -", {"-: truncated: the file ends within"}, NULL, "header.npy"},
     };
     write_bad_files();
     need_device();

@@ -145,9 +145,11 @@ void test_streams(void **unused) {
     must_give(&(setup){.in_file = "items.raw", .in_piece = 7, .in_pause = 1}, "reduce sum --dtype f64 -", "9.0");
     must_give(&(setup){.in_file = "items.raw"}, "reduce sum --dtype f64 /dev/stdin", "9.0");
     must_give(NULL, "reduce sum --dtype f64 -", "0.0");
-    /* With --dtype, standard input is raw even if it begins like a .npy file. */
-    write_file("magic.raw", "\x93NUMPY\x01\x00", 8);
-    must_give(&(setup){.in_file = "magic.raw"}, "reduce sum --dtype u64 -", "379676406402707");
+    /* A header counts, with --dtype too. */
+    must_give(&(setup){.in_file = "version.npy"}, "reduce sum --dtype f64 -", "9.0");
+    /* What is too short for a header is raw. */
+    write_file("magic.raw", "\x93NUMP", 5);
+    must_give(&(setup){.in_file = "magic.raw"}, "reduce sum --dtype u8 -", "467");
 }
 
 void test_values(void **unused) {

@@ -152,31 +152,25 @@ static void set_dtype(input *in, tally_dtype dtype) {
 static bool identify(input *in, const char *path, tally_dtype raw) {
     const unsigned char *start = NULL;
     size_t got = 0;
-    /* Raw standard input is not inspected. This is how a raw file that happens to start like a .npy
-     * file can be read. */
-    const bool surely_raw = in->fd == STDIN_FILENO && raw != TALLY_DTYPE_DEFAULT;
-    if (!surely_raw) {
-        if (!look_ahead(in, NPY_MAGIC_BYTES, &start, &got)) return false;
-        const bool npy =
-            npy_is_start(start, got) && (got >= NPY_MAGIC_BYTES || raw == TALLY_DTYPE_DEFAULT || ends_with_npy(path));
-        if (npy) {
-            if (!read_npy_header(in, raw)) return false;
-            set_dtype(in, in->dtype);
-            return !in->map || input_check_bytes(in, in->map_bytes);
-        }
-        const bool named = ends_with_npy(path);
-        if (named && !got) return wrong(in, "truncated: an empty .npy file");
-        if (named || raw == TALLY_DTYPE_DEFAULT || foreign_by_name(path)) {
-            const char *type = raw == TALLY_DTYPE_DEFAULT || named ? NULL : tally_dtype_name(raw);
-            if (!look_ahead(in, FOREIGN_BYTES, &start, &got)) return false;
-            if (got > FOREIGN_BYTES) got = FOREIGN_BYTES;
-            if ((named ? foreign_report_packed : foreign_report)(in->name, type, start, got)) return false;
-        }
-        if (named) return wrong(in, "not a .npy file, in spite of its name");
-        if (raw == TALLY_DTYPE_DEFAULT) {
-            cli_report("%s: not a .npy file: give the type of its items with --dtype (%s)", in->name, cli_dtype_names().text);
-            return false;
-        }
+    if (!look_ahead(in, NPY_MAGIC_BYTES, &start, &got)) return false;
+    const bool named = ends_with_npy(path);
+    if (npy_is_start(start, got) && (got >= NPY_MAGIC_BYTES || raw == TALLY_DTYPE_DEFAULT || named)) {
+        if (!read_npy_header(in, raw)) return false;
+        set_dtype(in, in->dtype);
+        return !in->map || input_check_bytes(in, in->map_bytes);
+    }
+    if (named && !got) return wrong(in, "truncated: an empty .npy file");
+    if (named || raw == TALLY_DTYPE_DEFAULT || foreign_by_name(path)) {
+        const char *type = raw == TALLY_DTYPE_DEFAULT || named ? NULL : tally_dtype_name(raw);
+        if (!look_ahead(in, FOREIGN_BYTES, &start, &got)) return false;
+        if (got > FOREIGN_BYTES) got = FOREIGN_BYTES;
+        if ((named ? foreign_report_packed : foreign_report)(in->name, type, start, got)) return false;
+    }
+    if (named) return wrong(in, "not a .npy file, in spite of its name");
+    if (raw == TALLY_DTYPE_DEFAULT) {
+        cli_report("%s: %s: give the type of its items with --dtype (%s)", in->name, got ? "not a .npy file" : "empty",
+                   cli_dtype_names().text);
+        return false;
     }
     set_dtype(in, raw);
     in->n = INPUT_UNKNOWN;

@@ -198,6 +198,8 @@ def _ops() -> "dict[str, int]":
 
 
 OPS = _ops()
+#: names of functions here that are not the op's own
+_OTHER_NAMES = {"absmax": "amax", "norm": "nrm2"}
 
 
 def op_number(name: Any) -> int:
@@ -205,7 +207,7 @@ def op_number(name: Any) -> int:
     if not isinstance(name, str):
         kind = type(name).__name__
         raise TypeError(f"op: a name, not an {kind}, here" if kind == "Op" else f"op: a name or an Op, not {kind}")
-    number = OPS.get(name)
+    number = OPS.get(_OTHER_NAMES.get(name, name))
     if number is None:
-        raise ValueError(f"no op '{name}': there are {' '.join(OPS)}")
+        raise ValueError(f"no op '{name}': there are {' '.join([*OPS, *_OTHER_NAMES])}")
     return number
