@@ -267,7 +267,7 @@ void test_tables(void **unused) {
     expect_start("reduce sum --axis 0 --keepdims x.npy -o out.npy",
                  "out.npy: f64 (1, 3), sum along axis 0 of (2, 3) f64 in x.npy\non ");
     expect_start("reduce minmax --by keys.npy --where flat_mask.npy flat.npy -o out.npy --keys-out out_keys.npy",
-                 "out.npy and out_keys.npy: f64 (3, 2), minmax by the 3 keys in keys.npy of (6,) f64 in flat.npy\n"
+                 "out.npy: f64 (3, 2), keys in out_keys.npy, minmax by the 3 keys in keys.npy of (6,) f64 in flat.npy\n"
                  "    where flat_mask.npy\non ");
     /* A long table: its middle is left out. */
     result r = must_run(NULL, "reduce sum --axis 1 many.npy");

@@ -160,10 +160,10 @@ static void print_text(const segments *s) {
     FILE *to = open_memstream(&text, &bytes);
     if (to && s->r->output) {
         put_whole(to, s->r->output);
-        if (keys) fputs(" and ", to);
-        if (keys) put_whole(to, keys);
         fprintf(to, ": %s ", tally_dtype_name(s->o.values[0].dtype));
         put_whole(to, shape_text(&shape).text);
+        if (keys) fputs(", keys in ", to);
+        if (keys) put_whole(to, keys);
         fputs(", ", to);
     }
     if (to) put_what(to, s);
