@@ -171,6 +171,11 @@ void test_foreign_files(void **unused) {
         {"reduce sum --dtype f64 data.csv", {"data.csv: looks like text (CSV)", "n.save('out.npy', n.loadtxt"}, NULL, NULL},
         {"reduce sum -", {"-: looks like text (CSV)", "n.loadtxt('FILE', delimiter=',')"}, NULL, "data.csv"},
         {"reduce sum heading.csv", {"n.loadtxt('heading.csv', delimiter=';', skiprows=1)"}, NULL, NULL},
+        {"reduce sum quoted.csv", {"n.loadtxt('quoted.csv', delimiter=',', quotechar=chr(34)))"}, NULL, NULL},
+        {"reduce sum marked.csv",
+         {"n.loadtxt('marked.csv', delimiter=',', quotechar=chr(34), skiprows=1, encoding='utf-8-sig'))"},
+         NULL,
+         NULL},
         {"reduce sum lines", {"lines: looks like text: convert it", "n.loadtxt('lines'))"}, NULL, NULL},
         {"reduce sum --dtype i8 lines.txt", {"lines.txt: looks like text", "n.loadtxt('lines.txt'))"}, NULL, NULL},
     };
@@ -188,6 +193,8 @@ void test_foreign_files(void **unused) {
     write_file("archive.npz", "PK\3\4rest of it", 14);
     write_file("data.csv", csv, sizeof(csv) - 1);
     write_file("heading.csv", "speed;time\r\n1;2\r\n", 17);
+    write_file("quoted.csv", "\"1\",\"2\"\n", 8);
+    write_file("marked.csv", "\xef\xbb\xbf\"a\",\"b\"\n1,2\n", 15);
     write_file("lines", "1.5\n-2e3\n", 9);
     write_file("lines.txt", "1.5 2\t3\n", 8);
     must_refuse_rows(rows, COUNT(rows), 1);

@@ -24,6 +24,7 @@ static const packer packers[] = {
 };
 static const char *const other_endings[] = {".csv", ".tsv", ".txt", ".npz", ".zip"};
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* of UTF-8 */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static bool ends_with(const char *name, const char *ending) {
@@ -61,11 +62,14 @@ static void report_text(const char *name, const unsigned char *start, size_t byt
     memcpy(line, start, bytes);
     line[bytes] = 0;
     line[strcspn(line, "\r\n")] = 0;
+    const bool has_mark = strncmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0;
+    const char *first = line + (has_mark ? strlen(BYTE_ORDER_MARK) : 0);
+    first += *first == '"';
     const char *delimiter = strchr(line, ';') ? ", delimiter=';'" : strchr(line, ',') ? ", delimiter=','" : "";
-    const char *heading = *line && strchr(LETTERS "\"", *line) ? ", skiprows=1" : "";
     cli_report("%s: looks like text%s: convert it, with NumPy: python3 -c \"import numpy as n; "
-               "n.save('out.npy', n.loadtxt('%s'%s%s))\"",
-               name, *delimiter ? " (CSV)" : "", for_shell(name), delimiter, heading);
+               "n.save('out.npy', n.loadtxt('%s'%s%s%s%s))\"",
+               name, *delimiter ? " (CSV)" : "", for_shell(name), delimiter, strchr(line, '"') ? ", quotechar=chr(34)" : "",
+               *first && strchr(LETTERS, *first) ? ", skiprows=1" : "", has_mark ? ", encoding='utf-8-sig'" : "");
 }
 
 bool foreign_report_packed(const char *name, const char *type, const unsigned char *start, size_t bytes) {
