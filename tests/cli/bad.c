@@ -143,11 +143,30 @@ void test_bad_streams(void **unused) {
     must_refuse_rows(rows, COUNT(rows), 1);
 }
 
+static void write_foreign_files(void) {
+    static const char gz[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2";
+    static const char csv[] = "1,2,3,4\n5,6,7,8\n";
+    write_file("data.npy.gz", gz, 16);
+    write_file("data.bin", gz, 16);
+    write_file("packed.npy", gz, 16);
+    write_file("data.xz",
+               "\xfd"
+               "7zXZ\0rest",
+               10);
+    write_file("data.zst", "\x28\xb5\x2f\xfdrest", 8);
+    write_file("a'b.bz2", "BZh91AY", 7);
+    write_file("archive.npz", "PK\3\4rest of it", 14);
+    write_file("data.csv", csv, sizeof(csv) - 1);
+    write_file("heading.csv", "speed;time\r\n1;2\r\n", 17);
+    write_file("quoted.csv", "\"1\",\"2\"\n", 8);
+    write_file("marked.csv", "\xef\xbb\xbf\"a\",\"b\"\n1,2\n", 15);
+    write_file("lines", "1.5\n-2e3\n", 9);
+    write_file("lines.txt", "1.5 2\t3\n", 8);
+}
+
 /* A compressed file, an archive or a text gets advice. Raw items that look like one are read. */
 void test_foreign_files(void **unused) {
     (void)unused;
-    static const char gz[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2";
-    static const char csv[] = "1,2,3,4\n5,6,7,8\n";
     static const float x[4] = {1, 2, 3, 4};
     static const bad_row rows[] = {
         {"reduce sum data.npy.gz", {"data.npy.gz: compressed by gzip: zcat data.npy.gz | tally ... -"}, NULL, NULL},
@@ -181,22 +200,7 @@ void test_foreign_files(void **unused) {
     };
     need_device();
     write_npy("x.npy", 1, own_descr('f', 4), "(4,)", x, sizeof(x));
-    write_file("data.npy.gz", gz, 16);
-    write_file("data.bin", gz, 16);
-    write_file("packed.npy", gz, 16);
-    write_file("data.xz",
-               "\xfd"
-               "7zXZ\0rest",
-               10);
-    write_file("data.zst", "\x28\xb5\x2f\xfdrest", 8);
-    write_file("a'b.bz2", "BZh91AY", 7);
-    write_file("archive.npz", "PK\3\4rest of it", 14);
-    write_file("data.csv", csv, sizeof(csv) - 1);
-    write_file("heading.csv", "speed;time\r\n1;2\r\n", 17);
-    write_file("quoted.csv", "\"1\",\"2\"\n", 8);
-    write_file("marked.csv", "\xef\xbb\xbf\"a\",\"b\"\n1,2\n", 15);
-    write_file("lines", "1.5\n-2e3\n", 9);
-    write_file("lines.txt", "1.5 2\t3\n", 8);
+    write_foreign_files();
     must_refuse_rows(rows, COUNT(rows), 1);
     /* Raw items may begin with any bytes. */
     must_give(NULL, "reduce count_nonzero --dtype u8 data.bin", "9");
