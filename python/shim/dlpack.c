@@ -190,7 +190,7 @@ tally_dl_status tally_python_dl_exchange(uintptr_t table, uintptr_t object, tall
     return status;
 }
 
-/* What a call's form depends on, of an array. Bytes that are equal are arrays of one form. */
+/* An array as a form knows it: two arrays of one form are the same bytes. */
 typedef struct seen {
     uint64_t stream;
     int32_t device_type, device_id, ndim;
