@@ -199,13 +199,14 @@ typedef struct seen {
     int64_t numbers[128]; /* the extents, then the strides in items */
 } seen;
 
-/* Asks an array a question without arguments, such as is_neg. Returns 1 unless the answer is no. */
-static int may(PyObject *array, const char *question) {
-    PyObject *name = PyUnicode_InternFromString(question);
-    PyObject *answer = name ? PyObject_CallMethodObjArgs(array, name, NULL) : NULL;
+/* Names of methods, made with the first looker and kept. */
+static PyObject *is_neg, *is_conj;
+
+/* Asks an array a question, a method's name. Returns 1 unless the answer is no. */
+static int may(PyObject *array, PyObject *question) {
+    PyObject *answer = PyObject_CallMethodObjArgs(array, question, NULL);
     const int is_no = answer == Py_False;
     Py_XDECREF(answer);
-    Py_XDECREF(name);
     return !is_no;
 }
 
@@ -214,7 +215,7 @@ static int see(const exchange_table *table, PyObject *array, seen *to, uintptr_t
     void *stream = NULL;
     if (table->tensor_of(array, &of) || of.ndim < 0 || of.ndim > TALLY_DL_AXES || (of.ndim && !of.strides)) return 0;
     if (of.device_type != CPU && (of.device_type != CUDA || table->current_stream(CUDA, of.device_id, &stream))) return 0;
-    if (may(array, "is_neg") || (of.code == COMPLEX && may(array, "is_conj"))) return 0;
+    if (may(array, is_neg) || (of.code == COMPLEX && may(array, is_conj))) return 0;
     const size_t bytes = (size_t)of.ndim * sizeof(int64_t);
     to->stream = (uintptr_t)stream;
     to->device_type = of.device_type;
@@ -261,7 +262,9 @@ uintptr_t tally_python_dl_looker(uintptr_t table) {
     static PyMethodDef method = {"look", look, METH_O, NULL};
     if (!table || !((const exchange_table *)table)->tensor_of) return 0;
     const PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *capsule = PyCapsule_New((void *)table, NULL, NULL);
+    if (!is_neg) is_neg = PyUnicode_InternFromString("is_neg");
+    if (!is_conj) is_conj = PyUnicode_InternFromString("is_conj");
+    PyObject *capsule = is_neg && is_conj ? PyCapsule_New((void *)table, NULL, NULL) : NULL;
     PyObject *made = capsule ? PyCFunction_NewEx(&method, capsule, NULL) : NULL;
     Py_XDECREF(capsule);
     if (!made) PyErr_Clear();
