@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What calls cost on a CUDA device, beside PyTorch, and the bars. gpu.py runs it."""
+"""What calls cost on a CUDA device, beside PyTorch, and the bars. gpu.py runs this program."""
 
 import functools
 import time
@@ -8,6 +8,7 @@ import numpy as np
 
 import tally
 from gpu import Capsules
+
 
 def microseconds(wait, *calls):
     """The time of each call, the least of ten means. The calls take turns, so that what else the
@@ -103,3 +104,7 @@ def speed():
         what = f"{dtype} {'x'.join(map(str, shape))} along axis {axis}"
         report(what, theirs / ours, "times", least=bar, more=f"tally {ours:.3f} ms, torch {theirs:.3f} ms")
         del y, total
+
+
+if __name__ == "__main__":
+    speed()
