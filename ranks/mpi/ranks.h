@@ -66,13 +66,13 @@ struct tally_mpi {
     const void **records;
     uint64_t *record_bytes;
 
-    /* The call under way. */
+    /* The call under way, or the last one. */
     ranks_stage stage;
     bool blocking;
     int aligned; /* 0 or 1 */
     int root;    /* -1: all */
     void *result;
-    uint64_t first, total;
+    uint64_t first, n, total; /* total 0: it had no items, or failed early */
     tally_queue *queue;
     tally_status status; /* of the share's enqueueing; in RANKS_ENDED of the call */
     char text[RANKS_TEXT_BYTES + 32];

@@ -44,25 +44,34 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
     finish_share(mpi, status, bytes);
 }
 
+/* Enqueues the share's reduction to a record in the device's memory. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->record_buffer};
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
-    tally_status status = tally_reduce_part(mpi->plan, args->queue, &part);
-    if (!status)
-        status = tally_buffer_read(args->queue, mpi->record_buffer, 0, mpi->mine + sizeof(ranks_prefix), record_room(mpi));
-    return status;
+    return tally_reduce_part(mpi->plan, args->queue, &part);
 }
 
-/* Waits for the record of a share in buffers. */
+/* Copies the record of a share in buffers to the host. It is enqueued so late because CUDA waits for
+ * the copy, whose target is pageable. */
+static tally_status read_record(tally_mpi *mpi, tally_part_info *info) {
+    unsigned char *record = mpi->mine + sizeof(ranks_prefix);
+    tally_status status = tally_buffer_read(mpi->queue, mpi->record_buffer, 0, record, record_room(mpi));
+    if (!status) status = tally_queue_wait(mpi->queue);
+    return status ? status : tally_part_describe(record, record_room(mpi), info);
+}
+
+/* Waits for the record of a share in buffers, or for what was enqueued before a failure. */
 static void await_share(tally_mpi *mpi) {
     tally_part_info info = {0};
-    tally_status status = tally_queue_wait(mpi->queue);
-    if (mpi->status)
-        status = tally_fail(mpi->status, "%s", mpi->text);
-    else if (!status)
-        status = tally_part_describe(mpi->mine + sizeof(ranks_prefix), record_room(mpi), &info);
+    tally_status status = mpi->status;
+    if (status) {
+        tally_queue_wait(mpi->queue);
+        tally_fail(status, "%s", mpi->text);
+    } else {
+        status = read_record(mpi, &info);
+    }
     finish_share(mpi, status, info.bytes);
 }
 
@@ -185,24 +194,40 @@ static tally_status make_room(tally_mpi *mpi) {
     return TALLY_OK;
 }
 
+/* Ends a call that fails before its records travel. `early`: the queue that is at work on the share
+ * already, or NULL. */
+static tally_status give_up(tally_mpi *mpi, tally_queue *early, tally_status status) {
+    char text[RANKS_TEXT_BYTES + 32];
+    snprintf(text, sizeof(text), "%s", tally_last_error());
+    if (early) tally_queue_wait(early);
+    mpi->stage = RANKS_IDLE;
+    mpi->total = 0;
+    return tally_fail(status, "%s", text);
+}
+
+/* A share in buffers is taken for that of the call before, if it has as many items. So its device
+ * begins before the ranks agree. If it lies elsewhere by then, it is enqueued once more. */
 tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, bool blocking) {
     ranks_advance(mpi, true);
     tally_status status = check(mpi, args, root, result);
-    const uint64_t n = status ? 0 : args->n;
+    const uint64_t n = status ? 0 : args->n, first = mpi->first, total = mpi->total;
+    tally_queue *const early = !status && total && n == mpi->n ? args->queue : NULL;
+    if (early) keep(mpi, enqueue(mpi, args));
     ranks_tell(mpi, status, n, root, 0);
     status = ranks_agree(mpi);
-    if (status) return status;
     mpi->aligned = mpi->heard.aligned != 0;
+    mpi->n = n;
     mpi->total = mpi->heard.n;
     mpi->root = root;
+    if (!status) status = ranks_count_before(mpi, n, &mpi->first);
+    if (!status) status = make_room(mpi);
+    if (status) return give_up(mpi, early, status);
     mpi->result = result;
     mpi->blocking = blocking;
     mpi->queue = args->queue;
-    status = ranks_count_before(mpi, n, &mpi->first);
-    if (!status) status = make_room(mpi);
-    if (status) return status;
     if (args->queue) {
-        keep(mpi, enqueue(mpi, args)); /* a failure travels in place of the record */
+        /* A failure travels in place of the record. */
+        if (!early || mpi->first != first || mpi->total != total) keep(mpi, enqueue(mpi, args));
         mpi->stage = RANKS_REDUCING;
     } else {
         reduce_host(mpi, args);
