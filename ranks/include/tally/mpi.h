@@ -98,9 +98,9 @@ TALLY_API tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_m
 
 /*
  * Begin a reduction, to be ended by tally_mpi_wait or tally_mpi_test. Collective. Each call agrees
- * with the other ranks on their shares, for which it waits. A share in buffers is then enqueued, a
- * share in host memory is reduced at once, and the records travel while the caller works. `result`
- * must stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
+ * with the other ranks on their shares, for which it waits. A share in buffers is enqueued; a share
+ * in host memory is reduced at once, and the records travel while the caller works. `result` must
+ * stay valid, buffers unchanged until the end. A reduction has one call under way: if there is
  * another one, it is ended first, and its error is lost. Several reductions may be under way. Ranks
  * may wait for them and test them in different orders. Other calls that wait for other ranks, of
  * tally or MPI, come after the same waits on all ranks.
