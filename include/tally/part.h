@@ -185,6 +185,17 @@ TALLY_API tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue,
 TALLY_API tally_status tally_packet_fail(tally_plan *plan, tally_queue *queue, tally_status failed, tally_buffer *out,
                                          uint64_t out_offset);
 
+/*
+ * Writes the record of the part whose packet lies in host memory, at any address: the bytes that
+ * tally_reduce_part makes. The plan is the packet's, and has the same parameters. args->first, n
+ * and total are the part's; `items` is not read. Blocks. *bytes gets the record's bytes; it may be
+ * NULL. Errors: the status of a packet that failed; E_ARGUMENT for a packet of another part, or of
+ * other ops, types or parameters, and for out_bytes too small; E_UNSUPPORTED as
+ * tally_packet_reduce; E_MEMORY.
+ */
+TALLY_API tally_status tally_packet_record(tally_plan *plan, const void *packet, const tally_part_host_args *args,
+                                           uint64_t *bytes);
+
 /* The outcome of a fold, as it is in device memory. */
 typedef struct tally_packet_verdict {
     uint32_t status; /* a tally_status. TALLY_OK: the result is written; else it is untouched */

@@ -36,27 +36,35 @@ tally_status tally_packet_bytes(const tally_plan *plan, uint64_t *bytes) {
 /* ---- making packets -------------------------------------------------------------------------- */
 
 /* Refuses a part with raw items. */
-static tally_status check_ends(const tally_part_args *a) {
-    const uint64_t end = a->first + a->n;
-    if (!a->total && a->n) return tally_fail(TALLY_E_ARGUMENT, "total is 0: a packet needs the number of all items");
-    if (a->first % TALLY_CHUNK && (a->n || a->first != a->total))
+static tally_status check_ends(uint64_t first, uint64_t n, uint64_t total) {
+    const uint64_t end = first + n;
+    if (!total && n) return tally_fail(TALLY_E_ARGUMENT, "total is 0: a packet needs the number of all items");
+    if (first % TALLY_CHUNK && (n || first != total))
         return tally_fail(TALLY_E_UNSUPPORTED, "the part begins at item %llu: packets begin at multiples of %d",
-                          (unsigned long long)a->first, TALLY_CHUNK);
-    if (!a->n || end == a->total || end % TALLY_CHUNK == 0) return TALLY_OK;
+                          (unsigned long long)first, TALLY_CHUNK);
+    if (!n || end == total || end % TALLY_CHUNK == 0) return TALLY_OK;
     return tally_fail(TALLY_E_UNSUPPORTED, "the part ends at item %llu: packets end at multiples of %d or with all items, %llu",
-                      (unsigned long long)end, TALLY_CHUNK, (unsigned long long)a->total);
+                      (unsigned long long)end, TALLY_CHUNK, (unsigned long long)total);
+}
+
+/* The header of a packet that has not failed. */
+typedef struct packet_header {
+    uint64_t words[TALLY_PACKET_WORDS];
+} packet_header;
+
+static packet_header header_of(const tally_plan *plan, uint64_t first, uint64_t n, uint64_t total) {
+    return (packet_header){{TALLY_OK, key_of(plan, total), chunks_of(first), chunks_of(first + n)}};
 }
 
 static tally_status packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args) {
     tally_part_shape shape;
     tally_status status = tally_part_check_args(plan, queue, args);
-    if (!status) status = check_ends(args);
+    if (!status) status = check_ends(args->first, args->n, args->total);
     if (!status) status = tally_part_check_out(plan, args, packet_bytes(plan));
     if (status) return status;
-    const uint64_t header[TALLY_PACKET_WORDS] = {TALLY_OK, key_of(plan, args->total), chunks_of(args->first),
-                                                 chunks_of(args->first + args->n)};
+    const packet_header header = header_of(plan, args->first, args->n, args->total);
     tally_part_shape_of(args->first, args->n, args->total, &shape);
-    return tally_part_enqueue_nodes(plan, queue, args, &shape, HEADER_BYTES, header);
+    return tally_part_enqueue_nodes(plan, queue, args, &shape, HEADER_BYTES, header.words);
 }
 
 tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args) {
@@ -89,6 +97,51 @@ static tally_status packet_fail(tally_plan *plan, tally_queue *queue, tally_stat
 tally_status tally_packet_fail(tally_plan *plan, tally_queue *queue, tally_status failed, tally_buffer *out,
                                uint64_t out_offset) {
     return TALLY_NAMED(packet_fail(plan, queue, failed, out, out_offset));
+}
+
+/* ---- a packet's record ----------------------------------------------------------------------- */
+
+static tally_status check_record(const tally_plan *plan, const void *packet, const tally_part_host_args *a) {
+    tally_status status = tally_part_check_plan(plan);
+    if (!status) status = tally_check_pointer(packet, "packet");
+    if (!status) status = tally_check_pointer(a, "args");
+    if (!status && a->size != sizeof(*a))
+        status = tally_fail(TALLY_E_ARGUMENT, "args.size is %zu: sizeof(tally_part_host_args) is %zu", a->size, sizeof(*a));
+    if (!status) status = tally_part_check_range("the part", a->first, a->n, a->total);
+    if (!status) status = check_ends(a->first, a->n, a->total);
+    if (!status) status = tally_check_pointer(a->out, "out");
+    if (status) return status;
+    const packet_header expected = header_of(plan, a->first, a->n, a->total);
+    packet_header header;
+    memcpy(&header, packet, sizeof(header));
+    if (header.words[0]) return tally_fail((tally_status)header.words[0], "the packet's part has failed");
+    if (!memcmp(&header, &expected, sizeof(header))) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "the packet is not that of items %llu to %llu of %llu by this plan",
+                      (unsigned long long)a->first, (unsigned long long)(a->first + a->n), (unsigned long long)a->total);
+}
+
+static tally_status packet_record(tally_plan *plan, const void *packet, const tally_part_host_args *a, uint64_t *bytes) {
+    const unsigned char *acc = (const unsigned char *)packet + HEADER_BYTES;
+    tally_part_folder folder;
+    tally_part_builder builder;
+    tally_part_shape shape;
+    tally_status status = check_record(plan, packet, a);
+    if (!status) status = tally_part_folder_open(&plan->terms, plan->params, (tally_reduce_plan *)plan, &folder);
+    if (!status) status = tally_part_builder_open(&folder, a->first, a->total, &builder);
+    if (status) return status;
+    tally_part_shape_of(a->first, a->n, a->total, &shape);
+    for (uint32_t i = 0; i < shape.node_count && !status; i++, acc += plan->terms.acc.bytes) {
+        uint64_t n;
+        tally_part_node_items(&shape.nodes[i], a->first + a->n, &n);
+        status = tally_part_add_node(&builder, &shape.nodes[i], n, acc);
+    }
+    if (!status) status = tally_part_build(&builder, a->out, a->out_bytes, bytes);
+    tally_part_builder_close(&builder);
+    return status;
+}
+
+tally_status tally_packet_record(tally_plan *plan, const void *packet, const tally_part_host_args *args, uint64_t *bytes) {
+    return TALLY_NAMED(packet_record(plan, packet, args, bytes));
 }
 
 /* ---- folding packets ------------------------------------------------------------------------- */

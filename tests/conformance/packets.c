@@ -136,6 +136,33 @@ static void join(whole *w, uint64_t count, unsigned char *result) {
     free(all);
 }
 
+/* Makes packet `number` a record on the host. */
+static tally_status record_of(whole *w, uint64_t first, uint64_t n, uint64_t total, uint64_t number, unsigned char *record,
+                              uint64_t room, uint64_t *bytes) {
+    const tally_part_host_args args = {
+        .size = sizeof args, .first = first, .n = n, .total = total, .out = record, .out_bytes = room};
+    unsigned char *packet = malloc(w->packet);
+    assert_non_null(packet);
+    MUST(tally_buffer_read(w->queue, w->packets, 8 + number * w->packet, packet, w->packet));
+    MUST(tally_queue_wait(w->queue));
+    const tally_status status = tally_packet_record(w->plan, packet, &args, bytes);
+    free(packet);
+    return status;
+}
+
+/* The record of a packet is the part's own. */
+static void check_record(whole *w, uint64_t first, uint64_t n, uint64_t total, uint64_t number, const char *where) {
+    unsigned char *made = malloc(w->record), *expected = malloc(w->record);
+    uint64_t bytes = 0;
+    assert_true(made && expected);
+    MUST(record_of(w, first, n, total, number, made, w->record, &bytes));
+    MUST(tally_buffer_read(w->queue, w->records, number * w->record, expected, bytes));
+    MUST(tally_queue_wait(w->queue));
+    if (memcmp(made, expected, bytes)) fail_msg("%s: packet %d has another record than its part", where, (int)number);
+    free(made);
+    free(expected);
+}
+
 /* Reduces the first n items in `count` parts: as shares, or of any numbers of chunks. */
 static void check(whole *w, uint64_t n, uint64_t count, int even, const char *what) {
     unsigned char expected[MAX_RESULT], result[MAX_RESULT], joined[MAX_RESULT];
@@ -150,6 +177,7 @@ static void check(whole *w, uint64_t n, uint64_t count, int even, const char *wh
             items = drawn < items ? drawn : items;
         }
         MUST(make(w, first, items, n, r));
+        if (r % 8 == n % 8) check_record(w, first, items, n, r, where);
         first += items;
     }
     const tally_packet_verdict verdict = fold(w, count, n, result);
@@ -274,6 +302,20 @@ static void expect_verdict(whole *w, uint64_t count, uint64_t total, tally_statu
         for (uint64_t i = 0; i < w->result; i++) assert_int_equal(result[i], 0xee);
 }
 
+static void expect_refused(tally_status got, tally_status wanted, const char *text) {
+    assert_int_equal(got, wanted);
+    if (!strstr(tally_last_error(), text)) fail_msg("the text is \"%s\", without \"%s\"", tally_last_error(), text);
+}
+
+/* The packet has TALLY_CHUNK items. */
+static void expect_no_record(whole *w, uint64_t first, uint64_t total, uint64_t number, uint64_t room, tally_status wanted,
+                             const char *text) {
+    unsigned char *record = malloc(w->record);
+    assert_non_null(record);
+    expect_refused(record_of(w, first, TALLY_CHUNK, total, number, record, room, NULL), wanted, text);
+    free(record);
+}
+
 /* The lowest failure counts; packets that do not fit are refused. */
 static void test_packet_verdicts(void **state) {
     const tally_reduce_desc desc = {.op = TALLY_VAR, .in = TALLY_F32};
@@ -287,12 +329,18 @@ static void test_packet_verdicts(void **state) {
     expect_verdict(&w, 3, n + 1, TALLY_E_ARGUMENT, 0); /* another whole */
     MUST(tally_packet_fail(w.plan, w.queue, TALLY_E_MEMORY, w.packets, 8 + 2 * w.packet));
     expect_verdict(&w, 3, n, TALLY_E_MEMORY, 2);
+    expect_no_record(&w, TALLY_CHUNK, n, 2, w.record, TALLY_E_MEMORY, "the packet's part has failed");
+    expect_no_record(&w, TALLY_CHUNK, n, 0, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12288");
+    expect_no_record(&w, TALLY_CHUNK, n + 1, 1, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12289");
+    expect_no_record(&w, TALLY_CHUNK + 1, n, 1, w.record, TALLY_E_UNSUPPORTED, "begins at item 4097");
+    expect_no_record(&w, TALLY_CHUNK, n, 1, 64, TALLY_E_ARGUMENT, "out_bytes is 64");
     MUST(tally_packet_fail(w.plan, w.queue, TALLY_E_NO_DEVICE, w.packets, 8 + w.packet));
     expect_verdict(&w, 3, n, TALLY_E_NO_DEVICE, 1);
     for (uint64_t r = 0; r < 3; r++) MUST(make(&w, r * TALLY_CHUNK, TALLY_CHUNK, n, r));
     MUST(make(&w, 0, TALLY_CHUNK, n, 1)); /* twice the same */
     expect_verdict(&w, 3, n, TALLY_E_ARGUMENT, 1);
     MUST(tally_plan_set_param(w.plan, "ddof", 1));
+    expect_no_record(&w, 0, n, 0, w.record, TALLY_E_ARGUMENT, "by this plan");
     MUST(make(&w, TALLY_CHUNK, TALLY_CHUNK, n, 1)); /* other parameters than packets 0 and 2 */
     MUST(make(&w, 0, TALLY_CHUNK, n, 0));
     expect_verdict(&w, 3, n, TALLY_E_ARGUMENT, 2);
@@ -308,11 +356,6 @@ static void test_packet_verdicts(void **state) {
         expect_verdict(&w, 2, n, TALLY_E_ARGUMENT, 1);
     }
     whole_close(&w);
-}
-
-static void expect_refused(tally_status got, tally_status wanted, const char *text) {
-    assert_int_equal(got, wanted);
-    if (!strstr(tally_last_error(), text)) fail_msg("the text is \"%s\", without \"%s\"", tally_last_error(), text);
 }
 
 static void test_packet_arguments(void **state) {
