@@ -44,7 +44,7 @@ static tally_status open_elements(tally_mpi *mpi, tally_context *context, const 
     mpi->mine = calloc(1, mpi->element_bytes[0]);
     mpi->joined = calloc(1, mpi->element_bytes[0]);
     if (!mpi->mine || !mpi->joined) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    return tally_buffer_create(context, mpi->element_bytes[0] - sizeof(ranks_prefix), &mpi->record_buffer);
+    return tally_buffer_create(context, mpi->element_bytes[0] - sizeof(ranks_prefix), &mpi->part_buffer);
 }
 
 /* Tells whether the host joins records of these ops by itself, in an operation of MPI. */
@@ -103,7 +103,7 @@ void ranks_close(tally_mpi *mpi) {
     if (!ended && mpi->header_op != MPI_OP_NULL) MPI_Op_free(&mpi->header_op);
     if (!ended && mpi->header_type != MPI_DATATYPE_NULL) MPI_Type_free(&mpi->header_type);
     if (!ended && mpi->comm != MPI_COMM_NULL) MPI_Comm_free(&mpi->comm);
-    tally_buffer_destroy(mpi->record_buffer);
+    tally_buffer_destroy(mpi->part_buffer);
     tally_plan_destroy(mpi->plan);
     free(mpi->record_bytes);
     free(mpi->records);

@@ -59,7 +59,7 @@ struct tally_mpi {
     uint64_t element_bytes[2];
     MPI_Datatype element_type[2];
     unsigned char *mine, *joined; /* elements of either kind */
-    tally_buffer *record_buffer;  /* the record of a share in buffers */
+    tally_buffer *part_buffer;    /* the record or the packet of a share in buffers */
     /* If it gathers: an element of each rank, and arguments for tally_part_join. */
     unsigned char *gathered;
     uint64_t gathered_bytes;

@@ -44,35 +44,53 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
     finish_share(mpi, status, bytes);
 }
 
-/* Enqueues the share's reduction to a record in the device's memory. */
+/* Enqueues the share's reduction, in the device's memory: to a packet, which one launch makes, if
+ * all shares are aligned, else to a record. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
-        .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->record_buffer};
+        .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
-    return tally_reduce_part(mpi->plan, args->queue, &part);
+    return mpi->aligned ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
 }
 
-/* Copies the record of a share in buffers to the host. It is enqueued so late because CUDA waits for
- * the copy, whose target is pageable. */
-static tally_status read_record(tally_mpi *mpi, tally_part_info *info) {
-    unsigned char *record = mpi->mine + sizeof(ranks_prefix);
-    tally_status status = tally_buffer_read(mpi->queue, mpi->record_buffer, 0, record, record_room(mpi));
+/* Reads the packet of an aligned share, and makes its record. The element for the joined record is
+ * still free. */
+static tally_status read_packet(tally_mpi *mpi, uint64_t *bytes) {
+    const tally_part_host_args args = {.size = sizeof(args),
+                                       .first = mpi->first,
+                                       .n = mpi->n,
+                                       .total = mpi->total,
+                                       .out = mpi->mine + sizeof(ranks_prefix),
+                                       .out_bytes = record_room(mpi)};
+    tally_status status = tally_packet_bytes(mpi->plan, bytes);
+    if (!status) status = tally_buffer_read(mpi->queue, mpi->part_buffer, 0, mpi->joined, *bytes);
     if (!status) status = tally_queue_wait(mpi->queue);
-    return status ? status : tally_part_describe(record, record_room(mpi), info);
+    return status ? status : tally_packet_record(mpi->plan, mpi->joined, &args, bytes);
+}
+
+static tally_status read_record(tally_mpi *mpi, uint64_t *bytes) {
+    unsigned char *record = mpi->mine + sizeof(ranks_prefix);
+    tally_part_info info = {0};
+    tally_status status = tally_buffer_read(mpi->queue, mpi->part_buffer, 0, record, record_room(mpi));
+    if (!status) status = tally_queue_wait(mpi->queue);
+    if (!status) status = tally_part_describe(record, record_room(mpi), &info);
+    *bytes = info.bytes;
+    return status;
 }
 
 /* Waits for the record of a share in buffers, or for what was enqueued before a failure. */
 static void await_share(tally_mpi *mpi) {
-    tally_part_info info = {0};
+    uint64_t bytes = 0;
     tally_status status = mpi->status;
     if (status) {
         tally_queue_wait(mpi->queue);
         tally_fail(status, "%s", mpi->text);
     } else {
-        status = read_record(mpi, &info);
+        /* The copy is enqueued so late because CUDA waits for it: its target is pageable. */
+        status = mpi->aligned ? read_packet(mpi, &bytes) : read_record(mpi, &bytes);
     }
-    finish_share(mpi, status, info.bytes);
+    finish_share(mpi, status, bytes);
 }
 
 /* ---- the records ----------------------------------------------------------------------------- */
@@ -211,6 +229,7 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     ranks_advance(mpi, true);
     tally_status status = check(mpi, args, root, result);
     const uint64_t n = status ? 0 : args->n, first = mpi->first, total = mpi->total;
+    const int aligned = mpi->aligned;
     tally_queue *const early = !status && total && n == mpi->n ? args->queue : NULL;
     if (early) keep(mpi, enqueue(mpi, args));
     ranks_tell(mpi, status, n, root, 0);
@@ -227,7 +246,7 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     mpi->queue = args->queue;
     if (args->queue) {
         /* A failure travels in place of the record. */
-        if (!early || mpi->first != first || mpi->total != total) keep(mpi, enqueue(mpi, args));
+        if (!early || mpi->first != first || mpi->total != total || mpi->aligned != aligned) keep(mpi, enqueue(mpi, args));
         mpi->stage = RANKS_REDUCING;
     } else {
         reduce_host(mpi, args);
