@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* speed.c: the time of a call. Of host arrays of 4,096 f32 each: the median of rounds in which
  * MPI_Allreduce of one double and tally take turns. Of 2^32 f32 in the devices' memory: the median
- * of rounds in which the first device alone and all of them take turns, for some calls each: devices
- * that have been idle begin slowly. */
+ * of rounds in which the first device alone and all of them take turns, for some calls each:
+ * devices that have been idle begin slowly. */
 #include <stdio.h>
 #include <stdlib.h>
 
