@@ -15,7 +15,7 @@
 #define MAX_FILE_BYTES (1 << 20)
 
 struct tally_tuning_row {
-    char backend[16], device[128], ops[8];
+    char backend[16], device[128], ops[16];
     uint64_t item_bytes, up_to; /* 0: any */
     tally_tuning tuning;
 };
@@ -36,14 +36,17 @@ static bool read_number(const char *text, uint64_t *out) {
     return value > 0;
 }
 
+/* "sum" is a class here, which the op of that name is in. */
 static bool is_ops(const char *name) {
-    return !strcmp(name, "*") || !strcmp(name, "sum") || !strcmp(name, "struct") || !strcmp(name, "pair");
+    bool is = !strcmp(name, "*") || !strcmp(name, "struct") || !strcmp(name, "pair");
+    for (int op = TALLY_OP_NONE + 1; op < TALLY_OP_END && !is; op++) is = !strcmp(name, tally_op_name((tally_op)op));
+    return is;
 }
 
 static bool read_row(const char *line, tally_tuning_row *row) {
     char texts[6][24], rest[2];
     uint64_t numbers[6];
-    if (sscanf(line, "%15s %127s %7s %23s %23s %23s %23s %23s %23s %1s", row->backend, row->device, row->ops, texts[0],
+    if (sscanf(line, "%15s %127s %15s %23s %23s %23s %23s %23s %23s %1s", row->backend, row->device, row->ops, texts[0],
                texts[1], texts[2], texts[3], texts[4], texts[5], rest) != 9)
         return false;
     for (int i = 0; i < 6; i++)
@@ -97,13 +100,17 @@ static bool concerns(const tally_tuning *tuning, bool runs) {
     return runs ? tuning->unit_groups || tuning->least_run : tuning->group_threads || tuning->loads;
 }
 
+static bool fits_ops(const char *ops, const tally_tuning_query *query) {
+    return !strcmp(ops, "*") || !strcmp(ops, query->ops) || (strcmp(ops, "sum") && !strcmp(ops, query->op));
+}
+
 static bool fits(const tally_tuning_row *row, const tally_device_info *device, const char *name,
                  const tally_tuning_query *query) {
     if (!concerns(&row->tuning, query->runs) || fnmatch(row->backend, device->backend, 0)) return false;
     if (row->device[0] == '@' ? strcmp(row->device + 1, tally_device_class_name(device->device_class))
                               : fnmatch(row->device, name, 0))
         return false;
-    if (strcmp(row->ops, "*") && strcmp(row->ops, query->ops)) return false;
+    if (!fits_ops(row->ops, query)) return false;
     if (row->item_bytes && row->item_bytes != query->item_bytes) return false;
     return !row->up_to || query->bytes <= row->up_to;
 }

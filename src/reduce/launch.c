@@ -136,7 +136,9 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
     status = resolve_variant(device, desc, launch);
     if (!status) {
         const uint64_t item_bytes = tally_dtype_bytes(terms->in);
+        const char *op = terms->count == 1 ? tally_op_name(terms->list[0].op) : NULL;
         const tally_tuning_query query = {.ops = tuning_ops(terms),
+                                          .op = op ? op : "",
                                           .item_bytes = item_bytes,
                                           .bytes = desc->max_n * item_bytes,
                                           .runs = launch->variant->shape == TALLY_SHAPE_RUN};

@@ -26,7 +26,7 @@ static void test_rows(void **unused) {
     tally_tunings_free(&rows);
     expect_refused("* * * * * 32 8 -", 1);     /* too few */
     expect_refused("* * * * * 32 8 - - -", 1); /* too many */
-    expect_refused("* * * * * 32 8 - -\n* * mean * * 32 8 - -", 2);
+    expect_refused("* * * * * 32 8 - -\n* * means * * 32 8 - -", 2);
     expect_refused("* * * -4 * 32 8 - -", 1);
     expect_refused("* * * * 64k 32 8 - -", 1);
     expect_refused("* * * * 64KB 32 8 - -", 1);
@@ -61,12 +61,14 @@ static uint32_t group_of(const char *text, const char *name, tally_op op, tally_
 static void test_choice(void **unused) {
     (void)unused;
     static const char rows[] = "other *          *      * *   1024 - - -\n"
+                               "made  Fast_Chip* argmax * *   128  - - -\n"
                                "made  Fast_Chip* struct * *   32   - - -\n"
                                "made  Fast_Chip* pair   * *   64   - - -\n"
                                "made  Fast_Chip* *      8 *   128  - - -\n"
                                "made  Fast_Chip* *      * 64K 512  - - -\n"
                                "made  @gpu       *      * *   256  - - -\n";
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_ARGMIN, TALLY_F32, 4096), 32);
+    assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_ARGMAX, TALLY_F32, 4096), 128);
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_DOT, TALLY_F32, 4096), 64);
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F64, 4096), 128);
     assert_int_equal(group_of(rows, "Fast Chip 9", TALLY_SUM, TALLY_F32, 65536), 512);
