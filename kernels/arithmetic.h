@@ -104,6 +104,13 @@
 #define ALL_MEDIUM(a) (((a).small == 0) & ((a).big == 0))
 #define IF_SMALL(size) ((size) < SMALL_LIMIT ? (size) : ZERO)
 #define IF_BIG(size) ((size) > BIG_LIMIT ? ONE : ZERO)
+/* Of two bf16 items in a word, whether one is big, or small but 0: 0 if not. The sums of magnitudes
+ * have 16 bits each, whose topmost tells whether a magnitude is not 0, not small, big. */
+INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
+    const u32 sizes = w & 0x7fff7fffU;
+    const u32 some = sizes + 0x7fff7fffU, large = sizes + 0x60006000U, big = sizes + 0x307f307fU;
+    return ((some & ~large) | big) & 0x80008000U;
+}
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)
@@ -273,15 +280,31 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 #define SUM_OF_SQUARES(w, sum) PRODUCTS(BYTES(w), BYTES(w), sum)
 #define SUM_OF_TRUTHS(w, sum) u8_PRODUCTS(TRUTHS(w), 0x01010101U, sum)
 #define ITEM_OF_BYTES(w, at) ITEM_OF_WORD(BYTES(w), at)
-#define PRODUCT_OF_BYTES(w) (ITEM_OF_BYTES(w, 0) * ITEM_OF_BYTES(w, 1) * (ITEM_OF_BYTES(w, 2) * ITEM_OF_BYTES(w, 3)))
+#if ITEM_BYTES == 1
+#define PRODUCT_OF_WORD(w) (ITEM_OF_BYTES(w, 0) * ITEM_OF_BYTES(w, 1) * (ITEM_OF_BYTES(w, 2) * ITEM_OF_BYTES(w, 3)))
+#else
+#define PRODUCT_OF_WORD(w) (ITEM_OF_WORD(w, 0) * ITEM_OF_WORD(w, 2))
+#endif
 #define i8_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x8880 + 0x1111 * (at)))
 #define u8_OF_WORD(w, at) BYTES_OF(w, 0, 0x4440 + (at))
 #define bool_OF_WORD(w, at) u8_OF_WORD(w, at)
 #define i16_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x9910 + 0x1111 * (at)))
 #define u16_OF_WORD(w, at) BYTES_OF(w, 0, 0x4410 + 0x11 * (at))
 
+/* A word's bytes by a bitwise operator: the result is the lowest byte. Its others are of no use. */
+#define IN_LOWEST_BYTE(BY, w) (((w)BY((w) >> 16)) BY(((w)BY((w) >> 16)) >> 8))
+#define i8_BYTES_AND(w) i8_OF_WORD(IN_LOWEST_BYTE(&, w), 0)
+#define i8_BYTES_OR(w) i8_OF_WORD(IN_LOWEST_BYTE(|, w), 0)
+#define i8_BYTES_XOR(w) i8_OF_WORD(IN_LOWEST_BYTE(^, w), 0)
+#define u8_BYTES_AND(w) u8_OF_WORD(IN_LOWEST_BYTE(&, w), 0)
+#define u8_BYTES_OR(w) u8_OF_WORD(IN_LOWEST_BYTE(|, w), 0)
+#define u8_BYTES_XOR(w) u8_OF_WORD(IN_LOWEST_BYTE(^, w), 0)
+#define bool_BYTES_AND(w) bool_BYTES_MIN(w)
+#define bool_BYTES_OR(w) ONE_AT_MOST(w)
+#define bool_BYTES_XOR(w) (SUM_OF_TRUTHS(w, 0) & 1U)
+
 /* The least and the greatest of a word's bytes. */
-#define OF_FOUR_BYTES(BY, ITEM_AT, w) BY(BY(BY(ITEM_AT(w, 0), ITEM_AT(w, 1)), ITEM_AT(w, 2)), ITEM_AT(w, 3))
+#define OF_FOUR_BYTES(BY, ITEM_AT, w) BY(BY(ITEM_AT(w, 0), ITEM_AT(w, 1)), BY(ITEM_AT(w, 2), ITEM_AT(w, 3)))
 #define i8_BYTES_MIN(w) OF_FOUR_BYTES(min, i8_OF_WORD, w)
 #define u8_BYTES_MIN(w) OF_FOUR_BYTES(min, u8_OF_WORD, w)
 #define i8_BYTES_MAX(w) OF_FOUR_BYTES(max, i8_OF_WORD, w)

@@ -63,13 +63,15 @@ INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
         VECTORS v[STEP_ROWS * ROW_LOADS];
         LOAD_ROWS(v, r, STEP_ROWS)
 #pragma unroll
-        for (int f = 0; f < STEP_ROWS * ROW_LOADS; f++)
+        for (int f = 0; f < STEP_ROWS * ROW_LOADS; f++) {
+            if (take_plain(lane + f % ROW_LOADS * VECTOR, &v[f])) continue;
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
                 const u32 l = LANE_AT(t, f % ROW_LOADS, j);
                 lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
             }
+        }
     }
 }
 

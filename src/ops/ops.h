@@ -113,6 +113,12 @@ typedef struct tally_guess_row {
     const char *holds;          /* NULL: there is no guess */
 } tally_guess_row;
 
+/* Of two items of bf16 a word, on GPUs: the lane a after the item x, where all words w of many are
+ * such that `not_plain` is 0. */
+typedef struct tally_plain_row {
+    const char *not_plain, *step; /* NULL: there is none */
+} tally_plain_row;
+
 /* A built-in op: C expressions and how they are typed. */
 typedef struct tally_op_row {
     const char *name, *summary;
@@ -142,7 +148,9 @@ typedef struct tally_op_row {
      * by item. `bytes_hold`: of p, whether it may be used; NULL: always. */
     const char *bytes, *bytes_hold;
     bool counts_zeros; /* a word of zeros may change a lane by `bytes` */
-    const char *text;  /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
+    bool takes_pairs;  /* `bytes` takes two integers of 16 bits too */
+    tally_plain_row plain;
+    const char *text; /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
         const char *name;
         double value; /* the default */
@@ -251,6 +259,7 @@ typedef struct tally_term_lane {
     const char *identity, *load, *combine;
     const char *bytes, *bytes_hold; /* as the row's */
     bool counts_zeros;              /* a word of zeros may change it */
+    tally_plain_row plain;          /* NULLs: there is none */
     const char *widen;              /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
     tally_pivot_row pivot;
 } tally_term_lane;

@@ -162,11 +162,12 @@ static bool has_guess(const tally_op_row *row, tally_dtype in, tally_dtype value
 static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally_dtype value) {
     const tally_dtype_row *in = tally_dtype_find(dtype);
     tally_term_lane lane = has_own_lane(row, dtype) ? own_lane(&row->lane, in, value) : narrower_lane(row, in, value);
-    if (in->bytes == 1) {
+    if (in->bytes == 1 || (in->bytes == 2 && row->takes_pairs && !tally_dtype_is_float(dtype))) {
         lane.bytes = row->bytes;
         lane.bytes_hold = row->bytes_hold;
         lane.counts_zeros = row->counts_zeros;
     }
+    if (dtype == TALLY_BF16) lane.plain = row->plain;
     return lane;
 }
 

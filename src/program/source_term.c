@@ -15,7 +15,7 @@ static const char *const undefined[] = {
     "MAX",       "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
     "NO_INDEX",  "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
     "PRODUCTS",  "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX"};
+    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -43,7 +43,8 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
     static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
                                         "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
-    static const char *const of_bytes[] = {"PRODUCTS", "BYTES", "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX"};
+    static const char *const of_bytes[] = {"PRODUCTS",   "BYTES",     "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX",
+                                           "BYTES_AMAX", "BYTES_AND", "BYTES_OR",          "BYTES_XOR"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -241,6 +242,11 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
         write_accumulator(file, term, is_own, value, TALLY_PART_COMBINE, is_own ? term->lane.combine : term->combine);
     }
     if (term->lane.bytes) write_bytes(file, terms, term, t);
+    if (term->lane.plain.step) {
+        fprintf(file, "INLINE LANE_%u l%u_plain(LANE_%u a, ITEMS GIVEN) { LANE_%u MADE;", t, t, t, t);
+        write_given(file, terms, term, value);
+        write_accumulator(file, term, is_own, value, TALLY_PART_LOAD, term->lane.plain.step);
+    }
     if (is_own) {
         undefine_words(file);
         define_words(file, terms, term, term->value, "ACC", t);

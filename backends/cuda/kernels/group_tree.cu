@@ -59,7 +59,7 @@ template <> constexpr bool IS_F64<f64> = true;
  * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
  * more. Those of 72 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94.
  */
-#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 4
+#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
 #elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
 #define ROOM 2 /* allclose takes 186 registers otherwise */
@@ -78,45 +78,50 @@ INLINE u32 lane_at(u32 t, int k, int j) {
     return k * TEAM * VECTOR + t * VECTOR + j;
 }
 
-/* Loads FLIGHT vectors of a whole chunk, from row r on. */
-INLINE void load_rows_of(VECTORS *v, SOURCE in, int r, u32 t) {
-#pragma unroll
-    for (int f = 0; f < FLIGHT; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
+/* Loads vector f of FLIGHT of a whole chunk, which begin at row r. */
+INLINE VECTORS load_vector(SOURCE in, int f, int r, u32 t) {
+    return vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
 }
 
-/* Takes the items of those vectors into their lanes. */
-INLINE void take_rows(LANE *lane, const VECTORS *v, CHUNK c, int r, u32 t, PARAMS p) {
+INLINE void load_vectors(VECTORS *v, SOURCE in, int r, u32 t) {
+#pragma unroll
+    for (int f = 0; f < FLIGHT; f++) v[f] = load_vector(in, f, r, t);
+}
+
+/* Takes the items of vector f into their lanes. */
+INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, int r, u32 t, PARAMS p) {
 #ifdef lane_bytes /* four items at once, which go to any lane of the thread */
     if (BYTES_HOLD(p)) {
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
-#pragma unroll
-            for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(v[f], w));
+        for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(*v, w));
         return;
     }
 #endif
+    if (take_plain(lane + f % ROW_LOADS * VECTOR, v)) return;
 #pragma unroll
-    for (int f = 0; f < FLIGHT; f++)
-#pragma unroll
-        for (int j = 0; j < VECTOR; j++) {
-            const int own = f % ROW_LOADS * VECTOR + j;
-            const u32 l = lane_at(t, f % ROW_LOADS, j);
-            lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, p);
-        }
+    for (int j = 0; j < VECTOR; j++) {
+        const int own = f % ROW_LOADS * VECTOR + j;
+        const u32 l = lane_at(t, f % ROW_LOADS, j);
+        lane[own] = lane_step(lane[own], items_of(v, j), c, r + f / ROW_LOADS, l, p);
+    }
 }
 
-/* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first rows: they were loaded before
- * the pivot was made, which waits for memory too. */
+/* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first vectors: they were loaded
+ * before the pivot was made, which waits for memory too. The next ones are loaded as soon as there
+ * is room. */
 INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
-#ifdef AHEAD
-        take_rows(lane, v, c, r, t, in.p);
-        if (r + FLIGHT_ROWS < ROWS) load_rows_of(v, in, r + FLIGHT_ROWS, t);
-#else
-        load_rows_of(v, in, r, t);
-        take_rows(lane, v, c, r, t, in.p);
+#ifndef AHEAD
+        load_vectors(v, in, r, t);
 #endif
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f++) {
+            take_vector(lane, &v[f], f, c, r, t, in.p);
+#ifdef AHEAD
+            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
+#endif
+        }
     }
 }
 
@@ -341,7 +346,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
     const bool are_vectors = count == CHUNK_ITEMS && addresses % 16 == 0;
     VECTORS v[FLIGHT];
 #ifdef AHEAD
-    if (are_vectors && !LANE_BY_LANE) load_rows_of(v, in, 0, t);
+    if (are_vectors && !LANE_BY_LANE) load_vectors(v, in, 0, t);
 #endif
 #ifdef TAKES_PIVOT
     c.pivot = chunk_pivot(in, count, t);
