@@ -280,11 +280,13 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 #define SUM_OF_SQUARES(w, sum) PRODUCTS(BYTES(w), BYTES(w), sum)
 #define SUM_OF_TRUTHS(w, sum) u8_PRODUCTS(TRUTHS(w), 0x01010101U, sum)
 #define ITEM_OF_BYTES(w, at) ITEM_OF_WORD(BYTES(w), at)
-#if ITEM_BYTES == 1
-#define PRODUCT_OF_WORD(w) (ITEM_OF_BYTES(w, 0) * ITEM_OF_BYTES(w, 1) * (ITEM_OF_BYTES(w, 2) * ITEM_OF_BYTES(w, 3)))
-#else
-#define PRODUCT_OF_WORD(w) (ITEM_OF_WORD(w, 0) * ITEM_OF_WORD(w, 2))
-#endif
+#define PRODUCT_OF_BYTES(w) (ITEM_OF_BYTES(w, 0) * ITEM_OF_BYTES(w, 1) * (ITEM_OF_BYTES(w, 2) * ITEM_OF_BYTES(w, 3)))
+#define PRODUCT_OF_PAIR(w) (ITEM_OF_WORD(w, 0) * ITEM_OF_WORD(w, 2))
+#define i8_PRODUCT_OF_WORD PRODUCT_OF_BYTES
+#define u8_PRODUCT_OF_WORD PRODUCT_OF_BYTES
+#define bool_PRODUCT_OF_WORD bool_BYTES_MIN
+#define i16_PRODUCT_OF_WORD PRODUCT_OF_PAIR
+#define u16_PRODUCT_OF_WORD PRODUCT_OF_PAIR
 #define i8_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x8880 + 0x1111 * (at)))
 #define u8_OF_WORD(w, at) BYTES_OF(w, 0, 0x4440 + (at))
 #define bool_OF_WORD(w, at) u8_OF_WORD(w, at)
@@ -304,7 +306,7 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 #define bool_BYTES_XOR(w) (SUM_OF_TRUTHS(w, 0) & 1U)
 
 /* The least and the greatest of a word's bytes. */
-#define OF_FOUR_BYTES(BY, ITEM_AT, w) BY(BY(ITEM_AT(w, 0), ITEM_AT(w, 1)), BY(ITEM_AT(w, 2), ITEM_AT(w, 3)))
+#define OF_FOUR_BYTES(BY, ITEM_AT, w) BY(BY(BY(ITEM_AT(w, 0), ITEM_AT(w, 1)), ITEM_AT(w, 2)), ITEM_AT(w, 3))
 #define i8_BYTES_MIN(w) OF_FOUR_BYTES(min, i8_OF_WORD, w)
 #define u8_BYTES_MIN(w) OF_FOUR_BYTES(min, u8_OF_WORD, w)
 #define i8_BYTES_MAX(w) OF_FOUR_BYTES(max, i8_OF_WORD, w)

@@ -15,7 +15,7 @@ static const char *const undefined[] = {
     "MAX",       "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
     "NO_INDEX",  "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
     "PRODUCTS",  "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR"};
+    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -43,8 +43,8 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
     static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
                                         "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
-    static const char *const of_bytes[] = {"PRODUCTS",   "BYTES",     "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX",
-                                           "BYTES_AMAX", "BYTES_AND", "BYTES_OR",          "BYTES_XOR"};
+    static const char *const of_words[] = {"PRODUCTS",   "BYTES",     "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX",
+                                           "BYTES_AMAX", "BYTES_AND", "BYTES_OR",          "BYTES_XOR", "PRODUCT_OF_WORD"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
                                              [TALLY_KIND_SIGNED] = "SIGNED",
                                              [TALLY_KIND_UNSIGNED] = "UNSIGNED",
@@ -64,8 +64,8 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define NUMBER_MIN(a, b) %s_NUMBER_MIN(a, b)\n#define NUMBER_MAX(a, b) %s_NUMBER_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_bytes) && tally_dtype_bytes(terms->in) == 1; i++)
-        fprintf(file, "#define %s %s_%s\n", of_bytes[i], tally_dtype_name(terms->in), of_bytes[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_words) && term->lane.bytes; i++)
+        fprintf(file, "#define %s %s_%s\n", of_words[i], tally_dtype_name(terms->in), of_words[i]);
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
     fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");

@@ -61,6 +61,8 @@ template <> constexpr bool IS_F64<f64> = true;
  */
 #if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
+#elif __CUDA_ARCH__ == 900 && GROUP == 512 && ITEM_BYTES == 1 && INPUTS == 1
+#define ROOM 2
 #elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
 #define ROOM 2 /* allclose takes 186 registers otherwise */
 #else
