@@ -57,8 +57,8 @@ template <> constexpr bool IS_F64<f64> = true;
  * Groups that a multiprocessor has room for. A tree of wide accumulators takes long, and nothing
  * but the loads of other groups hides it. On an H200, November 2026, the ops of 64 registers or
  * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
- * more. Those of 70 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94. In groups
- * of 256 threads var of f16 ran at 0.83 with 128 registers, at 0.89 with 78.
+ * more. Those of 70 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94. In
+ * groups of 256 threads var of f16 ran at 0.83 with 128 registers, at 0.89 with 78.
  */
 #if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
