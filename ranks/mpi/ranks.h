@@ -69,6 +69,7 @@ struct tally_mpi {
     /* The call under way, or the last one. */
     ranks_stage stage;
     bool blocking;
+    bool packed; /* the share in buffers is reduced to a packet */
     int aligned; /* 0 or 1 */
     int root;    /* -1: all */
     void *result;

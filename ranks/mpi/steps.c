@@ -45,16 +45,18 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
 }
 
 /* Enqueues the share's reduction, in the device's memory: to a packet, which one launch makes, if
- * all shares are aligned, else to a record. */
+ * all shares are aligned, else to a record. A packet does not say its parameters, which a caller may
+ * change while the call is under way. So only calls that block take one. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
-    return mpi->aligned ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
+    mpi->packed = mpi->aligned && mpi->blocking;
+    return mpi->packed ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
 }
 
-/* Reads the packet of an aligned share, and makes its record. The element for the joined record is
+/* Reads the share's packet, and makes its record. The element for the joined record is
  * still free. */
 static tally_status read_packet(tally_mpi *mpi, uint64_t *bytes) {
     const tally_part_host_args args = {.size = sizeof(args),
@@ -88,7 +90,7 @@ static void await_share(tally_mpi *mpi) {
         tally_fail(status, "%s", mpi->text);
     } else {
         /* The copy is enqueued so late because CUDA waits for it: its target is pageable. */
-        status = mpi->aligned ? read_packet(mpi, &bytes) : read_record(mpi, &bytes);
+        status = mpi->packed ? read_packet(mpi, &bytes) : read_record(mpi, &bytes);
     }
     finish_share(mpi, status, bytes);
 }
@@ -230,6 +232,7 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     tally_status status = check(mpi, args, root, result);
     const uint64_t n = status ? 0 : args->n, first = mpi->first, total = mpi->total;
     const int aligned = mpi->aligned;
+    mpi->blocking = blocking;
     tally_queue *const early = !status && total && n == mpi->n ? args->queue : NULL;
     if (early) keep(mpi, enqueue(mpi, args));
     ranks_tell(mpi, status, n, root, 0);
@@ -242,7 +245,6 @@ tally_status ranks_begin(tally_mpi *mpi, const tally_mpi_args *args, int root, v
     if (!status) status = make_room(mpi);
     if (status) return give_up(mpi, early, status);
     mpi->result = result;
-    mpi->blocking = blocking;
     mpi->queue = args->queue;
     if (args->queue) {
         /* A failure travels in place of the record. */

@@ -95,6 +95,21 @@ static void test_second(const tester *t, several *s) {
     check(t, !tally_mpi_wait(s->mpi[0]), "a wait for nothing: %s", tally_last_error());
 }
 
+/* A call takes the parameters that its plan had when it began. */
+static void test_parameter(const tester *t, const several *s) {
+    const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_VAR, .in = TALLY_F64};
+    const tally_mpi_args args = {.size = sizeof(args), .n = TALLY_CHUNK, .queue = t->queue, .in = {s->buffer}};
+    double expected = 0, result = 0, other = 0;
+    tally_mpi *mpi = NULL;
+    if (!on_all(check(t, !tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi), "%s", tally_last_error()))) return;
+    check(t, !tally_mpi_allreduce(mpi, &args, &expected), "%s", tally_last_error());
+    check(t, !tally_mpi_iallreduce(mpi, &args, &result), "%s", tally_last_error());
+    tally_plan_set_param(tally_mpi_plan(mpi), "ddof", 1);
+    check(t, !tally_mpi_wait(mpi) && result == expected, "%s: %g instead of %g", tally_last_error(), result, expected);
+    check(t, !tally_mpi_allreduce(mpi, &args, &other) && other > expected, "%s: %g", tally_last_error(), other);
+    tally_mpi_destroy(mpi);
+}
+
 static tally_status open_buffer(const tester *t, several *s) {
     tally_status status = tally_buffer_create(t->context, ITEMS * sizeof(double), &s->buffer);
     if (!status) status = tally_buffer_write(t->queue, s->buffer, 0, s->items, ITEMS * sizeof(double));
@@ -129,6 +144,7 @@ void test_several(const tester *t) {
     if (on_all(good)) {
         test_failing(t, &s);
         test_second(t, &s);
+        test_parameter(t, &s);
         /* Calls that nobody waits for, ended by that of another and by their end. */
         good = begin_all(t, &s, BUFFERS);
         check(t, !tally_mpi_wait(s.mpi[COUNT - 2]), "%s", tally_last_error());
