@@ -45,8 +45,8 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
 }
 
 /* Enqueues the share's reduction, in the device's memory: to a packet, which one launch makes, if
- * all shares are aligned, else to a record. A packet does not say its parameters, which a caller may
- * change while the call is under way. So only calls that block take one. */
+ * all shares are aligned, else to a record. A packet does not say its parameters, which a caller
+ * may change while the call is under way. So only calls that block take one. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
