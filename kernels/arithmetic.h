@@ -105,7 +105,7 @@
 #define IF_SMALL(size) ((size) < SMALL_LIMIT ? (size) : ZERO)
 #define IF_BIG(size) ((size) > BIG_LIMIT ? ONE : ZERO)
 /* Not 0 if one of the two bf16 items in a word is big, or is small and not 0. The sums of
- * magnitudes have 16 bits each, whose topmost tells whether a magnitude is not 0, not small, big. */
+ * magnitudes have 16 bits each. Their topmost bits tell if a magnitude is not 0, not small, big. */
 INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
     const u32 sizes = w & 0x7fff7fffU;
     const u32 some = sizes + 0x7fff7fffU, large = sizes + 0x60006000U, big = sizes + 0x307f307fU;

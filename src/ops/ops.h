@@ -113,8 +113,8 @@ typedef struct tally_guess_row {
     const char *holds;          /* NULL: there is no guess */
 } tally_guess_row;
 
-/* A short step for bf16 on GPUs: the lane a after the item x. It may be taken where `not_plain` is 0
- * for all words w of a vector, of two items each. */
+/* A short step for bf16 on GPUs: the lane a after the item x. It may be taken where `not_plain` is
+ * 0 for all words w of a vector, of two items each. */
 typedef struct tally_plain_row {
     const char *not_plain, *step; /* NULL: there is none */
 } tally_plain_row;
