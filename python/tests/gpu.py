@@ -351,7 +351,7 @@ def main(names):
         shown = ["-q", "-ra", "--durations=0", "--durations-min=0.05"]
         status = pytest.main([*shown, "-p", "no:cacheprovider", "-o", "addopts=", *paths])
     if "speed" in names or not names:
-        # In a process of its own: one that ran the tests takes half as long again for any call.
+        # In a process of its own: in one that ran the tests any call took half as long again.
         speeds = os.path.join(os.path.dirname(__file__), "gpu_speed.py")
         status = status or subprocess.run([sys.executable, speeds], check=False).returncode
     return int(status)

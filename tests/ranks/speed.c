@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* speed.c: the time of a call. Of host arrays of 4,096 f32 each: the median of rounds in which
  * MPI_Allreduce of one double and tally take turns. Of 2^32 f32 in the devices' memory: the median
- * of rounds in which the first device alone and all of them take turns, for some calls each:
- * devices that have been idle begin slowly. */
+ * of rounds in which the first device alone and all of them take turns, for one call each, and for
+ * some calls in a row each: devices that have been idle begin slowly. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -83,39 +83,58 @@ static bool reduce_alone(const tester *t, tally_plan *plan, const tally_buffer *
            !tally_queue_wait(t->queue) && sum == (float)MANY;
 }
 
+/* A reduction of the shares' items by all devices, or of all items by that of rank 0. */
+typedef struct large {
+    const tester *t;
+    tally_mpi *mpi;
+    tally_mpi_args args;
+    tally_buffer *out;
+    bool good;
+} large;
+
+/* Times calls of the first device alone, then of all of them, in ms a call. */
+static void time_round(large *l, int calls, double *alone, double *together) {
+    float sum = 0;
+    const double begun = MPI_Wtime();
+    for (int i = 0; i < calls && l->t->rank == 0; i++)
+        l->good = reduce_alone(l->t, tally_mpi_plan(l->mpi), l->args.in[0], l->out) && l->good;
+    *alone = 1e3 * (MPI_Wtime() - begun) / calls;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double met = MPI_Wtime();
+    for (int i = 0; i < calls; i++) l->good = !tally_mpi_allreduce(l->mpi, &l->args, &sum) && sum == (float)MANY && l->good;
+    *together = 1e3 * (MPI_Wtime() - met) / calls;
+}
+
+/* The line with no number of calls is that of the bar (ci/ranks). */
+static void measure(large *l, int calls) {
+    double alone[FEW_ROUNDS], together[FEW_ROUNDS], first[2];
+    char row[32] = "";
+    time_round(l, calls, &first[0], &first[1]); /* warms up */
+    for (int round = 0; round < FEW_ROUNDS && on_all(l->good); round++) time_round(l, calls, &alone[round], &together[round]);
+    check(l->t, l->good, "a wrong sum, or %s", tally_last_error());
+    if (l->t->rank || !l->good) return;
+    const double one = median_of(alone, FEW_ROUNDS), all = median_of(together, FEW_ROUNDS);
+    if (calls > 1) snprintf(row, sizeof(row), ", %d calls in a row", calls);
+    printf("ms for 2^32 f32%s: one device %.3f, %d of them %.3f: %.2f x\n", row, one, l->t->size, all, one / all);
+}
+
 /* Rank 0 has all items, so that its device can reduce them alone; the others have their shares. */
 void test_large_speed(const tester *t) {
-    static double alone[FEW_ROUNDS], together[FEW_ROUNDS];
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_SUM, .in = TALLY_F32, .max_n = MANY};
-    tally_mpi_args args = {.size = sizeof(args), .queue = t->queue};
+    large l = {.t = t, .args = {.size = sizeof(l.args), .queue = t->queue}};
     uint64_t first = 0;
-    tally_buffer *in = NULL, *out = NULL;
-    tally_mpi *mpi = NULL;
-    float sum = 0;
-    tally_share(MANY, (uint64_t)t->size, (uint64_t)t->rank, &first, &args.n);
-    const uint64_t n = t->rank ? args.n : MANY;
-    bool good = !tally_buffer_create(t->context, n * sizeof(float), &in) && fill_ones(t, in, n) &&
-                !tally_buffer_create(t->context, sizeof(sum), &out);
-    args.in[0] = in;
-    if (!on_all(check(t, good, "%s", tally_last_error()))) return;
-    good = !tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &mpi);
-    for (int round = -1; round < FEW_ROUNDS && on_all(good); round++) { /* round -1 warms up */
-        const double begun = MPI_Wtime();
-        for (int i = 0; t->rank == 0 && i < FEW_CALLS && good; i++) good = reduce_alone(t, tally_mpi_plan(mpi), in, out);
-        const double middle = MPI_Wtime();
-        MPI_Barrier(MPI_COMM_WORLD);
-        const double met = MPI_Wtime();
-        for (int i = 0; i < FEW_CALLS; i++) good = !tally_mpi_allreduce(mpi, &args, &sum) && sum == (float)MANY && good;
-        if (round < 0) continue;
-        alone[round] = 1e3 * (middle - begun) / FEW_CALLS;
-        together[round] = 1e3 * (MPI_Wtime() - met) / FEW_CALLS;
+    tally_buffer *in = NULL;
+    tally_share(MANY, (uint64_t)t->size, (uint64_t)t->rank, &first, &l.args.n);
+    const uint64_t n = t->rank ? l.args.n : MANY;
+    l.good = !tally_buffer_create(t->context, n * sizeof(float), &in) && fill_ones(t, in, n) &&
+             !tally_buffer_create(t->context, sizeof(float), &l.out);
+    l.args.in[0] = in;
+    if (!on_all(check(t, l.good, "%s", tally_last_error()))) return;
+    if (on_all(check(t, !tally_mpi_create(MPI_COMM_WORLD, t->context, &desc, &l.mpi), "%s", tally_last_error()))) {
+        measure(&l, 1);
+        measure(&l, FEW_CALLS);
     }
-    check(t, good, "the sum is %g, %s", (double)sum, tally_last_error());
-    if (t->rank == 0) {
-        const double one = median_of(alone, FEW_ROUNDS), all = median_of(together, FEW_ROUNDS);
-        printf("ms for 2^32 f32: one device %.3f, %d of them %.3f: %.2f x\n", one, t->size, all, one / all);
-    }
-    tally_mpi_destroy(mpi);
+    tally_mpi_destroy(l.mpi);
     tally_buffer_destroy(in);
-    tally_buffer_destroy(out);
+    tally_buffer_destroy(l.out);
 }
