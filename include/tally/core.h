@@ -74,6 +74,7 @@ typedef enum tally_device_class {
 typedef struct tally_context tally_context;
 typedef struct tally_buffer tally_buffer;
 typedef struct tally_queue tally_queue;
+typedef struct tally_staging tally_staging;
 
 /* ---- errors and names ------------------------------------------------------------------------ */
 
@@ -219,6 +220,14 @@ TALLY_API tally_status tally_buffer_wrap_host(tally_context *context, const void
 TALLY_API void tally_buffer_destroy(tally_buffer *buffer);
 /* Returns the size of the buffer in bytes; 0 for NULL. */
 TALLY_API uint64_t tally_buffer_bytes(const tally_buffer *buffer);
+
+/* Allocates staging: `bytes` bytes of host memory that the device copies to and from at its full
+ * speed. A copy to or from other host memory blocks on CUDA until it has ended. The caller destroys
+ * it, after the copies have ended. Errors: E_MEMORY; E_ARGUMENT. */
+TALLY_API tally_status tally_staging_create(tally_context *context, uint64_t bytes, tally_staging **out);
+TALLY_API void tally_staging_destroy(tally_staging *staging);
+/* Returns the address of the memory; NULL for NULL. */
+TALLY_API void *tally_staging_memory(const tally_staging *staging);
 
 /* Creates an in-order queue of the context's device. The caller destroys it. Queues of the
  * caller's own can be wrapped: see tally/cuda.h and tally/opencl.h. Errors: E_ARGUMENT;

@@ -44,7 +44,9 @@ static tally_status open_elements(tally_mpi *mpi, tally_context *context, const 
     mpi->mine = calloc(1, mpi->element_bytes[0]);
     mpi->joined = calloc(1, mpi->element_bytes[0]);
     if (!mpi->mine || !mpi->joined) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    return tally_buffer_create(context, mpi->element_bytes[0] - sizeof(ranks_prefix), &mpi->part_buffer);
+    const uint64_t part_bytes = mpi->element_bytes[0] - sizeof(ranks_prefix);
+    const tally_status status = tally_buffer_create(context, part_bytes, &mpi->part_buffer);
+    return status ? status : tally_staging_create(context, part_bytes, &mpi->part);
 }
 
 /* Tells whether the host joins records of these ops by itself, in an operation of MPI. */
@@ -103,6 +105,7 @@ void ranks_close(tally_mpi *mpi) {
     if (!ended && mpi->header_op != MPI_OP_NULL) MPI_Op_free(&mpi->header_op);
     if (!ended && mpi->header_type != MPI_DATATYPE_NULL) MPI_Type_free(&mpi->header_type);
     if (!ended && mpi->comm != MPI_COMM_NULL) MPI_Comm_free(&mpi->comm);
+    tally_staging_destroy(mpi->part);
     tally_buffer_destroy(mpi->part_buffer);
     tally_plan_destroy(mpi->plan);
     free(mpi->record_bytes);

@@ -40,7 +40,7 @@ typedef enum ranks_stage {
     RANKS_IDLE,
     RANKS_REDUCING,   /* the share's record is on its way to the host */
     RANKS_EXCHANGING, /* the records travel */
-    RANKS_AGREEING,   /* the statuses of the results travel */
+    RANKS_AGREEING,   /* the statuses of folded results travel */
     RANKS_ENDED       /* its status has not been returned yet */
 } ranks_stage;
 
@@ -60,6 +60,7 @@ struct tally_mpi {
     MPI_Datatype element_type[2];
     unsigned char *mine, *joined; /* elements of either kind */
     tally_buffer *part_buffer;    /* the record or the packet of a share in buffers */
+    tally_staging *part;          /* a copy of it */
     /* If it gathers: an element of each rank, and arguments for tally_part_join. */
     unsigned char *gathered;
     uint64_t gathered_bytes;

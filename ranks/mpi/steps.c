@@ -2,8 +2,8 @@
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
  * its share. A user-defined operation of MPI joins records that the host can join. Those of custom
- * operators are gathered, and each rank's device folds them. At last the statuses of the results
- * are exchanged.
+ * operators are gathered, each rank's device folds them, and the statuses of the results are
+ * exchanged.
  *
  * A failure after the agreement travels in place of the record.
  */
@@ -44,20 +44,24 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
     finish_share(mpi, status, bytes);
 }
 
-/* Enqueues the share's reduction, in the device's memory: to a packet, which one launch makes, if
- * all shares are aligned, else to a record. A packet does not say its parameters, which a caller
+/* Enqueues the share's reduction and the copy of its outcome: of a packet, which one launch makes,
+ * if all shares are aligned, else of a record. A packet does not say its parameters, which a caller
  * may change while the call is under way. So only calls that block take one. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
+    uint64_t bytes = record_room(mpi);
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
     mpi->packed = mpi->aligned && mpi->blocking;
-    return mpi->packed ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
+    tally_status status = mpi->packed ? tally_packet_bytes(mpi->plan, &bytes) : TALLY_OK;
+    if (status) return status;
+    status =
+        mpi->packed ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
+    return status ? status : tally_buffer_read(args->queue, mpi->part_buffer, 0, tally_staging_memory(mpi->part), bytes);
 }
 
-/* Reads the share's packet, and makes its record. The element for the joined record is
- * still free. */
+/* Makes the share's record of its packet. */
 static tally_status read_packet(tally_mpi *mpi, uint64_t *bytes) {
     const tally_part_host_args args = {.size = sizeof(args),
                                        .first = mpi->first,
@@ -65,33 +69,26 @@ static tally_status read_packet(tally_mpi *mpi, uint64_t *bytes) {
                                        .total = mpi->total,
                                        .out = mpi->mine + sizeof(ranks_prefix),
                                        .out_bytes = record_room(mpi)};
-    tally_status status = tally_packet_bytes(mpi->plan, bytes);
-    if (!status) status = tally_buffer_read(mpi->queue, mpi->part_buffer, 0, mpi->joined, *bytes);
-    if (!status) status = tally_queue_wait(mpi->queue);
-    return status ? status : tally_packet_record(mpi->plan, mpi->joined, &args, bytes);
+    return tally_packet_record(mpi->plan, tally_staging_memory(mpi->part), &args, bytes);
 }
 
 static tally_status read_record(tally_mpi *mpi, uint64_t *bytes) {
-    unsigned char *record = mpi->mine + sizeof(ranks_prefix);
+    const void *record = tally_staging_memory(mpi->part);
     tally_part_info info = {0};
-    tally_status status = tally_buffer_read(mpi->queue, mpi->part_buffer, 0, record, record_room(mpi));
-    if (!status) status = tally_queue_wait(mpi->queue);
-    if (!status) status = tally_part_describe(record, record_room(mpi), &info);
+    const tally_status status = tally_part_describe(record, record_room(mpi), &info);
     *bytes = info.bytes;
+    memcpy(mpi->mine + sizeof(ranks_prefix), record, info.bytes);
     return status;
 }
 
 /* Waits for the record of a share in buffers, or for what was enqueued before a failure. */
 static void await_share(tally_mpi *mpi) {
     uint64_t bytes = 0;
-    tally_status status = mpi->status;
-    if (status) {
-        tally_queue_wait(mpi->queue);
-        tally_fail(status, "%s", mpi->text);
-    } else {
-        /* The copy is enqueued so late because CUDA waits for it: its target is pageable. */
+    tally_status status = tally_queue_wait(mpi->queue);
+    if (mpi->status)
+        status = tally_fail(mpi->status, "%s", mpi->text);
+    else if (!status)
         status = mpi->packed ? read_packet(mpi, &bytes) : read_record(mpi, &bytes);
-    }
     finish_share(mpi, status, bytes);
 }
 
@@ -136,17 +133,16 @@ static tally_status end_gathering(tally_mpi *mpi) {
     return begin_agreeing(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK);
 }
 
-/* A record says its parameters, so that it needs no plan, whose own may be others by now. With one
- * more exchange, a rank's wait for a call that does not block would last until all ranks wait. So a
- * failing value stays on its rank. */
+/* All ranks finish the joined record, those too that want no result. By the plan that takes no
+ * memory of the heap, so that all ranks have one outcome. A call that does not block has the
+ * parameters that the record says, since the plan's may be others by now. */
 static tally_status end_joining(tally_mpi *mpi) {
-    tally_status status = ranks_read_failure(mpi->joined);
-    if (status) return mpi->stage = RANKS_ENDED, status; /* the same on all ranks */
-    if (wants_result(mpi))
-        status = tally_part_value(NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes, mpi->result);
-    if (mpi->blocking) return begin_agreeing(mpi, status);
+    void *result = wants_result(mpi) ? mpi->result : mpi->mine;
     mpi->stage = RANKS_ENDED;
-    return status;
+    const tally_status status = ranks_read_failure(mpi->joined);
+    if (status) return status;
+    return tally_part_value(mpi->blocking ? mpi->plan : NULL, mpi->joined + sizeof(ranks_prefix), ranks_read(mpi->joined).bytes,
+                            result);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

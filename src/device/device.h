@@ -109,7 +109,8 @@ typedef enum tally_tag {
     TALLY_TAG_PLAN = 0x54504c4e,
     TALLY_TAG_FEED = 0x54464545,
     TALLY_TAG_EVENT = 0x54455654,
-    TALLY_TAG_DEVICES = 0x54444556
+    TALLY_TAG_DEVICES = 0x54444556,
+    TALLY_TAG_STAGING = 0x54535447
 } tally_tag;
 
 typedef struct tally_program {

@@ -109,6 +109,40 @@ uint64_t tally_buffer_bytes(const tally_buffer *buffer) {
     return buffer && buffer->tag == TALLY_TAG_BUFFER ? buffer->bytes : 0;
 }
 
+/* ---- staging --------------------------------------------------------------------------------- */
+
+struct tally_staging {
+    uint64_t tag;
+    tally_buffer *buffer;
+};
+
+tally_status tally_staging_create(tally_context *context, uint64_t bytes, tally_staging **out) {
+    if (out) *out = NULL;
+    tally_status status = tally_check_context(context);
+    if (!status) status = tally_check_pointer(out, "out");
+    if (status) return TALLY_NAMED(status);
+    tally_staging *staging = calloc(1, sizeof(*staging));
+    if (!staging) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
+    staging->tag = TALLY_TAG_STAGING;
+    status = tally_buffer_open(context, TALLY_MEM_STAGING, NULL, bytes, &staging->buffer);
+    if (status)
+        free(staging);
+    else
+        *out = staging;
+    return TALLY_NAMED(status);
+}
+
+void tally_staging_destroy(tally_staging *staging) {
+    if (!staging || staging->tag != TALLY_TAG_STAGING) return;
+    tally_buffer_destroy(staging->buffer);
+    staging->tag = 0;
+    free(staging);
+}
+
+void *tally_staging_memory(const tally_staging *staging) {
+    return staging && staging->tag == TALLY_TAG_STAGING ? staging->buffer->host : NULL;
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context) {

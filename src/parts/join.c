@@ -12,15 +12,9 @@
 
 tally_status tally_part_builder_open(const tally_part_folder *folder, uint64_t first, uint64_t total,
                                      tally_part_builder *builder) {
-    const tally_terms *terms = folder->terms;
-    const uint64_t items_bytes = (uint64_t)terms->inputs * TALLY_CHUNK_ITEMS * tally_dtype_bytes(terms->in);
     *builder = (tally_part_builder){.folder = folder, .first = first, .end = first, .total = total};
-    builder->accs = calloc(TALLY_PART_MOST_NODES + 1, terms->acc.bytes);
-    builder->heads = malloc(items_bytes);
-    builder->tails = malloc(items_bytes);
-    if (builder->accs && builder->heads && builder->tails) return TALLY_OK;
-    tally_part_builder_close(builder);
-    return tally_fail(TALLY_E_MEMORY, "out of memory");
+    builder->accs = calloc(TALLY_PART_MOST_NODES + 1, folder->terms->acc.bytes);
+    return builder->accs ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
 }
 
 void tally_part_builder_close(tally_part_builder *builder) {
@@ -80,8 +74,11 @@ tally_status tally_part_add_items(tally_part_builder *b, const void *const *item
     if (!n) return TALLY_OK;
     const bool in_head = b->first % TALLY_CHUNK_ITEMS && b->first / TALLY_CHUNK_ITEMS == b->end / TALLY_CHUNK_ITEMS;
     uint32_t *count = in_head ? &b->head_items : &b->tail_items;
+    unsigned char **chunk = in_head ? &b->heads : &b->tails;
+    if (!*chunk) *chunk = malloc((uint64_t)b->folder->terms->inputs * TALLY_CHUNK_ITEMS * bytes);
+    if (!*chunk) return tally_fail(TALLY_E_MEMORY, "out of memory");
     for (uint32_t k = 0; k < b->folder->terms->inputs; k++)
-        memcpy((in_head ? b->heads : b->tails) + (k * TALLY_CHUNK_ITEMS + *count) * bytes, items[k], n * bytes);
+        memcpy(*chunk + (k * TALLY_CHUNK_ITEMS + *count) * bytes, items[k], n * bytes);
     *count += (uint32_t)n;
     b->end += n;
     return !in_head && b->end % TALLY_CHUNK_ITEMS == 0 ? fold_tail(b) : TALLY_OK;
@@ -104,7 +101,7 @@ static tally_status close_end(tally_part_builder *b) {
 
 static void write_items(const tally_part_builder *b, const unsigned char *from, uint32_t count, unsigned char *to) {
     const uint64_t bytes = tally_dtype_bytes(b->folder->terms->in);
-    for (uint32_t k = 0; k < b->folder->terms->inputs; k++)
+    for (uint32_t k = 0; k < b->folder->terms->inputs && count; k++)
         memcpy(to + k * count * bytes, from + k * TALLY_CHUNK_ITEMS * bytes, count * bytes);
 }
 
@@ -173,17 +170,22 @@ static void write_ops(const tally_part_view *view, char *text, size_t bytes) {
     if (used < bytes) snprintf(text + used, bytes - used, " of %s", tally_dtype_name((tally_dtype)view->head.in));
 }
 
-/* Checks that a record is of the same ops as the first. */
-static tally_status check_same(const tally_part_view *a, const tally_part_view *b, const char *name) {
+/* Fails for a record whose ops are not those of the first. */
+static tally_status fail_other_ops(const tally_part_view *a, const tally_part_view *b, const char *name) {
     char ops[2][256];
-    const tally_part_head *h = &a->head, *g = &b->head;
-    const bool same = h->in == g->in && h->inputs == g->inputs && h->term_count == g->term_count &&
-                      !memcmp(a->terms, b->terms, h->term_count * sizeof(a->terms[0]));
     write_ops(a, ops[0], sizeof(ops[0]));
     write_ops(b, ops[1], sizeof(ops[1]));
-    if (!same && strcmp(ops[0], ops[1])) return tally_fail(TALLY_E_ARGUMENT, "%s is %s: parts[0] is %s", name, ops[1], ops[0]);
-    if (!same || h->acc_bytes != g->acc_bytes || h->param_bytes != g->param_bytes || h->result_bytes != g->result_bytes)
-        return tally_fail(TALLY_E_ARGUMENT, "%s and parts[0] are %s of other types, accuracy or texts", name, ops[0]);
+    if (strcmp(ops[0], ops[1])) return tally_fail(TALLY_E_ARGUMENT, "%s is %s: parts[0] is %s", name, ops[1], ops[0]);
+    return tally_fail(TALLY_E_ARGUMENT, "%s and parts[0] are %s of other types, accuracy or texts", name, ops[0]);
+}
+
+/* Checks that a record is of the same ops as the first. */
+static tally_status check_same(const tally_part_view *a, const tally_part_view *b, const char *name) {
+    const tally_part_head *h = &a->head, *g = &b->head;
+    const bool same = h->in == g->in && h->inputs == g->inputs && h->term_count == g->term_count &&
+                      !memcmp(a->terms, b->terms, h->term_count * sizeof(a->terms[0])) && h->acc_bytes == g->acc_bytes &&
+                      h->param_bytes == g->param_bytes && h->result_bytes == g->result_bytes;
+    if (!same) return fail_other_ops(a, b, name);
     if (!memcmp(a->at + a->places.params, b->at + b->places.params, h->param_bytes)) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s and parts[0] have other parameters", name);
 }
@@ -245,63 +247,82 @@ static tally_status add_record(tally_part_builder *b, const tally_part_view *vie
 static void close_joining(joining *j) {
     tally_part_builder_close(&j->builder);
     tally_terms_close(&j->own);
-    free(j);
 }
 
-/* Reads and joins records into a builder. On success the caller closes the outcome. */
-static tally_status join_all(tally_plan *plan, const void *const *parts, const uint64_t *bytes, uint32_t count, joining **out) {
+/* Reads the first record, and finds the terms. The caller closes the outcome, of a failure too. */
+static tally_status open_joining(joining *j, tally_plan *plan, const void *const *parts, const uint64_t *bytes,
+                                 uint32_t count) {
+    *j = (joining){.own = {0}};
     tally_status status = plan ? tally_part_check_plan(plan) : TALLY_OK;
     if (!status && !count) status = tally_fail(TALLY_E_ARGUMENT, "count is 0: there is nothing to join");
     if (!status) status = tally_check_pointer(parts, "parts");
     if (!status) status = tally_check_pointer(bytes, "bytes");
     if (status) return status;
-    joining *j = calloc(1, sizeof(*j));
-    if (!j) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    record_name name = name_of(0, count);
+    const record_name name = name_of(0, count);
     status = tally_part_read(name.text, parts[0], bytes[0], &j->first);
-    if (!status) status = open_terms(j, (tally_reduce_plan *)plan, name.text);
-    if (!status) status = tally_part_builder_open(&j->folder, j->first.head.first, 0, &j->builder);
-    if (!status) status = add_record(&j->builder, &j->first, name.text);
+    return status ? status : open_terms(j, (tally_reduce_plan *)plan, name.text);
+}
+
+/* Joins the first record and those behind it in the builder. */
+static tally_status join_all(joining *j, const void *const *parts, const uint64_t *bytes, uint32_t count) {
+    tally_status status = tally_part_builder_open(&j->folder, j->first.head.first, 0, &j->builder);
+    if (!status) status = add_record(&j->builder, &j->first, name_of(0, count).text);
     for (uint32_t i = 1; i < count && !status; i++) {
+        const record_name name = name_of(i, count);
         tally_part_view view;
-        name = name_of(i, count);
         status = tally_part_read(name.text, parts[i], bytes[i], &view);
         if (!status) status = check_same(&j->first, &view, name.text);
         if (!status) status = add_record(&j->builder, &view, name.text);
     }
-    if (status)
-        close_joining(j);
-    else
-        *out = j;
     return status;
 }
 
 tally_status tally_part_join(tally_plan *plan, const void *const *parts, const uint64_t *bytes, uint32_t count, void *out,
                              uint64_t out_bytes, uint64_t *joined_bytes) {
-    joining *j;
+    joining j;
     tally_status status = tally_check_pointer(out, "out");
-    if (!status) status = join_all(plan, parts, bytes, count, &j);
     if (status) return TALLY_NAMED(status);
-    status = tally_part_build(&j->builder, out, out_bytes, joined_bytes);
-    close_joining(j);
+    status = open_joining(&j, plan, parts, bytes, count);
+    if (!status) status = join_all(&j, parts, bytes, count);
+    if (!status) status = tally_part_build(&j.builder, out, out_bytes, joined_bytes);
+    close_joining(&j);
     return TALLY_NAMED(status);
 }
 
-static tally_status value(joining *j, void *result) {
-    tally_part_builder *b = &j->builder;
-    if (b->first || (b->total && b->end != b->total))
+/* Folds the nodes and the items of one record to its root, and finishes that. */
+static tally_status fold_record(joining *j, const void *part, uint64_t bytes, void *result) {
+    tally_status status = join_all(j, &part, &bytes, 1);
+    if (!status) status = close_end(&j->builder);
+    return status ? status : tally_part_finish(&j->folder, j->builder.accs, j->builder.end, result);
+}
+
+/* Finishes the root, which is all that a closed record of all items has, without memory of the
+ * heap. A record of no items has no node. */
+static tally_status finish_root(const joining *j, void *result) {
+    const tally_part_view *view = &j->first;
+    _Alignas(64) unsigned char root[TALLY_PART_ACC_BYTES];
+    if (view->shape.n) {
+        memcpy(root, view->at + view->places.nodes, view->head.acc_bytes);
+        tally_part_clean(&j->folder, root);
+    }
+    return tally_part_finish(&j->folder, root, view->shape.n, result);
+}
+
+static tally_status value(joining *j, const void *part, uint64_t bytes, void *result) {
+    const tally_part_shape *shape = &j->first.shape;
+    const uint64_t end = shape->first + shape->n, total = j->first.head.total;
+    if (shape->first || (total && end != total))
         return tally_fail(TALLY_E_ARGUMENT, "the part is items %llu to %llu of %llu, not the whole",
-                          (unsigned long long)b->first, (unsigned long long)b->end, (unsigned long long)b->total);
-    const tally_status status = close_end(b);
-    return status ? status : tally_part_finish(b->folder, b->accs, b->end, result);
+                          (unsigned long long)shape->first, (unsigned long long)end, (unsigned long long)total);
+    return shape->closed || !shape->n ? finish_root(j, result) : fold_record(j, part, bytes, result);
 }
 
 tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes, void *result) {
-    joining *j;
+    joining j;
     tally_status status = tally_check_pointer(result, "result");
-    if (!status) status = join_all(plan, &part, &bytes, 1, &j);
     if (status) return TALLY_NAMED(status);
-    status = value(j, result);
-    close_joining(j);
+    status = open_joining(&j, plan, &part, &bytes, 1);
+    if (!status) status = value(&j, part, bytes, result);
+    close_joining(&j);
     return TALLY_NAMED(status);
 }

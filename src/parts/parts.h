@@ -220,7 +220,8 @@ typedef struct tally_part_builder {
     uint64_t first, end, total;
     uint32_t head_items, tail_items, node_count;
     tally_part_node nodes[TALLY_PART_MOST_NODES + 1];
-    unsigned char *accs, *heads, *tails; /* heads, tails: a chunk of each input */
+    unsigned char *accs;
+    unsigned char *heads, *tails; /* a chunk of each input; NULL before the first item */
 } tally_part_builder;
 
 tally_status tally_part_builder_open(const tally_part_folder *folder, uint64_t first, uint64_t total,

@@ -74,8 +74,37 @@ static void test_wrap_host(void **state) {
     free(items);
 }
 
+/* Items go to the device and back through staging, two copies at a time. */
+static void test_staging(void **state) {
+    tally_context *context = direct_context(state);
+    const uint64_t n = 70001, bytes = n * sizeof(uint32_t);
+    tally_staging *from, *to, *empty;
+    tally_buffer *buffer;
+    tally_queue *queue;
+    MUST(tally_staging_create(context, bytes, &from));
+    MUST(tally_staging_create(context, bytes, &to));
+    MUST(tally_staging_create(context, 0, &empty));
+    MUST(tally_buffer_create(context, bytes, &buffer));
+    MUST(tally_queue_create(context, &queue));
+    uint32_t *items = tally_staging_memory(from), *back = tally_staging_memory(to);
+    assert_true(items && back && items != back);
+    pattern_fill(PATTERN_WIDE, TALLY_U32, items, n);
+    memset(back, 0x5a, bytes);
+    MUST(tally_buffer_write(queue, buffer, 0, items, bytes));
+    MUST(tally_buffer_read(queue, buffer, 4, back, bytes - 4));
+    MUST(tally_queue_wait(queue));
+    assert_memory_equal(back, items + 1, bytes - 4);
+    assert_int_equal(back[n - 1], 0x5a5a5a5a);
+    tally_queue_destroy(queue);
+    tally_buffer_destroy(buffer);
+    tally_staging_destroy(empty);
+    tally_staging_destroy(to);
+    tally_staging_destroy(from);
+}
+
 const device_test memory_tests[] = {
     {"too much memory", test_too_much_memory},
+    {"staging", test_staging},
     {"wrap_host", test_wrap_host},
     {NULL, NULL},
 };

@@ -51,22 +51,27 @@ static tally_status use_context(void) {
 static tally_status use_memory(void) {
     tally_context *context = NULL;
     tally_buffer *buffer = NULL, *wrapped = NULL;
+    tally_staging *staging = NULL;
     tally_queue *queue = NULL;
     float back[3] = {0}, host[3] = {0};
     tally_status status = tally_context_create("stub:beta", &context);
     TRY(tally_buffer_create(context, 12, &buffer));
     TRY(tally_buffer_wrap_host(context, host, sizeof host, &wrapped));
+    TRY(tally_staging_create(context, 12, &staging));
     TRY(tally_queue_create(context, &queue));
     TRY(tally_buffer_write(queue, buffer, 0, items, 12));
     TRY(tally_buffer_write(queue, wrapped, 4, items, 8));
     TRY(tally_buffer_read(queue, buffer, 0, back, 12));
+    TRY(tally_buffer_read(queue, buffer, 0, tally_staging_memory(staging), 12));
     const tally_status waited = queue ? tally_queue_wait(queue) : TALLY_OK;
     TRY(waited);
     if (!status) assert_memory_equal(back, items, 12);
+    if (!status) assert_memory_equal(tally_staging_memory(staging), items, 12);
     if (!status) assert_memory_equal(host + 1, items, 8);
     tally_context_destroy(context);
     tally_buffer_destroy(buffer);
     tally_buffer_destroy(wrapped);
+    tally_staging_destroy(staging);
     tally_queue_destroy(queue);
     return status;
 }

@@ -39,6 +39,7 @@ static void test_null_of_names_and_contexts(void **unused) {
     tally_context_destroy(context);
     tally_context_destroy(NULL);
     tally_buffer_destroy(NULL);
+    tally_staging_destroy(NULL);
     tally_queue_destroy(NULL);
     tally_plan_destroy(NULL);
     tally_feed_destroy(NULL);
@@ -49,6 +50,7 @@ static void test_null_of_objects(void **unused) {
     (void)unused;
     side s;
     tally_buffer *buffer;
+    tally_staging *staging;
     tally_queue *queue;
     tally_plan *plan;
     tally_feed *feed;
@@ -59,6 +61,8 @@ static void test_null_of_objects(void **unused) {
     BAD(tally_buffer_wrap_host(NULL, x, 8, &buffer), "tally_buffer_wrap_host", "context");
     BAD(tally_buffer_wrap_host(s.context, NULL, 8, &buffer), "tally_buffer_wrap_host", "memory");
     BAD(tally_buffer_wrap_host(s.context, x, 8, NULL), "tally_buffer_wrap_host", "out");
+    BAD(tally_staging_create(NULL, 8, &staging), "tally_staging_create", "context");
+    BAD(tally_staging_create(s.context, 8, NULL), "tally_staging_create", "out");
     BAD(tally_queue_create(NULL, &queue), "tally_queue_create", "context");
     BAD(tally_queue_create(s.context, NULL), "tally_queue_create", "out");
     BAD(tally_queue_wait(NULL), "tally_queue_wait", "queue");
@@ -91,6 +95,7 @@ static void test_null_of_objects(void **unused) {
     BAD(tally_feed_finish(s.feed, NULL, 4, &result), "tally_feed_finish", "items");
     BAD(tally_feed_finish(s.feed, x, 4, NULL), "tally_feed_finish", "result");
     assert_int_equal(tally_buffer_bytes(NULL), 0);
+    assert_null(tally_staging_memory(NULL));
     assert_null(tally_plan_variant(NULL));
     assert_int_equal(tally_plan_workspace_bytes(NULL), 0);
     close_side(&s);
@@ -157,6 +162,7 @@ static void test_null_after_failure(void **unused) {
         void *any;
         tally_context *context;
         tally_buffer *buffer;
+        tally_staging *staging;
         tally_queue *queue;
         tally_plan *plan;
         tally_event *event;
@@ -170,6 +176,7 @@ static void test_null_after_failure(void **unused) {
     EXPECT_NULL(context, tally_context_create("none such", &made.context));
     EXPECT_NULL(buffer, tally_buffer_create(NULL, 4, &made.buffer));
     EXPECT_NULL(buffer, tally_buffer_wrap_host(NULL, &x, 4, &made.buffer));
+    EXPECT_NULL(staging, tally_staging_create(NULL, 4, &made.staging));
     EXPECT_NULL(queue, tally_queue_create(NULL, &made.queue));
     EXPECT_NULL(event, tally_event_create(NULL, &made.event));
     EXPECT_NULL(plan, tally_plan_create(NULL, NULL, &made.plan));
@@ -197,6 +204,7 @@ static void test_handles_of_another_kind(void **unused) {
     BAD(tally_reduce(s.plan, s.queue, s.in, 1, (tally_buffer *)s.context), "tally_reduce", "out");
     BAD(tally_feed_push((tally_feed *)s.plan, &x, 1), "tally_feed_push", "feed");
     BAD(tally_buffer_write(s.queue, (tally_buffer *)s.context, 0, &x, 4), "tally_buffer_write", "to");
+    assert_null(tally_staging_memory((const tally_staging *)s.in));
     close_side(&s);
     SOUND();
 }

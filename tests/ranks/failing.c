@@ -6,13 +6,15 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ranks.h"
 #include "ranks/mpi/ranks.h"
 
-/* The call that fails, and how many of it succeed before. */
-static enum { NONE, IALLREDUCE, WAIT, VALUE } failing;
+/* The call that fails, and how many of it succeed before. Within a call that STARVES no memory is
+ * left. */
+static enum { NONE, IALLREDUCE, WAIT, VALUE, STARVES } failing;
 static int good_before;
 
 static bool fails(int call) {
@@ -35,6 +37,23 @@ EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     return fail ? MPI_ERR_OTHER : code;
 }
 
+/* The sanitizers have a malloc of their own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+static _Thread_local bool is_starving;
+
+EXPORT void *malloc(size_t bytes) {
+    return is_starving ? NULL : __libc_malloc(bytes);
+}
+
+EXPORT void *calloc(size_t count, size_t bytes) {
+    return is_starving ? NULL : __libc_calloc(count, bytes);
+}
+#else
+static bool is_starving;
+#endif
+
 tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes, void *result) {
     static tally_status (*own)(tally_plan *, const void *, uint64_t, void *);
     if (fails(VALUE)) return tally_fail(TALLY_E_MEMORY, "tally_part_value: no memory, says the test");
@@ -42,7 +61,10 @@ tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes
         void *address = dlsym(RTLD_NEXT, "tally_part_value");
         memcpy(&own, &address, sizeof(own));
     }
-    return own(plan, part, bytes, result);
+    is_starving = fails(STARVES);
+    const tally_status status = own(plan, part, bytes, result);
+    is_starving = false;
+    return status;
 }
 
 #define ITEMS 1000
@@ -83,38 +105,51 @@ static void test_stale(const tester *t, tally_mpi *mpi) {
     }
 }
 
-/* The value of a result fails on the last rank: all say so. */
-static void expect_agreed(const tester *t, tally_status status, const char *what) {
-    char text[64];
-    failing = NONE;
-    snprintf(text, sizeof(text), "rank %d: tally_part_value: no memory", t->size - 1);
-    check(t, status == TALLY_E_MEMORY, "%s: status %d: %s", what, (int)status, tally_last_error());
-    check(t, strstr(tally_last_error(), text) != NULL, "%s: '%s' has no '%s'", what, tally_last_error(), text);
+/* A call that blocks finishes the joined record without memory. So no rank fails alone there. */
+static void test_starving(const tester *t, tally_mpi *mpi) {
+    const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .items = {items}}, none = {.size = sizeof(none)};
+    static const char *const names[] = {"a value", "a value of the root", "a value of no items"};
+    for (int i = 0; i < 3; i++) {
+        const bool wanted = i != 1 || t->rank == t->size - 1;
+        const float sum = i == 2 ? 0 : (float)(ITEMS * t->size);
+        float result = -1;
+        failing = STARVES;
+        good_before = 0;
+        const tally_status status = i == 1 ? tally_mpi_reduce(mpi, &args, t->size - 1, &result)
+                                           : tally_mpi_allreduce(mpi, i == 2 ? &none : &args, &result);
+        check(t, good_before < 0, "%s: has not been computed", names[i]);
+        failing = NONE;
+        check(t, !status, "%s, without memory: %s", names[i], tally_last_error());
+        check(t, result == (wanted ? sum : -1), "%s, without memory: %g", names[i], (double)result);
+    }
 }
 
-static void fail_value(const tester *t, int before) {
-    if (t->rank == t->size - 1) failing = VALUE;
-    good_before = before;
-}
-
-static void test_values(const tester *t, tally_mpi *mpi) {
+/* The value of a call that does not block fails on the last rank. Nobody waits for the others. */
+static void test_value_not_blocking(const tester *t, tally_mpi *mpi) {
     const tally_mpi_args args = {.size = sizeof(args), .n = ITEMS, .items = {items}};
-    const tally_mpi_columns_args columns = {.size = sizeof(columns), .n = ITEMS / 10, .columns = 10, .items = {items}};
-    float result, results[10];
-    fail_value(t, 0);
-    expect_agreed(t, tally_mpi_allreduce(mpi, &args, &result), "a value");
-    fail_value(t, 0);
+    const bool bad = t->rank == t->size - 1;
+    float result;
+    if (bad) failing = VALUE;
+    good_before = 0;
     tally_status status = tally_mpi_iallreduce(mpi, &args, &result);
     if (!status) status = tally_mpi_wait(mpi);
     failing = NONE;
-    /* Nobody waits for the others here. */
-    const bool bad = t->rank == t->size - 1;
     check(t, status == (bad ? TALLY_E_MEMORY : TALLY_OK), "a value, not blocking: status %d", (int)status);
     check(t, bad || result == (float)(ITEMS * t->size), "a value, not blocking: %g", (double)result);
-    fail_value(t, 0);
-    expect_agreed(t, tally_mpi_reduce(mpi, &args, t->size - 1, &result), "a value of the root");
-    fail_value(t, 3);
-    expect_agreed(t, tally_mpi_allreduce_columns(mpi, &columns, results), "the value of a column");
+}
+
+/* The value of a column fails on the last rank: all say so. */
+static void test_columns_value(const tester *t, tally_mpi *mpi) {
+    const tally_mpi_columns_args columns = {.size = sizeof(columns), .n = ITEMS / 10, .columns = 10, .items = {items}};
+    float results[10];
+    char text[64];
+    if (t->rank == t->size - 1) failing = VALUE;
+    good_before = 3;
+    const tally_status status = tally_mpi_allreduce_columns(mpi, &columns, results);
+    failing = NONE;
+    snprintf(text, sizeof(text), "rank %d: tally_part_value: no memory", t->size - 1);
+    check(t, status == TALLY_E_MEMORY, "the value of a column: status %d: %s", (int)status, tally_last_error());
+    check(t, strstr(tally_last_error(), text) != NULL, "the value of a column: '%s' has no '%s'", tally_last_error(), text);
     expect_sound(t, mpi, "failing values");
 }
 
@@ -148,7 +183,9 @@ void test_failing_calls(const tester *t) {
     if (!status) status = tally_queue_wait(t->queue);
     if (on_all(check(t, !status, "%s", tally_last_error()))) {
         test_stale(t, mpi);
-        test_values(t, mpi);
+        test_starving(t, mpi);
+        test_value_not_blocking(t, mpi);
+        test_columns_value(t, mpi);
         test_earlier(t, mpi, later, buffer);
     }
     tally_buffer_destroy(buffer);
