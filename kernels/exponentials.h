@@ -18,6 +18,7 @@
 #define f32_WHOLE 0x1p23f
 #define f32_ONE_PLACE 0x1p-23f
 #define f32_FRACTION 23
+#define f32_MOST_REST 1
 #define f32_BIAS 127
 #define f32_MOST_ABOVE 64 /* doublings that an item may be above its chunk's pivot */
 #define f32_ROOT_HALF 0x3f3504f3U
@@ -29,6 +30,7 @@
 #define f64_WHOLE 0x1p52
 #define f64_ONE_PLACE 0x1p-52
 #define f64_FRACTION 52
+#define f64_MOST_REST 0x1.00000ffffffffp0
 #define f64_BIAS 1023
 #define f64_MOST_ABOVE 512
 #define f64_ROOT_HALF 0x3fe6a09e667f3bcdU
@@ -61,20 +63,27 @@ INLINE REAL OF(EXPONENT)(REAL x) {
     return fma(x, OF(LOG2_E), whole) - whole;
 }
 
-/* NVIDIA's GPUs compare f64 by the units that polynomials keep busy, and integers by others. The
- * bits of a NaN are above those of 1. */
+/* NVIDIA's GPUs compare f64 by the units that polynomials keep busy, and integers by others. */
 #if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
 #define COMPARES_BITS (sizeof(REAL) == 8)
 #else
 #define COMPARES_BITS 0
 #endif
-#define IS_UP_TO_ONE(x) (COMPARES_BITS ? (OF(BITS)(x) & ~(OF(WORD))0 >> 1) <= OF(BITS)((REAL)1) : fabs(x) <= 1)
 
 /* A rest above 1 is below the last place of so large an x. It counts as 0, as does a NaN beside an
- * infinity. */
+ * infinity. Of an f64 the upper half alone decides: MOST_REST is the largest with that of 1. The
+ * lower half alone is a number so small that it changes no polynomial. */
+INLINE REAL OF(SMALL_REST)(REAL rest) {
+    if (!COMPARES_BITS) return fabs(rest) <= OF(MOST_REST) ? rest : 0;
+    const u64 bits = OF(BITS)(rest);
+    const u32 upper = (u32)(bits >> 32);
+    const u32 kept = (upper & 0x7fffffffU) <= 0x3ff00000U ? upper : 0;
+    return OF(OF_BITS)((OF(WORD))((u64)kept << 32 | (u32)bits));
+}
+
 INLINE REAL OF(SIGNIFICAND)(REAL given) {
-    const REAL n = OF(EXPONENT)(given), rest = fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given));
-    const REAL x = IS_UP_TO_ONE(rest) ? rest : 0;
+    const REAL n = OF(EXPONENT)(given);
+    const REAL x = OF(SMALL_REST)(fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given)));
     REAL v;
     OF(EXP_SERIES);
     return v;
@@ -86,10 +95,10 @@ INLINE REAL OF(TWO_TO)(REAL n) {
     const REAL least = 1 - OF(BIAS), zero = OF(WHOLE) + OF(BIAS);
     if (sizeof(REAL) == 4) return OF(OF_BITS)(OF(BITS)(zero + (n > least ? n : least)) << OF(FRACTION));
     if (COMPARES_BITS) {
-        /* A sum from 2^52 on, and below 2^52 + 2^32, has this upper half. A NaN has another. */
-        const u64 sum = OF(BITS)(zero + n);
-        const u32 place = (u32)sum > 1 ? (u32)sum : 1;
-        return OF(OF_BITS)((OF(WORD))(sum >> 32 == 0x43300000U ? place : 1) << OF(FRACTION));
+        /* The lower half of 2^32 + k is k * 2^20 and the upper half is this, for k below 2^12. */
+        const u64 sum = OF(BITS)(n + (REAL)(0x1p32 + OF(BIAS)));
+        const u32 upper = (u32)sum > 1U << 20 ? (u32)sum : 1U << 20;
+        return OF(OF_BITS)((OF(WORD))((u64)(sum >> 32 == 0x41f00000U ? upper : 1U << 20) << 32));
     }
     return OF(OF_BITS)(n > least ? OF(BITS)(zero + n) << OF(FRACTION) : (OF(WORD))1 << OF(FRACTION));
 }
@@ -119,5 +128,4 @@ INLINE REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
     return near - near == 0 ? near + (SUM_ERROR(top, high) + low) : near;
 }
 #undef NEXT
-#undef IS_UP_TO_ONE
 #undef COMPARES_BITS

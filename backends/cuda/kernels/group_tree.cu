@@ -55,13 +55,17 @@ template <> constexpr bool IS_F64<f64> = true;
 
 /*
  * Groups that a multiprocessor has room for. A tree of wide accumulators takes long, and nothing
- * but the loads of other groups hides it. On an H200, November 2026, the ops of 64 registers or
- * fewer in groups of 512 threads, two to a multiprocessor, ran at 0.96 of a read kernel's speed or
- * more. Those of 70 to 94 registers, with a multiprocessor to itself, ran at 0.60 to 0.94. In
- * groups of 256 threads var of f16 ran at 0.83 with 128 registers, at 0.89 with 78.
+ * but the loads of other groups hides it. So there are as many as have registers without a spill,
+ * 64 for each of 1,024 threads or 85 for each of 768. With 64 ptxas loads items of 8 bytes late.
  */
-#if __CUDA_ARCH__ == 900 && GROUP == 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
-#define ROOM (LOADS <= 8 && LANES_BYTES <= 128 ? 3 : 1)
+#ifdef PIVOT_MAY_MISS
+#define WIDEST_LANES 64 /* exponentials take more registers */
+#else
+#define WIDEST_LANES 128
+#endif
+#define ARE_NARROW (ITEM_BYTES < 8 && sizeof(LANE) <= 8 && LANES_BYTES <= 64)
+#if __CUDA_ARCH__ == 900 && GROUP <= 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
+#define ROOM (LOADS > 8 || LANES_BYTES > WIDEST_LANES ? 1 : (ARE_NARROW ? 1024 : 768) / GROUP)
 #elif __CUDA_ARCH__ == 900 && GROUP == 512 && ITEM_BYTES == 1 && INPUTS == 1
 #define ROOM 2
 #elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
@@ -70,10 +74,14 @@ template <> constexpr bool IS_F64<f64> = true;
 #define ROOM 1
 #endif
 
-/* A chunk's loads begin before its pivot is made. Not those of exponentials, where ptxas then takes
- * 220 registers instead of 64, or spills. */
-#if defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS)
+/* A chunk's loads begin before its pivot is made (AHEAD), and the next ones as soon as there is
+ * room (ROLLS). Exponentials do not roll: ptxas would take 220 registers instead of 64, or
+ * spill. With items of fewer than 8 bytes they gain nothing by AHEAD. */
+#if defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8)
 #define AHEAD
+#endif
+#if defined(AHEAD) && !defined(PIVOT_MAY_MISS)
+#define ROLLS
 #endif
 
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
@@ -121,10 +129,13 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, u32 t) {
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             take_vector(lane, &v[f], f, c, r, t, in.p);
-#ifdef AHEAD
+#ifdef ROLLS
             if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
 #endif
         }
+#if defined(AHEAD) && !defined(ROLLS)
+        if (r + FLIGHT_ROWS < ROWS) load_vectors(v, in, r + FLIGHT_ROWS, t);
+#endif
     }
 }
 
@@ -278,13 +289,21 @@ INLINE PIVOT team_pivot(PIVOT a) {
     return a;
 }
 
-/* Halves the chunk's first row, which caches then have. */
+/* Halves the chunk's first row, which caches then have. Most chunks are whole: nothing is tested
+ * for each of their items. */
 INLINE PIVOT chunk_pivot(SOURCE in, u32 count, u32 t) {
-    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
+    u32 halvings = 0;
     PIVOT a[LANES / TEAM];
+    if (count == CHUNK_ITEMS) {
 #pragma unroll
-    for (int k = 0; k < LANES / TEAM; k++)
-        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+        for (int k = 0; k < LANES / TEAM; k++) a[k] = pivot_load(items_at(in, k * TEAM + t));
+    } else {
+        halvings = pivot_halvings(count);
+        const u32 items = min((u32)LANES >> halvings, count);
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM; k++)
+            a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+    }
 #pragma unroll
     for (int s = LANES / TEAM / 2; s > 0; s /= 2)
 #pragma unroll
