@@ -24,6 +24,22 @@
  * short-circuit operators: branches would keep a CPU's compiler from using vectors. */
 #define ORDERED_MIN(a, b) ((((a) < (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(b) == 0))) ? (a) : (b))
 #define ORDERED_MAX(a, b) ((((a) > (b)) | ((a) != (a)) | (((a) == (b)) & (SIGN(a) == 0))) ? (a) : (b))
+#ifdef MAX_NAN
+INLINE f32 f32_MINIMUM(f32 a, f32 b) {
+    f32 v;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
+INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
+    f32 v;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+    return v;
+}
+#undef FLOAT_MIN
+#undef FLOAT_MAX
+#define FLOAT_MIN(a, b) (sizeof(a) > 4 ? ORDERED_MIN(a, b) : f32_MINIMUM((f32)(a), (f32)(b)))
+#define FLOAT_MAX(a, b) (sizeof(a) > 4 ? ORDERED_MAX(a, b) : f32_MAXIMUM((f32)(a), (f32)(b)))
+#endif
 #ifndef FLOAT_MIN
 #define FLOAT_MIN(a, b) ORDERED_MIN(a, b)
 #define FLOAT_MAX(a, b) ORDERED_MAX(a, b)
@@ -193,8 +209,11 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 #undef LARGER
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #endif
-#ifndef LARGER
-#define LARGER(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#define COMPARED_LARGER(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#if !defined(LARGER) && defined(MAX_NAN)
+#define LARGER(a, b) (sizeof(a) > 4 ? COMPARED_LARGER(a, b) : f32_MAXIMUM((f32)(a), (f32)(b)))
+#elif !defined(LARGER)
+#define LARGER(a, b) COMPARED_LARGER(a, b)
 #endif
 #define NEXT_EXPONENTIAL(a, b) fma((b).sum, TWO_TO(EXPONENT((b).top) - pivot), (a).sum)
 

@@ -27,7 +27,14 @@ typedef struct tally_feature {
     unsigned classes; /* where it is tried: bit 1 << tally_device_class */
     bool always;      /* every program defines the macro, asked for or not */
 } tally_feature;
-enum { TALLY_FEATURE_PTX, TALLY_FEATURE_SUBGROUPS, TALLY_FEATURE_ORDER, TALLY_FEATURE_BULK, TALLY_FEATURE_END };
+enum {
+    TALLY_FEATURE_PTX,
+    TALLY_FEATURE_SUBGROUPS,
+    TALLY_FEATURE_ORDER,
+    TALLY_FEATURE_BULK,
+    TALLY_FEATURE_MAX_NAN,
+    TALLY_FEATURE_END
+};
 extern const tally_feature tally_features[TALLY_FEATURE_END];
 
 /* Returns the first of `needs`, bits 1 << feature, that the context's device lacks;

@@ -14,6 +14,8 @@ const tally_feature tally_features[TALLY_FEATURE_END] = {
     [TALLY_FEATURE_ORDER] = {"ORDER", "feature_order", ON(GPU) | ON(OTHER) | ON(CPU), false},
     /* Copies to local memory by the device's copy engine; in OpenCL by NVIDIA's inline assembly. */
     [TALLY_FEATURE_BULK] = {"BULK", "feature_bulk", ON(GPU) | ON(OTHER), false},
+    /* Minima and maxima that a NaN wins, by NVIDIA's inline assembly in OpenCL, from sm_80 on. */
+    [TALLY_FEATURE_MAX_NAN] = {"MAX_NAN", "feature_max_nan", ON(GPU) | ON(OTHER), true},
 };
 
 size_t tally_lacking_feature(const tally_context *context, unsigned needs) {
