@@ -6,7 +6,8 @@
  * Computes: verdicts[i] = 1.0 for every thread i that found both right.
  * How: the words are 0 before. So a compiler cannot know the numbers, the NaN and the zeros.
  * Needs: one group, and NVIDIA's inline assembly.
- * Why: one instruction in place of three. The maximum is a tenth of the instructions of an exponential.
+ * Why: one instruction in place of three. The maximum is a tenth of the instructions of an
+ * exponential.
  */
 #define MOST(v, a, b) asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b))
 #define LEAST(v, a, b) asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b))
