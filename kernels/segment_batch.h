@@ -178,7 +178,7 @@ INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b
         const u32 alike = equals_of(kind), first = LOWEST_OF(alike);
         u32 before = 0;
         if (call->lane == first && kind < CLASSES) before = ADD_LOCAL(&b->found[kind], COUNT_OF(alike));
-        number[k] = word_of(before, first) + COUNT_OF(alike & BELOW(call->lane));
+        number[k] = word_of(before, first) + COUNT_OF(alike & THREADS_BELOW(call->lane));
     }
     BARRIER
     /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn

@@ -28,7 +28,7 @@
 #define WARPS (GROUP / WIDTH)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 #define LOWEST_OF(mask) (31 - LEADING_ZEROS((mask) & (0U - (mask))))
-#define BELOW(t) ((1U << (t)) - 1)
+#define THREADS_BELOW(t) ((1U << (t)) - 1)
 
 /* Returns a mask of the threads whose word is not 0. */
 INLINE u32 ballot_of(u32 is) {

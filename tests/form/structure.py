@@ -124,6 +124,22 @@ def check_kernels(source):
             find(f"kernels_cl/{own.name}", 1, f"the same text as {other.name}: it belongs into kernels/")
 
 
+def check_macros(source):
+    """Finds macros of kernels/arithmetic.h, which every program has, that a kernel's text defines
+    again: a compiler warns, and prints that to its caller's stderr."""
+    common = set(re.findall(r"^#define (\w+)", (source / "kernels/arithmetic.h").read_text(), flags=re.M))
+    texts = [*source.glob("kernels/*.h"), *source.glob("kernels_cl/*.cl"), *source.glob("backends/cuda/kernels/*.cu")]
+    for path in sorted(texts):
+        if path.stem in ("arithmetic", "prelude"):
+            continue
+        text = path.read_text()
+        freed = set(re.findall(r"^#undef (\w+)", text, flags=re.M))
+        for number, line in enumerate(text.splitlines(), 1):
+            name = re.match(r"#define (\w+)", line)
+            if name and name[1] in common - freed:
+                find(str(path.relative_to(source)), number, f"{name[1]} is a macro of kernels/arithmetic.h")
+
+
 def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     counted = 0
@@ -140,6 +156,7 @@ def main():
         if path.endswith(".c"):
             check_functions(path, lines)
     check_kernels(source)
+    check_macros(source)
     print(*findings, sep="\n")
     print(f"{counted} files, {len(findings)} findings")
     if counted < 100:
