@@ -4,7 +4,8 @@
  * wins, which NVIDIA's devices have from sm_80 on.
  *
  * Computes: verdicts[i] = 1.0 for every thread i that found both right.
- * How: the words are 0 before. So a compiler cannot know the numbers, the NaN and the zeros.
+ * How: the numbers, the NaN and the zeros are made of the words, which are 0 before. So no compiler
+ * knows them.
  * Needs: one group, and NVIDIA's inline assembly.
  * Why: one instruction in place of three. The maximum is a tenth of the instructions of an
  * exponential.

@@ -133,9 +133,9 @@ static tally_status end_gathering(tally_mpi *mpi) {
     return begin_agreeing(mpi, wants_result(mpi) ? ranks_fold(mpi, mpi->gathered, step, mpi->result) : TALLY_OK);
 }
 
-/* All ranks finish the joined record, those too that want no result. By the plan that takes no
- * memory of the heap, so that all ranks have one outcome. A call that does not block has the
- * parameters that the record says, since the plan's may be others by now. */
+/* All ranks finish the joined record, those too that want no result. With a plan that takes no
+ * memory of the heap, so that all ranks have one outcome. A call that does not block passes none:
+ * the parameters are those of the record, and the plan's may be others by now. */
 static tally_status end_joining(tally_mpi *mpi) {
     void *result = wants_result(mpi) ? mpi->result : mpi->mine;
     mpi->stage = RANKS_ENDED;
