@@ -10,14 +10,12 @@
  */
 #ifdef SHUFFLES
 #ifdef __CUDA_ARCH__
-#define SHARED_ADDRESS(pointer) ((u32)__cvta_generic_to_shared(pointer))
 #define LEADING_ZEROS(word) ((u32)__clz((int)(word)))
 #define COUNT_OF(mask) ((u32)__popc(mask))
 #define ADD_LOCAL(at, some) atomicAdd(at, some)
 #define MIN_LOCAL(at, some) atomicMin(at, some)
 #define MAX_LOCAL(at, some) atomicMax(at, some)
 #else
-#define SHARED_ADDRESS(pointer) ((u32)(size_t)(pointer))
 #define LEADING_ZEROS(word) clz((u32)(word))
 #define COUNT_OF(mask) popcount((u32)(mask))
 #define ADD_LOCAL(at, some) atomic_add((volatile LOCAL u32 *)(at), some)

@@ -8,7 +8,6 @@
  * Needs: one group, and NVIDIA's inline assembly.
  * Why: the scan look_back lets its items wait in local memory where a device has the engine.
  */
-#define SHARED_ADDRESS(p) ((u32)(size_t)(p))
 
 KERNEL void tally_feature(GLOBAL f32 *verdicts) {
     __local u32 words[GROUP] __attribute__((aligned(16)));

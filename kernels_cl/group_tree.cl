@@ -52,7 +52,7 @@ INLINE void load_bytes(LANE *lane, SOURCE in, u32 t) {
 #define STEP_ROWS FLIGHT_ROWS
 #endif
 
-INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
+INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, TABLE table, u32 t) {
 #ifdef lane_bytes
     if (BYTES_HOLD(in.p)) {
         load_bytes(lane, in, t);
@@ -64,6 +64,7 @@ INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, u32 t) {
         LOAD_ROWS(v, r, STEP_ROWS)
 #pragma unroll
         for (int f = 0; f < STEP_ROWS * ROW_LOADS; f++) {
+            if (take_by_table(lane + f % ROW_LOADS * VECTOR, &v[f], table)) continue;
             if (take_plain(lane + f % ROW_LOADS * VECTOR, &v[f])) continue;
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
@@ -268,6 +269,8 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     addresses |= (size_t)in.name;
     EACH_INPUT(TO_CHUNK)
 
+    TABLE table;
+    TABLE_FILL(table)
 #ifdef TAKES_PIVOT
     c.pivot = chunk_pivot(in, c.count, data.pivot, thread, t);
 #endif
@@ -275,7 +278,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
 #pragma unroll
     for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
     if (c.count == CHUNK_ITEMS && addresses % 16 == 0)
-        load_chunk(lane, in, c, t);
+        load_chunk(lane, in, c, table, t);
     else
         load_items(lane, in, c, t);
 #ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */

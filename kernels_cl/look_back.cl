@@ -10,5 +10,4 @@
  * other groups see in order (feature ORDER); NVIDIA's inline assembly (feature PTX).
  * Why: memory speed. Nothing is read twice.
  */
-#define SHARED_ADDRESS(p) ((u32)(size_t)(p))
 #define LOOK_BACK_BOUNDS BOUNDS

@@ -45,6 +45,7 @@
 #define GROUP_COUNT ((u64)get_num_groups(0))
 #define THREAD_ID ((u32)get_local_id(0))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#define SHARED_ADDRESS(pointer) ((u32)(size_t)(pointer)) /* of NVIDIA's GPUs */
 
 /* Is true if the sign bit of a float of either type is set. This is not signbit: POCL links its
  * functions in after the first run of the optimiser. */

@@ -78,17 +78,29 @@ typedef enum tally_lane_of {
     TALLY_LANE_OF_F16
 } tally_lane_of;
 
+/*
+ * A number of each item of a byte, an f64, which `load` reads as NUMBER. `number` is that of x.
+ * NVIDIA's GPUs take it from a table (kernels/byte_table.h): the lane a after an item is `take`
+ * with its `number`, and after four items, of the word w, `take_word` of any lane. Between them
+ * they do what `load` and `combine` do.
+ */
+typedef struct tally_table_row {
+    const char *number, *take, *take_word;
+} tally_table_row;
+
 /* A lane of a row's own, for the items of a chunk, which is smaller than the accumulator: a struct
  * of sums, or (no fields) a V. */
 typedef struct tally_lane_row {
     tally_lane_of of;
     struct {
-        tally_additive additive; /* the terms, which say how wide the field is; NO: it is the row's V */
+        tally_additive additive; /* the terms, which say how wide the field is; NO: `type` does */
         const char *name;
+        tally_dtype type; /* TALLY_DTYPE_DEFAULT: the row's V */
     } fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine; /* as the row's */
     const char *widen;                     /* the accumulator of the lane a, of `count` items */
     tally_pivot_row pivot;                 /* NULLs: there is none */
+    tally_table_row table;                 /* NULLs: there is none */
 } tally_lane_row;
 
 /* The lane of a sum of 32-bit integers x: the sum modulo 2^32, and that of the upper halves
@@ -143,7 +155,8 @@ typedef struct tally_op_row {
     bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
-    tally_guess_row guess; /* NULLs: there is none */
+    tally_lane_row byte_lane; /* the same for items of a byte; NULLs: `lane` */
+    tally_guess_row guess;    /* NULLs: there is none */
     /* A lane after four items of a byte, those of the word w (of two inputs, w and v); NULL: item
      * by item. `bytes_hold`: of p, whether it may be used; NULL: always. */
     const char *bytes, *bytes_hold;
@@ -262,6 +275,7 @@ typedef struct tally_term_lane {
     tally_plain_row plain;          /* NULLs: there is none */
     const char *widen;              /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
     tally_pivot_row pivot;
+    tally_table_row table;
 } tally_term_lane;
 
 /* One op of a plan, resolved for its items: what a row or a custom op says, with every type
@@ -326,6 +340,11 @@ bool tally_terms_are_custom(const tally_terms *terms);
 bool tally_terms_exact(const tally_terms *terms);
 /* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */
 tally_status tally_terms_check(const tally_terms *terms, const tally_device_info *device);
+
+/* ---- lanes.c --------------------------------------------------------------------------------- */
+
+/* Sets the term's lane, lane_item and guess, for items of that type. */
+void tally_term_take_lane(tally_term *term, const tally_op_row *row, tally_dtype in);
 
 /* ---- params.c -------------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@ typedef struct tally_recipe {
     unsigned features;                  /* bit i: the program uses feature i if the device has it */
     bool overlaps;                      /* CUDA: its kernels wait for the work before them */
     bool has_arrays;                    /* the program uses ACC_ARRAYS, of ACCS accumulators */
+    bool has_tables;                    /* the program takes items by a table where the op has one */
     bool guesses;                       /* the program takes chunks by a guess where the op has one */
     const tally_segment_form *segments; /* NULL: the program is not of segments */
     const struct tally_recipe *parts;   /* of the programs that ops have alone; NULL: this one */

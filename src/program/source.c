@@ -275,6 +275,12 @@ static void write_texts(FILE *file, const tally_terms *terms) {
     }
 }
 
+/* Tells whether items may be taken by a table. In larger groups a thread's lanes would not fit its
+ * registers, nor the table, beside a tree, the local memory. */
+static bool takes_table(const tally_terms *terms, const tally_recipe *recipe) {
+    return recipe->has_tables && terms->count == 1 && terms->list[0].lane.table.number && recipe->group_threads <= 256;
+}
+
 /* Tells whether bytes of 0 that are no items may go to lanes. */
 static bool pads_bytes(const tally_terms *terms) {
     const tally_term_lane *lane = &terms->list[0].lane;
@@ -298,6 +304,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_texts(file, terms);
     if (recipe->has_arrays) fprintf(file, "#undef INLINE\n#define INLINE static inline __attribute__((always_inline))\n");
     write_items(file, terms);
+    if (takes_table(terms, recipe)) fprintf(file, "#ifdef TAKES_BYTES\n#define TAKES_TABLE 1\n#endif\n");
     FOR_TERMS(terms, t) tally_source_term(file, terms, t);
     fprintf(file, "\n/* all */\n");
     write_type(file, terms, "ACC", terms->acc.bytes == 8 ? "ALIGN(8) " : "");
@@ -326,6 +333,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     if (recipe->guesses) tally_source_guess(file, terms);
     if (have_pivots(terms)) fputs(tally_kernel_source_core("pivots"), file);
     fputs(tally_kernel_source_core("vectors"), file);
+    if (recipe->has_tables) fputs(tally_kernel_source_core("byte_table"), file);
     fprintf(file, "\n");
     if (recipe->has_arrays) write_acc_arrays(file, terms);
     if (recipe->segments) tally_source_segments(file, terms, recipe->segments);

@@ -15,7 +15,7 @@ static const char *const undefined[] = {
     "MAX",       "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
     "NO_INDEX",  "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
     "PRODUCTS",  "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD"};
+    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "NUMBER"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -64,7 +64,7 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define NUMBER_MIN(a, b) %s_NUMBER_MIN(a, b)\n#define NUMBER_MAX(a, b) %s_NUMBER_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_words) && term->lane.bytes; i++)
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_words) && (term->lane.bytes || term->lane.table.number); i++)
         fprintf(file, "#define %s %s_%s\n", of_words[i], tally_dtype_name(terms->in), of_words[i]);
     fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
@@ -200,6 +200,27 @@ static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *
     fprintf(file, "#endif\n");
 }
 
+/* NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler computes
+ * once. */
+static void write_number(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    const tally_dtype_row *in = tally_dtype_find(terms->in);
+    fprintf(file, "INLINE f64 l%u_number(%s x) { return %s; }\n", t, tally_dtype_name(in->compute), term->lane.table.number);
+    if (in->kind == TALLY_KIND_BOOL)
+        fprintf(file, "#define NUMBER ((x) ? l%u_number(1) : l%u_number(0))\n", t, t);
+    else
+        fprintf(file, "#define NUMBER l%u_number(x)\n", t);
+}
+
+/* What byte_table.h needs: an item's number, a lane after one and after a word. */
+static void write_table(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
+    static const char *const kinds[] = {
+        [TALLY_KIND_SIGNED] = "SIGNED", [TALLY_KIND_UNSIGNED] = "UNSIGNED", [TALLY_KIND_BOOL] = "TRUTHS"};
+    fprintf(file, "#ifdef TAKES_TABLE\n#define TABLE_IS_OF_%s 1\n#define table_number l%u_number\n",
+            kinds[tally_dtype_find(terms->in)->kind], t);
+    fprintf(file, "INLINE LANE_%u take_number(LANE_%u a, f64 number) { return %s; }\n", t, t, term->lane.table.take);
+    fprintf(file, "INLINE LANE_%u take_word(LANE_%u a, u32 w) { return %s; }\n#endif\n", t, t, term->lane.table.take_word);
+}
+
 /* The pivot of a chunk, from the items of its first row on. */
 static void write_pivot(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     const tally_pivot_row *pivot = &term->lane.pivot;
@@ -226,7 +247,9 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     if (is_own) {
         write_accumulator_type(file, term, type, t);
         if (has_pivot) write_pivot(file, terms, term, t);
+        if (term->lane.table.number) write_number(file, terms, term, t);
         write_combination(file, terms, term, value, type, prefix, t);
+        if (term->lane.table.number) write_table(file, terms, term, t);
     } else {
         fprintf(file, "typedef ACC_%u LANE_%u;\n#define l%u_identity t%u_identity\n#define l%u_combine t%u_combine\n", t, t, t,
                 t, t, t);

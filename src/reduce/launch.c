@@ -159,6 +159,7 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
                            .group_threads = launch->group_threads,
                            .features = variant->features,
                            .overlaps = variant->overlaps,
+                           .has_tables = variant->shape == TALLY_SHAPE_CHUNKS,
                            .guesses = variant->shape == TALLY_SHAPE_RUN};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);

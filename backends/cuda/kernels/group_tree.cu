@@ -66,6 +66,8 @@ template <> constexpr bool IS_F64<f64> = true;
 #define ARE_NARROW (ITEM_BYTES < 8 && sizeof(LANE) <= 8 && LANES_BYTES <= 64)
 #if __CUDA_ARCH__ == 900 && GROUP <= 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS > 8 || LANES_BYTES > WIDEST_LANES ? 1 : (ARE_NARROW ? 1024 : 768) / GROUP)
+#elif defined(TAKES_TABLE)
+#define ROOM (768 / GROUP)
 #elif __CUDA_ARCH__ == 900 && GROUP == 512 && ITEM_BYTES == 1 && INPUTS == 1
 #define ROOM 2
 #elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
@@ -77,7 +79,7 @@ template <> constexpr bool IS_F64<f64> = true;
 /* A chunk's loads begin before its pivot is made (AHEAD), and the next ones as soon as there is
  * room (ROLLS). Exponentials do not roll: ptxas would take 220 registers instead of 64, or
  * spill. With items of fewer than 8 bytes they gain nothing by AHEAD. */
-#if defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8)
+#if defined(TAKES_TABLE) || (defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8))
 #define AHEAD
 #endif
 #if defined(AHEAD) && !defined(PIVOT_MAY_MISS)
@@ -100,7 +102,7 @@ INLINE void load_vectors(VECTORS *v, SOURCE in, int r, u32 t) {
 }
 
 /* Takes the items of vector f into their lanes. */
-INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, int r, u32 t, PARAMS p) {
+INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, TABLE table, int r, u32 t, PARAMS p) {
 #ifdef lane_bytes /* four items at once, which go to any lane of the thread */
     if (BYTES_HOLD(p)) {
 #pragma unroll
@@ -108,6 +110,7 @@ INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, int r, u32
         return;
     }
 #endif
+    if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
     if (take_plain(lane + f % ROW_LOADS * VECTOR, v)) return;
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
@@ -120,7 +123,7 @@ INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, int r, u32
 /* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first vectors: they were loaded
  * before the pivot was made, which waits for memory too. The next ones are loaded as soon as there
  * is room. */
-INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, u32 t) {
+INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table, u32 t) {
 #pragma unroll 1
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
 #ifndef AHEAD
@@ -128,7 +131,7 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, u32 t) {
 #endif
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
-            take_vector(lane, &v[f], f, c, r, t, in.p);
+            take_vector(lane, &v[f], f, c, table, r, t, in.p);
 #ifdef ROLLS
             if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
 #endif
@@ -370,6 +373,8 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
 #ifdef AHEAD
     if (are_vectors && !LANE_BY_LANE) load_vectors(v, in, 0, t);
 #endif
+    TABLE table;
+    TABLE_FILL(table)
 #ifdef TAKES_PIVOT
     c.pivot = chunk_pivot(in, count, t);
 #endif
@@ -385,7 +390,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
         if (are_vectors)
-            take_vectors(lane, v, in, c, t);
+            take_vectors(lane, v, in, c, table, t);
         else
             load_items(lane, in, c, t);
 #ifdef PIVOT_MAY_MISS

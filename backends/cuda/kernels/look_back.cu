@@ -11,7 +11,6 @@
  * Why: memory speed. Nothing is read twice. Launches that overlap gain nothing here, and lose at
  * 2^22: 17.9 us instead of 13.9 (H200, November 2026).
  */
-#define SHARED_ADDRESS(p) ((u32)__cvta_generic_to_shared(p))
 
 /* Threads that a multiprocessor shall have room for. The compiler limits the registers to that. */
 #if !defined(STAGED)

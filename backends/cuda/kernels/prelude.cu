@@ -34,6 +34,7 @@
 #define GROUP_COUNT ((u64)gridDim.x)
 #define THREAD_ID threadIdx.x
 #define BARRIER __syncthreads();
+#define SHARED_ADDRESS(pointer) ((u32)__cvta_generic_to_shared(pointer))
 
 typedef signed char i8;
 typedef unsigned char u8;
