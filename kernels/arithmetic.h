@@ -127,6 +127,11 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
     const u32 some = sizes + 0x7fff7fffU, large = sizes + 0x60006000U, big = sizes + 0x307f307fU;
     return ((some & ~large) | big) & 0x80008000U;
 }
+/* Not 0 if one of the two items in a word, of 16 bits each, has a magnitude of the bits `end` or
+ * above: of f16 the infinities and NaN, of bf16 all from 2^16 on. */
+#define IS_BEYOND(w, end) ((((w)&0x7fff7fffU) + (0x8000U - (end)) * 0x10001U) & 0x80008000U)
+#define f16_PLAIN_END 0x7c00U
+#define bf16_PLAIN_END 0x4780U
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)

@@ -20,6 +20,7 @@
 #define f32_FRACTION 23
 #define f32_MOST_REST 1
 #define f32_BIAS 127
+#define f32_AMID 0x1.8p23f
 #define f32_MOST_ABOVE 64 /* doublings that an item may be above its chunk's pivot */
 #define f32_ROOT_HALF 0x3f3504f3U
 #define f32_WORD u32
@@ -32,6 +33,7 @@
 #define f64_FRACTION 52
 #define f64_MOST_REST 0x1.00000ffffffffp0
 #define f64_BIAS 1023
+#define f64_AMID 0x1.8p52
 #define f64_MOST_ABOVE 512
 #define f64_ROOT_HALF 0x3fe6a09e667f3bcdU
 #define f64_WORD u64
@@ -101,6 +103,22 @@ INLINE REAL OF(TWO_TO)(REAL n) {
         return OF(OF_BITS)((OF(WORD))((u64)(sum >> 32 == 0x41f00000U ? upper : 1U << 20) << 32));
     }
     return OF(OF_BITS)(n > least ? OF(BITS)(zero + n) << OF(FRACTION) : (OF(WORD))1 << OF(FRACTION));
+}
+
+/* sum + e^x / 2^pivot of a moderate x, |x| < 2^16, to the bits of NEXT_EXPONENTIAL, by fewer
+ * operations. AMID is amid the floats that have no fraction. So a sum with it is rounded to an
+ * integer, and ends in the bits of one: here the biased exponent of e^x / 2^pivot. A pivot beyond
+ * 2^21 may be taken for 2^21. Either e^x / 2^pivot is less than the least number, or the chunk is
+ * taken again. */
+INLINE REAL OF(ADD_MODERATE)(REAL given, REAL pivot, REAL sum) {
+    if (sizeof(REAL) == 8) return fma(OF(SIGNIFICAND)(given), OF(TWO_TO)(OF(EXPONENT)(given) - pivot), sum);
+    const REAL amid = OF(AMID) + OF(BIAS) - fmin(fmax(pivot, (REAL)-0x1p21f), (REAL)0x1p21f);
+    const REAL rounded = fma(given, OF(LOG2_E), amid), n = rounded - amid;
+    const REAL x = fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given));
+    const u32 exponent = max((u32)OF(BITS)(rounded), (u32)OF(BITS)(OF(AMID)) + 1);
+    REAL v;
+    OF(EXP_SERIES);
+    return fma(v, OF(OF_BITS)((OF(WORD))exponent << OF(FRACTION)), sum);
 }
 
 /* The bits that the exponent adds to those of v / 2^exponent, which is between the roots of a half

@@ -48,13 +48,13 @@ INLINE ITEMS items_of(const VECTORS *v, int j) {
 }
 
 /* Takes a vector's items into their lanes by lane_plain, if it may: it tells so. */
+INLINE u32 take_plain(LANE *lane, const VECTORS *v, CHUNK c) {
 #ifdef lane_plain
-INLINE u32 take_plain(LANE *lane, const VECTORS *v) {
     if (NOT_PLAIN(v->x.word[0]) | NOT_PLAIN(v->x.word[1]) | NOT_PLAIN(v->x.word[2]) | NOT_PLAIN(v->x.word[3])) return 0;
 #pragma unroll
-    for (int j = 0; j < VECTOR; j++) lane[j] = lane_plain(lane[j], items_of(v, j));
+    for (int j = 0; j < VECTOR; j++) lane[j] = lane_plain(lane[j], items_of(v, j), c);
     return 1;
-}
 #else
-#define take_plain(lane, v) 0
+    return 0;
 #endif
+}

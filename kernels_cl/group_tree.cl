@@ -65,7 +65,7 @@ INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, TABLE table, u32 t) {
 #pragma unroll
         for (int f = 0; f < STEP_ROWS * ROW_LOADS; f++) {
             if (take_by_table(lane + f % ROW_LOADS * VECTOR, &v[f], table)) continue;
-            if (take_plain(lane + f % ROW_LOADS * VECTOR, &v[f])) continue;
+            if (take_plain(lane + f % ROW_LOADS * VECTOR, &v[f], c)) continue;
 #pragma unroll
             for (int j = 0; j < VECTOR; j++) {
                 const int own = f % ROW_LOADS * VECTOR + j;
@@ -224,7 +224,7 @@ INLINE void share_lanes(LANE *lane, u32 t) {
     if (t < (s)) parts[thread] = pivot_combine(parts[thread], parts[thread + (s)]);                                            \
     barrier(CLK_LOCAL_MEM_FENCE);
 /* Combines the team's pivots. All its threads get the result. */
-INLINE PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
+INLINE_LOCAL PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
     parts[thread] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
     TEAM_STEPS(PIVOT_STEP)
@@ -234,7 +234,7 @@ INLINE PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
 }
 
 /* Halves the chunk's first row, which caches then have. */
-INLINE PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread, u32 t) {
+INLINE_LOCAL PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread, u32 t) {
     const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
     PIVOT a[LANES / TEAM];
 #pragma unroll

@@ -38,6 +38,10 @@
 #else
 #define INLINE static inline
 #endif
+/* Before a function that takes local memory. Where all calls of a function agree on an argument,
+ * clang may put it in the place of the parameter. POCL then does not know the memory for a group's:
+ * all groups, which run at once, had the same. */
+#define INLINE_LOCAL static inline __attribute__((always_inline))
 #define ALIGN(n) __attribute__((aligned(n)))
 #define KEEP_ROLLED /* before a loop that must stay a loop: CUDA's compiler would unroll it */
 

@@ -11,11 +11,12 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 static const char *const undefined[] = {
-    "V",         "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
-    "MAX",       "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
-    "NO_INDEX",  "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
-    "PRODUCTS",  "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "NUMBER"};
+    "V",           "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
+    "MAX",         "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
+    "NO_INDEX",    "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
+    "PRODUCTS",    "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
+    "BYTES_MIN",   "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "NUMBER",
+    "ADD_MODERATE"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -41,8 +42,8 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",  "SIGNIFICAND",
-                                        "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL"};
+    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",   "SIGNIFICAND",
+                                        "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL", "ADD_MODERATE"};
     static const char *const of_words[] = {"PRODUCTS",   "BYTES",     "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX",
                                            "BYTES_AMAX", "BYTES_AND", "BYTES_OR",          "BYTES_XOR", "PRODUCT_OF_WORD"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
@@ -266,7 +267,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     }
     if (term->lane.bytes) write_bytes(file, terms, term, t);
     if (term->lane.plain.step) {
-        fprintf(file, "INLINE LANE_%u l%u_plain(LANE_%u a, ITEMS GIVEN) { LANE_%u MADE;", t, t, t, t);
+        fprintf(file, "INLINE LANE_%u l%u_plain(LANE_%u a, ITEMS GIVEN%s) { LANE_%u MADE;", t, t, t, parameter, t);
         write_given(file, terms, term, value);
         write_accumulator(file, term, is_own, value, TALLY_PART_LOAD, term->lane.plain.step);
     }

@@ -39,7 +39,12 @@ endfunction()
 math(EXPR last "${TALLY_TEST_SHARES} - 1")
 foreach(share RANGE ${last})
   tally_conformance_test(conformance-${share} default ENVIRONMENT TALLY_TEST_SHARE=${share}/${TALLY_TEST_SHARES})
+  list(APPEND shares conformance-${share})
 endforeach()
+# After them, what POCL has made of their programs.
+add_test(NAME local-memory COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/conformance/local_memory.sh ${TALLY_TEST_CACHES}
+                                   $<TARGET_FILE:conformance>)
+set_tests_properties(local-memory PROPERTIES LABELS conformance DEPENDS "${shares}" SKIP_RETURN_CODE 77)
 tally_conformance_test(conformance-pocl-cbs cbs ENVIRONMENT POCL_WORK_GROUP_METHOD=cbs TALLY_TEST_SHARE=turn/3
                                                             TALLY_TEST_DEVICE=opencl:pocl)
 # Checks the method of that pass, and that this POCL knows it. It runs beside that pass, so its

@@ -111,7 +111,7 @@ INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, TABLE tabl
     }
 #endif
     if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
-    if (take_plain(lane + f % ROW_LOADS * VECTOR, v)) return;
+    if (take_plain(lane + f % ROW_LOADS * VECTOR, v, c)) return;
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
         const int own = f % ROW_LOADS * VECTOR + j;
