@@ -130,8 +130,10 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 /* Not 0 if one of the two items in a word, of 16 bits each, has a magnitude of the bits `end` or
  * above: of f16 the infinities and NaN, of bf16 all from 2^16 on. */
 #define IS_BEYOND(w, end) ((((w)&0x7fff7fffU) + (0x8000U - (end)) * 0x10001U) & 0x80008000U)
-#define f16_PLAIN_END 0x7c00U
-#define bf16_PLAIN_END 0x4780U
+#define f16_IMMODERATE(w) IS_BEYOND(w, 0x7c00U)
+#define bf16_IMMODERATE(w) IS_BEYOND(w, 0x4780U)
+#define i16_IMMODERATE(w) 0U
+#define u16_IMMODERATE(w) 0U
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)

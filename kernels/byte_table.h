@@ -45,7 +45,7 @@ typedef u32 TABLE; /* the address of the thread's copy of item 0 */
     table = filled_table(copies);
 
 /* The threads of a warp write to different banks. */
-INLINE_LOCAL TABLE filled_table(LOCAL f64 *copies) {
+INLINE TABLE filled_table(LOCAL f64 *copies) {
     TABLE table;
     for (u32 at = THREAD_ID; at < 256; at += GROUP) {
         const f64 number = table_number(at + TABLE_FIRST);

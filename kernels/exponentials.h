@@ -105,20 +105,19 @@ INLINE REAL OF(TWO_TO)(REAL n) {
     return OF(OF_BITS)(n > least ? OF(BITS)(zero + n) << OF(FRACTION) : (OF(WORD))1 << OF(FRACTION));
 }
 
-/* sum + e^x / 2^pivot of a moderate x, |x| < 2^16, to the bits of NEXT_EXPONENTIAL, by fewer
+/* sum + e^x / 2^pivot of a moderate x, |x| <= 2^16, to the bits of NEXT_EXPONENTIAL, by fewer
  * operations. AMID is amid the floats that have no fraction. So a sum with it is rounded to an
- * integer, and ends in the bits of one: here the biased exponent of e^x / 2^pivot. A pivot beyond
- * 2^21 may be taken for 2^21. Either e^x / 2^pivot is less than the least number, or the chunk is
- * taken again. */
+ * integer, and ends in the bits of one: here the biased exponent of e^x / 2^pivot, by which AMID's
+ * own bits end in those of 0. A pivot beyond 2^21 may be taken for 2^21. Either e^x / 2^pivot is
+ * less than the least number, or the chunk is taken again. */
 INLINE REAL OF(ADD_MODERATE)(REAL given, REAL pivot, REAL sum) {
-    if (sizeof(REAL) == 8) return fma(OF(SIGNIFICAND)(given), OF(TWO_TO)(OF(EXPONENT)(given) - pivot), sum);
-    const REAL amid = OF(AMID) + OF(BIAS) - fmin(fmax(pivot, (REAL)-0x1p21f), (REAL)0x1p21f);
+    const REAL amid = OF(AMID) + OF(BIAS) - fmin(fmax(pivot, -(REAL)(1 << 21)), (REAL)(1 << 21));
     const REAL rounded = fma(given, OF(LOG2_E), amid), n = rounded - amid;
     const REAL x = fma(-n, OF(LN2_LOW), fma(-n, OF(LN2_HIGH), given));
-    const u32 exponent = max((u32)OF(BITS)(rounded), (u32)OF(BITS)(OF(AMID)) + 1);
+    const i32 exponent = max((i32)OF(BITS)(rounded), (i32)OF(BITS)(OF(AMID)) + 1);
     REAL v;
     OF(EXP_SERIES);
-    return fma(v, OF(OF_BITS)((OF(WORD))exponent << OF(FRACTION)), sum);
+    return fma(v, OF(OF_BITS)((OF(WORD))(u32)exponent << OF(FRACTION)), sum);
 }
 
 /* The bits that the exponent adds to those of v / 2^exponent, which is between the roots of a half

@@ -75,7 +75,7 @@ INLINE u32 is_even(PACKETS all, PACKET p, u64 r, u64 width) {
 }
 
 /* Combines the nodes of even shares, one of each thread: accs[0] becomes the root's. */
-INLINE_LOCAL void fold_even(LOCAL ACC *accs, PACKETS all, u64 width) {
+INLINE void fold_even(LOCAL ACC *accs, PACKETS all, u64 width) {
     KEEP_ROLLED
     for (u64 step = 1; step < all.count; step *= 2) {
         const u64 right = THREAD_ID + step;
@@ -108,7 +108,7 @@ INLINE u32 level_at(u64 i, u64 end, u64 chunks) {
 
 /* Lists the nodes of packet r. `worst` becomes r if that is less and the packet does not fit,
  * `lowest` the lowest level of a node. */
-INLINE_LOCAL void list_nodes(PACKETS all, u64 r, GLOBAL NODE *nodes, GLOBAL ACC *accs, LOCAL u32 *worst, LOCAL u32 *lowest) {
+INLINE void list_nodes(PACKETS all, u64 r, GLOBAL NODE *nodes, GLOBAL ACC *accs, LOCAL u32 *worst, LOCAL u32 *lowest) {
     const PACKET p = packet_at(all, r);
     const u64 before = r ? all.words[r * all.stride + 3 - all.stride] : 0;
     GLOBAL const ACC *its = (GLOBAL const ACC *)(all.words + r * all.stride + PACKET_WORDS);

@@ -138,7 +138,7 @@ INLINE u32 sum_up(u32 word) {
 
 /* Sets the bit of each key of the group's tile that begins a run. Bit b of word w is of key
  * 32 w + b. */
-INLINE_LOCAL void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
+INLINE void mark_runs(KEY keys, u64 n, LOCAL u32 *words) {
     const u64 tile = GROUP_ID * (GROUP * WIDTH);
     LOCAL u32 *word = words + THREAD_ID / WIDTH;
     KEY own = keys + (tile + THREAD_ID) * KEY_BYTES;
@@ -190,7 +190,7 @@ KERNEL BOUNDS void tally_keys_count(KEY keys, u64 keys_offset, u64 n, u64 run, G
 #endif
 
 /* Sums runs[0] to runs[end - 1] by the group. `sums` has room for GROUP u64s. */
-INLINE_LOCAL u64 sum_of_runs(GLOBAL const u32 *runs, u64 end, LOCAL u64 *sums) {
+INLINE u64 sum_of_runs(GLOBAL const u32 *runs, u64 end, LOCAL u64 *sums) {
     u64 sum = 0;
 #pragma unroll 8
     for (u64 i = THREAD_ID; i < end; i += GROUP) sum += runs[i];
@@ -261,7 +261,7 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from, u32 are_aligned) {
 #define LISTED_AT(r) ((r) + (r) / WIDTH * 2)
 
 /* Lists where in the tile the runs of the thread's word begin, from place `at` on. */
-INLINE_LOCAL void list_runs(u32 word, u32 at, LOCAL u16 *listed) {
+INLINE void list_runs(u32 word, u32 at, LOCAL u16 *listed) {
     KEEP_ROLLED
     for (; word; word &= word - 1, at++)
         listed[LISTED_AT(at)] = (u16)(THREAD_ID * WIDTH + COUNT_BITS((word & (0U - word)) - 1));

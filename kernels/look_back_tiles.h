@@ -114,7 +114,7 @@ INLINE SCAN prefix_by_fallback(const CALL *c, const STATE *state, u64 block, u32
  * inclusive prefix of a block before block 0. With HOLD_BACK, which the fallback's test defines,
  * every fifth group sleeps for milliseconds first.
  */
-INLINE_LOCAL void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
+INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32 t, LOCAL TILE_SHARED *shared) {
     const u64 block = tile / WIDTH;
     const u32 q = (u32)(tile % WIDTH), ends_block = t == WIDTH - 1 && q + TILES_EACH == WIDTH;
     GLOBAL u64 *neighbour = words_of_tile(state, block * WIDTH + t);
@@ -199,7 +199,7 @@ typedef struct ALIGN(16) {
 
 /* Begins to copy the group's items. Returns 1 if the engine copies them all, which needs whole
  * tiles and an aligned address. Else each thread copies its own cells here, and the result is 0. */
-INLINE_LOCAL u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 thread) {
+INLINE u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u32 thread) {
     GLOBAL const ITEM *from = c->in.x + LOWEST_PLACE(begin, SHARED_ITEMS, c->n);
     if (begin + SHARED_ITEMS <= c->n && (size_t)from % 16 == 0) {
         const u32 arrived = SHARED_ADDRESS(&to->arrived), bytes = SHARED_ITEMS * ITEM_BYTES;
@@ -225,7 +225,7 @@ INLINE_LOCAL u32 begin_copy(const CALL *c, u64 begin, LOCAL SHARED_TILES *to, u3
 
 /* Waits for the copies. The barrier comes first, so that all threads see `arrived` as thread 0 has
  * set it up. */
-INLINE_LOCAL void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
+INLINE void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
     u32 done = !at_once;
     BARRIER
     while (!done)
@@ -235,7 +235,7 @@ INLINE_LOCAL void end_copy(LOCAL SHARED_TILES *to, u32 at_once) {
                      : "memory");
 }
 
-INLINE_LOCAL WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
+INLINE WIDE_ITEMS shared_cell(LOCAL const SHARED_TILES *from, u32 at) {
     WIDE_ITEMS w;
     LOCAL const ITEM *cell = from->item + LOWEST_PLACE(at, CELL, SHARED_ITEMS);
     /* Threads 0 to 3 begin with the first half of their cells, 4 to 7 with the second, and so on:

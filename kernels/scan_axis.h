@@ -86,7 +86,7 @@ typedef struct {
 
 /* Scans by Kogge and Stone. The value of thread t becomes the combination of those of threads 0 to
  * t. The next exchange may write half 1. `t` is below 32. */
-INLINE_LOCAL SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *meet) {
+INLINE SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *meet) {
     STEP_ACROSS(0, a, 1)
     STEP_ACROSS(1, a, 2)
     STEP_ACROSS(0, a, 4)
@@ -115,7 +115,7 @@ INLINE SCAN list_across(SCAN a, u32 t) {
 
 /* ---- lists of up to a row -------------------------------------------------------------------- */
 
-INLINE_LOCAL void scan_short(const LIST *list, u32 is, u32 thread, u32 t, u32 pitch, u32 across, LOCAL EXCHANGE *meet) {
+INLINE void scan_short(const LIST *list, u32 is, u32 thread, u32 t, u32 pitch, u32 across, LOCAL EXCHANGE *meet) {
     const u64 k = (u64)t * CELL;
     const ITEM_CELL cell = open_cell(&list->c, k, list_cell(list, k));
     SCAN part = cell_aggregate(&list->c, &cell, k), left;
@@ -152,8 +152,8 @@ typedef struct {
  * Scans `warps` rows from row `first` on, one in each warp of the team. `w` is the number of the
  * thread's warp in the team, and `raw` the thread's cell.
  */
-INLINE_LOCAL void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, u64 first, u32 w, u32 warps, u32 thread,
-                            u32 t, u32 pitch, u32 across, LOCAL EXCHANGE *meet) {
+INLINE void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u32 is, u64 first, u32 w, u32 warps, u32 thread, u32 t,
+                      u32 pitch, u32 across, LOCAL EXCHANGE *meet) {
     const u64 k = ((first + w) * WIDTH + t) * CELL;
     const u32 low = (u32)(first % WIDTH), row = low + w, tile = (u32)(first / WIDTH % WIDTH);
     const u32 own = thread - t * pitch; /* thread 0 of the warp, or of the list */
@@ -223,8 +223,8 @@ INLINE_LOCAL void scan_step(const LIST *list, WAY *way, const WIDE_ITEMS raw, u3
 }
 
 /* Scans a list. The loads of the next step are in flight while a step is computed. */
-INLINE_LOCAL void scan_long(const LIST *list, u32 is, u32 w, u32 warps, u32 thread, u32 t, u32 pitch, u32 across,
-                            LOCAL EXCHANGE *meet) {
+INLINE void scan_long(const LIST *list, u32 is, u32 w, u32 warps, u32 thread, u32 t, u32 pitch, u32 across,
+                      LOCAL EXCHANGE *meet) {
     const u64 n = list->c.n, rows = (n + ROW_ITEMS - 1) / ROW_ITEMS;
     WAY way;
     way.tile = way.block = way.rows = way.tiles = IDENTITY; /* any value: none of these is read before it is known */

@@ -175,7 +175,7 @@ typedef struct {
  * it. `exclusive` and `inclusive` are the tile's prefixes, and `has` is 1 if anything stands before
  * the tile. `rows` is the combination of the tile's rows 0 to t.
  */
-INLINE_LOCAL void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN exclusive, SCAN inclusive, SCAN rows) {
+INLINE void put_row(LOCAL TILE_SHARED *shared, u32 j, u32 t, u32 has, SCAN exclusive, SCAN inclusive, SCAN rows) {
     shared->rows[j * WIDTH + t + 1] = t < WIDTH - 1 ? scan_join(has, exclusive, rows) : inclusive;
     if (j == 0 && t == 0) shared->rows[0] = exclusive;
 }
@@ -215,8 +215,8 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
  * `has` is 1 if anything stands before the group's tiles. `plain` is 1 if the caller knows that the
  * cell is whole and aligned.
  */
-INLINE_LOCAL void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN cells, SCAN left, u64 k, u32 row, u32 t, u32 has,
-                           u32 plain, LOCAL const TILE_SHARED *shared) {
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN cells, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
+                     LOCAL const TILE_SHARED *shared) {
     if (!plain && k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
     const u32 has_row = has || row;

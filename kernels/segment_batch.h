@@ -137,8 +137,8 @@ INLINE void load_offsets(const CALLED *call, const BATCH *b, OFFSET_TYPE *begin,
 
 /* Notes where the segments' items are in the tile. If `has_first`, the first segment fits, and the
  * batch is cut at the first that does not. Else it is cut at the first that is short enough. */
-INLINE_LOCAL void note_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b, const OFFSET_TYPE *begin,
-                                const OFFSET_TYPE *end, u32 has_first) {
+INLINE void note_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b, const OFFSET_TYPE *begin,
+                          const OFFSET_TYPE *end, u32 has_first) {
     u32 longest = 0;
     EACH_ROW(k, i) {
         const u32 n = low_word((u64)end[k] - (u64)begin[k]), place = low_word((u64)begin[k] - b->first);
@@ -153,7 +153,7 @@ INLINE_LOCAL void note_segments(const CALLED *call, LOCAL STAGE *stage, const BA
 }
 
 /* Adds up what the tile has of segments between which there may be other items. */
-INLINE_LOCAL void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     u32 used = 0, reach = 0;
     EACH_ROW(k, i) {
         const u32 note = stage->notes[i];
@@ -171,7 +171,7 @@ INLINE_LOCAL void survey_segments(const CALLED *call, LOCAL STAGE *stage, const 
 #define TURN_CLASSES (LONG - OWN_CLASS + 1)
 
 /* Lists the segments by class. All threads of the group take part. */
-INLINE_LOCAL void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     u32 number[STAGE_ROWS];
     EACH_ROW(k, i) {
         const u32 kind = i < b->here ? kind_of(ITEMS_OF_NOTE(stage->notes[i])) : CLASSES;

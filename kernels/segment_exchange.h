@@ -39,7 +39,7 @@ typedef union {
  */
 #ifdef SHUFFLES
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE_LOCAL TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                              \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
         union {                                                                                                                \
             TYPE value;                                                                                                        \
             u32 word[(sizeof(TYPE) + 3) / 4];                                                                                  \
@@ -51,7 +51,7 @@ typedef union {
     }
 #else
 #define EXCHANGE_BY(NAME, TYPE, MEMBER, MODE, OTHER)                                                                           \
-    INLINE_LOCAL TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                              \
+    INLINE TYPE NAME(TYPE a, u32 s, LOCAL EXCHANGE *meet) {                                                                    \
         meet->MEMBER[THREAD_ID] = a;                                                                                           \
         BARRIER                                                                                                                \
         a = meet->MEMBER[(OTHER) % GROUP];                                                                                     \
@@ -89,7 +89,7 @@ INLINE u32 word_add(u32 a, u32 b) {
 }
 
 /* Returns the sum of a team's words. */
-INLINE_LOCAL u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *meet) {
+INLINE u32 team_sum(u32 a, u32 team, LOCAL EXCHANGE *meet) {
     ACROSS_TEAM(u32, a, word_xor, word_add)
     return a;
 }

@@ -54,7 +54,7 @@ INLINE LANE long_lane(SOURCE in, CHUNK c, u32 l) {
 /* Combines the lanes of the group's chunks. Thread l of the LANES threads that share a chunk has
  * `own`, and thread 0 of them gets the chunk's lane. */
 #ifdef SHUFFLES
-INLINE_LOCAL LANE halve_long(LANE own, LOCAL LANE *lanes, u32 thread, u32 l) {
+INLINE LANE halve_long(LANE own, LOCAL LANE *lanes, u32 thread, u32 l) {
     const u32 team = WIDTH;
     LOCAL EXCHANGE *meet = 0;
     lanes[thread] = own;
@@ -69,7 +69,7 @@ INLINE_LOCAL LANE halve_long(LANE own, LOCAL LANE *lanes, u32 thread, u32 l) {
 #define HALVE_LONG(s)                                                                                                          \
     if (l < (s)) lanes[thread] = lane_combine(lanes[thread], lanes[thread + (s)]);                                             \
     BARRIER
-INLINE_LOCAL LANE halve_long(LANE own, LOCAL LANE *lanes, u32 thread, u32 l) {
+INLINE LANE halve_long(LANE own, LOCAL LANE *lanes, u32 thread, u32 l) {
     lanes[thread] = own;
     BARRIER
     HALVE_LONG(64)

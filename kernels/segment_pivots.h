@@ -58,7 +58,7 @@ INLINE PIVOT lone_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, PIVOT non
     return none;
 }
 
-INLINE_LOCAL PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *meet) {
+INLINE PIVOT team_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     u32 masked = 0;
     PIVOT pivot = own_pivot(s, shape, c, t, team, &masked);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)

@@ -127,7 +127,7 @@ INLINE void combine_slots(LANE *own, const QUAD *v, int slots, int across, CHUNK
 
 /* A step among threads t and t ^ s that have different quads: of each pair of their lanes both get
  * one. The lower thread gets the first `pairs` lanes, the upper one the others. */
-INLINE_LOCAL void halve_quads(LANE *own, int pairs, u32 t, u32 s, LOCAL EXCHANGE *meet) {
+INLINE void halve_quads(LANE *own, int pairs, u32 t, u32 s, LOCAL EXCHANGE *meet) {
 #pragma unroll
     for (int k = 0; k < pairs; k++) {
         LANE mine = own[k], give = own[k + pairs];
@@ -141,14 +141,14 @@ INLINE_LOCAL void halve_quads(LANE *own, int pairs, u32 t, u32 s, LOCAL EXCHANGE
 }
 
 /* Combines lanes of threads t and t ^ s, in both of them; that of the lower one is the first. */
-INLINE_LOCAL LANE lane_across(LANE a, u32 t, u32 s, LOCAL EXCHANGE *meet) {
+INLINE LANE lane_across(LANE a, u32 t, u32 s, LOCAL EXCHANGE *meet) {
     const LANE other = lane_xor(a, s, meet);
     return t & s ? lane_combine(other, a) : lane_combine(a, other);
 }
 
 /* Combines the four lanes of each thread of a team, whose threads have neighbouring quads. Steps
  * from quad to quad come first, those within a quad last. */
-INLINE_LOCAL LANE quads_across(LANE *own, u32 t, u32 team, LOCAL EXCHANGE *meet) {
+INLINE LANE quads_across(LANE *own, u32 t, u32 team, LOCAL EXCHANGE *meet) {
     if (team == 1) return four_lanes(own);
     halve_quads(own, 2, t, team / 2, meet);
     if (team == 2) {
@@ -165,7 +165,7 @@ INLINE_LOCAL LANE quads_across(LANE *own, u32 t, u32 team, LOCAL EXCHANGE *meet)
 
 #ifdef PADS_BYTES
 /* Combines a segment whose quads are all in its team's slots, `slots` of each thread. */
-INLINE_LOCAL LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
+INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
     LANE own = lane_identity();
 #pragma unroll
     for (int s = 0; s < slots; s++) own = lane_bytes(own, v[s].x.word[0]);
@@ -174,7 +174,7 @@ INLINE_LOCAL LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team,
 }
 #else
 /* Combines a segment whose quads are all in its team's slots, `slots` of each thread. */
-INLINE_LOCAL LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
+INLINE LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team, PARAMS p, LOCAL EXCHANGE *meet) {
     const u32 across = slots == 1 ? 1 : c.count <= LANES ? slots : WIDTH / team;
     LANE own[OWN];
 #define IF_ACROSS_SLOTS(k)                                                                                                     \
@@ -188,7 +188,7 @@ INLINE_LOCAL LANE slots_lane(const QUAD *v, int slots, CHUNK c, u32 t, u32 team,
 #endif
 
 /* Combines a chunk by a warp: SLOTS chunk rows at once. */
-INLINE_LOCAL LANE quads_lane(const SEGMENT *s, STEPS step, CHUNK c, u32 t, LOCAL EXCHANGE *meet) {
+INLINE LANE quads_lane(const SEGMENT *s, STEPS step, CHUNK c, u32 t, LOCAL EXCHANGE *meet) {
     const u32 aligned = are_aligned(s->in);
     SOURCE at = source_on(s->in, (i64)(c.index + OWN * t), step);
     LANE own[OWN];
@@ -214,7 +214,7 @@ INLINE_LOCAL LANE quads_lane(const SEGMENT *s, STEPS step, CHUNK c, u32 t, LOCAL
 }
 
 /* Returns, in thread 0 of a warp, the part of a chunk. */
-INLINE_LOCAL PART quads_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, LOCAL EXCHANGE *meet) {
+INLINE PART quads_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, LOCAL EXCHANGE *meet) {
     const CHUNK c = chunk_of(s, chunk);
     return part_of_lane(quads_lane(s, item_step(shape), c, t, meet), c, c.count);
 }

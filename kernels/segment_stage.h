@@ -144,7 +144,7 @@ INLINE LANE staged_rows(const CALLED *call, u32 place, u32 n) {
 }
 
 /* Reduces the segments in the tile of up to class `of`, OWN_CLASS or 0: each thread its own. */
-INLINE_LOCAL void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
+INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
     EACH_ROW(k, i) {
         const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
         if (i < b->here && n <= OWN << of) put_lane(call, residues_lane(call, PLACE_OF_NOTE(note), n, of), n, b->at + i);
@@ -152,7 +152,7 @@ INLINE_LOCAL void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const
 }
 
 /* Reduces up to 32 of the members from number `m` on, which are of class `of`: each thread one. */
-INLINE_LOCAL void reduce_members(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m, u32 of) {
+INLINE void reduce_members(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m, u32 of) {
     const u32 end = stage->firsts[of + 1], i = stage->members[min(m + call->lane, end - 1)];
     const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
     const LANE all = residues_lane(call, PLACE_OF_NOTE(note), n, of);
@@ -160,14 +160,14 @@ INLINE_LOCAL void reduce_members(const CALLED *call, const LOCAL STAGE *stage, c
 }
 
 /* Reduces a member of class LONG by a warp. */
-INLINE_LOCAL void reduce_member(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m) {
+INLINE void reduce_member(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m) {
     const u32 i = stage->members[m], note = stage->notes[i], n = ITEMS_OF_NOTE(note);
     const LANE all = staged_rows(call, PLACE_OF_NOTE(note), n);
     if (call->lane == 0) put_lane(call, all, n, b->at + i);
 }
 
 /* Reduces the listed segments in the tile; if `has_own`, those of OWN_CLASS are reduced already. */
-INLINE_LOCAL void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 has_own) {
+INLINE void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 has_own) {
     const u32 ends = call->lane < TURN_CLASSES ? stage->turns[call->lane] : ~0U;
     const u32 turns = word_of(ends, TURN_CLASSES - 1 - has_own);
 #pragma unroll 1
@@ -192,7 +192,7 @@ INLINE_LOCAL void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, co
 /* ---- segments elsewhere ---------------------------------------------------------------------- */
 
 /* Reduces the listed segments of class `of`, up to a chunk row, by teams. */
-INLINE_LOCAL void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
+INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
     const u32 size = 1U << of, own = call->lane & (size - 1), teams = GROUP >> of, count = b->found[of];
     const u32 first = stage->firsts[of];
     const STEPS step = item_step(0);
@@ -238,7 +238,7 @@ INLINE void reduce_chunks(const CALLED *call, u64 s) {
 /* Puts the listed segments of more than a chunk on the work list. Each thread takes the places of
  * some. Then each warp, or the group if they are few, fills some; a warp reduces one that had no
  * room. */
-INLINE_LOCAL void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+INLINE void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     LOCAL u32 *places = stage->notes; /* which were read */
     const u32 first = stage->firsts[TO_LIST], count = call->lists ? b->found[TO_LIST] : 0;
     for (u32 m = call->thread; m < count; m += GROUP) {
@@ -261,7 +261,7 @@ INLINE_LOCAL void enlist_all(const CALLED *call, LOCAL STAGE *stage, const BATCH
 }
 
 /* Reduces segments that are not in the tile. */
-INLINE_LOCAL void reduce_elsewhere(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
+INLINE void reduce_elsewhere(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
     const u32 longs = stage->firsts[TO_LIST];
 #pragma unroll 1
     for (u32 of = 0; of < LONG; of++) reduce_apart(call, stage, b, of);
@@ -274,7 +274,7 @@ INLINE_LOCAL void reduce_elsewhere(const CALLED *call, LOCAL STAGE *stage, const
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* Reduces segments from number `at` on, up to `here` of them. Returns how many. */
-INLINE_LOCAL u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here, u32 turn, u32 *parity) {
+INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here, u32 turn, u32 *parity) {
     const u64 last = call->ends[at + here - 1], end = call->ends[at];
     OFFSET_TYPE begin_own[STAGE_ROWS], end_own[STAGE_ROWS];
     BATCH b;

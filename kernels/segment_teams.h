@@ -184,8 +184,7 @@ INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
 /* ---- a chunk by a team ----------------------------------------------------------------------- */
 
 /* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
-INLINE_LOCAL PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int planes,
-                            LOCAL EXCHANGE *meet) {
+INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int planes, LOCAL EXCHANGE *meet) {
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
     c.pivot = team_pivot(s, shape, c, t, team, meet);
@@ -232,7 +231,7 @@ INLINE LANE row_lane(const ITEMS *v, u32 n, u32 t, u32 team, PARAMS p) {
 }
 
 /* Combines the lanes of `count` segments, in thread 0 of each team. */
-INLINE_LOCAL void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) {
+INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) {
 #define ROWS_STEP(s)                                                                                                           \
     IF_ACROSS(s) {                                                                                                             \
         _Pragma("unroll") for (int f = 0; f < count; f++) {                                                                    \

@@ -89,7 +89,7 @@ typedef struct {
 } SORTED;
 
 /* Returns where the members of a class begin. */
-INLINE_LOCAL u32 first_of(const LOCAL SORTED *group, u32 of) {
+INLINE u32 first_of(const LOCAL SORTED *group, u32 of) {
     u32 first = 0;
     for (u32 k = 0; k < of; k++) first += group->sizes[k];
     return first;

@@ -88,7 +88,7 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
     barrier(CLK_LOCAL_MEM_FENCE);
 
 /* Leaves the tree over `count` partials in tree[0], where all threads see it. */
-INLINE_LOCAL void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
+INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
     const u64 thread = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;

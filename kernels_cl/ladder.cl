@@ -62,7 +62,7 @@ typedef union {
 INLINE void combine_at(volatile GLOBAL ACC *target, ACC a) {
     NATIVE_ADD((volatile GLOBAL WORD *)target, (WORD)a);
 }
-INLINE_LOCAL void combine_at_local(volatile __local ACC *target, ACC a) {
+INLINE void combine_at_local(volatile __local ACC *target, ACC a) {
     NATIVE_ADD((volatile __local WORD *)target, (WORD)a);
 }
 #else
@@ -97,7 +97,7 @@ KERNEL void tally_init(GLOBAL ACC *target) {
 
 /* Combines accumulators far apart first, as the step `sequential` does: no two threads of a warp
  * use one bank, and only the last warp diverges. */
-INLINE_LOCAL ACC tree(__local ACC *data, u32 thread, ACC a) {
+INLINE ACC tree(__local ACC *data, u32 thread, ACC a) {
     data[thread] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (u32 s = GROUP / 2; s > 0; s /= 2) {
@@ -181,7 +181,7 @@ INLINE ACC sub_group_value_of(ACC a, u32 place) {
  * own. Then thread 0 alone combines those of the sub-groups, of which there may be one or hundreds:
  * that takes one barrier for any number. Both are trees, so a sum is as deep as with warps.
  */
-INLINE_LOCAL ACC group_value(__local ACC *data, u32 thread, ACC a) {
+INLINE ACC group_value(__local ACC *data, u32 thread, ACC a) {
     const u32 place = get_sub_group_local_id(), size = get_sub_group_size(), count = get_num_sub_groups();
     SUB_GROUP_STEP(a, place, size, 512)
     SUB_GROUP_STEP(a, place, size, 256)
@@ -221,7 +221,7 @@ INLINE_LOCAL ACC group_value(__local ACC *data, u32 thread, ACC a) {
 
 /* Combines the group's accumulators; thread 0 has the result. Every warp combines its own, and then
  * the first warp combines those of the warps. */
-INLINE_LOCAL ACC group_value(__local ACC *data, u32 thread, ACC a) {
+INLINE ACC group_value(__local ACC *data, u32 thread, ACC a) {
     WARP_STEPS(data, thread, a)
 #if GROUP > WARP
     if (thread % WARP == 0) data[thread / WARP] = a;

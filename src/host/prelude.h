@@ -30,7 +30,6 @@
 #define KERNEL static UNUSED
 #define GLOBAL
 #define INLINE static inline UNUSED
-#define INLINE_LOCAL INLINE
 #define NOT_INLINED __attribute__((noinline))
 #define ALIGN(n) __attribute__((aligned(n)))
 

@@ -354,9 +354,9 @@ static const tally_op_row ops[TALLY_OP_END] = {
                                             .finish = "EXPONENT(a)",
                                             .of_lane = "a.top",
                                             .holds = "!(all - pivot > MOST_ABOVE)"}},
-                         .plain = {.not_plain = "IS_BEYOND(w, PLAIN_END)",
+                         .plain = {.not_plain = "IMMODERATE(w)",
                                    .step = "MAKE(LARGER(a.top, R_OF(x)), ADD_MODERATE(R_OF(x), pivot, a.sum))",
-                                   .of_f16 = true},
+                                   .of_all = true},
                          /* f64 holds e^x: no pivot is needed. A sum of 0 has no items. */
                          .byte_lane = {.fields = {{TALLY_ADDITIVE_NO, "top", TALLY_I32}, {TALLY_ADDITIVE_NO, "sum"}},
                                        .identity = "MAKE(-256, ZERO)",

@@ -328,7 +328,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
                 first->lane.bytes_hold ? "l0_bytes_hold((p).t0)" : "1", pads_bytes(terms) ? "#define PADS_BYTES\n" : "");
     if (terms->count == 1 && first->lane.plain.step)
         fprintf(file,
-                "#define lane_plain(a, v, c) l0_plain(a, v%s)\n#define PLAIN_END %s_PLAIN_END\n#define NOT_PLAIN(w) (%s)\n",
+                "#define lane_plain(a, v, c) l0_plain(a, v%s)\n#define IMMODERATE %s_IMMODERATE\n#define NOT_PLAIN(w) (%s)\n",
                 first->lane.pivot.load ? ", (c).pivot.t0" : "", tally_dtype_name(terms->in), first->lane.plain.not_plain);
     write_lane_arrays(file, terms);
     write_inputs(file, terms);

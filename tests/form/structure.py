@@ -140,16 +140,6 @@ def check_macros(source):
                 find(str(path.relative_to(source)), number, f"{name[1]} is a macro of kernels/arithmetic.h")
 
 
-def check_local(source):
-    """Finds functions of kernels that take local memory and may not be inlined (kernels_cl/prelude.cl)."""
-    for path in sorted([*source.glob("kernels/*.h"), *source.glob("kernels_cl/*.cl")]):
-        text = path.read_text()
-        for match in re.finditer(r"^[ \t]*INLINE (?:[\w*]+ )+\*?(\w+)\(([^(){};]*)\)", text, flags=re.M):
-            if re.search(r"\b(?:LOCAL|__local)\b", match[2]):
-                find(str(path.relative_to(source)), text[:match.start()].count("\n") + 1,
-                     f"{match[1]} takes local memory: INLINE_LOCAL, not INLINE")
-
-
 def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     counted = 0
@@ -167,7 +157,6 @@ def main():
             check_functions(path, lines)
     check_kernels(source)
     check_macros(source)
-    check_local(source)
     print(*findings, sep="\n")
     print(f"{counted} files, {len(findings)} findings")
     if counted < 100:

@@ -13,7 +13,6 @@
 #define GLOBAL
 #define BOUNDS
 #define INLINE static inline __attribute__((unused))
-#define INLINE_LOCAL INLINE
 #define ALIGN(n) __attribute__((aligned(n)))
 #define SIGN(a) signbit(a)
 

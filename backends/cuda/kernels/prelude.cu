@@ -27,7 +27,6 @@
 #define LOCAL
 #define SHARED __shared__
 #define INLINE static __device__ __forceinline__
-#define INLINE_LOCAL INLINE
 #define ALIGN(n) __align__(n)
 #define KEEP_ROLLED _Pragma("unroll 1")
 
