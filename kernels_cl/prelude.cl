@@ -39,9 +39,9 @@
 #define INLINE static inline
 #endif
 /* Before a function that takes local memory and is called twice. Where the calls agree on an
- * argument, clang may put it in the place of the parameter. POCL then does not know the memory for a
- * group's: all groups, which run at once, had the same. (POCL fails if all functions that take local
- * memory are inlined so: segments by teams then divided by 0.) */
+ * argument, clang may put it in the place of the parameter. POCL then does not know the memory for
+ * a group's: all groups, which run at once, had the same. (POCL fails if all functions that take
+ * local memory are inlined so: segments by teams then divided by 0.) */
 #define INLINE_LOCAL static inline __attribute__((always_inline))
 #define ALIGN(n) __attribute__((aligned(n)))
 #define KEEP_ROLLED /* before a loop that must stay a loop: CUDA's compiler would unroll it */
