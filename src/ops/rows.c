@@ -360,7 +360,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          /* f64 holds e^x: no pivot is needed. A sum of 0 has no items. */
                          .byte_lane = {.fields = {{TALLY_ADDITIVE_NO, "top", TALLY_I32}, {TALLY_ADDITIVE_NO, "sum"}},
                                        .identity = "MAKE(-256, ZERO)",
-                                       .load = "MAKE((i32)(x), NUMBER)",
+                                       .load = "MAKE((i32)(x), ITEM_NUMBER)",
                                        .combine = "MAKE(INTEGER_MAX(a.top, b.top), a.sum + b.sum)",
                                        .widen = "MAKE(a.sum > 0 ? (V)a.top : LOWEST, a.sum * TWO_TO(-EXPONENT((V)a.top)))",
                                        .table = {.number = "SIGNIFICAND(R_OF(x)) * TWO_TO(EXPONENT(R_OF(x)))",

@@ -15,7 +15,7 @@ static const char *const undefined[] = {
     "MAX",         "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
     "NO_INDEX",    "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
     "PRODUCTS",    "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN",   "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "NUMBER",
+    "BYTES_MIN",   "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "ITEM_NUMBER",
     "ADD_MODERATE"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
@@ -201,15 +201,15 @@ static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *
     fprintf(file, "#endif\n");
 }
 
-/* NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler computes
+/* ITEM_NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler computes
  * once. */
 static void write_number(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     const tally_dtype_row *in = tally_dtype_find(terms->in);
     fprintf(file, "INLINE f64 l%u_number(%s x) { return %s; }\n", t, tally_dtype_name(in->compute), term->lane.table.number);
     if (in->kind == TALLY_KIND_BOOL)
-        fprintf(file, "#define NUMBER ((x) ? l%u_number(1) : l%u_number(0))\n", t, t);
+        fprintf(file, "#define ITEM_NUMBER ((x) ? l%u_number(1) : l%u_number(0))\n", t, t);
     else
-        fprintf(file, "#define NUMBER l%u_number(x)\n", t);
+        fprintf(file, "#define ITEM_NUMBER l%u_number(x)\n", t);
 }
 
 /* What byte_table.h needs: an item's number, a lane after one and after a word. */
