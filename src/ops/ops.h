@@ -79,8 +79,8 @@ typedef enum tally_lane_of {
 } tally_lane_of;
 
 /*
- * A number of each item of a byte, an f64, which `load` reads as ITEM_NUMBER. `number` is that of x.
- * NVIDIA's GPUs take it from a table (kernels/byte_table.h): the lane a after an item is `take`
+ * A number of each item of a byte, an f64, which `load` reads as ITEM_NUMBER. `number` is that of
+ * x. NVIDIA's GPUs take it from a table (kernels/byte_table.h): the lane a after an item is `take`
  * with its `number`, and after four items, of the word w, `take_word` of any lane. Between them
  * they do what `load` and `combine` do.
  */

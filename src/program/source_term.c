@@ -201,8 +201,8 @@ static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *
     fprintf(file, "#endif\n");
 }
 
-/* ITEM_NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler computes
- * once. */
+/* ITEM_NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler
+ * computes once. */
 static void write_number(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     const tally_dtype_row *in = tally_dtype_find(terms->in);
     fprintf(file, "INLINE f64 l%u_number(%s x) { return %s; }\n", t, tally_dtype_name(in->compute), term->lane.table.number);
