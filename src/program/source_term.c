@@ -212,7 +212,7 @@ static void write_number(FILE *file, const tally_terms *terms, const tally_term 
         fprintf(file, "#define ITEM_NUMBER l%u_number(x)\n", t);
 }
 
-/* What byte_table.h needs: an item's number, a lane after one and after a word. */
+/* The functions that byte_table.h needs: an item's number, a lane after one and after a word. */
 static void write_table(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     static const char *const kinds[] = {
         [TALLY_KIND_SIGNED] = "SIGNED", [TALLY_KIND_UNSIGNED] = "UNSIGNED", [TALLY_KIND_BOOL] = "TRUTHS"};

@@ -140,6 +140,18 @@ def check_macros(source):
                 find(str(path.relative_to(source)), number, f"{name[1]} is a macro of kernels/arithmetic.h")
 
 
+def check_words(source):
+    """Finds words of the rows' expressions, which a program undefines, that a kernel's text asks for:
+    where a recipe defines such a macro, no kernel finds it."""
+    written = (source / "src/program/source_term.c").read_text()
+    words = set(re.findall(r'"(\w+)"', re.search(r"undefined\[\] = \{(.*?)\};", written, flags=re.S)[1]))
+    for path in sorted([*source.glob("kernels/*.h"), *source.glob("kernels_cl/*.cl"), *source.glob("backends/cuda/kernels/*.cu")]):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            asked = re.findall(r"#ifn?def (\w+)", line) + re.findall(r"defined\((\w+)\)", line)
+            for word in words & set(asked):
+                find(str(path.relative_to(source)), number, f"{word} is a word of the rows' expressions")
+
+
 def main():
     source = pathlib.Path(sys.argv[1]).resolve()
     counted = 0
@@ -157,6 +169,7 @@ def main():
             check_functions(path, lines)
     check_kernels(source)
     check_macros(source)
+    check_words(source)
     print(*findings, sep="\n")
     print(f"{counted} files, {len(findings)} findings")
     if counted < 100:
