@@ -7,15 +7,9 @@
 #                                      are of another build
 set -euo pipefail
 command -v nm >/dev/null || { echo "skipped: no nm" && exit 77; }
-checked=0 shared=0
-while IFS= read -r -d '' program; do
-    checked=$((checked + 1))
-    # nm prints b or d for a variable; the kernel's name is in front of the dot.
-    if found=$(nm "$program" | grep -E ' [bd] [a-z_]+\.[a-z_]+$'); then
-        shared=$((shared + 1))
-        echo "$program: ${found##* } is the program's, not a group's"
-    fi
-done < <(find "$1" -name 'tally_*.so' -newer "$2" -print0)
-[ "$checked" -gt 0 ] || { echo "skipped: POCL has kept no program since the last build" && exit 77; }
-echo "$checked kernels, $shared with memory that all groups share"
-[ "$shared" -eq 0 ]
+programs=$(find "$1" -name 'tally_*.so' -newer "$2")
+[ -n "$programs" ] || { echo "skipped: POCL has kept no program since the last build" && exit 77; }
+# nm prints b or d for a variable; the kernel's name is in front of the dot.
+shared=$(xargs -d '\n' nm -A <<<"$programs" | grep -E ' [bd] [a-z_]+\.[a-z_]+$') || true
+echo "$(wc -l <<<"$programs") kernels; memory that all groups share: ${shared:-none}"
+[ -z "$shared" ]
