@@ -301,13 +301,7 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
 
 /* Combines `leaves` partials by the canonical tree, by the whole group. With a mask it also adds up
  * their items. Thread 0 gets all of it in `p`. */
-#ifdef __CUDA_ARCH__
-#define OPEN_TREE
-#define TREE_OF(from, leaves) tree_value(from, leaves)
-#else
-#define OPEN_TREE SHARED ACC tree[GROUP];
-#define TREE_OF(from, leaves) (tree_value(from, leaves, tree), tree[0])
-#endif
+#define OPEN_TREE SHARED ACC tree[TREE_SLOTS];
 #ifdef WHERE
 #define OPEN_FOLD                                                                                                              \
     OPEN_TREE                                                                                                                  \
@@ -325,5 +319,5 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
 #define FOLD(p, from, from_counts, leaves)                                                                                     \
     PART p;                                                                                                                    \
     ADD_ITEMS(p, from_counts, leaves)                                                                                          \
-    p.acc = TREE_OF(from, leaves);                                                                                             \
+    p.acc = tree_value(from, leaves, tree);                                                                                    \
     BARRIER

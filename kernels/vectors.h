@@ -47,14 +47,24 @@ INLINE ITEMS items_of(const VECTORS *v, int j) {
     return items;
 }
 
-/* Takes a vector's items into their lanes by lane_plain, if it may: it tells so. */
-INLINE u32 take_plain(LANE *lane, const VECTORS *v, CHUNK c) {
 #ifdef lane_plain
-    if (NOT_PLAIN(v->x.word[0]) | NOT_PLAIN(v->x.word[1]) | NOT_PLAIN(v->x.word[2]) | NOT_PLAIN(v->x.word[3])) return 0;
+/* Returns 1 where lane_plain may take the items of all `count` vectors. */
+INLINE u32 are_plain(const VECTORS *v, int count) {
+    u32 are_not = 0;
+#pragma unroll
+    for (int f = 0; f < count; f++)
+#if ITEM_BYTES == 8
+        are_not |= NOT_PLAIN(v[f].x.item[0]) | NOT_PLAIN(v[f].x.item[1]);
+#else
+        are_not |=
+            NOT_PLAIN(v[f].x.word[0]) | NOT_PLAIN(v[f].x.word[1]) | NOT_PLAIN(v[f].x.word[2]) | NOT_PLAIN(v[f].x.word[3]);
+#endif
+    return !are_not;
+}
+
+/* Takes a vector's items into their lanes. */
+INLINE void take_plain(LANE *lane, const VECTORS *v, CHUNK c) {
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) lane[j] = lane_plain(lane[j], items_of(v, j), c);
-    return 1;
-#else
-    return 0;
-#endif
 }
+#endif

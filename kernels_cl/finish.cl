@@ -24,6 +24,7 @@
 #define BOUNDS
 #endif
 
+#ifndef TREE_SLOTS /* kernels/warp_tree.h has defined the tree where PTX is */
 /* A binary counter of subtrees. level[k] holds a finished subtree of 2^k leaves, which waits for
  * its right neighbour. */
 #define COUNTER_LEVELS 48 /* for 2^48 chunks of 2^12 items */
@@ -62,6 +63,8 @@ INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     return counter_value(level, blocks);
 }
 
+#endif
+
 #ifdef ORDER
 /*
  * Returns true in the group that arrives last: all other groups have stored their partials, and
@@ -82,13 +85,14 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
 }
 #endif
 
-#if GROUP > 1
+#if GROUP > 1 && !defined(TREE_SLOTS)
+#define TREE_SLOTS GROUP
 #define TREE_STEP(s)                                                                                                           \
     if (2 * (s) * thread < GROUP) tree[2 * (s) * thread] = op_combine(tree[2 * (s) * thread], tree[2 * (s) * thread + (s)]);   \
     barrier(CLK_LOCAL_MEM_FENCE);
 
-/* Leaves the tree over `count` partials in tree[0], where all threads see it. */
-INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
+/* Computes the tree over `count` partials. All threads have the result. */
+INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
     const u64 thread = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;
@@ -122,15 +126,16 @@ INLINE void tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree)
 #if GROUP > 512
     TREE_STEP(512)
 #endif
+    return tree[0];
 }
 #endif
 
 KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                          u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {
 #if GROUP > 1
-    __local ACC tree[GROUP];
-    tree_value(partials, count, tree);
-    if (get_local_id(0) == 0) store(tree[0], n, params, combined + slot, out, out_offset, outcome, last);
+    __local ACC tree[TREE_SLOTS];
+    const ACC a = tree_value(partials, count, tree);
+    if (get_local_id(0) == 0) store(a, n, params, combined + slot, out, out_offset, outcome, last);
 #else
     store(run_value(partials, 0, count), n, params, combined + slot, out, out_offset, outcome, last);
 #endif

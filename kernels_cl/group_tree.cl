@@ -30,49 +30,93 @@
 /* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
-/* Loads `rows` rows of vectors, from row r on. */
-#define LOAD_ROWS(v, r, rows)                                                                                                  \
-    _Pragma("unroll") for (int f = 0; f < (rows)*ROW_LOADS; f++) v[f] =                                                        \
-        vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
+/* A chunk's first loads begin before its pivot is made, as in backends/cuda/kernels/group_tree.cu.
+ * Of items of 2 bytes they would cost too many registers. */
+#if defined(PTX) && defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8) && ITEM_BYTES >= 4
+#define AHEAD
+#endif
+
+/* The way that items are seldom taken by shall need few registers. */
+#if defined(lane_bytes) && !defined(AHEAD)
+#define STEP_ROWS 1
+#else
+#define STEP_ROWS FLIGHT_ROWS
+#endif
+#define STEP_LOADS (STEP_ROWS * ROW_LOADS)
+
+/* Loads `count` vectors of a whole chunk, from row r on. */
+INLINE void load_vectors(VECTORS *v, int count, SOURCE in, int r, u32 t) {
+#pragma unroll
+    for (int f = 0; f < count; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
+}
 
 #ifdef lane_bytes
 /* Takes four items at once, which go to any lane of the thread. */
-INLINE void load_bytes(LANE *lane, SOURCE in, u32 t) {
+INLINE void take_bytes(LANE *lane, SOURCE in, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
-        LOAD_ROWS(v, r, FLIGHT_ROWS)
+        load_vectors(v, FLIGHT, in, r, t);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
             for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(v[f], w));
     }
 }
-#define STEP_ROWS 1 /* the way that calls seldom take shall need few registers */
-#else
-#define STEP_ROWS FLIGHT_ROWS
 #endif
 
-INLINE void load_chunk(LANE *lane, SOURCE in, CHUNK c, TABLE table, u32 t) {
+/* Takes the items of vector f, counted from row r on, into their lanes. */
+INLINE void take_vector(LANE *lane, VECTORS *v, int f, CHUNK c, TABLE table, int r, u32 t, PARAMS p) {
+    if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
+#pragma unroll
+    for (int j = 0; j < VECTOR; j++) {
+        const int own = f % ROW_LOADS * VECTOR + j;
+        lane[own] = lane_step(lane[own], items_of(v, j), c, r + f / ROW_LOADS, LANE_AT(t, f % ROW_LOADS, j), p);
+    }
+}
+
+/* Vectors that are taken one way or the other: a row of narrow items, which a vector has many of,
+ * else all that are in flight. */
+#define ALIKE (ITEM_BYTES < 4 ? ROW_LOADS : STEP_LOADS)
+
+/* Takes vectors that lane_plain may not take, row by row: two ways for all of them at once would
+ * take too many registers. Their items are in the cache. */
+INLINE void take_rows(LANE *lane, SOURCE in, CHUNK c, TABLE table, int begin, u32 t) {
+    _Pragma("unroll 1") for (int r = begin; r < begin + ALIKE / ROW_LOADS; r++) {
+        VECTORS v[ROW_LOADS];
+        load_vectors(v, ROW_LOADS, in, r, t);
+#pragma unroll
+        for (int f = 0; f < ROW_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
+    }
+}
+
+/* Takes a whole chunk. With AHEAD v has the first vectors. */
+INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table, u32 t) {
 #ifdef lane_bytes
     if (BYTES_HOLD(in.p)) {
-        load_bytes(lane, in, t);
+        take_bytes(lane, in, t);
         return;
     }
 #endif
     for (int r = 0; r < ROWS; r += STEP_ROWS) {
-        VECTORS v[STEP_ROWS * ROW_LOADS];
-        LOAD_ROWS(v, r, STEP_ROWS)
+#ifndef AHEAD
+        load_vectors(v, STEP_LOADS, in, r, t);
+#endif
+#ifdef lane_plain
 #pragma unroll
-        for (int f = 0; f < STEP_ROWS * ROW_LOADS; f++) {
-            if (take_by_table(lane + f % ROW_LOADS * VECTOR, &v[f], table)) continue;
-            if (take_plain(lane + f % ROW_LOADS * VECTOR, &v[f], c)) continue;
+        for (int f = 0; f < STEP_LOADS; f += ALIKE)
+            if (are_plain(v + f, ALIKE)) {
 #pragma unroll
-            for (int j = 0; j < VECTOR; j++) {
-                const int own = f % ROW_LOADS * VECTOR + j;
-                const u32 l = LANE_AT(t, f % ROW_LOADS, j);
-                lane[own] = lane_step(lane[own], items_of(&v[f], j), c, r + f / ROW_LOADS, l, in.p);
+                for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
+            } else {
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, t);
             }
-        }
+#else
+#pragma unroll
+        for (int f = 0; f < STEP_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
+#endif
+#ifdef AHEAD
+        if (r + STEP_ROWS < ROWS) load_vectors(v, STEP_LOADS, in, r + STEP_ROWS, t);
+#endif
     }
 }
 
@@ -94,24 +138,14 @@ INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
 #define TEAM_STEPS(STEP) STEP(4) STEP(2) STEP(1)
 #endif
 
-/* Lanes are exchanged by NVIDIA's shuffles. */
+/* Values of a warp's threads are exchanged by NVIDIA's shuffles. */
 #ifdef PTX
 #define SHUFFLES
-#define SHUFFLE(name, mode)                                                                                                    \
-    INLINE LANE name(LANE a, u32 s) {                                                                                          \
-        union {                                                                                                                \
-            LANE lane;                                                                                                         \
-            u32 word[(sizeof(LANE) + 3) / 4];                                                                                  \
-        } from, to;                                                                                                            \
-        from.lane = a;                                                                                                         \
-        _Pragma("unroll") for (int w = 0; w < (int)((sizeof(LANE) + 3) / 4); w++)                                              \
-            asm volatile("shfl.sync." mode ".b32 %0, %1, %2, 0x1f, 0xffffffff;"                                                \
-                         : "=r"(to.word[w])                                                                                    \
-                         : "r"(from.word[w]), "r"(s));                                                                         \
-        return to.lane;                                                                                                        \
-    }
-SHUFFLE(lane_down, "down")
-SHUFFLE(lane_xor, "bfly")
+SHUFFLE(lane_down, LANE, "down")
+SHUFFLE(lane_xor, LANE, "bfly")
+#ifdef TAKES_PIVOT
+SHUFFLE(pivot_xor, PIVOT, "bfly")
+#endif
 #endif
 
 /* Lanes of a thread that are in local memory at a time. */
@@ -124,15 +158,14 @@ SHUFFLE(lane_xor, "bfly")
 #endif
 
 typedef union {
-#ifndef SHUFFLES
+#ifdef SHUFFLES
+    ACC tree[TREE_SLOTS];
+#else
     LANE lane[GROUP * EXCHANGED];
-#endif
 #ifdef TAKES_PIVOT
     PIVOT pivot[GROUP];
 #endif
     ACC chunk[SPAN];
-#if defined(ORDER) && defined(PTX)
-    ACC tree[GROUP];
 #endif
 } shared;
 
@@ -220,11 +253,20 @@ INLINE void share_lanes(LANE *lane, u32 t) {
 #endif
 
 #ifdef TAKES_PIVOT
+#ifdef SHUFFLES
+/* Combines the team's pivots. All its threads get the result. */
+#define team_pivot(data, a, thread, t) pivot_of_team(a)
+INLINE PIVOT pivot_of_team(PIVOT a) {
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2) a = pivot_combine(a, pivot_xor(a, s));
+    return a;
+}
+#else
 #define PIVOT_STEP(s)                                                                                                          \
     if (t < (s)) parts[thread] = pivot_combine(parts[thread], parts[thread + (s)]);                                            \
     barrier(CLK_LOCAL_MEM_FENCE);
-/* Combines the team's pivots. All its threads get the result. */
-INLINE_LOCAL PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
+#define team_pivot(data, a, thread, t) pivot_in_memory((data)->pivot, a, thread, t)
+INLINE_LOCAL PIVOT pivot_in_memory(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) {
     parts[thread] = a;
     barrier(CLK_LOCAL_MEM_FENCE);
     TEAM_STEPS(PIVOT_STEP)
@@ -232,20 +274,69 @@ INLINE_LOCAL PIVOT team_pivot(__local PIVOT *parts, PIVOT a, u32 thread, u32 t) 
     barrier(CLK_LOCAL_MEM_FENCE);
     return all;
 }
+#endif
 
-/* Halves the chunk's first row, which caches then have. */
-INLINE_LOCAL PIVOT chunk_pivot(SOURCE in, u32 count, __local PIVOT *parts, u32 thread, u32 t) {
-    const u32 halvings = pivot_halvings(count), items = min((u32)LANES >> halvings, count);
+/* Halves the chunk's first row, which caches then have. Most chunks are whole: nothing is tested
+ * for each of their items. */
+INLINE_LOCAL PIVOT chunk_pivot(SOURCE in, u32 count, __local shared *data, u32 thread, u32 t) {
+    u32 halvings = 0;
     PIVOT a[LANES / TEAM];
+    if (count == CHUNK_ITEMS) {
 #pragma unroll
-    for (int k = 0; k < LANES / TEAM; k++)
-        a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+        for (int k = 0; k < LANES / TEAM; k++) a[k] = pivot_load(items_at(in, k * TEAM + t));
+    } else {
+        halvings = pivot_halvings(count);
+        const u32 items = min((u32)LANES >> halvings, count);
+#pragma unroll
+        for (int k = 0; k < LANES / TEAM; k++)
+            a[k] = k * TEAM + t < items ? pivot_load(items_at(in, k * TEAM + t)) : pivot_identity();
+    }
 #pragma unroll
     for (int s = LANES / TEAM / 2; s > 0; s /= 2)
 #pragma unroll
         for (int k = 0; k < LANES / TEAM / 2; k++)
             if (k < s) a[k] = pivot_combine(a[k], a[k + s]);
-    return pivot_value(team_pivot(parts, a[0], thread, t), halvings);
+    return pivot_value(team_pivot(data, a[0], thread, t), halvings);
+}
+#endif
+
+/* Combines the accumulators of a group's chunks, neighbours first. Thread 0 has the result. */
+#ifdef SHUFFLES
+INLINE ACC combine_chunks(__local shared *data, ACC a, u32 thread) {
+    TREE_LOOP
+    for (u32 s = TEAM; s < 32; s *= 2) a = op_combine(a, acc_down(a, s));
+    return combine_warps(data->tree, a, GROUP / 32);
+}
+#else
+#define CHUNK_STEP(s)                                                                                                          \
+    if (2 * (s)*thread < SPAN)                                                                                                 \
+        data->chunk[2 * (s)*thread] = op_combine(data->chunk[2 * (s)*thread], data->chunk[2 * (s)*thread + (s)]);              \
+    barrier(CLK_LOCAL_MEM_FENCE);
+INLINE ACC combine_chunks(__local shared *data, ACC a, u32 thread) {
+    if (thread % TEAM == 0) data->chunk[thread / TEAM] = a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if SPAN > 1
+    CHUNK_STEP(1)
+#endif
+#if SPAN > 2
+    CHUNK_STEP(2)
+#endif
+#if SPAN > 4
+    CHUNK_STEP(4)
+#endif
+#if SPAN > 8
+    CHUNK_STEP(8)
+#endif
+#if SPAN > 16
+    CHUNK_STEP(16)
+#endif
+#if SPAN > 32
+    CHUNK_STEP(32)
+#endif
+#if SPAN > 64
+    CHUNK_STEP(64)
+#endif
+    return data->chunk[0];
 }
 #endif
 
@@ -269,23 +360,28 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     addresses |= (size_t)in.name;
     EACH_INPUT(TO_CHUNK)
 
+    const bool are_vectors = c.count == CHUNK_ITEMS && addresses % 16 == 0;
+    VECTORS v[STEP_LOADS];
+#ifdef AHEAD
+    if (are_vectors) load_vectors(v, STEP_LOADS, in, 0, t);
+#endif
     TABLE table;
     TABLE_FILL(table)
 #ifdef TAKES_PIVOT
-    c.pivot = chunk_pivot(in, c.count, data.pivot, thread, t);
+    c.pivot = chunk_pivot(in, c.count, &data, thread, t);
 #endif
     LANE lane[OWN];
 #pragma unroll
     for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-    if (c.count == CHUNK_ITEMS && addresses % 16 == 0)
-        load_chunk(lane, in, c, table, t);
+    if (are_vectors)
+        take_vectors(lane, v, in, c, table, t);
     else
         load_items(lane, in, c, t);
 #ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
-    PIVOT all = pivot_of_lane(lane[0]);
+    PIVOT best = pivot_of_lane(lane[0]);
 #pragma unroll
-    for (int own = 1; own < OWN; own++) all = pivot_combine(all, pivot_of_lane(lane[own]));
-    if (pivot_changes(&c.pivot, pivot_value(team_pivot(data.pivot, all, thread, t), 0))) {
+    for (int own = 1; own < OWN; own++) best = pivot_combine(best, pivot_of_lane(lane[own]));
+    if (pivot_changes(&c.pivot, pivot_value(team_pivot(&data, best, thread, t), 0))) {
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
         load_items(lane, in, c, t);
@@ -300,7 +396,6 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
     EXCHANGE_FIRST
-    if (t == 0) {
 #else
 #pragma unroll
     for (int s = OWN / 2; s >= VECTOR; s /= 2)
@@ -308,50 +403,21 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
     EXCHANGE_ALL
-    if (t == 0) {
 #pragma unroll
-        for (int s = LEFT_LANES / 2; s > 0; s /= 2)
+    for (int s = LEFT_LANES / 2; s > 0; s /= 2)
 #pragma unroll
-            for (int own = 0; own < LEFT_LANES / 2; own++)
-                if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
+        for (int own = 0; own < LEFT_LANES / 2; own++)
+            if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
-        data.chunk[thread / TEAM] = lane_value(lane[0], c);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-#define CHUNK_STEP(s)                                                                                                          \
-    if (2 * (s)*thread < SPAN)                                                                                                 \
-        data.chunk[2 * (s)*thread] = op_combine(data.chunk[2 * (s)*thread], data.chunk[2 * (s)*thread + (s)]);                 \
-    barrier(CLK_LOCAL_MEM_FENCE);
-#if SPAN > 1
-    CHUNK_STEP(1)
-#endif
-#if SPAN > 2
-    CHUNK_STEP(2)
-#endif
-#if SPAN > 4
-    CHUNK_STEP(4)
-#endif
-#if SPAN > 8
-    CHUNK_STEP(8)
-#endif
-#if SPAN > 16
-    CHUNK_STEP(16)
-#endif
-#if SPAN > 32
-    CHUNK_STEP(32)
-#endif
-#if SPAN > 64
-    CHUNK_STEP(64)
-#endif
-    if (thread == 0) store(data.chunk[0], n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
+    ACC all = combine_chunks(&data, lane_value(lane[0], c), thread);
+    if (thread == 0) store(all, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
 #if defined(ORDER) && defined(PTX)
     if (last == TOGETHER) {
         if (thread == 0) is_last = arrives_last(partials);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (is_last) {
-            tree_value(partials + first, get_num_groups(0), data.tree);
-            if (thread == 0) store(data.tree[0], n, params, partials, out, out_offset, outcome, ALONE);
+            all = tree_value(partials + first, get_num_groups(0), data.tree);
+            if (thread == 0) store(all, n, params, partials, out, out_offset, outcome, ALONE);
         }
     }
 #endif

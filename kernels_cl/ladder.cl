@@ -137,19 +137,7 @@ INLINE ACC tree(__local ACC *data, u32 thread, ACC a) {
 #define WARP 32
 
 #if defined(PTX)
-/* Returns in thread t the value of thread t + s of the warp; undefined beyond the warp. */
-INLINE ACC shuffle_down(ACC a, u32 s) {
-    union {
-        ACC acc;
-        u32 word[ACC_BYTES / 4];
-    } from, to;
-    from.acc = a;
-#pragma unroll
-    for (int w = 0; w < ACC_BYTES / 4; w++)
-        asm volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(to.word[w]) : "r"(from.word[w]), "r"(s));
-    return to.acc;
-}
-#define WARP_STEP(data, thread, a, s) a = op_combine(a, shuffle_down(a, s));
+#define WARP_STEP(data, thread, a, s) a = op_combine(a, acc_down(a, s));
 #elif defined(SUBGROUPS)
 /* Returns the accumulator of the thread at `place` in the sub-group. It is exchanged in words, so
  * that it may have any type. */

@@ -106,6 +106,7 @@ const char *tally_host_stem(const char *stem) {
     static const char *const stems[][2] = {
         {"prelude", ""},
         {"outcome", ""},
+        {"warp_tree", ""},
         {"finish", "/* finish */\n"},
         {"cpu_chunks", "/* cpu_chunks */\n"},
         {"scanning", "/* scanning */\n"},

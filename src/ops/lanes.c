@@ -79,7 +79,7 @@ static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally
         lane.bytes_hold = row->bytes_hold;
         lane.counts_zeros = row->counts_zeros;
     }
-    if (dtype == TALLY_BF16 || (in->bytes == 2 && row->plain.of_all)) lane.plain = row->plain;
+    if (dtype == TALLY_BF16 || (in->bytes > 1 && dtype != TALLY_F32 && row->plain.of_all)) lane.plain = row->plain;
     return lane;
 }
 

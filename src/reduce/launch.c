@@ -167,6 +167,7 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
     tally_recipe_add(&recipe, "outcome");
+    tally_recipe_add(&recipe, "warp_tree");
     tally_recipe_add(&recipe, "finish");
     if (variant->ladder) tally_recipe_add(&recipe, "ladder");
     tally_recipe_add(&recipe, variant->info.stem);

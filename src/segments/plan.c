@@ -172,6 +172,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
     tally_recipe_add(&recipe, "outcome");
+    tally_recipe_add(&recipe, "warp_tree");
     tally_recipe_add(&recipe, "finish");
     if (!variant->has_teams) {
         recipe.has_arrays = true; /* for functions that are inlined in loops */

@@ -111,12 +111,28 @@ INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, TABLE tabl
     }
 #endif
     if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
-    if (take_plain(lane + f % ROW_LOADS * VECTOR, v, c)) return;
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
         const int own = f % ROW_LOADS * VECTOR + j;
         const u32 l = lane_at(t, f % ROW_LOADS, j);
         lane[own] = lane_step(lane[own], items_of(v, j), c, r + f / ROW_LOADS, l, p);
+    }
+}
+
+/* Vectors that are taken one way or the other: a row of narrow items, which a vector has many of,
+ * else all that are in flight. */
+#define ALIKE (ITEM_BYTES < 4 ? ROW_LOADS : FLIGHT)
+
+/* Takes vectors that lane_plain may not take, row by row: two ways for all of them at once would
+ * take too many registers. Their items are in the cache. */
+INLINE void take_rows(LANE *lane, SOURCE in, CHUNK c, TABLE table, int begin, u32 t) {
+#pragma unroll 1
+    for (int r = begin; r < begin + ALIKE / ROW_LOADS; r++) {
+        VECTORS v[ROW_LOADS];
+#pragma unroll
+        for (int f = 0; f < ROW_LOADS; f++) v[f] = load_vector(in, f, r, t);
+#pragma unroll
+        for (int f = 0; f < ROW_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
     }
 }
 
@@ -129,6 +145,16 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #ifndef AHEAD
         load_vectors(v, in, r, t);
 #endif
+#ifdef lane_plain
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f += ALIKE)
+            if (are_plain(v + f, ALIKE)) {
+#pragma unroll
+                for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
+            } else {
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, t);
+            }
+#else
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             take_vector(lane, &v[f], f, c, table, r, t, in.p);
@@ -136,6 +162,7 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
             if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
 #endif
         }
+#endif
 #if defined(AHEAD) && !defined(ROLLS)
         if (r + FLIGHT_ROWS < ROWS) load_vectors(v, in, r + FLIGHT_ROWS, t);
 #endif
@@ -223,7 +250,7 @@ INLINE LANE halve_lanes(LANE *lane, u32 t) {
 #pragma unroll
         for (int own = 0; own < OWN / 2; own++)
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
-#pragma unroll UNROLL
+    TREE_LOOP
     for (int s = TEAM / 2; s > 0; s /= 2) lane[0] = lane_combine(lane[0], shuffle_down(lane[0], s));
 #else
 #pragma unroll
@@ -398,15 +425,16 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
 #endif
         chunk = halve_lanes(lane, t);
     }
+    SHARED ACC tree[TREE_SLOTS];
     ACC a = lane_value(chunk, c);
-#pragma unroll UNROLL
-    for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, shuffle_down(a, s));
+    TREE_LOOP
+    for (int s = TEAM; s < WARP; s *= 2) a = op_combine(a, acc_down(a, s));
     const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;
-    a = combine_warps(a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
+    a = combine_warps(tree, a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
     if (thread == 0) store(a, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
 #ifdef ORDER
     if (last == TOGETHER && arrives_last(partials)) {
-        a = tree_value(partials + first, gridDim.x);
+        a = tree_value(partials + first, gridDim.x, tree);
         if (thread == 0) store(a, n, params, partials, out, out_offset, outcome, ALONE);
     }
 #endif
