@@ -132,14 +132,11 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 #define IS_BEYOND(w, end) ((((w)&0x7fff7fffU) + (0x8000U - (end)) * 0x10001U) & 0x80008000U)
 #define f16_IMMODERATE(w) IS_BEYOND(w, 0x7c00U)
 #define bf16_IMMODERATE(w) IS_BEYOND(w, 0x4780U)
-#define f32_IMMODERATE(w) ((u32)(((w)&0x7fffffffU) >= 0x47800000U))
-#define f64_IMMODERATE(x) ((u32)(((u32)(f64_BITS(x) >> 32) & 0x7fffffffU) >= 0x40f00000U))
+#define f64_IMMODERATE(w) ((u32)(((w)&0x7fffffffU) >= 0x40f00000U)) /* of the upper half */
 #define i16_IMMODERATE(w) 0U
 #define u16_IMMODERATE(w) 0U
 #define i32_IMMODERATE(w) (((w) + 0x10000U) >> 17)
 #define u32_IMMODERATE(w) ((w) >> 16)
-#define i64_IMMODERATE(x) ((u32)((u64)(x) + 0x10000U > 0x1ffffU))
-#define u64_IMMODERATE(x) ((u32)((x) > 0xffffU))
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
 #define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
 #define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)

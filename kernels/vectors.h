@@ -48,17 +48,14 @@ INLINE ITEMS items_of(const VECTORS *v, int j) {
 }
 
 #ifdef lane_plain
-/* Returns 1 where lane_plain may take the items of all `count` vectors. */
+/* Returns 1 where lane_plain may take the items of all `count` vectors. Of items of 8 bytes the
+ * upper halves tell. */
 INLINE u32 are_plain(const VECTORS *v, int count) {
     u32 are_not = 0;
 #pragma unroll
     for (int f = 0; f < count; f++)
-#if ITEM_BYTES == 8
-        are_not |= NOT_PLAIN(v[f].x.item[0]) | NOT_PLAIN(v[f].x.item[1]);
-#else
-        are_not |=
-            NOT_PLAIN(v[f].x.word[0]) | NOT_PLAIN(v[f].x.word[1]) | NOT_PLAIN(v[f].x.word[2]) | NOT_PLAIN(v[f].x.word[3]);
-#endif
+#pragma unroll
+        for (int w = ITEM_BYTES == 8; w < 4; w += ITEM_BYTES == 8 ? 2 : 1) are_not |= NOT_PLAIN(v[f].x.word[w]);
     return !are_not;
 }
 

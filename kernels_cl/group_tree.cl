@@ -13,8 +13,8 @@
  * has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes the chunk again if
  * it turns out to be no good. At last the chunks are combined, neighbours first. Chunks that are
  * not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by item.
- * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP accumulators, or for 4 *
- * GROUP if they have at most 8 bytes.
+ * Needs: GROUP a power of two from 32 to 1024; local memory for TREE_SLOTS accumulators. Without
+ * PTX also for GROUP lanes, or for 4 * GROUP if they have at most 8 bytes.
  * Why: it is the default of GPUs: memory speed in the canonical order, also without device-scope
  * ordering or sub-groups. There is no early return and no barrier in a loop.
  */

@@ -126,11 +126,11 @@ typedef struct tally_guess_row {
 } tally_guess_row;
 
 /* A short step for bf16 on GPUs: the lane a after the item x. It may be taken where `not_plain` is
- * 0 for all words w of a vector: two items, or one of 4 or 8 bytes. IMMODERATE(w) is not 0 where an
- * item is not moderate: |x| is 2^16 or above (kernels/arithmetic.h). */
+ * 0 for all words w of a vector: of two items, of one, or the upper half of one. IMMODERATE(w) is
+ * not 0 where an item is not moderate: |x| is 2^16 or above (kernels/arithmetic.h). */
 typedef struct tally_plain_row {
     const char *not_plain, *step; /* NULL: there is none */
-    bool of_all;                  /* all items but bytes have it too */
+    bool of_all;                  /* others have it too (lanes.c) */
 } tally_plain_row;
 
 /* A built-in op: C expressions and how they are typed. */

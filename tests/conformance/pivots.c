@@ -14,7 +14,8 @@
 #define ROOM (3 * TALLY_CHUNK_ITEMS + 77)
 
 /* Kinds of items: what comes after a chunk's first row is far above it, or special. Zeros are of
- * both signs, or of one sign but for one item of each chunk. */
+ * both signs, or of one sign but for one item of each chunk. About half the items of NEAR_MODERATE
+ * are moderate: below 2^16 in magnitude. */
 enum {
     RISING,
     FALLING,
@@ -29,6 +30,7 @@ enum {
     ONE_PLUS,
     ONE_TINY,
     ONE_HUGE,
+    NEAR_MODERATE,
     KINDS
 };
 
@@ -60,6 +62,8 @@ static double item_of(int kind, uint64_t i, double step) {
         return i == 5000 ? -ldexp(3, (int)(-2 * step)) : row % 2 ? 0.0 : noise;
     case ONE_HUGE:
         return i == 5000 ? -ldexp(3, (int)(2 * step)) : noise;
+    case NEAR_MODERATE:
+        return (i % 5 ? 1 : -1) * (65528 + noise);
     default:
         return at % TALLY_LANES == 77 ? noise + step * (double)row : noise;
     }
