@@ -42,9 +42,13 @@ SHUFFLE(acc_xor, ACC, "bfly")
 SHUFFLE(acc_of, ACC, "idx")
 
 #define TREE_SLOTS (GROUP / 32)
-/* READ is the partials that a thread has in flight. TILE is the partials that a warp reads at
- * once. */
+/* READ is the partials that a thread has in flight. TILE is the partials that a warp reads at once.
+ * By CUDA more wide ones would take registers from the loads of items. */
+#ifdef __CUDA_ARCH__
+#define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8)
+#else
 #define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 4 : 8)
+#endif
 #define TILE (32 * READ)
 /* A long combination, unrolled, outgrows the instruction cache. */
 #if ACC_BYTES > 8
@@ -84,10 +88,10 @@ INLINE ACC combine_warps(LOCAL ACC *values, ACC a, u32 warps) {
 
 /*
  * Computes the tile of partials from `begin` on. `end` is the end of all partials. Thread t loads
- * partials t, t + 32, t + 64, ... of the tile: neighbours are in neighbouring threads. While threads
- * t and t ^ s have several each, one of them combines the first half of these, the other the second
- * half. Then each has one, whose block of 32 the last bits of t tell. Blocks are combined last.
- * Thread 0 of the warp has the result.
+ * partials t, t + 32, t + 64, ... of the tile: neighbours are in neighbouring threads. While
+ * threads t and t ^ s have several each, one of them combines the first half of these, the other
+ * the second half. Then each has one, whose block of 32 the last bits of t tell. Blocks are
+ * combined last. Thread 0 of the warp has the result.
  */
 INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
     ACC a[READ];
@@ -98,9 +102,10 @@ INLINE ACC tile_value(GLOBAL const ACC *partials, u64 begin, u64 end, u32 t) {
 #pragma unroll
         for (int j = 0; j < READ / 2; j++)
             if (j < READ / 2 / s) {
-                const ACC mine = t & s ? a[j + READ / 2 / s] : a[j];
-                const ACC other = acc_xor(t & s ? a[j] : a[j + READ / 2 / s], s);
-                a[j] = t & s ? op_combine(other, mine) : op_combine(mine, other);
+                const u32 is_upper = t & s;
+                const ACC mine = is_upper ? a[j + READ / 2 / s] : a[j];
+                const ACC other = acc_xor(is_upper ? a[j] : a[j + READ / 2 / s], s);
+                a[j] = op_combine(is_upper ? other : mine, is_upper ? mine : other);
             }
     TREE_LOOP
     for (u32 s = READ; s < 32; s *= 2) a[0] = op_combine(a[0], acc_down(a[0], s));

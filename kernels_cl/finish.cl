@@ -6,9 +6,9 @@
  * Computes: the aligned binary tree over `count` partials, into the result (`last`) or into one
  * more accumulator.
  * How: by one group. On NVIDIA's GPUs its warps do it (kernels/warp_tree.h). Elsewhere each thread
- * owns an aligned run of partials, a power of two of them. It reads 8 at a time and combines them as
- * a binary counter. Then the threads' accumulators are combined in local memory, neighbours first.
- * Absent partials are the identity.
+ * owns an aligned run of partials, a power of two of them. It reads 8 at a time and combines them
+ * as a binary counter. Then the threads' accumulators are combined in local memory, neighbours
+ * first. Absent partials are the identity.
  * Needs: local memory for TREE_SLOTS accumulators; none when GROUP is 1.
  * Why: OpenCL 1.2 orders memory between groups at the end of a launch and not before, so a second
  * launch finishes. Where the device does more (ORDER), the last group of the first launch calls the
