@@ -31,7 +31,7 @@
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
 /* A chunk's first loads begin before its pivot is made, as in backends/cuda/kernels/group_tree.cu.
- * Those of items of 2 bytes would cost too many registers. */
+ * Items of 2 bytes leave no registers for that. */
 #if defined(PTX) && defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8) && ITEM_BYTES >= 4
 #define AHEAD
 #endif

@@ -125,9 +125,10 @@ typedef struct tally_guess_row {
     const char *holds;          /* NULL: there is no guess */
 } tally_guess_row;
 
-/* A short step for bf16 on GPUs: the lane a after the item x. It may be taken where `not_plain` is
- * 0 for all words w of a vector: of two items, of one, or the upper half of one. IMMODERATE(w) is
- * not 0 where an item is not moderate: |x| is 2^16 or above (kernels/arithmetic.h). */
+/* A short step on GPUs, for bf16 at least: the lane a after the item x. It may be taken where
+ * `not_plain` is 0 for all words w of a vector: of two items, of one, or the upper half of one.
+ * IMMODERATE(w) is not 0 where an item is not moderate: |x| is 2^16 or above
+ * (kernels/arithmetic.h). */
 typedef struct tally_plain_row {
     const char *not_plain, *step; /* NULL: there is none */
     bool of_all;                  /* others have it too (lanes.c) */

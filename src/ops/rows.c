@@ -27,7 +27,7 @@
  *   bytes       no device takes four items of a byte at once. They may go to any lane,
  *               and bytes of 0 change none. `bytes_hold`: for all parameters.
  *               `takes_pairs`: it is for bytes alone.
- *   plain       no short step is known for words of two bf16 that meet a condition.
+ *   plain       no short step is known for vectors whose words meet a condition.
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
