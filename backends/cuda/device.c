@@ -32,7 +32,8 @@ static tally_status describe(CUdevice id, int index, tally_device_info *out) {
                               .device_class = TALLY_CLASS_GPU,
                               .platform = "NVIDIA CUDA",
                               .has_atomic64 = 1,
-                              .has_f64 = 1};
+                              .has_f64 = 1,
+                              .staging_in_place = 1};
     size_t memory = 0;
     CUresult error = tally_cuda.cuDeviceGetName(info.name, (int)sizeof(info.name), id);
     if (error) return tally_cuda_fail(error, "cuDeviceGetName(device %d)", (int)id);

@@ -63,6 +63,7 @@ static tally_status take(const tally_cuda_device *device, tally_cuda_mem *mem, v
         return tally_fail(TALLY_E_UNSUPPORTED, "cuda: host memory is not used in place");
     case TALLY_MEM_STAGING:
         error = tally_cuda.cuMemHostAlloc(&mem->host, wanted, CU_MEMHOSTALLOC_PORTABLE);
+        mem->address = (CUdeviceptr)(uintptr_t)mem->host; /* one address for all, as on every 64-bit system */
         return error ? tally_cuda_fail(error, "cuMemHostAlloc(%llu bytes)", (unsigned long long)wanted) : TALLY_OK;
     default:
         return tally_fail(TALLY_E_INTERNAL, "cuda: memory of kind %d", (int)mem->kind);

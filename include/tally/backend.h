@@ -45,7 +45,8 @@ typedef enum tally_mem_kind {
     TALLY_MEM_DEVICE = 1, /* ignored; new device memory */
     TALLY_MEM_NATIVE = 2, /* the caller's memory object of the driver; bytes 0: ask the driver */
     TALLY_MEM_HOST = 3,   /* the caller's host memory, used in place; needs host_memory */
-    TALLY_MEM_STAGING = 4 /* ignored; new host memory that copies fast to the device */
+    TALLY_MEM_STAGING = 4 /* ignored; new host memory that copies fast to the device. With
+                             staging_in_place kernels take it as they take device memory */
 } tally_mem_kind;
 
 /* The forms of a program; each says what `data` is. */

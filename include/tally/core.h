@@ -122,6 +122,7 @@ typedef struct tally_device_info {
     int has_atomic64;          /* 1: it has atomics on 64-bit words */
     int has_f64;               /* 1: it computes in f64 */
     int host_memory;           /* 1: it reads host memory in place, at full speed, without a copy */
+    int staging_in_place;      /* 1: its kernels write staging in place (tally_staging_buffer) */
 } tally_device_info;
 
 /* A backend, built in or registered. */
@@ -228,6 +229,10 @@ TALLY_API tally_status tally_staging_create(tally_context *context, uint64_t byt
 TALLY_API void tally_staging_destroy(tally_staging *staging);
 /* Returns the address of the memory; NULL for NULL. */
 TALLY_API void *tally_staging_memory(const tally_staging *staging);
+/* Returns the staging as a buffer, for results that the host reads without a copy as soon as the
+ * queue has been waited for. It belongs to the staging. NULL for NULL, and on a device whose info
+ * does not say staging_in_place. */
+TALLY_API tally_buffer *tally_staging_buffer(const tally_staging *staging);
 
 /* Creates an in-order queue of the context's device. The caller destroys it. Queues of the
  * caller's own can be wrapped: see tally/cuda.h and tally/opencl.h. Errors: E_ARGUMENT;

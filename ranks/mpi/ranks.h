@@ -60,7 +60,7 @@ struct tally_mpi {
     MPI_Datatype element_type[2];
     unsigned char *mine, *joined; /* elements of either kind */
     tally_buffer *part_buffer;    /* the record or the packet of a share in buffers */
-    tally_staging *part;          /* a copy of it */
+    tally_staging *part;          /* a copy of it, or the packet itself */
     /* If it gathers: an element of each rank, and arguments for tally_part_join. */
     unsigned char *gathered;
     uint64_t gathered_bytes;

@@ -44,9 +44,10 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
     finish_share(mpi, status, bytes);
 }
 
-/* Enqueues the share's reduction and the copy of its outcome: of a packet, which one launch makes,
- * if all shares are aligned, else of a record. A packet does not say its parameters, which a caller
- * may change while the call is under way. So only calls that block take one. */
+/* Enqueues the share's reduction, to a packet, which one launch makes, if all shares are aligned,
+ * else to a record. A packet does not say its parameters, which a caller may change while the call
+ * is under way. So only calls that block take one. It is written in place where the device can;
+ * else a copy of the outcome is enqueued too. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
@@ -54,11 +55,14 @@ static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     memcpy(part.in, args->in, sizeof(part.in));
     memcpy(part.in_offset, args->in_offset, sizeof(part.in_offset));
     mpi->packed = mpi->aligned && mpi->blocking;
+    tally_buffer *const in_place = mpi->packed ? tally_staging_buffer(mpi->part) : NULL;
+    if (in_place) part.out = in_place;
     tally_status status = mpi->packed ? tally_packet_bytes(mpi->plan, &bytes) : TALLY_OK;
     if (status) return status;
     status =
         mpi->packed ? tally_packet_reduce(mpi->plan, args->queue, &part) : tally_reduce_part(mpi->plan, args->queue, &part);
-    return status ? status : tally_buffer_read(args->queue, mpi->part_buffer, 0, tally_staging_memory(mpi->part), bytes);
+    if (status || in_place) return status;
+    return tally_buffer_read(args->queue, mpi->part_buffer, 0, tally_staging_memory(mpi->part), bytes);
 }
 
 /* Makes the share's record of its packet. */

@@ -143,6 +143,11 @@ void *tally_staging_memory(const tally_staging *staging) {
     return staging && staging->tag == TALLY_TAG_STAGING ? staging->buffer->host : NULL;
 }
 
+tally_buffer *tally_staging_buffer(const tally_staging *staging) {
+    if (!staging || staging->tag != TALLY_TAG_STAGING) return NULL;
+    return staging->buffer->context->info.staging_in_place ? staging->buffer : NULL;
+}
+
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 tally_status tally_check_queue(const tally_queue *queue, const tally_context *context) {

@@ -16,6 +16,7 @@ static const tally_device_info tally_host_cpu = {.backend = "host",
                                                  .local_bytes = UINT64_C(1) << 16,
                                                  .has_atomic64 = 1,
                                                  .has_f64 = 1,
-                                                 .host_memory = 1};
+                                                 .host_memory = 1,
+                                                 .staging_in_place = 1};
 
 #endif

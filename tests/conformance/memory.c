@@ -6,6 +6,7 @@
 
 #include "direct.h"
 #include "oracle/patterns.h"
+#include "tests/support/calls.h"
 
 /* A size beyond the device is refused at creation, not at the first use. The text names both
  * sizes. */
@@ -102,9 +103,50 @@ static void test_staging(void **state) {
     tally_staging_destroy(from);
 }
 
+/* Results written to staging in place, without a copy, and read by one. */
+static void test_staging_in_place(void **state) {
+    const place *at = *state;
+    tally_context *context = direct_context(state);
+    enum { N = 70001 };
+    tally_staging *staging;
+    tally_queue *queue;
+    tally_plan *plan;
+    tally_buffer *in;
+    float items[N], read = 0;
+    MUST(tally_staging_create(context, 2 * sizeof(float), &staging));
+    tally_buffer *const out = tally_staging_buffer(staging);
+    if (!out) {
+        assert_int_equal(at->info.staging_in_place, 0);
+        tally_staging_destroy(staging);
+        return;
+    }
+    float *const results = tally_staging_memory(staging);
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = N};
+    pattern_fill(PATTERN_WIDE, TALLY_F32, items, N);
+    results[0] = 42;
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_create(context, sizeof items, &in));
+    MUST(tally_buffer_write(queue, in, 0, items, sizeof items));
+    for (uint64_t n = N; n > N - 3; n--) {
+        MUST(reduce_at(plan, queue, in, 0, n, out, 1));
+        MUST(tally_queue_wait(queue));
+        expect_result(TALLY_SUM, TALLY_F32, items, n, &results[1], "in staging, in place");
+        MUST(tally_buffer_read(queue, out, sizeof(float), &read, sizeof read));
+        MUST(tally_queue_wait(queue));
+        assert_memory_equal(&read, &results[1], sizeof read);
+    }
+    assert_true(results[0] == 42);
+    tally_buffer_destroy(in);
+    tally_plan_destroy(plan);
+    tally_queue_destroy(queue);
+    tally_staging_destroy(staging);
+}
+
 const device_test memory_tests[] = {
     {"too much memory", test_too_much_memory},
     {"staging", test_staging},
+    {"staging in place", test_staging_in_place},
     {"wrap_host", test_wrap_host},
     {NULL, NULL},
 };

@@ -96,6 +96,7 @@ static void test_null_of_objects(void **unused) {
     BAD(tally_feed_finish(s.feed, x, 4, NULL), "tally_feed_finish", "result");
     assert_int_equal(tally_buffer_bytes(NULL), 0);
     assert_null(tally_staging_memory(NULL));
+    assert_null(tally_staging_buffer(NULL));
     assert_null(tally_plan_variant(NULL));
     assert_int_equal(tally_plan_workspace_bytes(NULL), 0);
     close_side(&s);
@@ -205,6 +206,7 @@ static void test_handles_of_another_kind(void **unused) {
     BAD(tally_feed_push((tally_feed *)s.plan, &x, 1), "tally_feed_push", "feed");
     BAD(tally_buffer_write(s.queue, (tally_buffer *)s.context, 0, &x, 4), "tally_buffer_write", "to");
     assert_null(tally_staging_memory((const tally_staging *)s.in));
+    assert_null(tally_staging_buffer((const tally_staging *)s.in));
     close_side(&s);
     SOUND();
 }
