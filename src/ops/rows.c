@@ -413,6 +413,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                         .load = "CLOSE(R_OF(x), R_OF(y), p)",
                         .combine = "a & b",
                         .empty = "ONE",
+                        .decided = "a == 0",
                         .initial = "x != 0",
                         .exact = true,
                         .params = {{"rtol", 1e-5}, {"atol", 1e-8}}},

@@ -59,9 +59,15 @@ tally_status tally_share(uint64_t n, uint64_t ranks, uint64_t rank, uint64_t *fi
         status = tally_fail(TALLY_E_ARGUMENT, "rank is %llu: there are %llu ranks", (unsigned long long)rank,
                             (unsigned long long)ranks);
     if (status) return TALLY_NAMED(status);
-    /* The first `longer` shares have one chunk more than the others. */
-    const uint64_t chunks = tally_ceil_div(n, TALLY_CHUNK_ITEMS), each = chunks / ranks, longer = chunks % ranks;
-    const uint64_t begin = each * rank + (rank < longer ? rank : longer), end = begin + each + (rank < longer);
+    /* Cuts are at multiples of a unit: one chunk, or a power of two of chunks of which a share has
+     * 128 to 255. Larger units leave a share fewer nodes, and a node takes a launch. The first
+     * `longer` shares have one unit more than the others; the last one has what is no whole unit. */
+    const uint64_t chunks = tally_ceil_div(n, TALLY_CHUNK_ITEMS);
+    uint64_t unit = 1;
+    while (chunks / ranks / unit >= 256) unit *= 2;
+    const uint64_t each = chunks / unit / ranks, longer = chunks / unit % ranks;
+    const uint64_t begin = (each * rank + (rank < longer ? rank : longer)) * unit;
+    const uint64_t end = rank + 1 == ranks ? chunks : begin + (each + (rank < longer)) * unit;
     *first = begin == chunks ? n : begin * TALLY_CHUNK_ITEMS;
     *count = (end == chunks ? n : end * TALLY_CHUNK_ITEMS) - *first;
     return TALLY_OK;

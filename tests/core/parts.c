@@ -78,9 +78,23 @@ static void test_shares(void **state) {
                 if (chunks < least) least = chunks;
                 if (chunks > most) most = chunks;
             }
-            assert_true(end == lengths[l] && most - least <= 1);
+            const uint64_t even = (lengths[l] + TALLY_CHUNK - 1) / TALLY_CHUNK / ranks[r];
+            assert_true(end == lengths[l] && most - least <= (even < 256 ? 1 : even / 64));
         }
-    uint64_t at;
+    /* A power of two of chunks for each rank, and one item more. */
+    const uint64_t each = (uint64_t)TALLY_CHUNK << 18;
+    uint64_t at, count;
+    MUST(tally_share(4 * each + 1, 4, 2, &at, &count));
+    assert_true(at == 2 * each && count == each);
+    MUST(tally_share(4 * each + 1, 4, 3, &at, &count));
+    assert_true(at == 3 * each && count == each + 1);
+    /* Few nodes: by cuts at chunks a share of a billion items has up to 16. */
+    for (uint64_t rank = 0; rank < 4; rank++) {
+        tally_part_shape shape;
+        MUST(tally_share(1000000000, 4, rank, &at, &count));
+        tally_part_shape_of(at, count, 1000000000, &shape);
+        assert_true(shape.node_count <= 8);
+    }
     BAD(tally_share(1, 0, 0, &at, &at), "rank is 0", "0 ranks");
     BAD(tally_share(1, 3, 3, &at, &at), "rank is 3", "3 ranks");
     BAD(tally_share(1, 1, 0, NULL, &at), "first");
