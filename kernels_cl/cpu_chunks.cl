@@ -140,6 +140,8 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
     for (int i = r * LANES; i < (r + BLOCK) * LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 #define PREFETCH_HELD(name)                                                                                                    \
     for (int i = r * ROW_LANES; i < (r + HELD_ROWS) * ROW_LANES; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
+#define PREFETCH_PLACES(name)                                                                                                  \
+    for (int k = i; k < i + 2 * PLACES; k += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[k], AHEAD);
 #define PREFETCH_REST(name)                                                                                                    \
     for (int i = r * ROW_LANES; i < (int)c.count; i += 64 / ITEM_BYTES) PREFETCH_LINE(&in.name[i], AHEAD);
 
@@ -301,9 +303,9 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     NAN_WORD nans[PLACES] ALIGN(64), any = 0;
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
     for (int i = 0; i < (int)c.count; i += 2 * PLACES) {
-        const int r = i / LANES, at = min(i, (int)c.count - 2 * PLACES);
-        if (is_far && i % (BLOCK * LANES) == 0) {
-            EACH_INPUT(PREFETCH_BLOCK)
+        const int at = min(i, (int)c.count - 2 * PLACES);
+        if (is_far) {
+            EACH_INPUT(PREFETCH_PLACES)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
             const ITEMS v = loaded_at(in, at + l), w = loaded_at(in, at + PLACES + l);

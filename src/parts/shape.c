@@ -61,7 +61,8 @@ tally_status tally_share(uint64_t n, uint64_t ranks, uint64_t rank, uint64_t *fi
     if (status) return TALLY_NAMED(status);
     /* Cuts are at multiples of a unit: one chunk, or a power of two of chunks of which a share has
      * 128 to 255. Larger units leave a share fewer nodes, and a node takes a launch. The first
-     * `longer` shares have one unit more than the others; the last one has what is no whole unit. */
+     * `longer` shares have one unit more than the others; the last one has what is no whole
+     * unit. */
     const uint64_t chunks = tally_ceil_div(n, TALLY_CHUNK_ITEMS);
     uint64_t unit = 1;
     while (chunks / ranks / unit >= 256) unit *= 2;
