@@ -22,7 +22,12 @@ typedef struct openmp_state {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+#ifdef __FLT16_MAX__ /* gcc has the type from version 12 on */
 __extension__ typedef _Float16 f16;
+#define HALVES(X) X(f16, F16, f32, f64, f64, f32)
+#else
+#define HALVES(X)
+#endif
 typedef uint16_t bf16;
 typedef float f32;
 typedef double f64;
@@ -40,7 +45,7 @@ typedef double complex c128;
 /* The type of an array's items; what they are computed as, one by one; sums; sums of squares;
  * exponentials. */
 #define FLOATS(X)                                                                                                              \
-    X(f16, F16, f32, f64, f64, f32)                                                                                            \
+    HALVES(X)                                                                                                                  \
     X(bf16, BF16, f32, f32, f32, f32)                                                                                          \
     X(f32, F32, f32, f32, f64, f32)                                                                                            \
     X(f64, F64, f64, f64, f64, f64)
