@@ -46,8 +46,8 @@ static void reduce_host(tally_mpi *mpi, const tally_mpi_args *args) {
 
 /* Enqueues the share's reduction, to a packet, which one launch makes, if all shares are aligned,
  * else to a record. A packet does not say its parameters, which a caller may change while the call
- * is under way. So only calls that block take one. It is written in place where the device can;
- * else a copy of the outcome is enqueued too. */
+ * is under way. So only calls that block take one. The kernel writes a packet to staging where the
+ * device can. Else a copy of the outcome is enqueued too. */
 static tally_status enqueue(tally_mpi *mpi, const tally_mpi_args *args) {
     tally_part_args part = {
         .size = sizeof(part), .first = mpi->first, .n = args->n, .total = mpi->total, .out = mpi->part_buffer};
