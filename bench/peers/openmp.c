@@ -42,8 +42,8 @@ typedef uint64_t u64;
 typedef float complex c64;
 typedef double complex c128;
 
-/* The type of an array's items; what they are computed as, one by one; sums; sums of squares;
- * exponentials. */
+/* The type of an array's items; what they are computed as, one by one; sums; norms, of which f32
+ * would lose too many digits; exponentials. */
 #define FLOATS(X)                                                                                                              \
     HALVES(X)                                                                                                                  \
     X(bf16, BF16, f32, f32, f32, f32)                                                                                          \
@@ -130,28 +130,28 @@ static inline f32 widen(bf16 bits) {
     static double type##_##name(const void *first, const void *second, uint64_t n) {                                           \
         const type *x = first;                                                                                                 \
         uint64_t at = 0;                                                                                                       \
-        item best = 0;                                                                                                         \
-        int has_any = 0;                                                                                                       \
         (void)second;                                                                                                          \
-        _Pragma("omp parallel") {                                                                                              \
-            uint64_t own = UINT64_MAX;                                                                                         \
-            item most = 0;                                                                                                     \
+        item a = ITEM_OF(type, item, x[0]);                                                                                    \
+        const item begin = key;                                                                                                \
+        item best = begin;                                                                                                     \
+        _Pragma("omp parallel private(a)") {                                                                                   \
+            uint64_t own = 0;                                                                                                  \
+            item most = begin;                                                                                                 \
             _Pragma("omp for nowait") for (uint64_t i = 0; i < n; i++) {                                                       \
-                const item a = ITEM_OF(type, item, x[i]), k = key;                                                             \
-                if (k above most || own == UINT64_MAX) {                                                                       \
+                a = ITEM_OF(type, item, x[i]);                                                                                 \
+                const item k = key;                                                                                            \
+                if (k above most) {                                                                                            \
                     most = k;                                                                                                  \
                     own = i;                                                                                                   \
                 }                                                                                                              \
             }                                                                                                                  \
-            _Pragma("omp critical") if (own != UINT64_MAX && (!has_any || most above best || (most == best && own < at))) {    \
-                has_any = 1;                                                                                                   \
+            _Pragma("omp critical") if (most above best || (most == best && own < at)) {                                       \
                 best = most;                                                                                                   \
                 at = own;                                                                                                      \
             }                                                                                                                  \
         }                                                                                                                      \
         return (double)at;                                                                                                     \
     }
-
 #define SUMS(type, item, acc)                                                                                                  \
     LOOP(type, item, acc, sum, SUM, 0, a)                                                                                      \
     LOOP(type, item, acc, prod, PROD, 1, a)                                                                                    \
@@ -174,7 +174,7 @@ static inline f32 widen(bf16 bits) {
     LOOP(type, item, int, all, ALL, 1, a != 0)                                                                                 \
     LOOP(type, item, uint64_t, count_nonzero, SUM, 0, a != 0)                                                                  \
     LOOP(type, item, acc, asum, SUM, 0, MAGNITUDE(a))                                                                          \
-    LOOP_OF_TWO(type, item, squares, dist2, SUM, 0, ((squares)a - (squares)b) * ((squares)a - (squares)b))                     \
+    LOOP_OF_TWO(type, item, acc, dist2, SUM, 0, ((acc)a - (acc)b) * ((acc)a - (acc)b))                                         \
     LOOP_OF_TWO(type, item, int, allclose, ALL, 1, MAGNITUDE((f64)a - (f64)b) <= 1e-8 + 1e-5 * MAGNITUDE((f64)b))              \
     INDEX(type, item, argmin, <, a)                                                                                            \
     INDEX(type, item, argmax, >, a)                                                                                            \
@@ -193,12 +193,12 @@ static inline f32 widen(bf16 bits) {
     static double type##_var(const void *first, const void *second, uint64_t n) {                                              \
         const type *x = first;                                                                                                 \
         acc sum = 0;                                                                                                           \
-        squares of_squares = 0;                                                                                                \
+        acc of_squares = 0;                                                                                                    \
         (void)second;                                                                                                          \
         _Pragma("omp parallel for simd reduction(+ : sum, of_squares)") for (uint64_t i = 0; i < n; i++) {                     \
             const item a = ITEM_OF(type, item, x[i]);                                                                          \
             sum += a;                                                                                                          \
-            of_squares += (squares)a * a;                                                                                      \
+            of_squares += (acc)a * a;                                                                                          \
         }                                                                                                                      \
         const double mean = (double)sum / (double)n;                                                                           \
         return (double)of_squares / (double)n - mean * mean;                                                                   \
