@@ -7,37 +7,11 @@
  * How: shared memory has 16 banks of 8 bytes. So there are 16 copies of the table, each in a bank
  * of its own, and the 16 threads that are served at a time read a copy each: none waits for
  * another. An address takes one instruction, since the compiler cannot tell how that of the table
- * came about. Truth values have two numbers, and an item's is made by two multiplications: there
- * are units for these beside those that compare and choose.
+ * came about.
  * Needs: table_number, take_number, take_word; 32 KiB of shared memory; all threads of the group.
  * Why: an exponential in f64 takes 25 instructions, and an item by the table 5.
  */
 #ifdef TAKES_TABLE
-#ifdef TABLE_IS_OF_TRUTHS
-/* Halves of the number of 0, and what that of 1 has more. */
-typedef struct {
-    u32 low, high, low_more, high_more;
-} TABLE;
-#define TABLE_BYTES(w) TRUTHS(w)
-#define TABLE_FILL(table)                                                                                                      \
-    {                                                                                                                          \
-        const u64 of_0 = f64_BITS(table_number(0)), of_1 = f64_BITS(table_number(1));                                          \
-        table.low = (u32)of_0;                                                                                                 \
-        table.high = (u32)(of_0 >> 32);                                                                                        \
-        table.low_more = (u32)of_1 - table.low;                                                                                \
-        table.high_more = (u32)(of_1 >> 32) - table.high;                                                                      \
-    }
-
-INLINE f64 table_at(TABLE table, u32 x) {
-    return f64_OF_BITS((u64)(table.high + x * table.high_more) << 32 | (table.low + x * table.low_more));
-}
-#else
-#ifdef TABLE_IS_OF_SIGNED
-#define TABLE_FIRST (-128)
-#else
-#define TABLE_FIRST 0
-#endif
-#define TABLE_BYTES(w) (w)
 #define TABLE_COPIES 16
 typedef u32 TABLE; /* the address of the thread's copy of item 0 */
 #define TABLE_FILL(table)                                                                                                      \
@@ -64,14 +38,13 @@ INLINE f64 table_at(TABLE table, u32 x) {
     asm("ld.shared.f64 %0, [%1];" : "=d"(number) : "r"(table + x * (8 * TABLE_COPIES)));
     return number;
 }
-#endif
 
 /* Takes the items of a vector into their lanes. Without a table it takes none, and tells so. */
 INLINE u32 take_by_table(LANE *lane, const VECTORS *v, TABLE table) {
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        const u32 bytes = TABLE_BYTES(v->x.word[w]);
-        lane[0] = take_word(lane[0], v->x.word[w]);
+        const u32 bytes = v->x.word[w];
+        lane[0] = take_word(lane[0], bytes);
 #pragma unroll
         for (int at = 0; at < 4; at++)
             lane[4 * w + at] = take_number(lane[4 * w + at], table_at(table, (u32)ITEM_OF_WORD(bytes, at)));

@@ -5,7 +5,7 @@
  * Computes: nothing by itself. The stems that load 16 bytes at a time call what stands here.
  * How: a vector is read whole and taken apart into items.
  * Needs: ITEM, ITEM_VECTOR, ITEM_BYTES, ITEMS, SOURCE and EACH_INPUT (src/program/source.c); where
- * an instruction takes items out of words, ITEM_OF_WORD.
+ * an instruction takes items out of words, ITEM_OF_WORD and ITEM_OF_VECTOR.
  * Why: it is the same for both languages, and every program has it.
  */
 
@@ -39,7 +39,7 @@ INLINE VECTORS vectors_at(SOURCE in, u64 at) {
 INLINE ITEMS items_of(const VECTORS *v, int j) {
     ITEMS items;
 #ifdef ITEM_OF_WORD
-#define ITEM_OF(name) items.name = ITEM_OF_WORD(v->name.word[j * ITEM_BYTES / 4], j * ITEM_BYTES % 4);
+#define ITEM_OF(name) items.name = ITEM_OF_VECTOR(v->name.word[j * ITEM_BYTES / 4], j * ITEM_BYTES % 4);
 #else
 #define ITEM_OF(name) items.name = v->name.item[j];
 #endif

@@ -360,7 +360,10 @@ static void OWN(chunk)(const oracle_case *what, const void *const inputs[], cons
         return;
     }
     if (oracle_shape_of(what) == ORACLE_EXPONENTIALS) {
-        OWN(chunk_exponentials)(field[0], valid, count, result);
+        if (what->in == TALLY_BOOL)
+            OWN(chunk_truths)(field[0], valid, count, result);
+        else
+            OWN(chunk_exponentials)(field[0], valid, count, result);
         return;
     }
     OWN(identity)(what, identity);

@@ -103,3 +103,16 @@ static void OWN(chunk_exponentials)(const REAL *x, const uint8_t *valid, uint32_
     result[0] = top;
     result[1] = sum[0] * OWN(doubled)(base - most);
 }
+
+/* The exponentials of a chunk of truth values, which are counted. */
+static void OWN(chunk_truths)(const REAL *x, const uint8_t *valid, uint32_t count, REAL result[ORACLE_FIELDS]) {
+    uint32_t counting = 0, ones = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (valid && !valid[i]) continue;
+        counting++;
+        ones += x[i] != 0;
+    }
+    result[0] = ones ? 1 : counting ? 0 : (REAL)-INFINITY;
+    result[1] = (REAL)(counting - ones) * OWN(doubled)(-OWN(doublings)(ones != 0));
+    result[1] = MATH(fma)((REAL)ones, OWN(undoubled)(1), result[1]);
+}

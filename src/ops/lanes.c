@@ -60,6 +60,7 @@ static const tally_lane_row *lane_row(const tally_op_row *row, tally_dtype in) {
                         [TALLY_LANE_OF_NARROW] = tally_dtype_is_narrow(in),
                         [TALLY_LANE_OF_WORDS] = in == TALLY_I32 || in == TALLY_U32,
                         [TALLY_LANE_OF_F16] = in == TALLY_F16};
+    if (in == TALLY_BOOL && row->truth_lane.widen) return &row->truth_lane;
     if (tally_dtype_bytes(in) == 1 && row->byte_lane.widen) return &row->byte_lane;
     return row->lane.widen && has[row->lane.of] ? &row->lane : NULL;
 }
@@ -82,10 +83,11 @@ static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally
     const tally_lane_row *own = lane_row(row, dtype);
     tally_term_lane lane = own ? own_lane(own, in, value) : narrower_lane(row, in, value);
     if (in->bytes == 1 || (in->bytes == 2 && row->takes_pairs && !tally_dtype_is_float(dtype))) {
-        lane.bytes = row->bytes;
+        lane.bytes = own && own->bytes ? own->bytes : row->bytes;
         lane.bytes_hold = row->bytes_hold;
         lane.counts_zeros = row->counts_zeros;
     }
+    lane.of_magnitudes = row->accumulate == TALLY_ACCUMULATE_MAGNITUDE;
     if (has_plain(row, dtype, in)) lane.plain = row->plain;
     return lane;
 }

@@ -99,6 +99,7 @@ typedef struct tally_lane_row {
     } fields[TALLY_ROW_FIELDS];
     const char *identity, *load, *combine; /* as the row's */
     const char *widen;                     /* the accumulator of the lane a, of `count` items */
+    const char *bytes;                     /* as the row's; NULL: the row's */
     tally_pivot_row pivot;                 /* NULLs: there is none */
     tally_table_row table;                 /* NULLs: there is none */
 } tally_lane_row;
@@ -158,8 +159,9 @@ typedef struct tally_op_row {
     bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;
     tally_lane_row lane;
-    tally_lane_row byte_lane; /* the same for items of a byte; NULLs: `lane` */
-    tally_guess_row guess;    /* NULLs: there is none */
+    tally_lane_row byte_lane;  /* the same for items of a byte; NULLs: `lane` */
+    tally_lane_row truth_lane; /* the same for truth values; NULLs: `byte_lane` */
+    tally_guess_row guess;     /* NULLs: there is none */
     /* A lane after four items of a byte, those of the word w (of two inputs, w and v); NULL: item
      * by item. `bytes_hold`: of p, whether it may be used; NULL: always. */
     const char *bytes, *bytes_hold;
@@ -275,6 +277,7 @@ typedef struct tally_term_lane {
     const char *identity, *load, *combine;
     const char *bytes, *bytes_hold; /* as the row's */
     bool counts_zeros;              /* a word of zeros may change it */
+    bool of_magnitudes;             /* it is of the items' magnitudes */
     tally_plain_row plain;          /* NULLs: there is none */
     const char *widen;              /* the accumulator of the lane a, of a chunk of `count` items that begins at `index` */
     tally_pivot_row pivot;

@@ -366,6 +366,14 @@ static const tally_op_row ops[TALLY_OP_END] = {
                                        .table = {.number = "SIGNIFICAND(R_OF(x)) * TWO_TO(EXPONENT(R_OF(x)))",
                                                  .take = "MAKE(a.top, a.sum + number)",
                                                  .take_word = "MAKE(max(a.top, (i32)BYTES_MAX(w)), a.sum)"}},
+                         /* Truth values are counted: 1 and e times as many. */
+                         .truth_lane = {.fields = {{TALLY_ADDITIVE_UNIT, "ones"}},
+                                        .identity = "MAKE(0)",
+                                        .load = "MAKE(x != 0)",
+                                        .combine = "MAKE(a.ones + b.ones)",
+                                        .widen = "MAKE(a.ones ? ONE : count ? ZERO : LOWEST, fma((V)a.ones, SIGNIFICAND(ONE), "
+                                                 "(V)(count - a.ones) * (a.ones ? TWO_TO(-EXPONENT(ONE)) : ONE)))",
+                                        .bytes = "MAKE(SUM_OF_TRUTHS(w, a.ones))"},
                          .text = "exponentials"},
     [TALLY_DOT] = {.name = "dot",
                    .summary = "sum of products of two inputs",

@@ -41,13 +41,16 @@ static void write_items(FILE *file, const tally_terms *terms) {
             terms->inputs);
     each_input(file, terms, " DO($)");
     const bool is_narrow = tally_dtype_is_narrow(terms->in), is_half = terms->in == TALLY_F16;
+    const bool by_products = terms->in == TALLY_I8 && terms->count == 1 && terms->list[0].lane.of_magnitudes;
     if (is_half)
         fprintf(
             file,
             "\n#ifdef f16_LOADED\ntypedef f16_LOADED LOADED;\n#define LOAD_ITEM f16_VALUE\n#define LOADED_DIFFERS 1\n#else");
     if (is_narrow)
-        fprintf(file, "\n#ifdef TAKES_BYTES\ntypedef %s LOADED;\n#define ITEM_OF_WORD %s_OF_WORD\n#else",
-                tally_dtype_name(tally_dtype_find(terms->in)->compute), in);
+        fprintf(file,
+                "\n#ifdef TAKES_BYTES\ntypedef %s LOADED;\n"
+                "#define ITEM_OF_WORD %s_OF_WORD\n#define ITEM_OF_VECTOR %s_OF_%s\n#else",
+                tally_dtype_name(tally_dtype_find(terms->in)->compute), in, in, by_products ? "VECTOR" : "WORD");
     fprintf(file, "\ntypedef ITEM LOADED;\n%s", is_narrow || is_half ? "#endif\n" : "");
     fprintf(file, "#ifndef LOAD_ITEM\n#define LOAD_ITEM(x) (x)\n#endif\ntypedef struct {\n");
     each_input(file, terms, "    LOADED $;\n");

@@ -201,23 +201,17 @@ static void write_bytes(FILE *file, const tally_terms *terms, const tally_term *
     fprintf(file, "#endif\n");
 }
 
-/* ITEM_NUMBER, that of the item x, for a load. Truth values have two, which a CPU's compiler
- * computes once. */
+/* ITEM_NUMBER, that of the item x, for a load. */
 static void write_number(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
     const tally_dtype_row *in = tally_dtype_find(terms->in);
-    fprintf(file, "INLINE f64 l%u_number(%s x) { return %s; }\n", t, tally_dtype_name(in->compute), term->lane.table.number);
-    if (in->kind == TALLY_KIND_BOOL)
-        fprintf(file, "#define ITEM_NUMBER ((x) ? l%u_number(1) : l%u_number(0))\n", t, t);
-    else
-        fprintf(file, "#define ITEM_NUMBER l%u_number(x)\n", t);
+    fprintf(file, "INLINE f64 l%u_number(%s x) { return %s; }\n#define ITEM_NUMBER l%u_number(x)\n", t,
+            tally_dtype_name(in->compute), term->lane.table.number, t);
 }
 
 /* The functions that byte_table.h needs: an item's number, a lane after one and after a word. */
 static void write_table(FILE *file, const tally_terms *terms, const tally_term *term, uint32_t t) {
-    static const char *const kinds[] = {
-        [TALLY_KIND_SIGNED] = "SIGNED", [TALLY_KIND_UNSIGNED] = "UNSIGNED", [TALLY_KIND_BOOL] = "TRUTHS"};
-    fprintf(file, "#ifdef TAKES_TABLE\n#define TABLE_IS_OF_%s 1\n#define table_number l%u_number\n",
-            kinds[tally_dtype_find(terms->in)->kind], t);
+    fprintf(file, "#ifdef TAKES_TABLE\n#define TABLE_FIRST %s\n#define table_number l%u_number\n",
+            tally_dtype_find(terms->in)->kind == TALLY_KIND_SIGNED ? "(-128)" : "0", t);
     fprintf(file, "INLINE LANE_%u take_number(LANE_%u a, f64 number) { return %s; }\n", t, t, term->lane.table.take);
     fprintf(file, "INLINE LANE_%u take_word(LANE_%u a, u32 w) { return %s; }\n#endif\n", t, t, term->lane.table.take_word);
 }
