@@ -9,7 +9,9 @@
  * accumulator words of 4 bytes, that of a header words of 8.
  * Needs: accumulators at multiples of 4 bytes, or of 8 where a field has 8.
  * Why: a packet is whole when the last node's reduction ends. A launch that writes the header
- * would take longer than the header.
+ * would take longer than the header. A launch that `follows` one of the same call finds the items
+ * as that one found them. It may take them while that one ends, and awaits it before it writes
+ * (AWAIT_PREVIOUS).
  */
 #define PACKET_WORDS 4
 
@@ -17,6 +19,7 @@ typedef struct {
     u64 header[PACKET_WORDS];
     u64 header_at;
     u32 is_node, has_header;
+    u32 follows, zero;
 } OUTCOME;
 
 INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u64 at, OUTCOME outcome, u32 last) {

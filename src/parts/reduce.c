@@ -73,6 +73,7 @@ tally_status tally_part_enqueue_nodes(tally_plan *plan, tally_queue *queue, cons
         uint64_t n = 0;
         const uint64_t base = shape->node_count ? tally_part_node_items(&shape->nodes[i], a->first + a->n, &n) : a->first;
         node.has_header = header && i + 1 == launches;
+        node.follows = i > 0;
         status = enqueue_node(plan, queue, a, base, n, to);
     }
     return status;

@@ -144,6 +144,7 @@ typedef struct tally_outcome {
     uint64_t header[TALLY_PACKET_WORDS]; /* of the part's packet */
     uint64_t header_at;                  /* its place, in words of 8 bytes */
     uint32_t is_node, has_header;        /* is_node 0: the result */
+    uint32_t follows, zero;              /* follows: the launch before is of the same call */
 } tally_outcome;
 
 /* The place where a stage writes: a slot of accumulators, with `result` the finished value, with
