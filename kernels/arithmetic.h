@@ -322,9 +322,9 @@ INLINE u32 ONE_AT_MOST(u32 x) {
 #define i16_OF_WORD(w, at) ((i32)BYTES_OF(w, 0, 0x9910 + 0x1111 * (at)))
 #define u16_OF_WORD(w, at) BYTES_OF(w, 0, 0x4410 + 0x11 * (at))
 
-/* The same of a vector whose items' magnitudes are compared: three bytes of four come from products,
- * by units that such a step leaves idle. The number of layers of groups is 1, which the compiler
- * cannot tell: it would take the bytes of words again. */
+/* The same of a vector whose items' magnitudes are compared. Three bytes of four come from
+ * products, by units that such a step leaves idle. The number of layers of groups is 1, which the
+ * compiler cannot tell: it would take the bytes of words again. */
 INLINE u32 LAYERS(void) {
     u32 v;
     asm("mov.u32 %0, %%nctaid.z;" : "=r"(v));
