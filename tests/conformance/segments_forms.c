@@ -26,15 +26,15 @@ static void test_where(void **state) {
     }
 }
 
-/* Every op has its own way to leave an item out. */
+/* Every op has its own way to leave an item out, and some have another for truth values. */
 static void test_where_ops(void **state) {
+    static const tally_dtype types[] = {TALLY_F32, TALLY_U8, TALLY_BOOL};
     for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (int integers = 0; integers < 2; integers++) {
-            const tally_dtype in = integers ? TALLY_U8 : TALLY_F32;
+        for (unsigned t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
+            const tally_dtype in = types[t];
             const oracle_case of = {.op = op, .in = in};
             segments_run r;
-            if (!segments_is_here(state, &of) || !sample_has_turn(op + (unsigned)integers) || !cells_want_pair(op, in))
-                continue;
+            if (!segments_is_here(state, &of) || !sample_has_turn(op + t) || !cells_want_pair(op, in)) continue;
             const tally_segments_desc desc = {.by = TALLY_BY_AXES, .op = op, .in = in, .flags = TALLY_WHERE};
             segments_open(&r, direct_context(state), &desc, NULL);
             segments_expect_random(&r, MASK_RANDOM, quick() ? 10 : 40);

@@ -284,6 +284,9 @@ static void test_exponentials(void **unused) {
     EXPECT(LOGSUMEXP, F32, float, VALUES(INFINITY, NAN), uint32_t, NAN32);
     EXPECT(LOGSUMEXP, F32, float, VALUES(FLT_MAX, -FLT_MAX), float, FLT_MAX);
     EXPECT(LOGSUMEXP, I8, int8_t, 3, double, 3);
+    expect_near(TALLY_BOOL, (const uint8_t[]){0, 0, 0}, 3, 1.09861228866810969140);
+    expect_near(TALLY_BOOL, (const uint8_t[]){1, 0, 7, 0, 1}, 5, 2.3179509792964157);
+    EXPECT(LOGSUMEXP, BOOL, uint8_t, 1, double, 1);
 }
 
 /* The levels of accuracy, and results of other types. */
