@@ -31,8 +31,8 @@
 #define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
 /* A chunk's first loads begin before its pivot is made, as in backends/cuda/kernels/group_tree.cu.
- * Items of 2 bytes leave no registers for that. */
-#if defined(PTX) && defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8) && ITEM_BYTES >= 4
+ * Items of 2 bytes and exponentials leave no registers for that. */
+#if defined(PTX) && defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS) && ITEM_BYTES >= 4
 #define AHEAD
 #endif
 

@@ -37,7 +37,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #if GROUP > 512
 #define MOST_LOADS (8 >> ((INPUTS > 1) + (ITEM_BYTES < 4) + (ITEM_BYTES < 4 && LANES_BYTES > 32)))
 #elif GROUP > 256
-#define MOST_LOADS (ITEM_BYTES >= 4 ? 16 : LANES_BYTES > 128 || IS_F64<LANE> ? 4 : 8)
+#define MOST_LOADS (ITEM_BYTES >= 4 ? 16 : LANES_BYTES >= 128 || IS_F64<LANE> ? 4 : 8)
 #else
 #define MOST_LOADS (LANES_BYTES > 64 || (GROUP == 256 && ITEM_BYTES == 1) ? 8 : LANES_BYTES > 32 ? 16 : 32)
 #endif
@@ -64,7 +64,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #define WIDEST_LANES 128
 #endif
 #define ARE_NARROW (ITEM_BYTES < 8 && sizeof(LANE) <= 8 && LANES_BYTES <= 64)
-#if __CUDA_ARCH__ == 900 && GROUP <= 256 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
+#if __CUDA_ARCH__ == 900 && GROUP <= 512 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS > 8 || LANES_BYTES > WIDEST_LANES ? 1 : (ARE_NARROW ? 1024 : 768) / GROUP)
 #elif defined(TAKES_TABLE)
 #define ROOM (768 / GROUP)
@@ -78,8 +78,8 @@ template <> constexpr bool IS_F64<f64> = true;
 
 /* A chunk's loads begin before its pivot is made (AHEAD), and the next ones as soon as there is
  * room (ROLLS). Exponentials do not roll: ptxas would take 220 registers instead of 64, or
- * spill. With items of fewer than 8 bytes they gain nothing by AHEAD. */
-#if defined(TAKES_TABLE) || (defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || ITEM_BYTES >= 8))
+ * spill. Of them f64 alone gains by AHEAD. */
+#if defined(TAKES_TABLE) || (defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || (ITEM_BYTES >= 8 && defined(lane_plain))))
 #define AHEAD
 #endif
 #if defined(AHEAD) && !defined(PIVOT_MAY_MISS)
