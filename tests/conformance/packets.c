@@ -292,6 +292,23 @@ static void test_packet_nodes(void **state) {
     }
 }
 
+/* Packets of a few chunks and one of all others, which has nodes of up to 1,024 chunks. A GPU may
+ * take a node's items while the launch of the node before ends. */
+static void test_packet_long_nodes(void **state) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_ARGMAX, TALLY_VAR, TALLY_LOGSUMEXP};
+    const uint64_t n = 1501 * TALLY_CHUNK - 5;
+    tally_context *context = direct_context(state);
+    for (size_t o = 0; o < TALLY_ARRAY_LENGTH(ops); o++) {
+        const tally_reduce_desc desc = {.op = ops[o], .in = TALLY_F32, .max_n = n};
+        whole w;
+        if (!has_turn(*state, (int)o)) continue;
+        whole_open(&w, context, &desc, 1, PATTERN_WIDE);
+        for (int i = 0; i < (quick() ? 2 : 20); i++)
+            check(&w, n - TALLY_CHUNK * draw(&w, 500), 3 + draw(&w, 5), 0, tally_op_name(ops[o]));
+        whole_close(&w);
+    }
+}
+
 static void expect_verdict(whole *w, uint64_t count, uint64_t total, tally_status status, uint32_t packet) {
     unsigned char result[MAX_RESULT];
     const tally_packet_verdict verdict = fold(w, count, total, result);
@@ -383,10 +400,8 @@ static void test_packet_arguments(void **state) {
     whole_close(&w);
 }
 
-const device_test packet_tests[] = {{"packets: every op and type", test_packet_ops},
-                                    {"packets: several ops, and own ones", test_packet_fused},
-                                    {"packets: variants", test_packet_variants},
-                                    {"packets: many nodes", test_packet_nodes},
-                                    {"packets: verdicts", test_packet_verdicts},
-                                    {"packets: arguments", test_packet_arguments},
-                                    {NULL, NULL}};
+const device_test packet_tests[] = {
+    {"packets: every op and type", test_packet_ops}, {"packets: several ops, and own ones", test_packet_fused},
+    {"packets: variants", test_packet_variants},     {"packets: many nodes", test_packet_nodes},
+    {"packets: long nodes", test_packet_long_nodes}, {"packets: verdicts", test_packet_verdicts},
+    {"packets: arguments", test_packet_arguments},   {NULL, NULL}};
