@@ -303,8 +303,10 @@ static void test_packet_long_nodes(void **state) {
         whole w;
         if (!has_turn(*state, (int)o)) continue;
         whole_open(&w, context, &desc, 1, PATTERN_WIDE);
-        for (int i = 0; i < (quick() ? 2 : 20); i++)
-            check(&w, n - TALLY_CHUNK * draw(&w, 500), 3 + draw(&w, 5), 0, tally_op_name(ops[o]));
+        for (int i = 0; i < (quick() ? 2 : 20); i++) {
+            const uint64_t count = 3 + draw(&w, 5);
+            check(&w, n - TALLY_CHUNK * draw(&w, 500), count, 0, tally_op_name(ops[o]));
+        }
         whole_close(&w);
     }
 }
