@@ -12,22 +12,35 @@
 #include <tally/backend.h>
 
 #define LIBRARY "libnccl.so.2"
+#define DRIVER "libcuda.so.1"
 
 static nccl_library library;
 static char reason[256]; /* why there is none */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const struct {
+typedef struct row {
     const char *symbol;
-    size_t offset;
-} calls[] = {
-#define ROW(result, name, parameters) {"nccl" #name, offsetof(nccl_library, name)},
-    NCCL_CALLS(ROW)
-#undef ROW
-};
+    size_t offset; /* in nccl_library */
+} row;
 
-/* Opens the library and finds its calls. It stays open, because the caller's communicator belongs
- * to it. */
+#define NCCL_ROW(result, name, parameters) {"nccl" #name, offsetof(nccl_library, name)},
+#define DRIVER_ROW(result, name, parameters) {"cu" #name, offsetof(nccl_library, name)},
+static const row calls[] = {NCCL_CALLS(NCCL_ROW){NULL, 0}};
+static const row window_calls[] = {NCCL_WINDOW_CALLS(NCCL_ROW){NULL, 0}};
+static const row driver_calls[] = {NCCL_DRIVER_CALLS(DRIVER_ROW){NULL, 0}};
+
+/* Finds the calls of a list that ends with NULL. Returns the symbol that is missing, or NULL. */
+static const char *find(void *handle, const row *rows) {
+    for (; rows->symbol; rows++) {
+        void *address = dlsym(handle, rows->symbol);
+        if (!address) return rows->symbol;
+        memcpy((char *)&library + rows->offset, &address, sizeof(address));
+    }
+    return NULL;
+}
+
+/* Opens the libraries and finds their calls. They stay open, because the caller's communicator
+ * belongs to them. */
 static void open_library(void) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -35,14 +48,10 @@ static void open_library(void) {
         snprintf(reason, sizeof(reason), "%.200s", error ? error : LIBRARY " cannot be opened");
         return;
     }
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        void *address = dlsym(handle, calls[i].symbol);
-        if (!address) {
-            snprintf(reason, sizeof(reason), LIBRARY " has no %s", calls[i].symbol);
-            return;
-        }
-        memcpy((char *)&library + calls[i].offset, &address, sizeof(address));
-    }
+    const char *missing = find(handle, calls);
+    if (missing) snprintf(reason, sizeof(reason), LIBRARY " has no %s", missing);
+    void *driver = missing ? NULL : dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
+    library.has_windows = driver && !find(handle, window_calls) && !find(driver, driver_calls);
 }
 
 const nccl_library *nccl_open(void) {

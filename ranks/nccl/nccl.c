@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* nccl.c: libtally_nccl. A call enqueues three things: a packet of this rank's share, ncclAllGather
- * of all packets, and the fold. */
+ * of all packets, and the fold. The packets' memory is a window of NCCL where all ranks can have
+ * one: NCCL's kernels then reach the other devices' memory in one step. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <tally/cuda.h>
 
 #include "library.h"
+#include "window.h"
 
 #define TAG UINT64_C(0x6c63636e796c6c61)
 #define TEXT_BYTES 448
@@ -23,15 +25,16 @@ struct tally_nccl {
     tally_queue *own; /* for what tally_nccl_create enqueues */
     tally_plan *plan;
     uint64_t packet_bytes;
+    nccl_window window;     /* the memory of `gathered`, on all ranks or on none */
     tally_buffer *gathered; /* a packet of each rank; this rank makes its own there */
 };
 
 /* A rank's message in the exchange of tally_nccl_create: the same bytes in every version. */
 typedef struct hello {
     char version[16];
-    uint64_t identity; /* of ops, types, levels and parameters */
-    uint32_t status;   /* a tally_status */
-    uint32_t zero;
+    uint64_t identity;     /* of ops, types, levels and parameters */
+    uint32_t status;       /* a tally_status */
+    uint32_t window;       /* 1: ready for a window, or has it */
     char text[TEXT_BYTES]; /* the failure */
 } hello;
 
@@ -54,6 +57,24 @@ static tally_status gather(const tally_nccl *n, tally_queue *queue, const tally_
 /* Returns the place of this rank's packet. There ncclAllGather needs no copy of it. */
 static uint64_t own_place(const tally_nccl *n) {
     return (uint64_t)n->rank * n->packet_bytes;
+}
+
+/* ---- the packets' memory --------------------------------------------------------------------- */
+
+static tally_status make_memory(tally_nccl *n) {
+    const uint64_t bytes = n->packet_bytes * (uint64_t)n->size;
+    struct CUstream_st *stream;
+    const tally_status status = tally_queue_get_cuda(n->own, &stream);
+    if (status) return status;
+    n->window = (nccl_window){.library = n->library, .comm = n->comm, .bytes = (size_t)bytes};
+    if (n->size < 2 || !nccl_window_allocate(&n->window, stream)) return tally_buffer_create(n->context, bytes, &n->gathered);
+    return tally_buffer_wrap_cuda(n->context, (unsigned long long)(uintptr_t)n->window.memory, bytes, &n->gathered);
+}
+
+static tally_status await_packet(const tally_nccl *n, tally_queue *queue) {
+    struct CUstream_st *stream;
+    const tally_status status = tally_queue_get_cuda(queue, &stream);
+    return status ? status : nccl_window_separate(&n->window, stream);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -81,7 +102,7 @@ static tally_status make_ready(tally_nccl *n, const tally_reduce_desc *desc, uin
     tally_status status = tally_plan_create(n->context, desc, &n->plan);
     if (!status) status = tally_packet_bytes(n->plan, &n->packet_bytes);
     if (!status) status = identify(desc, n->plan, identity);
-    if (!status) status = tally_buffer_create(n->context, n->packet_bytes * (uint64_t)n->size, &n->gathered);
+    if (!status) status = make_memory(n);
     const uint64_t result_bytes = status ? 0 : tally_plan_result_bytes(n->plan), verdict_at = (result_bytes + 7) / 8 * 8;
     if (!status) status = tally_buffer_create(n->context, verdict_at + sizeof(tally_packet_verdict), &out);
     const tally_part_args none = {.size = sizeof(none), .out = n->gathered, .out_offset = own_place(n)};
@@ -147,7 +168,17 @@ static tally_status open_ranks(tally_nccl *n) {
     return status ? status : tally_queue_create(n->context, &n->own);
 }
 
-/* Agrees with the other ranks that all are ready. */
+/* Exchanges whether all ranks are ready for a window, or have one. */
+static tally_status exchange_window(tally_nccl *n, tally_buffer *room, tally_buffer *to, hello *mine, hello *all, bool window,
+                                    bool *every) {
+    mine->window = window;
+    const tally_status status = exchange(n, room, to, mine, all);
+    *every = !status;
+    for (int i = 0; i < n->size; i++) *every = *every && all[i].window;
+    return status;
+}
+
+/* Agrees with the other ranks that all are ready, and on a window. */
 static tally_status meet(tally_nccl *n, const tally_reduce_desc *desc) {
     tally_buffer *room = NULL, *to = NULL;
     hello mine = {.version = ""}, *all = calloc((size_t)n->size, sizeof(*all));
@@ -159,7 +190,10 @@ static tally_status meet(tally_nccl *n, const tally_reduce_desc *desc) {
         snprintf(mine.version, sizeof(mine.version), "%.15s", tally_version());
         mine.status = (uint32_t)ready;
         if (ready) snprintf(mine.text, sizeof(mine.text), "%.*s", TEXT_BYTES - 1, tally_last_error());
-        status = exchange(n, room, to, &mine, all);
+        bool every;
+        status = exchange_window(n, room, to, &mine, all, n->window.memory != NULL, &every);
+        if (every) status = exchange_window(n, room, to, &mine, all, nccl_window_open(&n->window), &every);
+        if (!every) nccl_window_close(&n->window);
     }
     tally_buffer_destroy(to);
     tally_buffer_destroy(room);
@@ -192,6 +226,7 @@ tally_status tally_nccl_create(struct ncclComm *comm, tally_context *context, co
 void tally_nccl_destroy(tally_nccl *nccl) {
     if (!nccl || nccl->tag != TAG) return;
     tally_buffer_destroy(nccl->gathered);
+    nccl_window_free(&nccl->window);
     tally_plan_destroy(nccl->plan);
     tally_queue_destroy(nccl->own);
     nccl->tag = 0;
@@ -243,6 +278,7 @@ tally_status tally_nccl_allreduce(tally_nccl *nccl, tally_queue *queue, const ta
                                    .verdict = args->verdict,
                                    .verdict_offset = args->verdict_offset};
     status = enqueue_packet(nccl, queue, args, text, &failed);
+    if (!status) status = await_packet(nccl, queue);
     if (!status) status = gather(nccl, queue, nccl->gathered, own_place(nccl), nccl->gathered, nccl->packet_bytes);
     if (!status) status = tally_packet_fold(nccl->plan, queue, &all);
     return failed ? tally_fail(failed, "%s", text) : status;

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-# libtally_nccl without GPUs: its sources in a test program whose ranks are threads, with a stand-in
-# for libnccl.so.2. On a machine with GPUs and NCCL the program `nccl_gpus` runs it as it is.
+# libtally_nccl without GPUs: its sources in a test program whose ranks are threads, with stand-ins
+# for libnccl.so.2 and for libcuda.so.1. On a machine with GPUs and NCCL the program `nccl_gpus` runs it as it is.
 file(GLOB nccl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ranks/nccl/*.c)
 
+add_library(cuda_standin SHARED nccl/driver.c)
+set_target_properties(cuda_standin PROPERTIES LIBRARY_OUTPUT_NAME cuda SUFFIX .so.1
+                                              LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nccl_standin)
 add_library(nccl_standin SHARED nccl/standin.c)
-target_link_libraries(nccl_standin PRIVATE Threads::Threads)
+target_link_libraries(nccl_standin PRIVATE cuda_standin Threads::Threads)
 set_target_properties(nccl_standin PROPERTIES LIBRARY_OUTPUT_NAME nccl SUFFIX .so.2
                                               LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nccl_standin)
 tally_test_program(test_nccl nccl/threads.c ${nccl_sources})

@@ -22,6 +22,7 @@
 
 #include "device/device.h"
 #include "oracle/patterns.h"
+#include "driver.h"
 #include "standin.h"
 #include "tests/support/test_main.h"
 
@@ -33,6 +34,7 @@ extern const tally_backend tally_backend_host;
 static tally_backend device;
 static int opened; /* memory, programs and kernels */
 static float items[2][N];
+static const tally_reduce_desc sum = {.op = TALLY_SUM, .in = TALLY_F32};
 
 static tally_status as_cuda_open(int index, void *context, void *native, tally_device_info *info, void **out) {
     const tally_status status = tally_backend_host.device_open(index, context, native, info, out);
@@ -42,7 +44,7 @@ static tally_status as_cuda_open(int index, void *context, void *native, tally_d
 
 static tally_status count_mem(void *dev, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
     __atomic_fetch_add(&opened, 1, __ATOMIC_RELAXED);
-    return tally_backend_host.mem_open(dev, kind, handle, bytes, out);
+    return tally_backend_host.mem_open(dev, kind == TALLY_MEM_NATIVE ? TALLY_MEM_HOST : kind, handle, bytes, out);
 }
 
 static tally_status count_program(void *dev, const tally_program_desc *desc, void **out) {
@@ -69,7 +71,12 @@ typedef struct rank {
     unsigned char result[MAX_RESULT];
     char text[512];
     int opened; /* while it reduced */
+    int refuse_memory, capture;
 } rank;
+
+static standin_capture_call *capture;
+static standin_refuse_memory_call *refuse_memory;
+static standin_memory_left_call *memory_left;
 
 static void keep_text(rank *r, tally_status status) {
     if (status && !r->text[0]) snprintf(r->text, sizeof r->text, "%s", tally_last_error());
@@ -117,6 +124,8 @@ static void *run(void *of) {
     rank *r = of;
     tally_context *context = NULL;
     tally_nccl *nccl = NULL;
+    refuse_memory(r->refuse_memory);
+    capture(r->capture);
     TRY(tally_context_open(&device, 0, NULL, NULL, "argument", "cuda", &context));
     r->created = r->other ? TALLY_E_INTERNAL : tally_nccl_create(&r->comm, context, &r->desc, &nccl);
     keep_text(r, r->created);
@@ -152,6 +161,8 @@ static void run_ranks(rank *ranks, int count) {
     for (int i = 0; i < count; i++)
         if (ranks[i].other) fail_msg("rank %d: %s", i, ranks[i].text);
     assert_int_equal(world.mismatches, 0);
+    for (int i = 0; i < count; i++) assert_null(ranks[i].comm.window);
+    assert_int_equal(memory_left(), 0);
 }
 
 /* ---- bits ------------------------------------------------------------------------------------ */
@@ -215,9 +226,36 @@ static void test_bits(void **state) {
             }
 }
 
-/* ---- errors ---------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
-static const tally_reduce_desc sum = {.op = TALLY_SUM, .in = TALLY_F32};
+/* All ranks have a window or none has one, and the result is the same. */
+static void test_windows(void **state) {
+    static const struct {
+        int count, refuse_memory, no_window, windows, capture;
+    } cases[] = {{1, 0, 0, 0, 0}, {2, 0, 0, 1, 0}, {3, 0, 0, 1, 0}, {3, 0, 0, 1, 1},
+                 {3, 1, 0, 0, 0}, {3, 0, 1, 0, 0}, {3, 0, 2, 0, 0}};
+    unsigned char expected[MAX_RESULT];
+    (void)state;
+    const uint64_t bytes = reduce_whole(&sum, 1, N, expected);
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(cases); c++) {
+        const int count = cases[c].count, one = count - 1;
+        rank ranks[3];
+        set_up_ranks(ranks, count, &sum, 1, N);
+        for (int i = 0; i < count; i++) ranks[i].capture = cases[c].capture;
+        ranks[one].refuse_memory = cases[c].refuse_memory;
+        ranks[one].comm.no_window = cases[c].no_window;
+        run_ranks(ranks, count);
+        for (int i = 0; i < count; i++) {
+            if (ranks[i].created || ranks[i].reduced) fail_msg("rank %d: %s", i, ranks[i].text);
+            assert_int_equal(ranks[i].comm.registered,
+                             count > 1 && !cases[c].refuse_memory && !(i == one && cases[c].no_window));
+            assert_int_equal(ranks[i].comm.in_window, cases[c].windows);
+            assert_memory_equal(ranks[i].result, expected, bytes);
+        }
+    }
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void expect_verdicts(const rank *ranks, int count, tally_status status, uint32_t packet) {
     for (int i = 0; i < count; i++) {
@@ -336,10 +374,17 @@ static void test_no_library(void **state) {
     tally_context_destroy(context);
 }
 
+static void find_call(void *library, const char *name, void *to) {
+    void *address = library ? dlsym(library, name) : NULL;
+    if (!address) fprintf(stderr, "%s: %s\n", name, dlerror()), exit(1);
+    memcpy(to, &address, sizeof address);
+}
+
 int main(int argc, char **argv) {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits),          cmocka_unit_test(test_failing_rank),
-                                              cmocka_unit_test(test_wrong_shares),  cmocka_unit_test(test_other_ops),
-                                              cmocka_unit_test(test_nccl_failures), cmocka_unit_test(test_arguments)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits),         cmocka_unit_test(test_windows),
+                                              cmocka_unit_test(test_failing_rank), cmocka_unit_test(test_wrong_shares),
+                                              cmocka_unit_test(test_other_ops),    cmocka_unit_test(test_nccl_failures),
+                                              cmocka_unit_test(test_arguments)};
     static const struct CMUnitTest without[] = {cmocka_unit_test(test_no_library)};
     if (argc > 1 && !strcmp(argv[1], "no-library")) return cmocka_run_group_tests(without, NULL, NULL) != 0;
     test_choice choice;
@@ -351,6 +396,10 @@ int main(int argc, char **argv) {
     device.mem_open = count_mem;
     device.program_create = count_program;
     device.kernel_create = count_kernel;
+    void *standin = dlopen("libnccl.so.2", RTLD_NOW);
+    find_call(dlopen("libcuda.so.1", RTLD_NOW), STANDIN_CAPTURE, &capture);
+    find_call(standin, STANDIN_REFUSE_MEMORY, &refuse_memory);
+    find_call(standin, STANDIN_MEMORY_LEFT, &memory_left);
     pattern_fill(PATTERN_WIDE, TALLY_F32, items[0], N);
     pattern_fill_second(PATTERN_WIDE, TALLY_DOT, TALLY_F32, items[0], items[1], N);
     return test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), NULL, NULL);

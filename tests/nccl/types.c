@@ -23,3 +23,16 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(ncclCommUserRank), of_com
 _Static_assert(__builtin_types_compatible_p(__typeof__(ncclCommCuDevice), of_comm), "ncclCommCuDevice");
 _Static_assert(__builtin_types_compatible_p(__typeof__(ncclCommGetAsyncError), async_error), "ncclCommGetAsyncError");
 _Static_assert(__builtin_types_compatible_p(__typeof__(ncclGetErrorString), error_string), "ncclGetErrorString");
+
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+typedef ncclResult_t mem_alloc(void **, size_t);
+typedef ncclResult_t mem_free(void *);
+typedef ncclResult_t window_register(ncclComm_t, void *, size_t, struct ncclWindow_vidmem **, int);
+typedef ncclResult_t window_deregister(ncclComm_t, struct ncclWindow_vidmem *);
+_Static_assert(NCCL_WINDOW_SYMMETRIC == NCCL_WIN_COLL_SYMMETRIC, "NCCL_WIN_COLL_SYMMETRIC");
+_Static_assert(__builtin_types_compatible_p(__typeof__(ncclMemAlloc), mem_alloc), "ncclMemAlloc");
+_Static_assert(__builtin_types_compatible_p(__typeof__(ncclMemFree), mem_free), "ncclMemFree");
+_Static_assert(__builtin_types_compatible_p(__typeof__(ncclCommWindowRegister), window_register), "ncclCommWindowRegister");
+_Static_assert(__builtin_types_compatible_p(__typeof__(ncclCommWindowDeregister), window_deregister),
+               "ncclCommWindowDeregister");
+#endif

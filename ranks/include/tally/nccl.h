@@ -11,7 +11,8 @@
  *
  * Shares begin at multiples of TALLY_CHUNK items, as those of tally_share do. Others are refused.
  *
- * It has run with a stand-in for NCCL, and not yet on several GPUs.
+ * From NCCL 2.27 on the packets lie in a window of NCCL (ncclCommWindowRegister) if all ranks can
+ * have one. Otherwise they lie in plain memory. The results are the same.
  */
 #ifndef TALLY_API_NCCL_H
 #define TALLY_API_NCCL_H
@@ -32,7 +33,7 @@ typedef struct tally_nccl tally_nccl;
  * that no later call allocates or compiles. Collective: all ranks call it, each in a thread or a
  * process of its own. Blocks. The communicator and its device's context must outlive it; the caller
  * destroys it. desc->max_n is the largest share of this rank. Ranks may differ in max_n and
- * variant.
+ * variant. Packets in a window take at least 2 MiB of the device's memory.
  * Errors, on all ranks, with a text that begins with the failing rank: as tally_plan_create;
  * E_UNSUPPORTED for a variant that is not canonical and for ranks with another version of tally;
  * E_ARGUMENT for ranks with other ops, types, levels or parameters. On one rank, while the others
@@ -42,7 +43,8 @@ typedef struct tally_nccl tally_nccl;
  */
 TALLY_API tally_status tally_nccl_create(struct ncclComm *comm, tally_context *context, const tally_reduce_desc *desc,
                                          tally_nccl **out);
-/* Destroys the reduction. The work that it has enqueued must have ended. Takes NULL. */
+/* Destroys the reduction, on this rank alone. The work that it has enqueued must have ended. Takes
+ * NULL. */
 TALLY_API void tally_nccl_destroy(tally_nccl *nccl);
 
 /* Returns this rank's plan, for tally_plan_result, tally_plan_set_param and the like. It stays the
