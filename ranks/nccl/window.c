@@ -4,20 +4,14 @@
 
 #include <tally/backend.h>
 
-/* Makes a stream's context the thread's current one, until CtxPopCurrent_v2. Returns CUDA's error. */
-static int push_context(const nccl_library *library, struct CUstream_st *stream) {
-    struct CUctx_st *context;
-    const int error = library->StreamGetCtx(stream, &context);
-    return error ? error : library->CtxPushCurrent_v2(context);
-}
-
-/* ncclMemAlloc takes the thread's current device. */
 bool nccl_window_allocate(nccl_window *window, struct CUstream_st *stream) {
     const nccl_library *library = window->library;
-    struct CUctx_st *context;
-    if (!library->has_windows || push_context(library, stream)) return false;
+    struct CUctx_st *popped;
+    if (!library->has_windows || library->StreamGetCtx(stream, &window->context)) return false;
+    /* ncclMemAlloc takes the thread's current device. */
+    if (library->CtxPushCurrent_v2(window->context)) return false;
     const int result = library->MemAlloc(&window->memory, window->bytes + 1); /* with the byte of `separate` */
-    library->CtxPopCurrent_v2(&context);
+    library->CtxPopCurrent_v2(&popped);
     if (result != NCCL_SUCCESS) window->memory = NULL;
     return window->memory != NULL;
 }
@@ -55,12 +49,12 @@ static int separate(const nccl_window *window, struct CUstream_st *stream) {
 }
 
 tally_status nccl_window_separate(const nccl_window *window, struct CUstream_st *stream) {
-    struct CUctx_st *context;
+    struct CUctx_st *popped;
     if (!window->handle) return TALLY_OK;
-    int error = push_context(window->library, stream);
+    int error = window->library->CtxPushCurrent_v2(window->context);
     if (!error) {
         error = separate(window, stream);
-        window->library->CtxPopCurrent_v2(&context);
+        window->library->CtxPopCurrent_v2(&popped);
     }
     return error ? tally_fail(TALLY_E_DEVICE, "tally_nccl_allreduce: CUDA's error %d between two kernels", error) : TALLY_OK;
 }

@@ -10,11 +10,13 @@ typedef struct nccl_window {
     const nccl_library *library;
     struct ncclComm *comm;
     size_t bytes;
+    struct CUctx_st *context;         /* of the memory */
     void *memory;                     /* NULL before nccl_window_allocate, and if NCCL has no windows */
     struct ncclWindow_vidmem *handle; /* NULL unless it is open */
 } nccl_window;
 
-/* Makes the memory on the stream's device. Returns whether it did. */
+/* Makes the memory in the stream's context, which is no default stream. Returns whether it
+ * did. */
 bool nccl_window_allocate(nccl_window *window, struct CUstream_st *stream);
 
 /* Makes the memory a window. Collective, on ranks that all have the memory. Blocks. Returns whether
