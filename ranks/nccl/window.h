@@ -15,8 +15,7 @@ typedef struct nccl_window {
     struct ncclWindow_vidmem *handle; /* NULL unless it is open */
 } nccl_window;
 
-/* Makes the memory in the stream's context, which is no default stream. Returns whether it
- * did. */
+/* Makes the memory in the stream's context, which is no default stream. Returns whether it did. */
 bool nccl_window_allocate(nccl_window *window, struct CUstream_st *stream);
 
 /* Makes the memory a window. Collective, on ranks that all have the memory. Blocks. Returns whether
