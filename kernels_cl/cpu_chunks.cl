@@ -227,7 +227,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 #else
 #define COPIED
 #endif
-#ifdef HELD
+#if defined(HELD) && !defined(ADDS_BY_VECTORS)
 /* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. */
 INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
     LANE_ARRAYS held ALIGN(64);
@@ -255,7 +255,12 @@ INLINE COPIED LANE chunk_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, u32 guesses
 #ifdef HELD
     if (ROW_LANES == HELD || !is_far) {
         r = rows - rows % HELD_ROWS;
+#ifdef ADDS_BY_VECTORS
+        for (int l = 0; l < ROW_LANES; l++) lanes_set(&lanes, l, lane_identity());
+        add_by_vectors(&lanes, in, r * ROW_LANES, is_far ? AHEAD : 0);
+#else
         for (int first = 0; first < ROW_LANES; first += HELD) hold_lanes(&lanes, in, c, r, first, is_far, guesses);
+#endif
     } else
 #endif
     {

@@ -6,6 +6,7 @@
 #undef ORDER /* the groups of a launch end together in backends/host/reduce.c */
 #include "../../kernels/outcome.h"
 #include "../../kernels_cl/finish.cl"
+#include "host/products.h"
 #include "../../kernels_cl/cpu_chunks.cl"
 
 #define JOINED(a, b) a##_##b
@@ -31,6 +32,7 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
 #define FOLD_ITEMS fold_items
 static void fold_items(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
     *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
+    LEAVE_VECTORS
 }
 #endif
 
@@ -41,12 +43,14 @@ const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOL
 #else
 static void combine_accs(void *left, const void *right) {
     *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
+    LEAVE_VECTORS
 }
 
 static void finish_acc(const void *acc, u64 n, const void *params, void *result) {
     const PARAMS p = params_at(params);
     const RESULT r = n ? op_result(*(const ACC *)acc, n, p) : op_empty(p);
     memcpy(result, &r, sizeof(r));
+    LEAVE_VECTORS
 }
 
 #include "host/segment_steps.h"

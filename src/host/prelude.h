@@ -149,6 +149,44 @@ INLINE void f16_values(const u16 *from, int count, int ahead, f32 *to) {
 }
 
 /*
+ * Stands at the end of a program's functions that have vectors. Code without AVX that comes next
+ * otherwise awaits the upper halves of the vectors. gcc puts it there by itself from -O2 on. Of
+ * groups of two chunks each then awaited the one before: a dot of 2^16 f32 took 6.6 us of one core
+ * of a Xeon, and takes 4.7 (November 2026).
+ */
+#ifdef __AVX__
+#define LEAVE_VECTORS __builtin_ia32_vzeroupper();
+#else
+#define LEAVE_VECTORS
+#endif
+
+/* Vectors whose products of 32-bit integers are those of every other one, in 64 bits. */
+#if defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
+#ifdef __AVX512F__
+#define WIDE_BYTES 64
+#define EVEN_PRODUCTS(u, x, y) __builtin_ia32_pmul##u##dq512_mask((i32_WIDE)(x), (i32_WIDE)(y), (i64_WIDE){0}, -1)
+#else
+#define WIDE_BYTES 32
+#define EVEN_PRODUCTS(u, x, y) __builtin_ia32_pmul##u##dq256((i32_WIDE)(x), (i32_WIDE)(y))
+#endif
+#define WIDE __attribute__((vector_size(WIDE_BYTES)))
+typedef i32 i32_WIDE WIDE;
+typedef u32 u32_WIDE WIDE;
+typedef long long i64_WIDE WIDE;
+typedef u64 u64_WIDE WIDE;
+INLINE u64_WIDE i32_even_products(u32_WIDE x, u32_WIDE y) {
+    return (u64_WIDE)EVEN_PRODUCTS(, x, y);
+}
+INLINE u64_WIDE u32_even_products(u32_WIDE x, u32_WIDE y) {
+    return (u64_WIDE)EVEN_PRODUCTS(u, x, y);
+}
+/* The others in their place. */
+INLINE u32_WIDE odd_items(u32_WIDE x) {
+    return (u32_WIDE)((u64_WIDE)x >> 32);
+}
+#endif
+
+/*
  * Rounded once. gcc 12 has no vectors of 64-bit integers to floats, and for unsigned ones a branch
  * that is often mispredicted. 2^84 plus the upper half at 2^32, and 2^52 plus the lower half, are
  * numbers whose bits hold the halves. GB/s of a core of an EPYC (Zen 5), November 2026, of 512 KiB,

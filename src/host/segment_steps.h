@@ -63,6 +63,7 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 #endif
     c.count = has;
     *(ACC *)acc = lane_value(lane, c);
+    LEAVE_VECTORS
     return has;
 }
 
@@ -320,6 +321,7 @@ static void fold_chunks(const void *const *items, const i64 *steps, const void *
         TAKE_PIVOT(b * LANES + s)
         ((ACC *)accs)[block_begin(b, width) + s] = lane_value(lanes_get(&lanes[b], s), c);
     }
+    LEAVE_VECTORS
 }
 
 static void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
@@ -327,6 +329,7 @@ static void finish_accs(const void *given, u64 n, u64 width, const void *params,
     const ACC *restrict accs = given;
     RESULT *restrict results = to;
     for (u64 s = 0; s < width; s++) results[s] = op_result(accs[s], n, p);
+    LEAVE_VECTORS
 }
 #endif
 
@@ -337,6 +340,7 @@ static void begin_with(const void *result, void *acc) {
     RESULT given;
     memcpy(&given, result, sizeof(given));
     *(ACC *)acc = op_initial(given);
+    LEAVE_VECTORS
 }
 #define INITIAL_STEP begin_with
 #else

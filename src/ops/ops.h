@@ -165,8 +165,9 @@ typedef struct tally_op_row {
     /* A lane after four items of a byte, those of the word w (of two inputs, w and v); NULL: item
      * by item. `bytes_hold`: of p, whether it may be used; NULL: always. */
     const char *bytes, *bytes_hold;
-    bool counts_zeros; /* a word of zeros may change a lane by `bytes` */
-    bool takes_pairs;  /* `bytes` takes two integers of 16 bits too */
+    bool counts_zeros;  /* a word of zeros may change a lane by `bytes` */
+    bool adds_products; /* `load` is x * y, or x * x, and lanes are accumulators */
+    bool takes_pairs;   /* `bytes` takes two integers of 16 bits too */
     tally_plain_row plain;
     const char *text; /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {

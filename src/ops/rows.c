@@ -27,6 +27,8 @@
  *   bytes       no device takes four items of a byte at once. They may go to any lane,
  *               and bytes of 0 change none. `bytes_hold`: for all parameters.
  *               `takes_pairs`: it is for bytes alone.
+ *   adds_products  `load` is no product of items. Vectors of 32-bit integers multiply every other
+ *               one (src/host/products.h).
  *   plain       no short step is known for vectors whose words meet a condition.
  *   text        kernels/arithmetic.h defines all that the expressions use.
  *   params      none. Expressions read a parameter, of type R, as p.name.
@@ -262,6 +264,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                      .combine = "a + b",
                      .empty = "ZERO",
                      .additive = TALLY_ADDITIVE_QUADRATIC,
+                     .adds_products = true,
                      .bytes = "SUM_OF_SQUARES(w, a)"},
     [TALLY_NRM2] = {.name = "nrm2",
                     .summary = "square root of the sum of squares (L2 norm), scaled: no overflow, no underflow",
@@ -386,6 +389,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                    .combine = "a + b",
                    .empty = "ZERO",
                    .additive = TALLY_ADDITIVE_QUADRATIC,
+                   .adds_products = true,
                    .bytes = "PRODUCTS(BYTES(w), BYTES(v), a)"},
     [TALLY_DOTC] = {.name = "dotc",
                     .summary = "dot with the first input conjugated",
@@ -398,6 +402,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .combine = "a + b",
                     .empty = "ZERO",
                     .additive = TALLY_ADDITIVE_QUADRATIC,
+                    .adds_products = true,
                     .bytes = "PRODUCTS(BYTES(w), BYTES(v), a)"},
     [TALLY_DIST2] = {.name = "dist2",
                      .summary = "sum of squared differences of two inputs",

@@ -139,11 +139,11 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
  */
 const tally_op_row tally_whole_rows[TALLY_OP_END] = {
     [TALLY_NRM2] = {WHOLE_NORM, .name = "nrm2",
-                    .lane = {.fields = {{TALLY_ADDITIVE_NO, "squares"}, {TALLY_ADDITIVE_NO, "high"}},
+                    .lane = {.fields = {{TALLY_ADDITIVE_NO, "squares"}, {TALLY_ADDITIVE_NO, "top"}},
                              .identity = "MAKE(ZERO, ZERO)",
                              .load = "MAKE(SQUARE((V)(x)), HIGH_HALF(SQUARE((V)(x))))",
-                             .combine = "MAKE(a.squares + b.squares, a.high + b.high)",
-                             .widen = "MAKE(a.squares, WORD_ABOVE(a.squares, a.high))"}},
+                             .combine = "MAKE(a.squares + b.squares, a.top + b.top)",
+                             .widen = "MAKE(a.squares, WORD_ABOVE(a.squares, a.top))"}},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_INTEGER,
                     .accumulate = TALLY_ACCUMULATE_WIDE,

@@ -388,11 +388,33 @@ static void write_short_load(FILE *file, const tally_terms *terms) {
     undefine_words(file);
 }
 
+static bool has_field(const tally_term_lane *lane, const char *name) {
+    for (uint32_t f = 0; f < lane->field_count; f++)
+        if (!strcmp(lane->fields[f].name, name)) return true;
+    return false;
+}
+
+/* Says what lanes of 32-bit integers add up, for vectors that multiply every other item
+ * (src/host/products.h): products, or squares and their upper halves, and with them the items by
+ * halves. */
+static void write_products(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    const tally_op_row *row = term->op ? tally_op_row_for(term->op, terms->in, TALLY_ACCURACY_DEFAULT) : NULL;
+    if (!row || (terms->in != TALLY_I32 && terms->in != TALLY_U32)) return;
+    if (row->adds_products && !term->lane.field_count && tally_dtype_bytes(term->value) == 8 &&
+        !tally_dtype_is_float(term->value))
+        fprintf(file, "#define ADDS_PRODUCTS 1\n");
+    if (!has_field(&term->lane, "squares")) return;
+    fprintf(file, "#define ADDS_SQUARES 1\n");
+    if (has_field(&term->lane, "low")) fprintf(file, "#define ADDS_HALVES 1\n");
+}
+
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_guess_row *guess = &term->guess;
     if (terms->count > 1) return;
     write_short_load(file, terms);
+    write_products(file, terms);
     if (holds_lanes(terms)) fprintf(file, "#define HOLDS 1\n");
     if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
     if (!guess->holds) return;
