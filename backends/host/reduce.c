@@ -14,6 +14,7 @@ typedef struct reduction {
     const host_program *of;
     const unsigned char *in[TALLY_MAX_INPUTS], *params;
     uint64_t base, n, span; /* span: items of a group */
+    uint32_t threads;
     unsigned char *partials;
 } reduction;
 
@@ -28,7 +29,7 @@ static void fold_group(void *job, uint64_t group, uint32_t worker) {
         const void *in[TALLY_MAX_INPUTS];
         for (uint32_t k = 0; k < part->program->inputs; k++) in[k] = r->in[k] + begin * part->program->item_bytes;
         part->program->fold(in, r->params + part->param_offset, r->base + begin, count,
-                            p == 0 && r->n >= part->program->far_items, partial + part->acc_offset);
+                            p == 0 && tally_host_are_far(part->program, r->n, r->threads), partial + part->acc_offset);
     }
 }
 
@@ -74,6 +75,7 @@ static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *
                    .params = rest[TALLY_REDUCE_ARG_PARAMS].value,
                    .base = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_BASE]),
                    .n = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_N]),
+                   .threads = kernel->threads,
                    .span = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_RUN]) * TALLY_CHUNK_ITEMS};
     for (uint32_t k = 0; k < kernel->inputs; k++)
         r.in[k] = host_bytes(&args[2 * k]) + HOST_VALUE(uint64_t, args[2 * k + 1]) * kernel->program->item_bytes;

@@ -44,7 +44,7 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
 }
 
 bool host_are_far(const segments_job *job, uint64_t n) {
-    return n >= job->of->parts[0].program->far_items;
+    return tally_host_are_far(job->of->parts[0].program, n, job->threads);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */

@@ -71,6 +71,10 @@ void tally_host_combine_tree(const tally_host_program *program, const unsigned c
 #define LEAST_RUN (8 * TALLY_CHUNK_ITEMS) /* items */
 #define MOST_RUNS 256
 
+bool tally_host_are_far(const tally_host_program *program, uint64_t n, uint32_t threads) {
+    return n / (threads > 1 ? threads / 2 : 1) >= program->far_items;
+}
+
 typedef struct array_job {
     const tally_host_program *program;
     const void *const *items;
@@ -99,7 +103,7 @@ void tally_host_fold(const tally_host_program *program, const void *const *items
         return;
     }
     array_job job = {.program = program, .items = items, .params = params, .base = base, .n = n, .run = LEAST_RUN};
-    job.is_far = n >= program->far_items;
+    job.is_far = tally_host_are_far(program, n, threads);
     while (tally_ceil_div(n, job.run) > MOST_RUNS) job.run *= 2;
     tally_pool_run(threads, tally_ceil_div(n, job.run), fold_run, &job);
     tally_host_combine_tree(program, job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);

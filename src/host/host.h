@@ -12,6 +12,9 @@ extern const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END];
 /* Returns the program of a built-in op and a level for this processor; NULL if there is none. */
 const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in);
 
+/* Tells whether n items of each input do not fit the caches of the cores that have them. */
+bool tally_host_are_far(const tally_host_program *program, uint64_t n, uint32_t threads);
+
 /* A binary counter of accumulators. Where bit k of `count` is set, level[k] is that of 2^k
  * leaves. */
 typedef struct tally_host_counter {

@@ -21,8 +21,8 @@ INLINE u64_WIDE even_products(u32_WIDE x, u32_WIDE y) {
     return IS_SIGNED ? i32_even_products(x, y) : u32_even_products(x, y);
 }
 
-/* Adds `count` items, a multiple of WIDE_ITEMS, to the first lanes, which are 0. The byte `ahead` of
- * each is prefetched; 0: none is. */
+/* Adds `count` items, a multiple of WIDE_ITEMS, to the first lanes, which are 0. The byte `ahead`
+ * of each is prefetched; 0: none is. */
 INLINE void add_by_vectors(LANE_ARRAYS *lanes, SOURCE in, int count, int ahead) {
     u64_WIDE even = {0}, odd = {0};
     u32_WIDE low = {0}, high = {0};

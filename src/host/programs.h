@@ -34,7 +34,7 @@ typedef struct tally_host_scan {
 
 typedef struct tally_host_program {
     uint32_t inputs, item_bytes, acc_bytes, result_bytes;
-    uint32_t far_items;   /* as many items of each input and more do not fit the caches */
+    uint32_t far_items;   /* as many items of each input and more do not fit the caches of two cores */
     const void *defaults; /* the op's default parameters */
     /* Combines n items of each input, item 0 of which has the index `base`, in the canonical order.
      * The accumulator is aligned for any type. is_far: they are a part of items that do not fit the
