@@ -374,10 +374,18 @@ static void test_no_library(void **state) {
     tally_context_destroy(context);
 }
 
-static void find_call(void *library, const char *name, void *to) {
-    void *address = library ? dlsym(library, name) : NULL;
+static void find_call(const char *library, const char *name, void *to) {
+    void *handle = dlopen(library, RTLD_NOW), *address = handle ? dlsym(handle, name) : NULL;
     if (!address) fprintf(stderr, "%s: %s\n", name, dlerror()), exit(1);
     memcpy(to, &address, sizeof address);
+}
+
+static int find_calls(void **state) {
+    (void)state;
+    find_call("libcuda.so.1", STANDIN_CAPTURE, &capture);
+    find_call("libnccl.so.2", STANDIN_REFUSE_MEMORY, &refuse_memory);
+    find_call("libnccl.so.2", STANDIN_MEMORY_LEFT, &memory_left);
+    return 0;
 }
 
 int main(int argc, char **argv) {
@@ -396,11 +404,7 @@ int main(int argc, char **argv) {
     device.mem_open = count_mem;
     device.program_create = count_program;
     device.kernel_create = count_kernel;
-    void *standin = dlopen("libnccl.so.2", RTLD_NOW);
-    find_call(dlopen("libcuda.so.1", RTLD_NOW), STANDIN_CAPTURE, &capture);
-    find_call(standin, STANDIN_REFUSE_MEMORY, &refuse_memory);
-    find_call(standin, STANDIN_MEMORY_LEFT, &memory_left);
     pattern_fill(PATTERN_WIDE, TALLY_F32, items[0], N);
     pattern_fill_second(PATTERN_WIDE, TALLY_DOT, TALLY_F32, items[0], items[1], N);
-    return test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), NULL, NULL);
+    return test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), find_calls, NULL);
 }
