@@ -150,7 +150,7 @@ static CUgraphExec capture(gpu *g, void (*call)(gpu *, int)) {
     return exec;
 }
 
-/* What a launch is of: a graph, or a call without one. */
+/* A graph, or a call without one, and its times. */
 typedef struct launch {
     void (*call)(gpu *, int);
     CUgraphExec exec;
