@@ -61,12 +61,17 @@ const nccl_library *nccl_open(void) {
     return NULL;
 }
 
-tally_status nccl_status(const nccl_library *nccl, struct ncclComm *comm, int result, const char *call) {
+int nccl_result(const nccl_library *nccl, struct ncclComm *comm, int result) {
     while (result == NCCL_IN_PROGRESS) {
         const int asked = nccl->CommGetAsyncError(comm, &result);
         if (asked != NCCL_SUCCESS) result = asked;
         if (result == NCCL_IN_PROGRESS) sched_yield();
     }
+    return result;
+}
+
+tally_status nccl_status(const nccl_library *nccl, struct ncclComm *comm, int result, const char *call) {
+    result = nccl_result(nccl, comm, result);
     if (result == NCCL_SUCCESS) return TALLY_OK;
     return tally_fail(TALLY_E_DEVICE, "%s: %s (%d)", call, nccl->GetErrorString(result), result);
 }

@@ -69,8 +69,11 @@ typedef struct nccl_library {
  * E_NO_DEVICE. */
 const nccl_library *nccl_open(void);
 
-/* Returns the status for the result of an NCCL call; the text is NCCL's. Waits for a communicator
- * that does not block and is still at work. */
+/* Returns the result of an NCCL call. Waits for a communicator that does not block and is still at
+ * work. */
+int nccl_result(const nccl_library *library, struct ncclComm *comm, int result);
+
+/* Returns the status for the result of an NCCL call, as nccl_result has it; the text is NCCL's. */
 tally_status nccl_status(const nccl_library *library, struct ncclComm *comm, int result, const char *call);
 
 #endif

@@ -16,9 +16,10 @@ bool nccl_window_allocate(nccl_window *window, struct CUstream_st *stream) {
     return window->memory != NULL;
 }
 
+/* A failure sets no error text: the packets lie in plain memory then. */
 bool nccl_window_open(nccl_window *w) {
     const int result = w->library->CommWindowRegister(w->comm, w->memory, w->bytes, &w->handle, NCCL_WINDOW_SYMMETRIC);
-    if (nccl_status(w->library, w->comm, result, "ncclCommWindowRegister")) w->handle = NULL;
+    if (nccl_result(w->library, w->comm, result) != NCCL_SUCCESS) w->handle = NULL;
     return w->handle != NULL;
 }
 

@@ -72,6 +72,7 @@ typedef struct rank {
     char text[512];
     int opened; /* while it reduced */
     int refuse_memory, capture;
+    int blames_window; /* the error text does */
 } rank;
 
 static standin_capture_call *capture;
@@ -129,6 +130,7 @@ static void *run(void *of) {
     TRY(tally_context_open(&device, 0, NULL, NULL, "argument", "cuda", &context));
     r->created = r->other ? TALLY_E_INTERNAL : tally_nccl_create(&r->comm, context, &r->desc, &nccl);
     keep_text(r, r->created);
+    r->blames_window = strstr(tally_last_error(), "Window") != NULL;
     if (!r->created) reduce(r, context, nccl);
     tally_nccl_destroy(nccl);
     tally_context_destroy(context);
@@ -250,6 +252,7 @@ static void test_windows(void **state) {
             assert_int_equal(ranks[i].comm.registered,
                              count > 1 && !cases[c].refuse_memory && !(i == one && cases[c].no_window));
             assert_int_equal(ranks[i].comm.in_window, cases[c].windows);
+            assert_false(ranks[i].blames_window);
             assert_memory_equal(ranks[i].result, expected, bytes);
         }
     }
