@@ -14,7 +14,7 @@ typedef struct reduction {
     const host_program *of;
     const unsigned char *in[TALLY_MAX_INPUTS], *params;
     uint64_t base, n, span; /* span: items of a group */
-    uint32_t threads;
+    bool is_far;            /* the first part, which loads the items */
     unsigned char *partials;
 } reduction;
 
@@ -28,8 +28,8 @@ static void fold_group(void *job, uint64_t group, uint32_t worker) {
         const host_part *part = &r->of->parts[p];
         const void *in[TALLY_MAX_INPUTS];
         for (uint32_t k = 0; k < part->program->inputs; k++) in[k] = r->in[k] + begin * part->program->item_bytes;
-        part->program->fold(in, r->params + part->param_offset, r->base + begin, count,
-                            p == 0 && tally_host_are_far(part->program, r->n, r->threads), partial + part->acc_offset);
+        part->program->fold(in, r->params + part->param_offset, r->base + begin, count, p == 0 && r->is_far,
+                            partial + part->acc_offset);
     }
 }
 
@@ -38,7 +38,7 @@ static void combine_all(const host_program *of, const unsigned char *accs, uint6
     for (uint32_t p = 0; p < of->part_count; p++) {
         _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
         const host_part *part = &of->parts[p];
-        tally_host_combine_tree(part->program, accs + part->acc_offset, of->acc_bytes, count, acc);
+        part->program->combine_all(accs + part->acc_offset, of->acc_bytes, count, acc);
         memcpy(to + part->acc_offset, acc, part->program->acc_bytes);
     }
 }
@@ -50,7 +50,7 @@ static void finish(const host_program *of, const unsigned char *accs, uint64_t c
     for (uint32_t p = 0; p < of->part_count; p++) {
         const host_part *part = &of->parts[p];
         _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
-        if (count) tally_host_combine_tree(part->program, accs + part->acc_offset, of->acc_bytes, count, acc);
+        if (count) part->program->combine_all(accs + part->acc_offset, of->acc_bytes, count, acc);
         part->program->finish(acc, n, params + part->param_offset, result + part->result_offset);
     }
 }
@@ -75,8 +75,8 @@ static void run_partials(host_kernel *kernel, uint64_t groups, const tally_arg *
                    .params = rest[TALLY_REDUCE_ARG_PARAMS].value,
                    .base = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_BASE]),
                    .n = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_N]),
-                   .threads = kernel->threads,
                    .span = HOST_VALUE(uint64_t, rest[TALLY_REDUCE_ARG_RUN]) * TALLY_CHUNK_ITEMS};
+    r.is_far = tally_host_are_far(of->parts[0].program, r.n, kernel->threads);
     for (uint32_t k = 0; k < kernel->inputs; k++)
         r.in[k] = host_bytes(&args[2 * k]) + HOST_VALUE(uint64_t, args[2 * k + 1]) * kernel->program->item_bytes;
     r.partials = last == TALLY_LAST_ALONE ? own

@@ -95,8 +95,7 @@ void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *
 
 void host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc) {
     const host_part *part = &job->of->parts[p];
-    tally_host_combine_tree(part->program, job->partials + at * job->of->acc_bytes + part->acc_offset, job->of->acc_bytes,
-                            leaves, acc);
+    part->program->combine_all(job->partials + at * job->of->acc_bytes + part->acc_offset, job->of->acc_bytes, leaves, acc);
 }
 
 uint64_t host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n) {

@@ -46,6 +46,13 @@ static void combine_accs(void *left, const void *right) {
     LEAVE_VECTORS
 }
 
+static void combine_tree(const void *accs, u64 step, u64 count, void *to) {
+    ACC level[COUNTER_LEVELS];
+    for (u64 i = 0; i < count; i++) counter_push(level, i, *(const ACC *)((const char *)accs + i * step));
+    *(ACC *)to = counter_value(level, count);
+    LEAVE_VECTORS
+}
+
 static void finish_acc(const void *acc, u64 n, const void *params, void *result) {
     const PARAMS p = params_at(params);
     const RESULT r = n ? op_result(*(const ACC *)acc, n, p) : op_empty(p);
@@ -72,6 +79,7 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .defaults = &(const PARAMS)DEFAULTS,
                                              .fold = FOLD_ITEMS,
                                              .combine = combine_accs,
+                                             .combine_all = combine_tree,
                                              .finish = finish_acc,
                                              .fold_some = fold_chunk,
                                              BLOCK_STEPS,

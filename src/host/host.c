@@ -54,18 +54,6 @@ void tally_host_total(const tally_host_program *program, tally_host_counter *cou
     memcpy(to, own, program->acc_bytes);
 }
 
-void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
-                             unsigned char *to) {
-    _Alignas(64) unsigned char own[TALLY_HOST_ACC_BYTES];
-    tally_host_counter counter;
-    counter.count = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        memcpy(own, accs + i * step, program->acc_bytes);
-        tally_host_push(program, &counter, own);
-    }
-    tally_host_total(program, &counter, to);
-}
-
 /* The runs of an array, each an aligned subtree. A run takes some microseconds, which is what it
  * costs to hand it to another thread. */
 #define LEAST_RUN (8 * TALLY_CHUNK_ITEMS) /* items */
@@ -106,7 +94,7 @@ void tally_host_fold(const tally_host_program *program, const void *const *items
     job.is_far = tally_host_are_far(program, n, threads);
     while (tally_ceil_div(n, job.run) > MOST_RUNS) job.run *= 2;
     tally_pool_run(threads, tally_ceil_div(n, job.run), fold_run, &job);
-    tally_host_combine_tree(program, job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);
+    program->combine_all(job.partials, program->acc_bytes, tally_ceil_div(n, job.run), acc);
 }
 
 bool tally_host_reduce(const tally_context *context, const tally_reduce_desc *desc, const void *const *items, uint64_t n,

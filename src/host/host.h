@@ -27,11 +27,6 @@ void tally_host_push(const tally_host_program *program, tally_host_counter *coun
 /* Writes the combination of all leaves, of which there is at least one. */
 void tally_host_total(const tally_host_program *program, tally_host_counter *counter, unsigned char *to);
 
-/* Combines accumulators, of which there is at least one, as the aligned tree over their order. One
- * follows another after `step` bytes. */
-void tally_host_combine_tree(const tally_host_program *program, const unsigned char *accs, uint64_t step, uint64_t count,
-                             unsigned char *to);
-
 /* Combines n > 0 items of each input in at most `threads` threads, in the canonical order. Item 0
  * has the index `base`, a multiple of the items of the subtree that they are. The caller sees to
  * the floating-point environment. */

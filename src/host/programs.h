@@ -41,6 +41,9 @@ typedef struct tally_host_program {
      * caches, so they are prefetched. */
     void (*fold)(const void *const *items, const void *params, uint64_t base, uint64_t n, bool is_far, void *acc);
     void (*combine)(void *left, const void *right);
+    /* Combines `count` > 0 accumulators as the aligned tree over their order. One follows another
+     * after `step` bytes. */
+    void (*combine_all)(const void *accs, uint64_t step, uint64_t count, void *to);
     /* Writes the result of n items, whose accumulator is acc; it may be unaligned. n = 0: the op's
      * result of no items. */
     void (*finish)(const void *acc, uint64_t n, const void *params, void *result);
