@@ -122,8 +122,10 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  */
 #if defined(UNROLLS) && defined(__AVX2__) && !defined(__AVX512F__)
 #define IN_MEMORY_ORDER (LOADED_BYTES >= 4)
+#define PREFETCHES(is_far) ((is_far) && !IN_MEMORY_ORDER)
 #else
 #define IN_MEMORY_ORDER 0
+#define PREFETCHES(is_far) (is_far)
 #endif
 #if defined(UNROLLS) && defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS)
 #define SUMS_DEVIATIONS 1
@@ -257,7 +259,7 @@ INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int
     LANE_ARRAYS held ALIGN(64);
     for (int l = 0; l < HELD; l++) lanes_set(&held, l, lane_identity());
     for (int r = 0; r < rows; r += HELD_ROWS) {
-        if (is_far && !IN_MEMORY_ORDER) {
+        if (PREFETCHES(is_far)) {
             EACH_INPUT(PREFETCH_HELD)
         }
         IN_REGISTERS for (int h = 0; h < HELD; h++) {
@@ -339,7 +341,7 @@ INLINE u32 guess_lane(LOADED_SOURCE in, CHUNK c, u32 is_far, LANE *lane) {
     for (int l = 0; l < PLACES; l++) lanes_set(&lanes, l, lane_identity()), nans[l] = 0;
     for (int i = 0; i < (int)c.count; i += 2 * PLACES) {
         const int at = min(i, (int)c.count - 2 * PLACES);
-        if (is_far && !IN_MEMORY_ORDER) {
+        if (PREFETCHES(is_far)) {
             EACH_INPUT(PREFETCH_PLACES)
         }
         IN_REGISTERS for (int l = 0; l < PLACES; l++) {
