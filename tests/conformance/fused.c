@@ -294,7 +294,7 @@ static void test_fused_local_memory(void **state) {
     desc.group_threads = 1024;
     tally_plan *plan = NULL;
     /* 32 chunks of 128 lanes, each of at least 16 accumulators of 8 bytes. */
-    if (at->info.local_bytes >= UINT64_C(32) * 128 * 256) return;
+    if (at->info.local_bytes >= UINT64_C(32) * 128 * 16 * 8) return;
     assert_int_equal(tally_plan_create(context, &desc, &plan), TALLY_E_UNSUPPORTED);
     assert_null(plan);
 }
