@@ -111,9 +111,10 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
 
 /*
  * AVX2 reads wide items in the order of memory, and prefetches none, where there are two inputs,
- * where the caches do not hold the items, and for sums of deviations. The processor then fetches
- * ahead by itself. Lanes that registers do not hold are in memory, and the loop over those of a row
- * is written out. Speed over that of a plain loop, of a core of an EPYC (Zen 3), November 2026:
+ * where lanes are HELD and the caches do not hold the items, and where they hold the items of a sum
+ * of deviations. The processor then fetches ahead by itself. Lanes that registers do not hold are
+ * in memory, and the loop over those of a row is written out. Speed over that of a plain loop, of a
+ * core of an EPYC (Zen 3), November 2026:
  * - dot of f64 of 1 and 64 MiB: with lanes held some at a time 0.76, 0.76; two rows at a time 0.88,
  *   0.58; a row that is not written out 0.74, 1.06; with these 0.95, 1.05
  * - var of f32 of 1 and 4 MiB: two rows at a time 1.45, 1.02; with these 1.65, 1.30
