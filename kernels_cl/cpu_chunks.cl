@@ -260,7 +260,7 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
 /* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. The lanes
  * of a whole row stay in `lanes`, and the loop over the first values is written out. Microseconds
  * of a core of an EPYC (Zen 3), November 2026, with a copy and a loop, and so: sum of 4,096 f32
- * 0.12, 0.10; of 16,384 f16 sumsq 1.94, 1.33, min 5.5, 4.0; dot of 2^18 f32 35.1, 33.9. */
+ * 0.12, 0.10; of 16,384 f16 sumsq 1.94, 1.33, min 5.5, 4.0; dot of 2^19 f32 62.1, 60.5. */
 INLINE COPIED void hold_lanes(LANE_ARRAYS *lanes, LOADED_SOURCE in, CHUNK c, int rows, int first, u32 is_far, u32 guesses) {
     LANE_ARRAYS some ALIGN(64), *const held = HELD < ROW_LANES ? &some : lanes;
     IN_REGISTERS for (int l = 0; l < HELD; l++) lanes_set(held, l, lane_identity());
