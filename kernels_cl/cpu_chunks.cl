@@ -146,10 +146,10 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  * An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
  * GB/s of rows of 65,536 f32 (cpu_segment_rows), POCL 3.1, 2 cores of an EPYC (Zen 5), with AHEAD
  * of 1, 4, 8 and 16 KiB: 47, 62, 62, 62. Speed over that of a plain loop by two threads of an EPYC
- * (Zen 3) by the backend host, of 128 MiB: var of f64 with 2, 4, 8 and 16 KiB 1.03, 1.04, 0.97,
- * 0.97; of i32 with 4 and 8 KiB 1.18, 1.08.
+ * (Zen 3) by the backend host, of 64 MiB a thread, with 1, 2 and 4 KiB: var of f64 0.84, 0.95, 0.91;
+ * of f32 1.12, 1.06, 1.04; of i32 1.17, 1.23, 1.20.
  */
-#define AHEAD (IN_MEMORY_ORDER ? 4096 : 8192)
+#define AHEAD (IN_MEMORY_ORDER ? 2048 : 8192)
 /* Where it pays depends on what a core has to do. GB/s of 2 to 8 MiB a core as above, in the third
  * cache, without and with it: sum of f32 with lanes in memory 70, 84; max 93, 72; dot 81, 52. Of 8
  * MiB on an EPYC (Zen 5) with lanes held: sum of i32 74, 64. Of 4 and 16 MiB on an EPYC (Zen 3):
