@@ -146,7 +146,7 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
  * An address past the end is harmless. On these processors all of OpenCL's address spaces are one.
  * GB/s of rows of 65,536 f32 (cpu_segment_rows), POCL 3.1, 2 cores of an EPYC (Zen 5), with AHEAD
  * of 1, 4, 8 and 16 KiB: 47, 62, 62, 62. Speed over that of a plain loop by two threads of an EPYC
- * (Zen 3) by the backend host, of 64 MiB a thread, with 1, 2 and 4 KiB: var of f64 0.84, 0.95,
+ * (Zen 3) by the backend host, of 64 MiB a thread, with 1, 2 and 4 KiB: var of f64 0.82, 0.93,
  * 0.91; of f32 1.12, 1.06, 1.04; of i32 1.17, 1.23, 1.20.
  */
 #define AHEAD (IN_MEMORY_ORDER ? 2048 : 8192)
