@@ -44,6 +44,13 @@ INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
 #define FLOAT_MIN(a, b) ORDERED_MIN(a, b)
 #define FLOAT_MAX(a, b) ORDERED_MAX(a, b)
 #endif
+/* Rounded to nearest. OpenCL's prelude has those of f32 where a device rounds them otherwise. */
+#ifndef f32_QUOTIENT
+#define f32_QUOTIENT(a, b) ((a) / (b))
+#define f32_ROOT(a) sqrt(a)
+#endif
+#define f64_QUOTIENT(a, b) ((a) / (b))
+#define f64_ROOT(a) sqrt(a)
 #define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The same of floats but for NaN and the sign of zero: one instruction on CPUs. A guess's words. */
@@ -138,15 +145,15 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 #define i32_IMMODERATE(w) (((w) + 0x10000U) >> 17)
 #define u32_IMMODERATE(w) ((w) >> 16)
 /* A NaN among the items is in the medium sum, and is "not zero" too. */
-#define BIG_ROOT(a) (sqrt((a).big + (a).medium * BIG_SCALE * BIG_SCALE) / BIG_SCALE)
-#define SMALL_ROOT(a) (sqrt((a).small) / SMALL_SCALE)
-#define HYPOTENUSE(large, little) ((large)*sqrt(ONE + SQUARE((little) / (large))))
+#define BIG_ROOT(a) QUOTIENT(ROOT((a).big + (a).medium * BIG_SCALE * BIG_SCALE), BIG_SCALE)
+#define SMALL_ROOT(a) QUOTIENT(ROOT((a).small), SMALL_SCALE)
+#define HYPOTENUSE(large, little) ((large)*ROOT(ONE + SQUARE(QUOTIENT(little, large))))
 #define SMALL_AND_MEDIUM_ROOT(a)                                                                                               \
-    (SMALL_ROOT(a) < sqrt((a).medium) ? HYPOTENUSE(sqrt((a).medium), SMALL_ROOT(a))                                            \
-                                      : HYPOTENUSE(SMALL_ROOT(a), sqrt((a).medium)))
+    (SMALL_ROOT(a) < ROOT((a).medium) ? HYPOTENUSE(ROOT((a).medium), SMALL_ROOT(a))                                            \
+                                      : HYPOTENUSE(SMALL_ROOT(a), ROOT((a).medium)))
 #define SCALED_ROOT(a)                                                                                                         \
     ((a).big > 0        ? BIG_ROOT(a)                                                                                          \
-     : !((a).small > 0) ? sqrt((a).medium)                                                                                     \
+     : !((a).small > 0) ? ROOT((a).medium)                                                                                     \
      : (a).medium != 0  ? SMALL_AND_MEDIUM_ROOT(a)                                                                             \
                         : SMALL_ROOT(a))
 
@@ -163,7 +170,6 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
  * is the result. An infinity or a NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
-#define DIVIDED(x, count) ((x) / (count))
 #define SHARE(BY, a, b) BY((b).count, (a).count + (b).count)
 #define LOW(BY, a) BY((a).rest, (a).count)
 #define DEVIATIONS(BY, a) ((a).squares - (a).rest * LOW(BY, a))
@@ -193,13 +199,14 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
     ((b).count == 0                                   ? (a)                                                                    \
      : (a).count == 0                                 ? (b)                                                                    \
      : ((a).count == (b).count) & IS_POWER((a).count) ? MERGED(SCALED, a, b)                                                   \
-                                                      : MERGED(DIVIDED, a, b))
+                                                      : MERGED(QUOTIENT, a, b))
 #else
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(DIVIDED, a, b)), IF_BOTH(a, b, rest, NEW_REST(DIVIDED, a, b)),    \
-         IF_BOTH(a, b, squares, NEW_SQUARES(DIVIDED, a, b)))
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(QUOTIENT, a, b)), IF_BOTH(a, b, rest, NEW_REST(QUOTIENT, a, b)),  \
+         IF_BOTH(a, b, squares, NEW_SQUARES(QUOTIENT, a, b)))
 #endif
-#define VARIANCE(a, n, p) ((DEVIATIONS(DIVIDED, a) + ((a).mean - (a).mean)) / ((V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof))
+#define VARIANCE(a, n, p)                                                                                                      \
+    QUOTIENT(DEVIATIONS(QUOTIENT, a) + ((a).mean - (a).mean), (V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof)
 
 /* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
 

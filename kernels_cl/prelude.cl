@@ -94,6 +94,59 @@ typedef double f64;
 #define f64_OF_BITS(bits) as_double(bits)
 #endif
 
+/* ---- quotients and roots of f32 -------------------------------------------------------------- */
+
+/*
+ * Where the device rounds them otherwise (backends/opencl/device.c), they are made of integers. A
+ * significand of 27 bits, the last of which is set if more would follow, is rounded to nearest
+ * even.
+ */
+#ifdef OWN_QUOTIENTS
+/* Returns the f32 nearest to significand * 2^(exponent - 26), for a significand from 2^26 to
+ * 2^27 - 1. */
+INLINE f32 f32_nearest(u32 sign, u32 significand, i32 exponent) {
+    const i32 shift = exponent < -126 ? -126 - exponent : 0; /* of a subnormal */
+    const u32 kept = shift > 26 ? 1U : significand >> shift | (significand << (31 - shift) << 1 ? 1U : 0U);
+    if (exponent > 127) return as_float(sign | 0x7f800000U);
+    /* The topmost bit of a normal number's adds 1 to the exponent; so may rounding. */
+    const u32 bits = (u32)(exponent + shift + 126) << 23;
+    return as_float(sign | (bits + (kept >> 3) + ((kept & 7U) + (kept >> 3 & 1U) > 4U ? 1U : 0U)));
+}
+
+/* Of a positive number's bits: the significand, from 2^23 to 2^24 - 1, and the exponent of 2 that
+ * goes with it, plus 150. */
+#define RISE_OF(bits) ((bits) >> 23 ? 0 : (i32)clz(bits) - 8) /* of a subnormal */
+#define SIGNIFICAND_OF(bits) (((bits) << RISE_OF(bits) & 0x7fffffU) | 0x800000U)
+#define EXPONENT_OF(bits) ((i32)((bits) >> 23) - RISE_OF(bits) + ((bits) >> 23 ? 0 : 1))
+
+INLINE f32 f32_quotient(f32 a, f32 b) {
+    const u32 x = as_uint(a) & 0x7fffffffU, y = as_uint(b) & 0x7fffffffU, sign = (as_uint(a) ^ as_uint(b)) & 0x80000000U;
+    if (x > 0x7f800000U || y > 0x7f800000U || (x == y && (x == 0 || x == 0x7f800000U))) return NAN;
+    if (x == 0x7f800000U || y == 0) return as_float(sign | 0x7f800000U);
+    if (x == 0 || y == 0x7f800000U) return as_float(sign);
+    const u32 divisor = SIGNIFICAND_OF(y);
+    const u32 less = SIGNIFICAND_OF(x) < divisor ? 1U : 0U; /* the quotient is below 1 */
+    const u64 dividend = (u64)SIGNIFICAND_OF(x) << (26U + less);
+    const u32 whole = (u32)(dividend / divisor);
+    return f32_nearest(sign, whole | ((u64)whole * divisor != dividend ? 1U : 0U),
+                       EXPONENT_OF(x) - EXPONENT_OF(y) - (i32)less);
+}
+
+INLINE f32 f32_root(f32 a) {
+    const u32 x = as_uint(a);
+    if (!(a > 0) || x == 0x7f800000U) return x == 0 || x == 0x80000000U || x == 0x7f800000U ? a : NAN;
+    const i32 exponent = EXPONENT_OF(x) - 150, odd = exponent & 1;
+    const u64 square = (u64)SIGNIFICAND_OF(x) << (30 - odd); /* times a power of 4 */
+    u32 root = 1U << 26;
+    for (u32 bit = 1U << 25; bit; bit >>= 1)
+        if ((u64)(root | bit) * (root | bit) <= square) root |= bit;
+    return f32_nearest(0, root | ((u64)root * root != square ? 1U : 0U), (exponent + odd - 30) / 2 + 26);
+}
+
+#define f32_QUOTIENT(a, b) f32_quotient((a), (b))
+#define f32_ROOT(a) f32_root(a)
+#endif
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;

@@ -110,8 +110,8 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     /* The version tells platforms apart, too: POCL's has the number of its LLVM. The name comes
      * first, because selections look for a part of it. */
     snprintf(info->platform, sizeof(info->platform), "%s, %.*s", name, 60, version);
-    snprintf(info->build_options, sizeof(info->build_options), "%s%s%s", OCL_STANDARD, is_rounded(device) ? OCL_ROUNDED : "",
-             strstr(name, "Oclgrind") ? OCL_AS_WRITTEN : "");
+    snprintf(info->build_options, sizeof(info->build_options), "%s%s%s", OCL_STANDARD,
+             is_rounded(device) ? OCL_ROUNDED : OCL_OWN_QUOTIENTS, strstr(name, "Oclgrind") ? OCL_AS_WRITTEN : "");
 
     cl_uint units = 0;
     cl_ulong memory = 0, buffer = 0, local = 0;

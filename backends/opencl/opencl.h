@@ -65,7 +65,7 @@ typedef struct ocl_device {
     cl_device_id id;
     cl_command_queue maps; /* a queue that maps staging memory */
     int has_c3;            /* 1: the device compiles OpenCL C 3.0 */
-    char options[96];      /* of its programs, behind the standard: OCL_ROUNDED, OCL_AS_WRITTEN */
+    char options[96];      /* of its programs, behind the standard */
 } ocl_device;
 
 typedef struct ocl_mem {
@@ -130,8 +130,10 @@ void ocl_kernel_close(void *device, void *kernel);
 /* For programs that use sub-groups, if the device has it. Under 1.2 only some devices take them:
  * POCL's do, Intel's do not. */
 #define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
-/* For devices that take it. On others a division or a root in f32 may be wrong in its last bits. */
+/* For devices that round quotients and roots of f32 to nearest where they are asked to. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
+/* For the others, whose last bits may be wrong: kernels_cl/prelude.cl makes its own. */
+#define OCL_OWN_QUOTIENTS " -D OWN_QUOTIENTS"
 /* For Oclgrind 21.10, which does not know the constants of 128 bits that LLVM's optimiser makes. */
 #define OCL_AS_WRITTEN " -cl-opt-disable"
 

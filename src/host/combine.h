@@ -35,6 +35,7 @@ typedef double f64;
 #define EXPONENT(x) _Generic((x), f32 : f32_EXPONENT, default : f64_EXPONENT)(x)
 #define TWO_TO(n) _Generic((n), f32 : f32_TWO_TO, default : f64_TWO_TO)(n)
 #define SIGN(a) signbit((double)(a))
+#define QUOTIENT(a, b) ((a) / (b))
 #define MAKE(...) ((SELF){__VA_ARGS__})
 #define IN_LANE(next, any) (any)
 #define ZERO ((V)0)

@@ -10,13 +10,18 @@ bool tally_source_is_float(tally_dtype value) {
     return value == TALLY_F32 || value == TALLY_F64;
 }
 
-static const char *const undefined[] = {
-    "V",           "R",         "ZERO",       "ONE",          "NEG_ZERO",    "LOWEST",      "HIGHEST",           "MIN",
-    "MAX",         "MAGNITUDE", "NAN_ELSE",   "NOT_A_NUMBER", "SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",         "BIG_SCALE",
-    "NO_INDEX",    "IN_LANE",   "MAKE",       "EXPONENT",     "SIGNIFICAND", "TWO_TO",      "MOST_ABOVE",        "LOG_OF_SUM",
-    "PRODUCTS",    "IS_POWER",  "RECIPROCAL", "BYTES",        "NUMBER_MIN",  "NUMBER_MAX",  "SUM_OF_MAGNITUDES", "R_OF",
-    "BYTES_MIN",   "BYTES_MAX", "BYTES_AMAX", "BYTES_AND",    "BYTES_OR",    "BYTES_XOR",   "PRODUCT_OF_WORD",   "ITEM_NUMBER",
-    "ADD_MODERATE"};
+/* The words of the rows: those that are f32_WORD or f64_WORD where V is a float, and the others. */
+static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE",  "BIG_LIMIT",  "BIG_SCALE",  "EXPONENT",
+                                    "SIGNIFICAND", "TWO_TO",       "MOST_ABOVE", "LOG_OF_SUM", "IS_POWER",
+                                    "RECIPROCAL",  "ADD_MODERATE", "QUOTIENT",   "ROOT"};
+static const char *const untyped[] = {"V",          "R",          "ZERO",       "ONE",
+                                      "NEG_ZERO",   "LOWEST",     "HIGHEST",    "MIN",
+                                      "MAX",        "MAGNITUDE",  "NAN_ELSE",   "NOT_A_NUMBER",
+                                      "NO_INDEX",   "IN_LANE",    "MAKE",       "PRODUCTS",
+                                      "BYTES",      "NUMBER_MIN", "NUMBER_MAX", "SUM_OF_MAGNITUDES",
+                                      "R_OF",       "BYTES_MIN",  "BYTES_MAX",  "BYTES_AMAX",
+                                      "BYTES_AND",  "BYTES_OR",   "BYTES_XOR",  "PRODUCT_OF_WORD",
+                                      "ITEM_NUMBER"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -42,8 +47,6 @@ static void define_extremes(FILE *file, const tally_terms *terms, tally_dtype va
 static void define_words(FILE *file, const tally_terms *terms, const tally_term *term, tally_dtype value, const char *type,
                          uint32_t t) {
     static const char *const constants[] = {"ZERO", "NEG_ZERO"};
-    static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "BIG_LIMIT",  "BIG_SCALE", "EXPONENT",   "SIGNIFICAND",
-                                        "TWO_TO",      "MOST_ABOVE",  "LOG_OF_SUM", "IS_POWER",  "RECIPROCAL", "ADD_MODERATE"};
     static const char *const of_words[] = {"PRODUCTS",   "BYTES",     "SUM_OF_MAGNITUDES", "BYTES_MIN", "BYTES_MAX",
                                            "BYTES_AMAX", "BYTES_AND", "BYTES_OR",          "BYTES_XOR", "PRODUCT_OF_WORD"};
     static const char *const magnitudes[] = {[TALLY_KIND_FLOAT] = "FLOAT",
@@ -74,7 +77,8 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
 }
 
 static void undefine_words(FILE *file) {
-    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(undefined); i++) fprintf(file, "#undef %s\n", undefined[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(untyped); i++) fprintf(file, "#undef %s\n", untyped[i]);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(typed); i++) fprintf(file, "#undef %s\n", typed[i]);
 }
 
 /*

@@ -30,8 +30,8 @@ static const char probe[] = "INLINE REAL multiply(REAL a, REAL b) { return a * b
                             "        REAL sum = a;\n"
                             "        for (int k = 0; k < 16; k++) sum = sum + (k % 2 ? c : b);\n"
                             "        y[OUTPUTS * i + 7] = sum;\n"
-                            "        y[OUTPUTS * i + 8] = a / b;\n"
-                            "        y[OUTPUTS * i + 9] = sqrt(fabs(a));\n"
+                            "        y[OUTPUTS * i + 8] = QUOTIENT(a, b);\n"
+                            "        y[OUTPUTS * i + 9] = ROOT(fabs(a));\n"
                             "        y[OUTPUTS * i + 10] = fma(a, b, c);\n"
                             "        y[OUTPUTS * i + 11] = fma(a, b, -(a * b));\n"
                             "    }\n"
@@ -93,23 +93,32 @@ typedef struct machine {
     void *device, *queue, *program, *kernel, *in, *out;
 } machine;
 
-static char *program_text(const place *at, const char *type, size_t *bytes) {
+static char *program_text(const place *at, const char *type, const char *kernel, size_t *bytes) {
     const char *prelude = at->backend->kernel_source("prelude");
     if (!prelude) fail_msg("%s has no stem \"prelude\"", at->select);
-    *bytes = strlen(prelude) + sizeof probe + 64;
+    /* As in kernels/arithmetic.h. */
+    static const char words[] = "#ifndef f32_QUOTIENT\n"
+                                "#define f32_QUOTIENT(a, b) ((a) / (b))\n"
+                                "#define f32_ROOT(a) sqrt(a)\n"
+                                "#endif\n"
+                                "#define f64_QUOTIENT(a, b) ((a) / (b))\n"
+                                "#define f64_ROOT(a) sqrt(a)\n";
+    *bytes = strlen(prelude) + sizeof words + strlen(kernel) + 128;
     char *text = malloc(*bytes);
     assert_non_null(text);
-    *bytes = (size_t)snprintf(text, *bytes, "%s\n#define REAL %s\n#define OUTPUTS %d\n%s", prelude, type, OUTPUTS, probe);
+    *bytes = (size_t)snprintf(
+        text, *bytes, "%s\n#define REAL %s\n#define QUOTIENT %s_QUOTIENT\n#define ROOT %s_ROOT\n#define OUTPUTS %d\n%s%s",
+        prelude, type, type, type, OUTPUTS, words, kernel);
     return text;
 }
 
-static void run_probe(const place *at, const char *type, const void *x, uint64_t x_bytes, void *y, uint64_t y_bytes,
-                      uint64_t n) {
+static void run_probe(const place *at, const char *type, const char *kernel, const void *x, uint64_t x_bytes, void *y,
+                      uint64_t y_bytes, uint64_t n) {
     tally_device_info info;
     machine m = {.backend = at->backend};
     const tally_backend *b = m.backend;
     size_t bytes;
-    char *text = program_text(at, type, &bytes);
+    char *text = program_text(at, type, kernel, &bytes);
     MUST(b->device_open(at->info.index, NULL, NULL, &info, &m.device));
     MUST(b->queue_open(m.device, 0, NULL, &m.queue));
     MUST(b->mem_open(m.device, TALLY_MEM_DEVICE, NULL, &x_bytes, &m.in));
@@ -143,7 +152,7 @@ static const char *const expressions[OUTPUTS] = {"a * b + c",   "a * b - c * c",
         pattern_fill(PATTERN_WIDE, sizeof(real) == 8 ? TALLY_F64 : TALLY_F32, x, 3 * TRIPLES);                                 \
         for (size_t i = CHOSEN; i < TRIPLES; i += 2) x[i][2] = -x[i][0] * x[i][1]; /* so that sums cancel */                   \
         memcpy(x, chosen_##T, sizeof chosen_##T);                                                                              \
-        run_probe(at, #T, x, sizeof x, y, sizeof y, TRIPLES);                                                                  \
+        run_probe(at, #T, probe, x, sizeof x, y, sizeof y, TRIPLES);                                                           \
         for (size_t i = 0; i < TRIPLES; i++) {                                                                                 \
             host_probe_##T(x[i], expected);                                                                                    \
             for (int k = 0; k < OUTPUTS; k++)                                                                                  \
@@ -154,6 +163,73 @@ static const char *const expressions[OUTPUTS] = {"a * b + c",   "a * b - c * c",
     }
 TEST_ARITHMETIC(f32, float)
 TEST_ARITHMETIC(f64, double)
+
+/* Quotients and roots of f32: of random bits, and of pairs whose quotients are subnormal, or in the
+ * middle between two numbers there, or next to an overflow. */
+static const char quotients[] = "KERNEL void tally_probe(GLOBAL const REAL *x, GLOBAL REAL *y, u64 n) {\n"
+                                "    for (u64 i = 0; i < n; i++) {\n"
+                                "        y[2 * i] = QUOTIENT(x[2 * i], x[2 * i + 1]);\n"
+                                "        y[2 * i + 1] = ROOT(x[2 * i]);\n"
+                                "    }\n"
+                                "}\n";
+#define PAIRS 40000
+
+static void pairs_fill(float (*x)[2]) {
+    static const float edges[] = {0,
+                                  -0.0f,
+                                  1,
+                                  -1,
+                                  0x1p-149f,
+                                  0x1.fffffcp-127f,
+                                  0x1p-126f,
+                                  0x1p-125f,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1.fffffep127f,
+                                  0x1p127f,
+                                  2,
+                                  0.5f,
+                                  0x1.8p-148f,
+                                  3,
+                                  0x1.fffffep0f,
+                                  0x1.000002p0f,
+                                  0x1p-23f,
+                                  -0x1.8p-149f};
+    const size_t count = TALLY_ARRAY_LENGTH(edges);
+    uint64_t seed = 1;
+    for (size_t i = 0; i < PAIRS; i++) {
+        uint32_t bits[2];
+        for (int k = 0; k < 2; k++) bits[k] = (uint32_t)((seed = seed * 6364136223846793005U + 1442695040888963407U) >> 32);
+        if (i < count * count) {
+            x[i][0] = edges[i / count], x[i][1] = edges[i % count];
+        } else {
+            if (i % 4 == 1) bits[0] = (bits[0] & 0x87ffffffU) | 0x800000U, bits[1] = (bits[1] & 0x8bffffffU) | 0x40000000U;
+            if (i % 4 == 2) bits[0] &= 0x807fffffU, bits[1] = (bits[1] & 0x80000000U) | (127 + (bits[1] & 7)) << 23;
+            if (i % 4 == 3) bits[0] |= 0x70000000U, bits[1] = (bits[1] & 0x83ffffffU) | 0x30000000U;
+            memcpy(x[i], bits, sizeof bits);
+        }
+    }
+}
+
+static void test_quotients(void **state) {
+    static float x[PAIRS][2], y[PAIRS][2];
+    const place *at = *state;
+    pairs_fill(x);
+    run_probe(at, "f32", quotients, x, sizeof x, y, sizeof y, PAIRS);
+    size_t numbers = 0, subnormals = 0, infinities = 0;
+    for (size_t i = 0; i < PAIRS; i++) {
+        const volatile float a = x[i][0], b = x[i][1];
+        const float expected[] = {a / b, sqrtf(a)};
+        numbers += isnormal(expected[0]) != 0, subnormals += fpclassify(expected[0]) == FP_SUBNORMAL,
+            infinities += isinf(expected[0]) != 0;
+        for (int k = 0; k < 2; k++)
+            if (isnan(expected[k]) ? !isnan(y[i][k]) : memcmp(&y[i][k], &expected[k], sizeof expected[k]) != 0)
+                fail_msg("%s: %s of a = %a, b = %a is %a; should be %a", at->select, k ? "sqrt(a)" : "a / b", (double)a,
+                         (double)b, (double)y[i][k], (double)expected[k]);
+    }
+    assert_true(numbers > PAIRS / 4 && subnormals > PAIRS / 10 && infinities > PAIRS / 100);
+}
 
 /* A program that does not compile gives the compiler's words in one line. */
 static void test_build_error(void **state) {
@@ -193,6 +269,7 @@ static void test_data_tell(void **state) {
 const device_test arithmetic_tests[] = {
     {"arithmetic: f32", test_arithmetic_f32},
     {"arithmetic: f64", test_arithmetic_f64},
+    {"arithmetic: quotients and roots", test_quotients},
     {"arithmetic: the data show a difference", test_data_tell},
     {"arithmetic: a program that does not compile", test_build_error},
     {NULL, NULL},

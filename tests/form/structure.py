@@ -144,7 +144,10 @@ def check_words(source):
     """Finds words of the rows' expressions, which a program undefines, that a kernel's text asks for:
     where a recipe defines such a macro, no kernel finds it."""
     written = (source / "src/program/source_term.c").read_text()
-    words = set(re.findall(r'"(\w+)"', re.search(r"undefined\[\] = \{(.*?)\};", written, flags=re.S)[1]))
+    lists = re.findall(r" (?:un)?typed\[\] = \{(.*?)\};", written, flags=re.S)
+    if len(lists) != 2:
+        find("src/program/source_term.c", 1, f"{len(lists)} lists of words, not 2: typed and untyped")
+    words = set(re.findall(r'"(\w+)"', " ".join(lists)))
     for path in sorted([*source.glob("kernels/*.h"), *source.glob("kernels_cl/*.cl"), *source.glob("backends/cuda/kernels/*.cu")]):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             asked = re.findall(r"#ifn?def (\w+)", line) + re.findall(r"defined\((\w+)\)", line)

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Runs conformance tests by OpenCL behind layer.c.
+# Usage: run.sh CONFORMANCE LAYER
+set -euo pipefail
+[[ $("$1" --list) == *opencl:* ]] || { echo "skipped: no OpenCL device" && exit 77; }
+export OPENCL_LAYERS=$2 TALLY_TEST_DEVICE=opencl
+[[ $("$1" --list 2>&1) == *"layer: no quotient"* ]] || { echo "skipped: this loader takes no layers" && exit 77; }
+for pattern in 'arithmetic: ' 'auto mean f32' 'auto mean c64' 'auto var f32' 'auto std bf16' 'auto nrm2 f32' 'group_tree var f32' \
+    'scan: ops of f32'; do
+    "$1" "*$pattern*"
+done
