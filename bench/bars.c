@@ -21,6 +21,7 @@ const bench_bar bench_bars[] = {
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "12M", BAR_TIMES, 1.2, "CUB", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16,2^18,2^20", BAR_TIMES, 2, "CUB", 0, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16,2^18,2^20", BAR_SECONDS, 4e-6, NULL, 0, 0},
+    {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^10,2^12", BAR_WITHIN, 0.4e-6, PEER_LAUNCH, 0, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f16,bf16", "2^31", BAR_TIMES, 1.05, "CUB", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "i8", "2^32", BAR_TIMES, 1.05, "CUB", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "argmax", "f32", "2^20,2^28", BAR_TIMES, 1.05, "CUB", 1, 0},

@@ -173,6 +173,7 @@ int cub_scan_open(const bench_input *input, bench_engine *out);
 int thrust_open(const bench_input *input, bench_engine *out);
 int thrust_move_open(const bench_input *input, bench_engine *out);
 int cublas_open(const bench_input *input, bench_engine *out);
+int launch_open(const bench_input *input, bench_engine *out); /* PEER_LAUNCH */
 
 /* case.c: all peers. A NULL name ends them. */
 typedef int engine_open(const bench_input *input, bench_engine *out);
@@ -202,6 +203,7 @@ double peer_graph_seconds(struct CUstream_st *stream, int (*enqueue)(void *state
 #define LEAST_CEILING (UINT64_C(64) << 20)
 #define PEER_READ "a kernel that only reads"
 #define PEER_COPY "a copy"
+#define PEER_LAUNCH "empty-kernel" /* which has no result to check */
 
 typedef struct primitive_row {
     const char *name, *types; /* `types` is a list; NULL: all */
