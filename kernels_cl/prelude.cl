@@ -113,7 +113,7 @@ INLINE f32 f32_nearest(u32 sign, u32 significand, i32 exponent) {
     return as_float(sign | (bits + (kept >> 3) + ((kept & 7U) + (kept >> 3 & 1U) > 4U ? 1U : 0U)));
 }
 
-/* Of a positive number's bits: the significand, from 2^23 to 2^24 - 1, and the exponent of 2 that
+/* The significand of a positive number's bits, from 2^23 to 2^24 - 1, and the exponent of 2 that
  * goes with it, plus 150. */
 #define RISE_OF(bits) ((bits) >> 23 ? 0 : (i32)clz(bits) - 8) /* of a subnormal */
 #define SIGNIFICAND_OF(bits) (((bits) << RISE_OF(bits) & 0x7fffffU) | 0x800000U)
