@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Quotients and roots of f32 on a device that does not round them: POCL behind a layer that hides
-# that it does.
+# Quotients and roots of f32 by OpenCL on devices that do not round them: behind a layer that hides
+# that they do.
 find_path(TALLY_CL_LAYER CL/cl_layer.h HINTS ${OpenCL_INCLUDE_DIRS})
 mark_as_advanced(TALLY_CL_LAYER)
 if(TALLY_CL_LAYER AND TALLY_WITH_OPENCL AND NOT TALLY_SANITIZE)
