@@ -114,16 +114,29 @@ tally_status tally_context_get_info(tally_context *context, tally_context_info *
     return TALLY_OK;
 }
 
-/* Writes "PTX, SUBGROUPS"; features are known after the first plan. */
+/* Appends "PTX, SUBGROUPS" after `before`, or nothing if there are no features. */
+static size_t add_features(char *text, size_t size, size_t used, const char *before, unsigned features) {
+    for (size_t i = 0; i < TALLY_FEATURE_END && used < size; i++) {
+        if (!(features & 1u << i)) continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", before, tally_features[i].name);
+        before = ", ";
+    }
+    return used;
+}
+
+/* Writes "ORDER; not tried: SUBGROUPS". A feature is tried before the first program that uses it. */
 static void list_features(tally_context *context, char *text, size_t size) {
     pthread_mutex_lock(&context->lock);
-    const bool probed = context->probed;
-    const unsigned features = context->features;
+    const unsigned tried = context->tried, features = context->features;
     pthread_mutex_unlock(&context->lock);
-    snprintf(text, size, "%s", !probed ? "not looked for before the first plan" : features ? "" : "none");
-    for (size_t i = 0, used = 0; probed && i < TALLY_FEATURE_END && used < size; i++)
-        if (features & (1u << i))
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", tally_features[i].name);
+    unsigned others = 0;
+    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
+        if (tally_features[i].classes & 1u << context->info.device_class &&
+            context->backend->kernel_source(tally_features[i].stem))
+            others |= 1u << i & ~tried;
+    size_t used = (size_t)snprintf(text, size, "%s", features || (others && !tried) ? "" : "none");
+    used = add_features(text, size, used, "", features);
+    add_features(text, size, used, used ? "; not tried: " : "not tried: ", others);
 }
 
 static void describe_tunings(tally_context *context, char *text, size_t size) {

@@ -39,7 +39,7 @@ extern const tally_feature tally_features[TALLY_FEATURE_END];
 
 /* Returns the first of `needs`, bits 1 << feature, that the context's device lacks;
  * TALLY_FEATURE_END if it has them all. A backend without a trial of a feature needs none: CUDA's
- * kernels have inline assembly of their own. Features are known after the first plan. */
+ * kernels have inline assembly of their own. The features must have been tried. */
 size_t tally_lacking_feature(const tally_context *context, unsigned needs);
 
 /* ---- cache.c --------------------------------------------------------------------------------- */
@@ -155,7 +155,7 @@ struct tally_context {
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
     bool probed;
-    unsigned features; /* bit i: the device has feature i */
+    unsigned tried, features; /* bit i: feature i has been tried; the device has it */
     uint64_t built, prebuilt, from_disk, from_memory, damaged;
 };
 

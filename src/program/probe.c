@@ -21,17 +21,16 @@ static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f, 0x1.000002p30f};
 static const char *const defects[] = {"fuses a product and a sum into one rounding", "reorders sums",
                                       "flushes subnormals to zero", "rounds a fused multiply-add twice"};
 
+/* What a run opens. It does not own the program. */
 typedef struct probe_run {
-    void *program, *kernel, *queue, *in, *state, *out;
+    void *kernel, *queue, *in, *state, *out;
 } probe_run;
 
-static tally_status execute(tally_context *context, const tally_program_desc *source, probe_run *run, float *out,
-                            uint32_t state[3]) {
+static tally_status execute(tally_context *context, void *program, probe_run *run, float *out, uint32_t state[3]) {
     const tally_backend *backend = context->backend;
     uint64_t in_bytes = sizeof(inputs), state_bytes = 3 * sizeof(uint32_t), out_bytes = sizeof(expected);
     void *device = context->device;
-    tally_status status = tally_program_make(context, source, &run->program);
-    if (!status) status = backend->kernel_create(device, run->program, "tally_probe", &run->kernel);
+    tally_status status = backend->kernel_create(device, program, "tally_probe", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &in_bytes, &run->in);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &state_bytes, &run->state);
@@ -56,7 +55,6 @@ static void close_run(tally_context *context, probe_run *run) {
     if (run->in) backend->mem_close(context->device, run->in);
     if (run->queue) backend->queue_close(context->device, run->queue);
     if (run->kernel) backend->kernel_close(context->device, run->kernel);
-    if (run->program) backend->program_close(context->device, run->program);
 }
 
 static tally_status judge(const tally_context *context, const float *out, const uint32_t state[3]) {
@@ -72,41 +70,14 @@ static tally_status judge(const tally_context *context, const float *out, const 
     return TALLY_OK;
 }
 
-tally_status tally_probe(tally_context *context) {
-    char *source;
-    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_THREADS, "", &source);
-    if (status) return status;
-    const size_t bytes = strlen(source);
-    const tally_key key = tally_cache_key(&context->info, source, bytes);
-    bool damaged = false;
-    size_t verdict_bytes = 0;
-    void *verdict = tally_cache_load(context->cache, key, &verdict_bytes, &damaged);
-    if (!verdict) {
-        probe_run run = {0};
-        float out[TALLY_ARRAY_LENGTH(expected)] = {-1, -1, -1, -1};
-        uint32_t state[3] = {1, STEPS, 0};
-        const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = bytes};
-        status = execute(context, &desc, &run, out, state);
-        close_run(context, &run);
-        if (!status) status = judge(context, out, state);
-        if (!status) tally_cache_store(context->cache, key, "passed", sizeof("passed"));
-    }
-    context->damaged += damaged;
-    free(verdict);
-    free(source);
-    return status;
-}
-
 /* ---- features -------------------------------------------------------------------------------- */
 
-/* Builds a trial and runs it in one group. */
-static tally_status run_trial(tally_context *context, const tally_program_desc *source, probe_run *run,
-                              float verdicts[TALLY_TRIAL_THREADS]) {
+/* Runs a trial in one group. */
+static tally_status run_trial(tally_context *context, void *program, probe_run *run, float verdicts[TALLY_TRIAL_THREADS]) {
     const tally_backend *backend = context->backend;
     void *device = context->device;
     uint64_t bytes = TALLY_TRIAL_THREADS * sizeof(verdicts[0]);
-    tally_status status = tally_program_make(context, source, &run->program);
-    if (!status) status = backend->kernel_create(device, run->program, "tally_feature", &run->kernel);
+    tally_status status = backend->kernel_create(device, program, "tally_feature", &run->kernel);
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
     if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
@@ -119,30 +90,43 @@ static tally_status run_trial(tally_context *context, const tally_program_desc *
     return status;
 }
 
-/* Tells whether every thread of the feature's trial found the right value. The cache keeps the
- * verdict. If the trial failed for a reason that may pass, nothing is kept and this context goes
- * without the feature. */
-static bool has_feature(tally_context *context, size_t feature) {
+/* Tells whether every thread of a feature's trial finds the right value, and has the cache keep the
+ * verdict. `status` is that of the making of the trial's program. If the trial fails for a reason
+ * that may pass, nothing is kept and this context goes without the feature. */
+static bool try_program(tally_context *context, tally_key key, tally_status status, void *program) {
+    probe_run run = {0};
+    float verdicts[TALLY_TRIAL_THREADS] = {0};
+    if (!status) status = run_trial(context, program, &run, verdicts);
+    close_run(context, &run);
+    bool has = !status;
+    for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) has = has && verdicts[i] == 1;
+    if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
+    return has;
+}
+
+/* Tells whether the device has a feature. `with` is a program that has its trial; NULL: there is
+ * none yet. */
+static bool has_feature(tally_context *context, size_t feature, void *with) {
     char *source;
     if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_THREADS, "", &source)) return false;
-    const tally_key key = tally_cache_key(&context->info, source, strlen(source));
+    const size_t source_bytes = strlen(source);
+    const tally_key key = tally_cache_key(&context->info, source, source_bytes);
     bool damaged = false, has = false;
     size_t bytes = 0;
     char *verdict = tally_cache_load(context->cache, key, &bytes, &damaged);
     if (verdict) {
         has = bytes == 1 && verdict[0] == 'y';
+    } else if (with) {
+        has = try_program(context, key, TALLY_OK, with);
     } else {
-        probe_run run = {0};
-        float verdicts[TALLY_TRIAL_THREADS] = {0};
+        void *program = NULL;
         const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
                                          .data = source,
-                                         .bytes = strlen(source),
+                                         .bytes = source_bytes,
                                          .sub_groups = feature == TALLY_FEATURE_SUBGROUPS};
-        const tally_status status = run_trial(context, &desc, &run, verdicts);
-        close_run(context, &run);
-        has = !status;
-        for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) has = has && verdicts[i] == 1;
-        if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
+        const tally_status status = tally_program_make(context, &desc, &program);
+        has = try_program(context, key, status, program);
+        if (program) context->backend->program_close(context->device, program);
     }
     context->damaged += damaged;
     free(verdict);
@@ -150,8 +134,64 @@ static bool has_feature(tally_context *context, size_t feature) {
     return has;
 }
 
-void tally_find_features(tally_context *context) {
-    const unsigned class = 1u << context->info.device_class;
+static void try_feature(tally_context *context, size_t feature, void *with) {
+    const bool is_for_class = tally_features[feature].classes & 1u << context->info.device_class;
+    context->tried |= 1u << feature;
+    if (is_for_class && has_feature(context, feature, with)) context->features |= 1u << feature;
+}
+
+void tally_try_features(tally_context *context, unsigned features) {
     for (size_t i = 0; i < TALLY_FEATURE_END; i++)
-        if ((tally_features[i].classes & class) && has_feature(context, i)) context->features |= 1u << i;
+        if (!(context->tried & 1u << i) && (tally_features[i].always || features & 1u << i)) try_feature(context, i, NULL);
+}
+
+/* ---- the self-test --------------------------------------------------------------------------- */
+
+/* Makes the program of the self-test. Where it is compiled, the trial of ORDER is in it if it
+ * compiles: *with_order. A program more takes POCL 0.25 s (Debian 12, EPYC). */
+static tally_status make_program(tally_context *context, const char *source, bool *with_order, void **program) {
+    const char *trial = tally_kernel_text(context->backend, tally_features[TALLY_FEATURE_ORDER].stem);
+    char *both = NULL;
+    tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = strlen(source)};
+    *with_order = false;
+    if ((*program = tally_program_prebuilt(context, &desc))) return TALLY_OK;
+    if (trial && asprintf(&both, "%s%s", source, trial) >= 0) {
+        const tally_program_desc more = {.form = TALLY_PROGRAM_SOURCE, .data = both, .bytes = strlen(both)};
+        *with_order = !tally_program_make(context, &more, program);
+        free(both);
+    }
+    return *with_order ? TALLY_OK : tally_program_make(context, &desc, program);
+}
+
+static tally_status run_probe(tally_context *context, const char *source, unsigned features) {
+    probe_run run = {0};
+    bool with_order;
+    void *program = NULL;
+    float out[TALLY_ARRAY_LENGTH(expected)] = {-1, -1, -1, -1};
+    uint32_t state[3] = {1, STEPS, 0};
+    tally_status status = make_program(context, source, &with_order, &program);
+    if (!status) status = execute(context, program, &run, out, state);
+    close_run(context, &run);
+    if (!status) status = judge(context, out, state);
+    if (!status && with_order && features & 1u << TALLY_FEATURE_ORDER) try_feature(context, TALLY_FEATURE_ORDER, program);
+    if (program) context->backend->program_close(context->device, program);
+    return status;
+}
+
+tally_status tally_probe(tally_context *context, unsigned features) {
+    char *source;
+    tally_status status = tally_source_of_stem(context->backend, "probe", TALLY_PROBE_THREADS, "", &source);
+    if (status) return status;
+    const tally_key key = tally_cache_key(&context->info, source, strlen(source));
+    bool damaged = false;
+    size_t bytes = 0;
+    void *verdict = tally_cache_load(context->cache, key, &bytes, &damaged);
+    if (!verdict) {
+        status = run_probe(context, source, features);
+        if (!status) tally_cache_store(context->cache, key, "passed", sizeof("passed"));
+    }
+    context->damaged += damaged;
+    free(verdict);
+    free(source);
+    return status;
 }

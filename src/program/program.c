@@ -18,15 +18,13 @@ static tally_status create(const tally_context *context, tally_program_form form
     return context->backend->program_create(context->device, &desc, handle);
 }
 
-/* Finds a program that was compiled with the library. NULL: there is none, or the driver is too
- * old for it. */
-static void *find_prebuilt(const tally_context *context, const tally_program_desc *source) {
+void *tally_program_prebuilt(const tally_context *context, const tally_program_desc *source) {
     void *handle = NULL;
     return create(context, TALLY_PROGRAM_PREBUILT, source, NULL, 0, &handle) ? NULL : handle;
 }
 
 tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **out) {
-    *out = find_prebuilt(context, source);
+    *out = tally_program_prebuilt(context, source);
     return *out ? TALLY_OK : create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, out);
 }
 
@@ -56,12 +54,11 @@ static tally_status build(const tally_context *context, tally_key key, const tal
     const tally_status status = create(context, TALLY_PROGRAM_SOURCE, source, NULL, 0, handle);
     if (status) return status;
     void *binary = NULL;
-    size_t binary_bytes = 0;
+    size_t bytes = 0;
     /* A driver may refuse to give its binary. That costs time later, not the result. */
-    if (context->cache && !backend->program_binary(context->device, *handle, &binary, &binary_bytes)) {
-        tally_cache_store(context->cache, key, binary, binary_bytes);
-        free(binary);
-    }
+    if (!context->cache || backend->program_binary(context->device, *handle, &binary, &bytes)) return TALLY_OK;
+    tally_cache_store(context->cache, key, binary, bytes);
+    free(binary);
     return TALLY_OK;
 }
 
@@ -69,7 +66,7 @@ static tally_status build(const tally_context *context, tally_key key, const tal
  * threads that want other programs are not kept waiting. */
 static tally_status come_by(const tally_context *context, tally_key key, const tally_program_desc *source, void **handle,
                             origin *by) {
-    *handle = find_prebuilt(context, source);
+    *handle = tally_program_prebuilt(context, source);
     by->prebuilt = *handle != NULL;
     if (!*handle) *handle = load(context, key, source, by);
     if (*handle) return TALLY_OK;
@@ -123,19 +120,17 @@ static tally_status find(tally_context *context, const tally_program_desc *sourc
     return TALLY_OK;
 }
 
-/* Tests the device before anything is compiled for it, and finds its features. The caller holds the
- * lock. */
-static tally_status probe_once(tally_context *context) {
-    if (context->probed) return TALLY_OK;
-    const tally_status status = tally_probe(context);
-    if (!status) tally_find_features(context);
+/* See tally_context_probe. The caller holds the lock. */
+static tally_status probe(tally_context *context, unsigned features) {
+    const tally_status status = context->probed ? TALLY_OK : tally_probe(context, features);
     context->probed = !status;
+    if (!status) tally_try_features(context, features);
     return status;
 }
 
-tally_status tally_context_probe(tally_context *context) {
+tally_status tally_context_probe(tally_context *context, unsigned features) {
     pthread_mutex_lock(&context->lock);
-    const tally_status status = probe_once(context);
+    const tally_status status = probe(context, features);
     pthread_mutex_unlock(&context->lock);
     return status;
 }
@@ -185,7 +180,7 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
     char *source = NULL;
     size_t bytes = 0;
     pthread_mutex_lock(&context->lock);
-    tally_status status = probe_once(context);
+    tally_status status = probe(context, recipe->features | (recipe->parts ? recipe->parts->features : 0));
     if (!status) status = tally_source_create(context->backend, context->features, terms, recipe, &source, &bytes);
     const unsigned used = context->features & recipe->features;
     tally_program_part parts[TALLY_MAX_TERMS] = {{NULL}};
@@ -209,7 +204,7 @@ tally_status tally_program_of_stem(tally_context *context, const char *stem, uin
     tally_status status = tally_source_of_stem(context->backend, stem, group_threads, defines, &source);
     if (status) return status;
     pthread_mutex_lock(&context->lock);
-    status = probe_once(context);
+    status = probe(context, 0);
     if (!status)
         status =
             find(context, &(tally_program_desc){.form = TALLY_PROGRAM_SOURCE, .data = source, .bytes = strlen(source)}, out);

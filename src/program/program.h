@@ -51,17 +51,22 @@ const char *tally_kernel_source_core(const char *stem);
 /* Threads of the one group that runs the self-test, and of the one that runs a feature's trial. */
 enum { TALLY_PROBE_THREADS = 1, TALLY_TRIAL_THREADS = 64 };
 
-/* Runs the self-test of the context's device. The caller holds the context's lock. Errors:
- * E_UNSUPPORTED with the reason. */
-tally_status tally_probe(tally_context *context);
-/* Finds the context's features. The caller holds the context's lock. */
-void tally_find_features(tally_context *context);
+/* Runs the self-test of the context's device. Tries ORDER beside it if it is among `features` and
+ * the self-test is compiled. The caller holds the context's lock. Errors: E_UNSUPPORTED with the
+ * reason. */
+tally_status tally_probe(tally_context *context, unsigned features);
+/* Tries those of `features`, bits 1 << feature, that the context has not tried yet, where the
+ * device's class may have them. The caller holds the context's lock. */
+void tally_try_features(tally_context *context, unsigned features);
 
 /* ---- program.c ------------------------------------------------------------------------------- */
 
-/* Runs the self-test and the features' trials, once for a context, before anything is compiled for
- * it. */
-tally_status tally_context_probe(tally_context *context);
+/* Runs the self-test before anything is compiled for a context, and the trials of `features`, bits
+ * 1 << feature, and of those that every program defines. Each runs once for a context. */
+tally_status tally_context_probe(tally_context *context, unsigned features);
+/* Finds a program that was compiled with the library. NULL: there is none, or the driver is too old
+ * for it. The caller closes it. */
+void *tally_program_prebuilt(const tally_context *context, const tally_program_desc *source);
 /* Makes a program of a source: a prebuilt one, or a compiled one. The caller closes it. */
 tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **program);
 /* Finds or makes the program of a plan. It belongs to the context. */

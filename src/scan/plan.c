@@ -212,7 +212,7 @@ tally_status tally_scan_plan_make(tally_context *context, const tally_scan_desc 
     tally_plan *base = NULL;
     *out = NULL;
     tally_status status = copy_desc(given, &desc);
-    if (!status) status = tally_context_probe(context);
+    if (!status) status = tally_context_probe(context, tally_scan_features(context->info.device_class));
     if (status) return status;
     const bool is_sized = desc.max_n != 0;
     tally_scan_launch launch = {.flags = extra};

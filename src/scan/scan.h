@@ -16,8 +16,10 @@ typedef struct tally_scan_variant {
 } tally_scan_variant;
 
 const tally_scan_variant *tally_scan_variant_row(size_t index);
-/* Finds a variant by name; NULL and "auto" give the device's default. The context must have been
- * probed. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
+/* Returns the features, bits 1 << feature, that variants for the class need or use. */
+unsigned tally_scan_features(tally_device_class device_class);
+/* Finds a variant by name; NULL and "auto" give the device's default. Its features
+ * must have been tried. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
  * variant. */
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
 
@@ -53,7 +55,7 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch);
 
 /* Resolves a descriptor's terms and launch, and sets a max_n of 0 to as many items as the memory
  * holds. launch->flags may have flags of tests and gets the others. On success the caller closes
- * the terms. The context must have been probed. */
+ * the terms. The features must have been tried. */
 tally_status tally_scan_resolve(const tally_context *context, tally_scan_desc *desc, tally_terms *terms,
                                 tally_scan_launch *launch);
 

@@ -80,6 +80,13 @@ const tally_scan_variant *tally_scan_variant_row(size_t index) {
     return index < COUNT ? &variants[index] : NULL;
 }
 
+unsigned tally_scan_features(tally_device_class device_class) {
+    unsigned features = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        if (variants[i].classes & 1u << device_class) features |= variants[i].needs | variants[i].uses;
+    return features;
+}
+
 tally_status tally_scan_variant_get(size_t index, tally_variant_info *out) {
     if (!out) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "out is NULL"));
     if (index >= COUNT) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "index %zu: there are %zu variants", index, COUNT));

@@ -454,7 +454,7 @@ static tally_status create(tally_context *context, const tally_segments_desc *gi
     const tally_segments_variant *variant;
     tally_status status = tally_segments_copy_desc(given, &desc);
     if (!status) status = check_desc(&desc);
-    if (!status) status = tally_context_probe(context);
+    if (!status) status = tally_context_probe(context, 0);
     if (!status) status = find_variant(context, desc.variant, &variant);
     if (!status) status = resolve(context, &desc, &terms);
     if (status) return status;

@@ -430,8 +430,11 @@ static void test_features(void **state) {
     tally_context_info info;
     tally_plan *plan;
     char text[4096];
-    const tally_reduce_desc desc = {
-        .size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000, .variant = "shuffle", .group_threads = 32};
+    tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1000};
+    MUST(tally_plan_create(context, &desc, &plan)); /* uses ORDER */
+    tally_plan_destroy(plan);
+    desc.variant = "shuffle"; /* uses SUBGROUPS */
+    desc.group_threads = 32;
     MUST(tally_plan_create(context, &desc, &plan));
     tally_plan_destroy(plan);
     MUST(tally_context_get_info(context, &info));

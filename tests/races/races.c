@@ -420,7 +420,7 @@ static int scan_all(running *r) {
  */
 static int hold_places(tally_context *context) {
     tally_buffer *unused;
-    int bad = fails(tally_context_probe(context), "the device", "tally_context_probe");
+    int bad = fails(tally_context_probe(context, ~0u), "the device", "tally_context_probe");
     for (int i = 0; i < 8 && !bad; i++)
         bad = fails(tally_buffer_create(context, 4096, &unused), "a place", "tally_buffer_create");
     return bad;

@@ -78,11 +78,11 @@ INLINE f32 maximum(f32 a, f32 b) {
 }
 
 INLINE f64 minimum(f64 a, f64 b) {
-    return (a < b) | (a != a) | ((a == b) & !SIGN(b)) ? a : b;
+    return (a != a) | (b != b) ? NAN : fmin(a, b);
 }
 
 INLINE f64 maximum(f64 a, f64 b) {
-    return (a > b) | (a != a) | ((a == b) & !SIGN(a)) ? a : b;
+    return (a != a) | (b != b) ? NAN : fmax(a, b);
 }
 
 /* A NaN loses. */
@@ -95,11 +95,11 @@ INLINE f32 largest_number(f32 a, f32 b) {
 }
 
 INLINE f64 least_number(f64 a, f64 b) {
-    return a != a ? b : b != b ? a : minimum(a, b);
+    return fmin(a, b);
 }
 
 INLINE f64 largest_number(f64 a, f64 b) {
-    return a != a ? b : b != b ? a : maximum(a, b);
+    return fmax(a, b);
 }
 
 #define FLOAT_MIN(a, b) minimum(a, b)
