@@ -124,7 +124,8 @@ static size_t add_features(char *text, size_t size, size_t used, const char *bef
     return used;
 }
 
-/* Writes "ORDER; not tried: SUBGROUPS". A feature is tried before the first program that uses it. */
+/* Writes "ORDER; not tried: SUBGROUPS". A feature is tried before the first program that uses
+ * it. */
 static void list_features(tally_context *context, char *text, size_t size) {
     pthread_mutex_lock(&context->lock);
     const unsigned tried = context->tried, features = context->features;

@@ -124,6 +124,9 @@ typedef struct tally_lane_row {
 typedef struct tally_guess_row {
     const char *load, *combine; /* one of them; NULL: the row's */
     const char *holds;          /* NULL: there is no guess */
+    /* The sign of a zero: that of the words a and b combined, whose highest bits are signs. With it
+     * GPUs take chunks of f64 by `combine` too; NULL: they do not. */
+    const char *signs;
 } tally_guess_row;
 
 /* A short step on GPUs, for bf16 at least: the lane a after the item x. It may be taken where

@@ -336,6 +336,10 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     if (recipe->guesses) tally_source_guess(file, terms);
+    if (recipe->has_signs && terms->count == 1 && first->guess.signs && terms->in == TALLY_F64) {
+        tally_source_guess_combine(file, terms);
+        fprintf(file, "#define ZERO_SIGNS(a, b) (%s)\n", first->guess.signs);
+    }
     if (have_pivots(terms)) fputs(tally_kernel_source_core("pivots"), file);
     fputs(tally_kernel_source_core("vectors"), file);
     if (recipe->has_tables) fputs(tally_kernel_source_core("byte_table"), file);

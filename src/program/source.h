@@ -22,6 +22,8 @@ const tally_op_field *tally_source_lane_fields(const tally_term *term, uint32_t 
 void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set);
 /* Writes op_is_usual and op_usual, of a plan of one term that has a usual case. */
 void tally_source_usual(FILE *file, const tally_terms *terms);
+/* Writes the functions of a guess that has a combination of its own. */
+void tally_source_guess_combine(FILE *file, const tally_terms *terms);
 /* Writes the functions of a guess, of a plan of one term that has one, and lane_decides. */
 void tally_source_guess(FILE *file, const tally_terms *terms);
 /* Writes tT_initial, the accumulator of an initial result of term t, which has one. */

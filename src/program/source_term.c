@@ -413,6 +413,20 @@ static void write_products(FILE *file, const tally_terms *terms) {
     if (has_field(&term->lane, "low")) fprintf(file, "#define ADDS_HALVES 1\n");
 }
 
+void tally_source_guess_combine(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    define_words(file, terms, term, term->value, term->is_index ? "LANE" : "ACC", 0);
+    fprintf(file, "#define GUESSES_COMBINE 1\nINLINE u32 guess_holds(LANE a) { return %s; }\n", term->guess.holds);
+    fprintf(file, "typedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
+    fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
+    write_accumulator(file, term, true, term->value, TALLY_PART_COMBINE, term->guess.combine);
+    fprintf(file, "INLINE V guess_value(ITEMS GIVEN) {");
+    write_given(file, terms, term, term->value);
+    fprintf(file, " return x; }\n");
+    if (term->is_index) fprintf(file, "#define GUESSES_INDEX 1\n#define guess_at(v, i, p) l0_load(v, i, (p).t0)\n");
+    undefine_words(file);
+}
+
 void tally_source_guess(FILE *file, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     const tally_guess_row *guess = &term->guess;
@@ -422,22 +436,15 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
     if (holds_lanes(terms)) fprintf(file, "#define HOLDS 1\n");
     if (term->decided) fprintf(file, "#define DECIDES 1\nINLINE u32 lane_decides(LANE a) { return %s; }\n", term->decided);
     if (!guess->holds) return;
-    define_words(file, terms, term, term->value, term->is_index ? "LANE" : "ACC", 0);
-    fprintf(file, "#define %s 1\n", guess->combine ? "GUESSES_COMBINE" : "GUESSES_LOAD");
-    fprintf(file, "INLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);
     if (guess->combine) {
-        fprintf(file, "typedef u%u NAN_WORD;\n", 8 * (unsigned)tally_dtype_bytes(term->value));
-        fprintf(file, "INLINE LANE guess_combine(LANE a, LANE b) { LANE MADE;");
-        write_accumulator(file, term, true, term->value, TALLY_PART_COMBINE, guess->combine);
-        fprintf(file, "INLINE V guess_value(ITEMS GIVEN) {");
-        write_given(file, terms, term, term->value);
-        fprintf(file, " return x; }\n");
-        if (term->is_index) fprintf(file, "#define GUESSES_INDEX 1\n#define guess_at(v, i, p) l0_load(v, i, (p).t0)\n");
-    } else {
-        fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
-        write_given(file, terms, term, term->value);
-        write_accumulator(file, term, true, term->value, TALLY_PART_LOAD, guess->load);
+        tally_source_guess_combine(file, terms);
+        return;
     }
+    define_words(file, terms, term, term->value, "ACC", 0);
+    fprintf(file, "#define GUESSES_LOAD 1\nINLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);
+    fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
+    write_given(file, terms, term, term->value);
+    write_accumulator(file, term, true, term->value, TALLY_PART_LOAD, guess->load);
     undefine_words(file);
 }
 

@@ -160,7 +160,8 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
                            .features = variant->features,
                            .overlaps = variant->overlaps,
                            .has_tables = variant->shape == TALLY_SHAPE_CHUNKS,
-                           .guesses = variant->shape == TALLY_SHAPE_RUN};
+                           .guesses = variant->shape == TALLY_SHAPE_RUN,
+                           .has_signs = variant->shape == TALLY_SHAPE_CHUNKS};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);

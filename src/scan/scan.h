@@ -18,8 +18,8 @@ typedef struct tally_scan_variant {
 const tally_scan_variant *tally_scan_variant_row(size_t index);
 /* Returns the features, bits 1 << feature, that variants for the class need or use. */
 unsigned tally_scan_features(tally_device_class device_class);
-/* Finds a variant by name; NULL and "auto" give the device's default. Its features
- * must have been tried. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
+/* Finds a variant by name; NULL and "auto" give the device's default. The features must have been
+ * tried. Errors: E_ARGUMENT for an unknown name; E_UNSUPPORTED if the device cannot run the
  * variant. */
 tally_status tally_scan_variant_find(const char *name, const tally_context *context, const tally_scan_variant **out);
 

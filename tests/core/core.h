@@ -38,6 +38,7 @@ extern const core_test few_tests[];               /* few.c: host arrays on a CPU
 extern const core_test failure_tests[];           /* failures.c: every slot fails once, at every call */
 extern const core_test recovery_tests[];          /* recovery.c: calls after a failure; binaries and prebuilt programs */
 extern const core_test ladder_tests[];            /* ladder.c: the steps of the ladder, their depth; events */
+extern const core_test feature_tests[];           /* features.c: trials of features */
 extern const core_test tuning_tests[];            /* tuning.c: the shapes of launches */
 extern const core_test scan_tests[];              /* scan.c: scans */
 extern const core_test scan_axis_tests[];         /* scan_axis.c: scans along an axis */

@@ -276,6 +276,50 @@ INLINE LANE halve_lanes(LANE *lane, u32 t) {
     return lane[0];
 }
 
+/* ---- f64 whose smallest or largest is wanted ------------------------------------------------- */
+
+#ifdef ZERO_SIGNS
+/*
+ * The minimum or maximum of a chunk; all threads of the team get it. The lanes leave NaN and the
+ * sign of zero out, and take 8 instructions an item instead of 14. A minimum of zero is -0 if any
+ * item has its sign set, as no item is below zero; a maximum is -0 if all have.
+ */
+INLINE LANE quick_chunk(SOURCE in, CHUNK c, bool are_vectors, u32 t) {
+    LANE lane[OWN];
+#pragma unroll
+    for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+    i32 signs = __double2hiint(lane[0]);
+    bool has_nan = false;
+    const auto take = [&](int own, LANE x, LANE y) {
+        lane[own] = guess_combine(lane[own], x);
+        lane[own + 1] = guess_combine(lane[own + 1], y);
+        has_nan |= (x != x) | (y != y);
+        signs = ZERO_SIGNS(signs, ZERO_SIGNS(__double2hiint(x), __double2hiint(y)));
+    };
+    const auto item = [&](u32 at) { return at < c.count ? op_load(items_at(in, at), 0, in.p) : lane_identity(); };
+#pragma unroll 1
+    for (int r = 0; are_vectors && r < ROWS; r += FLIGHT_ROWS) {
+        VECTORS v[FLIGHT];
+        load_vectors(v, in, r, t);
+#pragma unroll
+        for (int f = 0; f < FLIGHT; f++)
+            take(f % ROW_LOADS * VECTOR, op_load(items_of(&v[f], 0), 0, in.p), op_load(items_of(&v[f], 1), 0, in.p));
+    }
+#pragma unroll 1
+    for (u32 at = t; !are_vectors && at < c.count; at += 16 * TEAM)
+#pragma unroll
+        for (int k = 0; k < 16; k += 2) take(k % OWN, item(at + k * TEAM), item(at + (k + 1) * TEAM));
+#pragma unroll
+    for (int own = 1; own < OWN; own++) lane[0] = guess_combine(lane[0], lane[own]);
+#pragma unroll
+    for (int s = TEAM / 2; s > 0; s /= 2) lane[0] = guess_combine(lane[0], shuffle_xor(lane[0], s));
+    if (__any_sync(~0U, has_nan)) return NAN;
+    if (lane[0] != 0) return lane[0];
+    for (int s = TEAM / 2; s > 0; s /= 2) signs = ZERO_SIGNS(signs, shuffle_xor(signs, s));
+    return signs < 0 ? -0.0 : 0.0;
+}
+#endif
+
 /* ---- lane by lane ---------------------------------------------------------------------------- */
 
 INLINE LANE load_lane(SOURCE in, CHUNK c, u32 l) {
@@ -421,6 +465,9 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
 #endif
         chunk = load_lanes<0, 1>(in, c, t);
     } else {
+#ifdef ZERO_SIGNS
+        chunk = quick_chunk(in, c, are_vectors, t);
+#else
         LANE lane[OWN];
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
@@ -432,6 +479,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         correct_lanes(lane, in, &c, t);
 #endif
         chunk = halve_lanes(lane, t);
+#endif
     }
     SHARED ACC tree[TREE_SLOTS];
     ACC a = lane_value(chunk, c);

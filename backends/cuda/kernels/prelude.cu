@@ -62,8 +62,9 @@ INLINE bool SIGN(f64 a) {
     return __double2hiint(a) < 0;
 }
 
-/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. For f64, comparing the
- * bits as integers took longer than this. */
+/* IEEE 754-2019 minimum and maximum: an instruction for f32 from sm_80 on. f64 has one that a NaN
+ * loses. Beside it a comparison finds NaNs, and a select puts one in the result. The compiler would
+ * make the one wait for the other. For f64, comparing the bits as integers takes longer. */
 #if __CUDA_ARCH__ >= 800
 INLINE f32 minimum(f32 a, f32 b) {
     f32 v;
@@ -77,13 +78,18 @@ INLINE f32 maximum(f32 a, f32 b) {
     return v;
 }
 
-INLINE f64 minimum(f64 a, f64 b) {
-    return (a != a) | (b != b) ? NAN : fmin(a, b);
-}
-
-INLINE f64 maximum(f64 a, f64 b) {
-    return (a != a) | (b != b) ? NAN : fmax(a, b);
-}
+#define NAN_ELSE_F64(name, instruction)                                                                                        \
+    INLINE f64 name(f64 a, f64 b) {                                                                                            \
+        f64 v;                                                                                                                 \
+        asm("{\n\t.reg .pred unordered;\n\t.reg .u32 low, high;\n\t.reg .f64 v;\n\t" instruction                                \
+            ".f64 v, %1, %2;\n\tsetp.nan.f64 unordered, %1, %2;\n\tmov.b64 {low, high}, v;\n\t"                               \
+            "selp.u32 high, 0x7ff80000, high, unordered;\n\tmov.b64 %0, {low, high};\n\t}"                                    \
+            : "=d"(v)                                                                                                          \
+            : "d"(a), "d"(b));                                                                                                 \
+        return v;                                                                                                              \
+    }
+NAN_ELSE_F64(minimum, "min")
+NAN_ELSE_F64(maximum, "max")
 
 /* A NaN loses. */
 INLINE f32 least_number(f32 a, f32 b) {
