@@ -51,6 +51,10 @@ INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
 #endif
 #define f64_QUOTIENT(a, b) ((a) / (b))
 #define f64_ROOT(a) sqrt(a)
+/* A number of items. */
+#ifndef COUNTED
+#define COUNTED(n) ((V)(n))
+#endif
 #define INTEGER_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define INTEGER_MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The same of floats but for NaN and the sign of zero: one instruction on CPUs. A guess's words. */
@@ -206,7 +210,7 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
          IF_BOTH(a, b, squares, NEW_SQUARES(QUOTIENT, a, b)))
 #endif
 #define VARIANCE(a, n, p)                                                                                                      \
-    QUOTIENT(DEVIATIONS(QUOTIENT, a) + ((a).mean - (a).mean), (V)(n) <= (p).ddof ? ZERO : (V)(n) - (p).ddof)
+    QUOTIENT(DEVIATIONS(QUOTIENT, a) + ((a).mean - (a).mean), COUNTED(n) <= (p).ddof ? ZERO : COUNTED(n) - (p).ddof)
 
 /* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
 

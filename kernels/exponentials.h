@@ -24,7 +24,7 @@
 #define f32_MOST_ABOVE 64 /* doublings that an item may be above its chunk's pivot */
 #define f32_ROOT_HALF 0x3f3504f3U
 #define f32_WORD u32
-#define f32_SIGNED i32
+#define f32_OF_PLACES(places) ((f32)(i32)(places))
 #define f64_LOG2_E 0x1.71547652b82fep0
 #define f64_LN2_HIGH 0x1.62e42fefa39efp-1
 #define f64_LN2_LOW 0x1.abc9e3b39803fp-56
@@ -37,7 +37,7 @@
 #define f64_MOST_ABOVE 512
 #define f64_ROOT_HALF 0x3fe6a09e667f3bcdU
 #define f64_WORD u64
-#define f64_SIGNED i64
+#define f64_OF_PLACES(places) f64_OF_i64((i64)(places))
 
 /* Polynomials by Horner's scheme, from the highest power on: e^r for |r| below 0.35, and
  * (log(1 + z) - z) / z^2 for 1 + z between the roots of a half and of two. */
@@ -139,7 +139,7 @@ INLINE REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
     const REAL own = OF(SIGNIFICAND)(top);
     const OF(WORD) place = OF(PLACE)(sum), own_place = OF(PLACE)(own);
     const REAL between = OF(LOG)(OF(OF_BITS)(OF(BITS)(sum) - place) - 1) - OF(LOG)(OF(OF_BITS)(OF(BITS)(own) - own_place) - 1);
-    const REAL n = (REAL)(OF(SIGNED))(place - own_place) * OF(ONE_PLACE);
+    const REAL n = OF(OF_PLACES)(place - own_place) * OF(ONE_PLACE);
     const REAL high = n * OF(LN2_HIGH), near = top + high;
     const REAL low = fma(n, OF(LN2_LOW), fma(n, OF(LN2_HIGH), -high) + between);
     return near - near == 0 ? near + (SUM_ERROR(top, high) + low) : near;

@@ -21,7 +21,8 @@
  * is cut off. So the addition is the only rounding. */
 #define IS_USUAL(high) ((high)-1 >= 3)
 #define USUALLY(low, high)                                                                                                     \
-    ((high) == 0 ? (f64)(low) : (f64)(high)*18446744073709551616.0 + (f64)((low) >> 11 | (((low)&2047) != 0)) * 2048.0)
+    ((high) == 0 ? f64_OF_u64(low)                                                                                             \
+                 : f64_OF_u64(high) * 18446744073709551616.0 + f64_OF_u64((low) >> 11 | (((low)&2047) != 0)) * 2048.0)
 /* The upper word of the sum of two fields of two words. */
 #define ADD_HIGH(a, b, field) ((a).field##_high + (b).field##_high + ((a).field + (b).field < (b).field))
 #define ADD_SUMS(a, b) MAKE((a).sum + (b).sum, ADD_HIGH(a, b, sum), (a).squares + (b).squares, ADD_HIGH(a, b, squares))
@@ -174,4 +175,33 @@ INLINE f64 variance_of_whole(u64 low, u64 high, u64 squares, u64 squares_high, u
     divisor.low = n;
     divisor.high = 0;
     return whole_quotient(rest, divisor) / left;
+}
+
+/* A number that is the nearest f64 to what it stands for, if is_nearest. */
+typedef struct {
+    f64 value;
+    u32 is_nearest;
+} NEAR;
+
+/*
+ * The variance by twofold numbers, in a few operations that vectors have. Sums are below 2^53 and
+ * squares below 2^64, n and n - ddof are whole numbers below 2^31. So n Q and S^2 are below 2^95,
+ * and their difference is exactly top + rest. The quotient q + step is wrong by less than 2^-101 q.
+ * It is rounded as the exact one if it is so with 2^-100 q more and with as much less.
+ */
+INLINE NEAR usual_variance(u64 low, u64 high, u64 squares, u64 squares_high, u64 n, f64 ddof) {
+    const f64 count = f64_OF_u64(n), left = count - ddof, sum = f64_OF_i64((i64)low);
+    const f64 most = f64_OF_u64(squares & ~(u64)2047), least = f64_OF_u64(squares & 2047);
+    const f64 all = count * most, square = sum * sum, apart = all - square;
+    const f64 more = ((fma(count, most, -all) - fma(sum, sum, -square)) + SUM_ERROR(all, -square)) + count * least;
+    const f64 top = apart + more, rest = SUM_ERROR(apart, more);
+    const f64 divisor = count * left, divisor_rest = fma(count, left, -divisor);
+    const f64 q = top / divisor, step = (fma(-q, divisor, top) + (rest - q * divisor_rest)) / divisor;
+    const f64 margin = q * (1.0 / 1125899906842624.0 / 1125899906842624.0);
+    const f64 whole = (left + 6755399441055744.0) - 6755399441055744.0; /* of 3 * 2^51: left without its fraction */
+    NEAR near;
+    near.value = q + step;
+    near.is_nearest = IS_NARROW(low, high) & (squares_high == 0) & (n >> 31 == 0) & (left >= 1.0) & (left < 2147483648.0) &
+                      (left == whole) & (q + (step + margin) == q + (step - margin));
+    return near;
 }

@@ -310,9 +310,12 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS 
 #ifdef USUAL
         u32 unusual = 0;
         IN_VECTORS
-        for (int l = 0; l < WIDTH; l++) unusual |= !op_is_usual(scan_value(c, get(of, l - shift)));
+        for (int l = 0; l < WIDTH; l++) {
+            const SCAN s = get(of, l - shift);
+            unusual |= !op_is_usual(scan_value(c, s), scan_count(s, count + l * CELL), c->in.p);
+        }
         if (!unusual) {
-            RESULTS(op_usual(scan_value(c, s), scan_count(s, count + l * CELL)))
+            RESULTS(op_usual(scan_value(c, s), scan_count(s, count + l * CELL), c->in.p))
             continue;
         }
 #endif

@@ -201,6 +201,7 @@ INLINE f64 f64_of_i64(i64 x) {
     return OF_HALVES(((u64)x >> 32) ^ 0x80000000U, (u64)x & 0xffffffffU, 0x1p84 + 0x1p63 + 0x1p52);
 }
 #define f64_OF_u64(x) f64_of_u64(x)
+#define COUNTED(n) ((V)f64_of_u64(n)) /* below 2^53: rounded once */
 #define f64_OF_i64(x) f64_of_i64(x)
 
 /* ---- results to items: rounded once, to nearest even; one NaN for each type ------------------ */

@@ -157,7 +157,7 @@ typedef struct tally_op_row {
     /* The accumulator of an initial result, whose values are x and y. NULL: (V)(x) if the result
      * is the accumulator, else there is none. */
     const char *initial;
-    const char *usual, *usually; /* where `usual` holds of a, `usually` is `first` at less cost; NULL: none */
+    const char *usual, *usually; /* where `usual` holds, `usually` is `first` at less cost; NULL: none */
     const char *decided;         /* holds of an a that no other changes; CPUs then leave out items; NULL: none */
     bool exact;                  /* the result does not depend on the order of combination */
     tally_additive additive;

@@ -17,8 +17,8 @@
  *   first       "a": the result is the accumulator.
  *   second      the result is one value.
  *   initial     "(V)(x)" where the result is the accumulator; else no initial result is taken.
- *   usual       no condition on `a` is known under which `usually`, an expression that costs less,
- *               has the bits of `first`. A scan on a CPU has a result to compute for each item.
+ *   usual       no condition is known under which `usually`, an expression that costs less, has
+ *               the bits of `first`. A scan on a CPU has a result to compute for each item.
  *   exact       the result depends on the order of combination, unless the accumulator is one
  *               integer.
  *   additive    combine is not a + b.
@@ -327,7 +327,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .identity = "NEG_ZERO",
                     .load = "R_OF(x)",
                     .combine = "a + b",
-                    .first = "QUOTIENT(a, (V)(n))",
+                    .first = "QUOTIENT(a, COUNTED(n))",
                     .empty = "NOT_A_NUMBER",
                     .additive = TALLY_ADDITIVE_LINEAR},
     [TALLY_VAR] = {MOMENTS, .name = "var", .summary = "variance: of squared deviations, divided by n - ddof (a parameter, 0)",

@@ -68,8 +68,8 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .identity = "MAKE(NEG_ZERO, NEG_ZERO)",
                     .load = "MAKE(x.re, x.im)",
                     .combine = "MAKE(a.re + b.re, a.im + b.im)",
-                    .first = "QUOTIENT(a.re, (V)(n))",
-                    .second = "QUOTIENT(a.im, (V)(n))",
+                    .first = "QUOTIENT(a.re, COUNTED(n))",
+                    .second = "QUOTIENT(a.im, COUNTED(n))",
                     .empty = "NOT_A_NUMBER",
                     .second_empty = "NOT_A_NUMBER"},
     [TALLY_DOT] = {.name = "dot",
@@ -99,12 +99,14 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
 };
 
 /* var, std and nrm2 of integers of up to 32 bits but for their names and lanes. */
-#define VARIANCE_OF_SUMS "variance_of_whole(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)"
+#define SUMS "(a.sum, a.sum_high, a.squares, a.squares_high, n, p.ddof)"
+#define VARIANCE_OF_SUMS "variance_of_whole" SUMS
+#define USUAL_VARIANCE "usual_variance" SUMS
 #define WHOLE_VARIANCE                                                                                                         \
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",  \
-    .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)", .combine = "ADD_SUMS(a, b)", .empty = "NAN", .exact = true,    \
-    .text = "wholes", .params = {{"ddof", 0}}
+    .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)", .combine = "ADD_SUMS(a, b)", .empty = "NAN",                   \
+    .usual = USUAL_VARIANCE ".is_nearest", .exact = true, .text = "wholes", .params = {{"ddof", 0}}
 #define WHOLE_NORM                                                                                                             \
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO)", .load = "MAKE(SQUARE((V)(x)), ZERO)",     \
@@ -155,12 +157,14 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                     .first = "mean_of_whole(a.sum, a.sum_high, n)",
                     .empty = "NAN",
                     .usual = "IS_NARROW(a.sum, a.sum_high)",
-                    .usually = "(f64)(i64)a.sum / (f64)n",
+                    .usually = "f64_OF_i64((i64)a.sum) / f64_OF_u64(n)",
                     .exact = true,
                     .lane = TALLY_SUM_BY_HALVES("x", "MAKE(SUM_OF_HALVES(a), SIGN_WORD(SUM_OF_HALVES(a)))"),
                     .text = "wholes"},
-    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "var", .first = VARIANCE_OF_SUMS},
-    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
+    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "var", .first = VARIANCE_OF_SUMS,
+                   .usually = USUAL_VARIANCE ".value"},
+    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")",
+                   .usually = "sqrt(" USUAL_VARIANCE ".value)"},
 };
 
 /* Rows for integers of up to 16 bits. The sum of a mean is one word, as that of `sum` is: fewer
@@ -176,7 +180,7 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                     .first = "mean_of_whole(a, SIGN_WORD(a), n)",
                     .empty = "NAN",
                     .usual = "IS_NARROW(a, SIGN_WORD(a))",
-                    .usually = "(f64)(i64)a / (f64)n",
+                    .usually = "f64_OF_i64((i64)a) / f64_OF_u64(n)",
                     .additive = TALLY_ADDITIVE_LINEAR,
                     .bytes = "SUM_OF_BYTES(w, a)",
                     .text = "wholes"},
@@ -187,8 +191,10 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                              .combine = "MAKE(a.squares + b.squares)",
                              .widen = "MAKE(a.squares, ZERO)"},
                     .bytes = "MAKE(SUM_OF_SQUARES(w, a.squares))"},
-    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "var", .first = VARIANCE_OF_SUMS},
-    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")"},
+    [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "var", .first = VARIANCE_OF_SUMS,
+                   .usually = USUAL_VARIANCE ".value"},
+    [TALLY_STD] = {WHOLE_VARIANCE, VARIANCE_BY_WORDS, .name = "std", .first = "sqrt(" VARIANCE_OF_SUMS ")",
+                   .usually = "sqrt(" USUAL_VARIANCE ".value)"},
     [TALLY_ALLCLOSE] = {.name = "allclose",
                         .takes = TALLY_TAKES_INTEGER,
                         .inputs = 2,
@@ -250,7 +256,7 @@ const tally_op_row tally_compensated_rows[TALLY_OP_END] = {
                     .identity = "MAKE(NEG_ZERO, NEG_ZERO)",
                     .load = "MAKE((V)(x), NEG_ZERO)",
                     .combine = "ADD_TWOFOLD(a, b)",
-                    .first = "QUOTIENT(a.high + a.low, (V)(n))",
+                    .first = "QUOTIENT(a.high + a.low, COUNTED(n))",
                     .empty = "NOT_A_NUMBER"},
     [TALLY_DOT] = {.name = "dot",
                    .takes = TALLY_TAKES_FLOAT,

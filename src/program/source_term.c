@@ -360,8 +360,10 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
     tally_term_result usually = term->results[0];
     usually.finish = term->usually;
     define_words(file, terms, term, term->value, "ACC", 0);
-    fprintf(file, "#define USUAL 1\nINLINE u32 op_is_usual(ACC a) { return %s; }\n", term->usual);
-    fprintf(file, "INLINE RESULT op_usual(ACC a, u64 n) { RESULT MADE;");
+    fprintf(file,
+            "#define USUAL 1\nINLINE u32 op_is_usual(ACC a, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; return %s; }\n",
+            term->usual);
+    fprintf(file, "INLINE RESULT op_usual(ACC a, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; RESULT MADE;");
     write_value(file, term, &usually, false);
     fprintf(file, " return MADE; }\n");
     undefine_words(file);
