@@ -11,27 +11,33 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "host/pool.h"
 #include "scan/scan.h"
 #include "scan_steps.h"
 
 #define WIDTH TALLY_SCAN_WIDTH
-#define CELLS TALLY_HOST_CELLS
+#define ROWS TALLY_HOST_ROWS
 #define TILE TALLY_TILE_ITEMS
-#define ROW_ITEMS (WIDTH * TALLY_CELL_ITEMS)
+#define BATCH HOST_BATCH_ITEMS
 #define MOST_TILES 4 /* of a group */
 #define LINE 16      /* words in 128 bytes */
+/* Results of as many bytes and more go past the caches (kernels_cl/cpu_rows.cl has the figures). */
+#define PASSING_BYTES (UINT64_C(16) << 20)
 
 /* A launch. */
 typedef struct scan_job {
     const tally_host_program *program;
-    host_steps steps;
+    host_places places;
     unsigned flags; /* TALLY_SCAN_ */
     const unsigned char *in, *heads;
     unsigned char *out;
-    const void *initial;
+    const void *params, *initial;
     uint64_t base, n, tiles;
+    bool passes; /* results go past the caches */
     uint32_t group_tiles;
     /* The published words: a packed part. The last 4 bytes of its words are the call's number. */
     unsigned char *block_words, *tile_words;
@@ -42,112 +48,125 @@ typedef struct scan_job {
     unsigned char *scratch;
 } scan_job;
 
-/* A tile between its two passes. Part j * CELLS + c of `cells` is the first j + 1 items of cell c.
- * After the first pass part 1 + c of `ends` is the combination of cell c and the cells before it in
- * its row, and part r of `rows` that of row r and the rows before it. After join_tile part 0 of
- * `ends` is the tile's exclusive prefix, and part 1 + c the inclusive prefix of cell c. */
+/* A tile between its two passes. After the first one place 8 + r of `rows` has the combination of
+ * row r and the rows before it. In the second one it becomes the row's inclusive prefix. Place 7
+ * then is the tile's exclusive prefix. */
 typedef struct scan_tile {
-    host_parts cells, ends, rows;
+    host_batch batches[WIDTH / ROWS];
+    host_parts rows;
     uint8_t *begins;
-    uint32_t count; /* rows */
 } scan_tile;
 
-/* ---- scratch --------------------------------------------------------------------------------- */
-
-/* A thread's scratch: items in the order of the sequence, results, CELLS parts, and its tiles. */
+/* A thread's scratch. `lines` has room for the items or the results of a batch. `parts` has the
+ * block's tiles from place 8 on. `scanned` has their prefixes there, and from place 0 to 7 that of
+ * the block. */
 typedef struct scan_scratch {
-    unsigned char *items, *results;
-    host_parts parts;
+    host_steps steps;
+    unsigned char *lines;
+    unsigned char first[64]; /* the result of an item that nothing is before */
+    host_parts parts, scanned;
     scan_tile tiles[MOST_TILES];
 } scan_scratch;
 
+/* ---- scratch --------------------------------------------------------------------------------- */
+
 /* Lays a thread's scratch out from `at` on. Returns its end. */
-static unsigned char *lay_out(const host_steps *steps, uint32_t tiles, unsigned char *at, scan_scratch *scratch) {
-    scratch->items = at;
-    scratch->results = scratch->items + TILE * (uint64_t)steps->program->item_bytes;
-    at = scratch->results + TILE * (uint64_t)steps->program->result_bytes;
-    scratch->parts = host_parts_take(steps, &at, CELLS);
+static unsigned char *lay_out(const tally_host_program *program, bool segmented, uint32_t tiles, unsigned char *at,
+                              scan_scratch *scratch) {
+    host_steps *steps = &scratch->steps;
+    *steps = host_steps_take(program, segmented, &at);
+    scratch->lines = host_take(
+        &at, BATCH * (uint64_t)(program->item_bytes > program->result_bytes ? program->item_bytes : program->result_bytes));
+    scratch->parts = host_parts_take(steps, &at);
+    scratch->scanned = host_parts_take(steps, &at);
     for (uint32_t t = 0; t < tiles; t++) {
         scan_tile *tile = &scratch->tiles[t];
-        tile->cells = host_parts_take(steps, &at, TALLY_CELL_ITEMS * CELLS);
-        tile->ends = host_parts_take(steps, &at, CELLS + 1);
-        tile->rows = host_parts_take(steps, &at, WIDTH);
-        tile->begins = at;
-        at += steps->segmented ? TILE : 0;
+        for (uint32_t b = 0; b < WIDTH / ROWS; b++) tile->batches[b] = host_batch_take(steps, &at);
+        tile->rows = host_parts_take(steps, &at);
+        tile->begins = host_take(&at, segmented ? TILE : 0);
     }
     return at;
 }
 
-static uint64_t thread_bytes(const host_steps *steps, uint32_t tiles) {
+static uint64_t thread_bytes(const tally_host_program *program, bool segmented, uint32_t tiles) {
     static _Alignas(64) unsigned char base[64];
     scan_scratch scratch;
-    return ((uint64_t)(lay_out(steps, tiles, base, &scratch) - base) + 127) / 64 * 64;
+    return (uint64_t)(lay_out(program, segmented, tiles, base, &scratch) - base);
 }
 
 /* ---- the first pass -------------------------------------------------------------------------- */
 
-static host_parts from(const scan_job *job, host_parts parts, uint64_t i) {
-    return host_parts_from(&job->steps, parts, i);
+/* A batch of a tile: items k to k + count - 1 of the sequence. */
+typedef struct scan_span {
+    uint64_t k, place; /* place: where the items begin in memory */
+    uint32_t count, columns;
+} scan_span;
+
+static scan_span span_of(const scan_job *job, uint64_t k) {
+    const uint64_t left = job->n - k;
+    const uint32_t count = left < BATCH ? (uint32_t)left : BATCH;
+    return (scan_span){.k = k,
+                       .place = job->places.reverse ? left - count : k,
+                       .count = count,
+                       .columns = count <= HOST_ROW_ITEMS ? (count + TALLY_CELL_ITEMS - 1) / TALLY_CELL_ITEMS : WIDTH};
 }
 
-/* Copies a part. */
-static void copy(const scan_job *job, host_parts to, host_parts part) {
-    host_parts_copy(&job->steps, to, part, 1);
+static uint64_t batches_of_tile(const scan_job *job, uint64_t k) {
+    const uint64_t left = job->n - k;
+    return ((left < TILE ? left : TILE) + BATCH - 1) / BATCH;
 }
 
-/* Scans each 32 of `count` parts by Kogge and Stone. The steps alternate between `a` and `to`, and
- * end in `to`. */
-static void scan_parts(const scan_job *job, host_parts a, host_parts to, uint32_t count) {
-    for (uint32_t s = 1; s < WIDTH; s *= 2) {
-        if (s < count) host_steps_pairs(&job->steps, a, from(job, a, s), from(job, to, s), count - s);
-        for (uint32_t row = 0; row < count; row += WIDTH)
-            host_parts_copy(&job->steps, from(job, to, row), from(job, a, row), count - row < s ? count - row : s);
-        const host_parts next = a;
-        a = to;
-        to = next;
-    }
+/* Returns the place of a span's items among those of a batch. */
+static uint32_t offset_of(const scan_job *job, const scan_span *span) {
+    return job->places.reverse ? BATCH - span->count : 0;
 }
 
-/* Copies items in reverse order. */
-static void reverse_items(unsigned char *to, const unsigned char *from, uint64_t count, uint32_t bytes) {
-    for (uint64_t i = 0; i < count; i++) memcpy(to + i * bytes, from + (count - 1 - i) * bytes, bytes);
+/* Returns the items of a batch. Those beyond the last are zeros: no result that is stored depends
+ * on them. */
+static const unsigned char *items_of(const scan_job *job, const scan_span *span, unsigned char *lines) {
+    const uint64_t bytes = job->program->item_bytes;
+    const unsigned char *items = job->in + span->place * bytes;
+    if (span->count == BATCH) return items;
+    memset(lines, 0, BATCH * bytes);
+    memcpy(lines + offset_of(job, span) * bytes, items, span->count * bytes);
+    return lines;
 }
 
 /* Sets begins[i] for each item k + i of the sequence, i below `count`, and clears the rest of the
- * tile. */
+ * batch. */
 static void find_beginnings(const scan_job *job, uint64_t k, uint64_t count, uint8_t *begins) {
-    for (uint64_t i = 0; i < count; i++)
-        begins[i] =
-            !(job->flags & TALLY_SCAN_IS_REVERSE) ? job->heads[k + i] != 0 : k + i == 0 || job->heads[job->n - k - i] != 0;
-    memset(begins + count, 0, TILE - count);
+    if (job->places.reverse) {
+        for (uint64_t i = 0; i < count; i++) begins[i] = k + i == 0 || job->heads[job->n - k - i] != 0;
+    } else {
+        for (uint64_t i = 0; i < count; i++) begins[i] = job->heads[k + i] != 0;
+    }
+    memset(begins + count, 0, BATCH - count);
 }
 
-/* Does the first pass over a tile. Items beyond the last are zeros: no result that is stored
- * depends on them. */
-static void fold_tile(const scan_job *job, uint64_t k, scan_tile *tile, scan_scratch *scratch) {
-    const tally_host_program *p = job->program;
-    const bool reverse = job->flags & TALLY_SCAN_IS_REVERSE;
-    const uint64_t count = job->n - k < TILE ? job->n - k : TILE;
-    const uint64_t first = reverse ? job->n - k - count : k, index = reverse ? job->base + job->n - 1 - k : job->base + k;
-    const unsigned char *items = job->in + first * p->item_bytes;
-    tile->count = (uint32_t)((count + ROW_ITEMS - 1) / ROW_ITEMS);
-    if (reverse || count % ROW_ITEMS || (uintptr_t)items % p->item_bytes) {
-        if (reverse)
-            reverse_items(scratch->items, items, count, p->item_bytes);
-        else
-            memcpy(scratch->items, items, count * p->item_bytes);
-        memset(scratch->items + count * p->item_bytes, 0, (tile->count * ROW_ITEMS - count) * p->item_bytes);
-        items = scratch->items;
+/* Prefetches the items of the next batch. An address past the end is harmless. */
+static void prefetch(const scan_job *job, const scan_span *span) {
+    const uint64_t bytes = job->program->item_bytes;
+    const uintptr_t at = (uintptr_t)job->in + (job->places.reverse ? span->place - BATCH : span->place + BATCH) * bytes;
+    for (uint64_t i = 0; i < BATCH * bytes; i += 64) __builtin_prefetch((const void *)(at + i));
+}
+
+/* Does the first pass over a tile. */
+static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, scan_scratch *scratch) {
+    const host_steps *steps = &scratch->steps;
+    const uint64_t batches = batches_of_tile(job, tile_k);
+    const host_parts unscanned = scratch->scanned; /* it has nothing to keep in the first pass */
+    for (uint64_t b = 0; b < batches; b++) {
+        const scan_span span = span_of(job, tile_k + b * BATCH);
+        const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span.k : job->base + span.k;
+        const host_batch *batch = &tile->batches[b];
+        uint8_t *begins = tile->begins + b * BATCH;
+        prefetch(job, &span);
+        if (steps->segmented) find_beginnings(job, span.k, span.count, begins);
+        host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.columns, batch);
+        host_parts_copy(steps, host_parts_from(unscanned, (uint32_t)(ROWS + b * ROWS)),
+                        host_parts_from(batch->cells[TALLY_CELL_ITEMS - 1], ROWS * WIDTH), ROWS);
     }
-    if (job->steps.segmented) find_beginnings(job, k, count, tile->begins);
-    host_steps_fold(&job->steps, items, tile->begins, index, reverse ? -1 : 1, tile->count, scratch->parts, tile->cells);
-    const host_parts parts = scratch->parts, ends = from(job, tile->ends, 1);
-    host_parts_copy(&job->steps, parts, from(job, tile->cells, (TALLY_CELL_ITEMS - 1) * CELLS), tile->count * WIDTH);
-    scan_parts(job, parts, ends, tile->count * WIDTH);
-    /* Rows beyond the last take any aggregate. */
-    for (uint32_t row = 0; row < WIDTH; row++)
-        copy(job, from(job, parts, row), from(job, ends, (row < tile->count ? row : 0) * WIDTH + WIDTH - 1));
-    scan_parts(job, parts, tile->rows, WIDTH);
+    host_parts_scan(steps, host_parts_from(unscanned, ROWS), host_parts_from(tile->rows, ROWS));
 }
 
 /* ---- the look-back --------------------------------------------------------------------------- */
@@ -156,15 +175,16 @@ static atomic_uint *mark_of(unsigned char *words, uint64_t words_bytes) {
     return (atomic_uint *)(void *)(words + words_bytes - sizeof(uint32_t));
 }
 
-static void publish(const scan_job *job, unsigned char *words, uint64_t words_bytes, host_parts part) {
-    copy(job, host_parts_packed(&job->steps, words), part);
+static void publish(const scan_job *job, const host_steps *steps, unsigned char *words, uint64_t words_bytes, host_parts part) {
+    host_parts_write(steps, words, part);
     atomic_store_explicit(mark_of(words, words_bytes), job->call, memory_order_release);
 }
 
-static host_parts wait_for(const scan_job *job, unsigned char *words, uint64_t words_bytes) {
+/* Waits for a published part. */
+static const unsigned char *wait_for(const scan_job *job, unsigned char *words, uint64_t words_bytes) {
     for (uint32_t polls = 0; atomic_load_explicit(mark_of(words, words_bytes), memory_order_acquire) != job->call; polls++)
         if (polls > 1000) sched_yield();
-    return host_parts_packed(&job->steps, words);
+    return words;
 }
 
 static unsigned char *words_of_tile(const scan_job *job, uint64_t tile) {
@@ -175,153 +195,111 @@ static unsigned char *words_of_block(const scan_job *job, uint64_t block) {
     return job->block_words + block * job->block_bytes;
 }
 
+/* Computes the prefixes of `count` tiles, the first of which is tile q of the block, from their
+ * aggregates in scratch->parts. Returns false if nothing is before the block. */
+static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint32_t count, scan_scratch *scratch) {
+    const host_steps *steps = &scratch->steps;
+    const host_parts tiles = host_parts_from(scratch->parts, ROWS), prefixes = host_parts_from(scratch->scanned, ROWS);
+    const bool has = block || job->carry;
+    for (uint32_t l = 0; l < q; l++)
+        host_parts_read(steps, host_parts_from(tiles, l), wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes),
+                        1);
+    if (has)
+        host_parts_read(steps, scratch->scanned,
+                        block ? wait_for(job, words_of_block(job, block - 1), job->block_bytes) : job->carry, ROWS);
+    else
+        host_parts_clear(steps, scratch->scanned);
+    host_parts_scan(steps, tiles, prefixes);
+    if (has) host_parts_join(steps, scratch->scanned, 0, prefixes, WIDTH / ROWS);
+    if (q + count == WIDTH)
+        publish(job, steps, words_of_block(job, block), job->block_bytes, host_parts_from(prefixes, WIDTH - 1));
+    return has;
+}
+
 /* ---- the second pass ------------------------------------------------------------------------- */
 
-/* Turns tile->ends into the tile's exclusive prefix and the cells' inclusive prefixes. `exclusive`
- * is NULL if nothing is before the tile. */
-static void join_tile(const scan_job *job, scan_tile *tile, const host_parts *exclusive, host_parts inclusive) {
-    const host_steps *steps = &job->steps;
-    if (exclusive) copy(job, tile->ends, *exclusive);
-    if (exclusive) host_steps_join(steps, *exclusive, tile->rows, WIDTH);
-    for (uint32_t row = 0; row < tile->count; row++) {
-        const host_parts cells = from(job, tile->ends, 1 + row * WIDTH);
-        if (row || exclusive) host_steps_join(steps, row ? from(job, tile->rows, row - 1) : *exclusive, cells, WIDTH);
-        copy(job, from(job, cells, WIDTH - 1), row < WIDTH - 1 ? from(job, tile->rows, row) : inclusive);
+/* Turns the ends of a batch's cells into inclusive prefixes. `rows` has those of the rows from
+ * place 8 on, and that of the row before them at place 7. */
+static void join_batch(const host_steps *steps, const host_batch *batch, uint32_t columns, host_parts rows) {
+    const host_parts ends = batch->cells[TALLY_CELL_ITEMS - 1];
+    host_parts_copy(steps, ends, host_parts_from(rows, ROWS - 1), ROWS);
+    host_parts_join(steps, ends, 0, host_parts_from(ends, ROWS), columns);
+    host_parts_copy(steps, host_parts_from(ends, ROWS * WIDTH), host_parts_from(rows, ROWS), ROWS);
+}
+
+/* Copies results past the caches: these have no room for as many, and would read what is about to
+ * be overwritten. */
+static void pass(unsigned char *to, const unsigned char *from, uint64_t bytes) {
+#ifdef __SSE2__
+    if ((uintptr_t)to % 16 == 0)
+        for (; bytes >= 16; bytes -= 16, to += 16, from += 16)
+            _mm_stream_si128((__m128i *)(void *)to, _mm_loadu_si128((const __m128i *)(const void *)from));
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Writes the results of a batch. `has` is false if nothing is before it. */
+static void store_batch(const scan_job *job, const scan_span *span, bool has, const host_batch *batch, const uint8_t *begins,
+                        scan_scratch *scratch) {
+    const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE, segmented = scratch->steps.segmented;
+    const uint64_t bytes = job->program->result_bytes;
+    unsigned char *to = job->out + span->place * bytes, *results = span->count == BATCH && !job->passes ? to : scratch->lines;
+    host_batch_finish(&scratch->steps, exclusive, job->base + span->k, span->columns, batch, results);
+    for (uint32_t i = 0; i < span->count && exclusive && (segmented || !has); i++)
+        if ((!i && !has) || (segmented && begins[i]))
+            memcpy(results + (job->places.reverse ? BATCH - 1 - i : i) * bytes, scratch->first, bytes);
+    if (results == to) return;
+    results += offset_of(job, span) * bytes;
+    if (job->passes)
+        pass(to, results, span->count * bytes);
+    else
+        memcpy(to, results, span->count * bytes);
+}
+
+/* Does the second pass over a tile. Place 7 of `prefixes` is its exclusive prefix, place 8 its
+ * inclusive one. `has` is false if nothing is before it. */
+static void store_tile(const scan_job *job, uint64_t k, scan_tile *tile, bool has, host_parts prefixes, scan_scratch *scratch) {
+    const host_steps *steps = &scratch->steps;
+    host_parts_spread(steps, tile->rows, host_parts_from(prefixes, ROWS - 1));
+    if (has) host_parts_join(steps, tile->rows, 0, host_parts_from(tile->rows, ROWS), WIDTH / ROWS);
+    host_parts_copy(steps, host_parts_from(tile->rows, ROWS + WIDTH - 1), host_parts_from(prefixes, ROWS), 1);
+    const uint32_t batches = (uint32_t)batches_of_tile(job, k);
+    for (uint32_t b = 0; b < batches; b++) {
+        const scan_span span = span_of(job, k + b * BATCH);
+        join_batch(steps, &tile->batches[b], span.columns, host_parts_from(tile->rows, b * ROWS));
+        host_batch_prefix(steps, span.columns, &tile->batches[b]);
+        store_batch(job, &span, has || b, &tile->batches[b], tile->begins + b * BATCH, scratch);
     }
 }
 
-/* Room for a part. */
-typedef struct scan_part {
-    _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
-    uint64_t counter;
-} scan_part;
-
-static host_parts part_of(const scan_job *job, scan_part *part) {
-    return (host_parts){part->acc, job->steps.segmented ? &part->counter : NULL};
-}
-
-/* Combines the initial item with each part: op(initial, part). The beginnings of segments are
- * cleared first, as they would drop the initial item. */
-static void join_initial(const scan_job *job, host_parts parts, uint32_t count) {
-    scan_part initial;
-    host_steps_load(&job->steps, job->initial, part_of(job, &initial));
-    host_steps_clear_beginnings(parts, count);
-    host_steps_join(&job->steps, part_of(job, &initial), parts, count);
-}
-
-/* Writes the first result of an exclusive scan or of a segment in it: nothing is before it. */
-static void write_first(const scan_job *job, unsigned char *result) {
-    scan_part initial;
-    if (job->initial) host_steps_load(&job->steps, job->initial, part_of(job, &initial));
-    job->program->finish(initial.acc, job->initial != NULL, job->steps.params, result);
-}
-
-/* Writes the result of item `j` of each cell. It is that of the cell's exclusive prefix and the
- * first `items` items of the cell. `has` is false if nothing is before cell 0. */
-static void write_items(const scan_job *job, uint64_t k, const scan_tile *tile, bool has, uint32_t j, uint32_t items,
-                        const scan_scratch *scratch, unsigned char *results) {
-    const host_steps *steps = &job->steps;
-    const uint32_t count = tile->count * WIDTH;
-    const host_parts parts = scratch->parts;
-    host_parts whole = tile->ends;
-    if (items == TALLY_CELL_ITEMS) {
-        whole = from(job, tile->ends, 1);
-    } else if (items) {
-        const host_parts cells = from(job, tile->cells, (items - 1) * CELLS);
-        host_steps_pairs(steps, tile->ends, cells, parts, count);
-        if (!has) copy(job, parts, cells);
-        whole = parts;
-    }
-    if (job->initial) {
-        if (whole.accs != parts.accs) host_parts_copy(steps, parts, whole, count);
-        join_initial(job, parts, count);
-        whole = parts;
-    }
-    const bool counts_initial = job->initial && !steps->segmented;
-    host_steps_finish(steps, whole, TALLY_CELL_ITEMS, job->base + k + items, count, counts_initial,
-                      results + j * job->program->result_bytes);
-}
-
-static void write_results(const scan_job *job, uint64_t k, const scan_tile *tile, bool has, const scan_scratch *scratch,
-                          unsigned char *results) {
-    const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE, segmented = job->steps.segmented;
-    const uint32_t bytes = job->program->result_bytes;
-    for (uint32_t j = 0; j < TALLY_CELL_ITEMS; j++) write_items(job, k, tile, has, j, exclusive ? j : j + 1, scratch, results);
-    if (exclusive && !has) write_first(job, results);
-    for (uint32_t i = 0; exclusive && segmented && i < tile->count * ROW_ITEMS; i++)
-        if (tile->begins[i]) write_first(job, results + i * bytes);
-}
-
-/* Does the second pass over a tile. */
-static void store_tile(const scan_job *job, uint64_t k, const scan_tile *tile, bool has, const scan_scratch *scratch) {
-    const uint32_t bytes = job->program->result_bytes;
-    const bool reverse = job->flags & TALLY_SCAN_IS_REVERSE;
-    const uint64_t count = job->n - k < TILE ? job->n - k : TILE;
-    unsigned char *to = job->out + (reverse ? job->n - k - count : k) * bytes;
-    const bool direct = !reverse && count % ROW_ITEMS == 0;
-    unsigned char *results = direct ? to : scratch->results;
-    write_results(job, k, tile, has, scratch, results);
-    if (reverse)
-        reverse_items(to, results, count, bytes);
-    else if (!direct)
-        memcpy(to, results, count * bytes);
-}
-
-/* ---- a group --------------------------------------------------------------------------------- */
-
-/* The prefixes of the tiles from the block's first to the group's last. */
-typedef struct scan_prefixes {
-    host_parts parts, scanned, before; /* before: the block's exclusive prefix */
-    bool has;                          /* something is before the block */
-    _Alignas(64) unsigned char room[(2 * WIDTH + 1) * (TALLY_HOST_ACC_BYTES + sizeof(uint64_t)) + 6 * HOST_PARTS_ALIGN];
-} scan_prefixes;
-
-static void lay_out_prefixes(const scan_job *job, scan_prefixes *p) {
-    unsigned char *at = p->room;
-    p->parts = host_parts_take(&job->steps, &at, WIDTH);
-    p->scanned = host_parts_take(&job->steps, &at, WIDTH);
-    p->before = host_parts_take(&job->steps, &at, 1);
-}
-
-/* Computes the prefixes of `count` tiles, the first of which is tile q of the block. Their own
- * aggregates are in p->parts. */
-static void find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint32_t count, scan_prefixes *p) {
-    for (uint32_t l = 0; l < q; l++)
-        copy(job, from(job, p->parts, l), wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes));
-    p->has = block || job->carry;
-    if (p->has)
-        copy(job, p->before,
-             block ? wait_for(job, words_of_block(job, block - 1), job->block_bytes)
-                   : host_parts_packed(&job->steps, job->carry));
-    scan_parts(job, p->parts, p->scanned, q + count);
-    if (p->has) host_steps_join(&job->steps, p->before, p->scanned, q + count);
-    if (q + count == WIDTH) publish(job, words_of_block(job, block), job->block_bytes, from(job, p->scanned, WIDTH - 1));
-}
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     const scan_job *job = opaque;
+    const bool segmented = job->flags & TALLY_SCAN_IS_SEGMENTED;
     const uint64_t first = group * job->group_tiles, block = first / WIDTH;
     const uint32_t q = (uint32_t)(first % WIDTH);
     const uint32_t count = (uint32_t)(job->tiles - first < job->group_tiles ? job->tiles - first : job->group_tiles);
     scan_scratch scratch;
-    scan_prefixes p;
-    lay_out(&job->steps, job->group_tiles, job->scratch + worker * thread_bytes(&job->steps, job->group_tiles), &scratch);
-    lay_out_prefixes(job, &p);
+    unsigned char *memory = job->scratch + worker * thread_bytes(job->program, segmented, job->group_tiles);
+    lay_out(job->program, segmented, job->group_tiles, memory, &scratch);
+    host_steps *steps = &scratch.steps;
+    host_steps_begin(steps, &job->places, job->params, job->initial);
+    host_steps_first(steps, scratch.first);
     for (uint32_t j = 0; j < count; j++) {
-        const scan_tile *tile = &scratch.tiles[j];
+        const host_parts own = host_parts_from(scratch.parts, ROWS + q + j);
         fold_tile(job, (first + j) * TILE, &scratch.tiles[j], &scratch);
-        copy(job, from(job, p.parts, q + j), from(job, tile->rows, WIDTH - 1));
-        publish(job, words_of_tile(job, first + j), job->tile_bytes, from(job, p.parts, q + j));
+        host_parts_copy(steps, own, host_parts_from(scratch.tiles[j].rows, ROWS + WIDTH - 1), 1);
+        publish(job, steps, words_of_tile(job, first + j), job->tile_bytes, own);
     }
-    find_prefixes(job, block, q, count, &p);
-    for (uint32_t j = 0; j < count; j++) {
-        const host_parts before = q + j ? from(job, p.scanned, q + j - 1) : p.before;
-        const host_parts *exclusive = q + j || p.has ? &before : NULL;
-        join_tile(job, &scratch.tiles[j], exclusive, from(job, p.scanned, q + j));
-        store_tile(job, (first + j) * TILE, &scratch.tiles[j], exclusive != NULL, &scratch);
-    }
+    const bool has = find_prefixes(job, block, q, count, &scratch);
+    for (uint32_t j = 0; j < count; j++)
+        store_tile(job, (first + j) * TILE, &scratch.tiles[j], has || q + j, host_parts_from(scratch.scanned, q + j), &scratch);
+#ifdef __SSE2__
+    _mm_sfence(); /* stores past the caches keep no order with others */
+#endif
     if (first + count == job->tiles)
-        copy(job, host_parts_packed(&job->steps, job->carry_to), from(job, p.scanned, q + count - 1));
+        host_parts_write(steps, job->carry_to, host_parts_from(scratch.scanned, ROWS + q + count - 1));
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -329,18 +307,18 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
 static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
     const tally_host_program *program = kernel->program;
     const unsigned flags = TALLY_HOST_SCAN_FLAGS(kernel->form);
-    const host_steps steps = host_steps_of(program, flags & TALLY_SCAN_IS_SEGMENTED, args[TALLY_SCAN_ARG_PARAMS].value);
+    const uint32_t part_bytes = host_packed_bytes(program, flags & TALLY_SCAN_IS_SEGMENTED);
     const uint32_t flow = HOST_VALUE(uint32_t, args[TALLY_SCAN_ARG_FLOW]);
-    const uint64_t parts = (steps.packed_bytes + 3) / 4, capacity = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_CAPACITY]);
+    const uint64_t parts = (part_bytes + 3) / 4, capacity = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_CAPACITY]);
     unsigned char *words = host_bytes(&args[TALLY_SCAN_ARG_WORDS]), *values = host_bytes(&args[TALLY_SCAN_ARG_VALUES]);
     scan_job job = {.program = program,
-                    .steps = steps,
                     .flags = flags,
                     .in = host_bytes(&args[TALLY_SCAN_ARG_IN]) +
                           HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_IN_OFFSET]) * program->item_bytes,
                     .heads = host_bytes(&args[TALLY_SCAN_ARG_HEADS]) + HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_HEADS_OFFSET]),
                     .out = host_bytes(&args[TALLY_SCAN_ARG_OUT]) +
                            HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_OUT_OFFSET]) * program->result_bytes,
+                    .params = args[TALLY_SCAN_ARG_PARAMS].value,
                     .initial = flags & TALLY_SCAN_HAS_INITIAL ? args[TALLY_SCAN_ARG_INITIAL].value : NULL,
                     .base = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_BASE]),
                     .n = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_N]),
@@ -349,10 +327,15 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
                     .block_bytes = ((parts + LINE - 1) / LINE * LINE + LINE) * 8,
                     .tile_bytes = parts * 8,
                     .call = *(uint32_t *)(void *)words + 1,
-                    .carry = flow & 2 ? values + ((flow & 1) ^ 1) * steps.packed_bytes : NULL,
-                    .carry_to = values + (flow & 1) * steps.packed_bytes,
+                    .carry = flow & 2 ? values + ((flow & 1) ^ 1) * part_bytes : NULL,
+                    .carry_to = values + (flow & 1) * part_bytes,
                     .scratch = kernel->scratch};
     job.tiles = (job.n + TILE - 1) / TILE;
+    job.passes = job.n * program->result_bytes >= PASSING_BYTES;
+    job.places.reverse = flags & TALLY_SCAN_IS_REVERSE;
+    job.places.step = job.places.reverse ? -1 : 1;
+    job.places.width = WIDTH;
+    host_places_fill(&job.places, HOST_ROW_ITEMS);
     job.tile_words = job.block_words + (capacity + WIDTH - 1) / WIDTH * job.block_bytes;
     if (!job.call) job.call = 1; /* 0 says that nothing is published */
     *(uint32_t *)(void *)words = job.call;
@@ -361,11 +344,10 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
 
 tally_status host_scan_entry(host_kernel *kernel, const char *entry) {
     const bool segmented = TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_SEGMENTED;
-    const host_steps steps = host_steps_of(kernel->program, segmented, NULL);
     if (strcmp(entry, "tally_scan_items")) return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan;
     kernel->args = TALLY_SCAN_ARGS;
-    const uint64_t bytes = thread_bytes(&steps, TALLY_HOST_SCAN_TILES(kernel->form));
+    const uint64_t bytes = thread_bytes(kernel->program, segmented, TALLY_HOST_SCAN_TILES(kernel->form));
     kernel->scratch = aligned_alloc(64, kernel->threads * bytes);
     return kernel->scratch ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
 }

@@ -65,7 +65,7 @@ static void finish_acc(const void *acc, u64 n, const void *params, void *result)
 #ifdef SCANS
 #include "host/scan_steps.h"
 #define SCAN_STEPS                                                                                                             \
-    { scan_load, scan_pairs, scan_join, scan_finish }
+    { ACC_FIELDS, scan_load, scan_pairs, scan_finish }
 #else
 #define SCAN_STEPS                                                                                                             \
     { 0 }

@@ -14,21 +14,32 @@
 #include <tally/tally.h>
 
 #define TALLY_HOST_ACC_BYTES 64 /* room for any program's accumulator, plus a segment's counter */
-#define TALLY_HOST_CELLS 1024   /* cells of a tile, 4 items each */
+/*
+ * Parts of scans stand in structures of arrays: TALLY_HOST_PARTS values of each field of an
+ * accumulator, field after field. Steps take 8 rows of 32 cells side by side, a batch: place
+ * 8 + 8 * l + r has cell l of row r, and places 0 to 7 have the prefixes before the rows. A column
+ * is the 8 places of a cell.
+ */
+#define TALLY_HOST_ROWS 8
+#define TALLY_HOST_CELLS 256 /* of a batch */
+#define TALLY_HOST_PARTS (TALLY_HOST_ROWS + TALLY_HOST_CELLS)
+#define TALLY_HOST_FIELDS 4
 
-/* The steps of a scan in scan order v1 (kernels/scanning.h). All arrays are of accumulators unless
- * they have another name. backends/host/scan_steps.c makes scans with segments of them too. */
+/* The steps of a scan in scan order v1 (kernels/scanning.h), on columns. `load` and `finish` take
+ * four columns at a time: what is beyond the last one has any value. */
 typedef struct tally_host_scan {
-    /* Loads items[4 * c] for each cell c below `count`. `index` is item 0's, and each further
-     * cell's is `step` more. NULL: the op is not for scans. */
-    void (*load)(const void *items, uint64_t index, int64_t step, uint32_t count, const void *params, void *to);
-    /* Combines a[i] with b[i]. The arrays do not overlap. */
-    void (*pairs)(const void *a, const void *b, void *to, uint32_t count);
-    /* Combines `left` with each part. */
-    void (*join)(const void *left, void *parts, uint32_t count);
-    /* Writes results[i * step], that of parts[i], which holds the first + i * step + before items
-     * of the sequence. */
-    void (*finish)(const void *parts, uint32_t step, uint64_t first, uint32_t count, uint64_t before, const void *params,
+    uint8_t fields[TALLY_HOST_FIELDS]; /* bytes of each field; 0 after the last */
+    /* Loads items[c], whose index is index + places[c], into place at + c. NULL: the op is not for
+     * scans. */
+    void (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t columns, const void *params, void *to,
+                 int32_t at);
+    /* Combines the column at `left` with that of `parts` at `at`, into the place of the latter in
+     * `to`. Goes on by left_step and by `step` places. The arrays may be the same if no column is
+     * written before it is read. */
+    void (*pairs)(const void *lefts, int32_t left, int32_t left_step, const void *parts, void *to, int32_t at, int32_t step,
+                  uint32_t columns);
+    /* Writes results[c], that of place at + c, which holds first + counts[c] items. */
+    void (*finish)(const void *parts, int32_t at, uint64_t first, const uint64_t *counts, uint32_t columns, const void *params,
                    void *results);
 } tally_host_scan;
 

@@ -230,10 +230,9 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "}\n");
 }
 
-/* The same of accumulators, which scans on CPUs need. accs_choose returns a or b by their fields,
- * because the choice of a whole struct would become no vectors. RESULT_WORD and ITEM_WORD are the
- * widest words that results and items are made of. */
-static void write_acc_arrays(FILE *file, const tally_terms *terms) {
+/* accs_choose returns a or b by their fields, because the choice of a whole struct would become no
+ * vectors. RESULT_WORD and ITEM_WORD are the widest words that results and items are made of. */
+void tally_source_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "/* arrays */\ntypedef struct {\n");
     each_field(file, terms, false, "    # @[ACCS];\n");
     fprintf(file, "} ACC_ARRAYS;\nINLINE ACC accs_get(const ACC_ARRAYS *accs, int l) {\n    ACC a;\n");
@@ -344,7 +343,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fputs(tally_kernel_source_core("vectors"), file);
     if (recipe->has_tables) fputs(tally_kernel_source_core("byte_table"), file);
     fprintf(file, "\n");
-    if (recipe->has_arrays) write_acc_arrays(file, terms);
+    if (recipe->has_arrays) tally_source_arrays(file, terms);
     if (recipe->segments) tally_source_segments(file, terms, recipe->segments);
 }
 

@@ -20,6 +20,9 @@ const tally_op_field *tally_source_lane_fields(const tally_term *term, uint32_t 
  * give it zeros. Nothing if gap is 0.
  */
 void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set);
+/* Writes what scans on CPUs need: ACC_ARRAYS, ACCS accumulators as a structure of arrays, and the
+ * functions of tally_source_usual. accs_get and accs_set read and write accumulator l. */
+void tally_source_arrays(FILE *file, const tally_terms *terms);
 /* Writes op_is_usual and op_usual, of a plan of one term that has a usual case. */
 void tally_source_usual(FILE *file, const tally_terms *terms);
 /* Writes the functions of a guess that has a combination of its own. */

@@ -41,7 +41,18 @@ static void write_entry(FILE *file, tally_op op, tally_dtype in, tally_accuracy 
     fprintf(file, "#define NAME tally_host_%s_%s%s\n#define DEFAULTS {{%s", tally_op_name(op), tally_dtype_name(in),
             suffix(accuracy), term->param_count ? "" : "0");
     for (uint32_t i = 0; i < term->param_count; i++) fprintf(file, "%s%.17g", i ? ", " : "", term->params[i].value);
-    fprintf(file, "}}\n%s#include \"host/entry.h\"\n", tally_op_inputs(op) == 1 && !accuracy ? "#define SCANS 1\n" : "");
+    fprintf(file, "}}\n#include \"host/entry.h\"\n");
+}
+
+/* Writes what the steps of scans need, where the op is for scans. */
+static void write_scans(FILE *file, tally_op op, tally_accuracy accuracy, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    if (tally_op_inputs(op) != 1 || accuracy) return;
+    fprintf(file, "#define ACCS TALLY_HOST_PARTS\n");
+    tally_source_arrays(file, terms);
+    fprintf(file, "#define SCANS 1\n#define ACC_FIELDS {");
+    for (uint32_t i = 0; i < term->field_count; i++) fprintf(file, "%zu, ", tally_dtype_bytes(term->fields[i].type));
+    fprintf(file, term->field_count ? "}\n" : "%zu}\n", tally_dtype_bytes(term->value));
 }
 
 static tally_status resolve(tally_op op, tally_dtype in, tally_accuracy accuracy, tally_terms *terms, tally_launch *launch) {
@@ -62,6 +73,7 @@ static tally_status write_text(FILE *file, tally_op op, tally_dtype in, tally_ac
     if (!status) {
         fputs(text, file);
         write_initial(file, &terms);
+        write_scans(file, op, accuracy, &terms);
         write_entry(file, op, in, accuracy, &terms.list[0]);
         free(text);
     }
@@ -98,7 +110,7 @@ static tally_status write_prelude(FILE *file, tally_op op, tally_dtype in) {
     tally_launch launch;
     const tally_status status = resolve(op, in, TALLY_ACCURACY_DEFAULT, &terms, &launch);
     if (status) return status;
-    if (terms.list[0].text && !strcmp(terms.list[0].text, "exponentials")) fprintf(file, "#define FUSES 1\n");
+    if (terms.list[0].text) fprintf(file, "#define FUSES 1\n");
     if (kind_of(in) == GENERATE_COMPLEXES) fprintf(file, "#define COMPLEX_ITEMS 1\n");
     fputs(PRELUDE, file);
     tally_terms_close(&terms);
