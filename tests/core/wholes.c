@@ -4,6 +4,7 @@
  * and results of sums that no test has the items for.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core.h"
@@ -14,6 +15,10 @@ typedef int64_t i64;
 typedef uint64_t u64;
 typedef double f64;
 #define INLINE static inline
+/* Words of kernels/arithmetic.h. */
+#define f64_OF_i64(x) ((f64)(x))
+#define f64_OF_u64(x) ((f64)(x))
+#define SUM_ERROR(a, b) (((a) - (((a) + (b)) - (((a) + (b)) - (a)))) + ((b) - (((a) + (b)) - (a))))
 #include "kernels/wholes.h"
 
 /* The f64 nearest to a / d, by 64 bits of the quotient and whether anything is left. */
@@ -91,8 +96,37 @@ static void test_moments(void **unused) {
     assert_true(variance_of_whole(1, 0, 1, 0, 2, -(double)INFINITY) == 0);
 }
 
+/* The usual variance of k items x and l items y is the exact one where it says so. It says so of
+ * most within its limits, and of none beyond them. */
+static void test_usual(void **unused) {
+    (void)unused;
+    unsigned nearest = 0, within = 0;
+    for (u64 i = 0; i < 1000000; i++) {
+        const u64 random = pattern_random(3 * i), places = pattern_random(3 * i + 1), more = pattern_random(3 * i + 2);
+        const u64 k = (random & 0x3fffffff) >> places % 30, l = (random >> 32 & 0x3fffffff) >> places / 32 % 30, n = k + l;
+        const i64 x = (i64)(more & 0xffffffff) - INT64_C(0x80000000), y = (i64)(more >> 32) - INT64_C(0x80000000);
+        const i64 a = x >> places / 1024 % 33, b = i % 4 ? y >> places / 32768 % 33 : a + 1;
+        const WHOLE_2 of_a = whole_product((u64)(a * a), k), of_b = whole_product((u64)(b * b), l);
+        const u64 sum = (u64)a * k + (u64)b * l, squares = of_a.low + of_b.low;
+        const u64 high = of_a.high + of_b.high + (squares < of_b.low), sign = (u64) - (i64)(sum >> 63);
+        const f64 ddof = i % 3 ? 0 : i % 2 ? 1 : 0.5;
+        if (!n) continue;
+        const NEAR near = usual_variance(sum, sign, squares, high, n, ddof);
+        const f64 exact = variance_of_whole(sum, sign, squares, high, n, ddof);
+        const bool may = !high && (f64)n > ddof && (ddof == 0 || ddof == 1);
+        if (near.is_nearest && (!may || memcmp(&near.value, &exact, sizeof exact) != 0))
+            fail_msg("%llu of %lld, %llu of %lld, ddof %g: %a, should be %a", (unsigned long long)k, (long long)a,
+                     (unsigned long long)l, (long long)b, ddof, near.value, exact);
+        nearest += near.is_nearest;
+        within += may;
+    }
+    printf("%u of %u within the limits\n", nearest, within);
+    assert_true(within > 200000 && nearest > within / 10 * 9);
+}
+
 const core_test whole_tests[] = {
     {"wholes: quotients", test_quotients},
     {"wholes: moments", test_moments},
+    {"wholes: the usual variance", test_usual},
     {NULL, NULL},
 };
