@@ -117,7 +117,7 @@ void host_parts_clear(const host_steps *steps, host_parts to) {
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Writes to[i] = from[i], unless a segment begins in part i: by masks, so that loops become vectors. */
+/* Writes to[i] = from[i], unless a segment begins in part i. Masks let loops become vectors. */
 #define CHOOSE(word)                                                                                                           \
     for (uint32_t i = 0; i < count; i++) {                                                                                     \
         word given, old;                                                                                                       \
