@@ -226,7 +226,7 @@ typedef uint64_t longs_vector __attribute__((vector_size(16)));
 static inline bytes_vector gather(const unsigned char *const *pieces, uint32_t bytes) {
     uint64_t longs[2];
     uint32_t words[4];
-    bytes_vector v;
+    bytes_vector v = {0};
     if (bytes == 16) memcpy(&v, pieces[0], 16);
     for (int i = 0; i < 2 && bytes == 8; i++) memcpy(&longs[i], pieces[i], 8);
     for (int i = 0; i < 4 && bytes == 4; i++) memcpy(&words[i], pieces[i], 4);
