@@ -79,7 +79,8 @@ template <> constexpr bool IS_F64<f64> = true;
 /* A chunk's loads begin before its pivot is made (AHEAD), and the next ones as soon as there is
  * room (ROLLS). Exponentials do not roll: ptxas would take 220 registers instead of 64, or
  * spill. Of them f64 alone gains by AHEAD. */
-#if defined(TAKES_TABLE) || (defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || (ITEM_BYTES >= 8 && defined(lane_plain))))
+#if defined(TAKES_TABLE) || defined(ZERO_SIGNS) ||                                                                             \
+    (defined(TAKES_PIVOT) && (!defined(PIVOT_MAY_MISS) || (ITEM_BYTES >= 8 && defined(lane_plain))))
 #define AHEAD
 #endif
 #if defined(AHEAD) && !defined(PIVOT_MAY_MISS)
@@ -280,35 +281,35 @@ INLINE LANE halve_lanes(LANE *lane, u32 t) {
 
 #ifdef ZERO_SIGNS
 /*
- * The minimum or maximum of a chunk; all threads of the team get it. The lanes leave NaN and the
- * sign of zero out, and take 8 instructions an item instead of 14. A minimum of zero is -0 if any
- * item has its sign set, as no item is below zero; a maximum is -0 if all have.
+ * The minimum or maximum of a chunk, of which v has the first vectors, for all threads of the team.
+ * The lanes leave out NaN and the sign of zero: 8 instructions an item, not 13. A minimum of zero
+ * is -0 if any item has its sign set, as no item is below zero; a maximum is -0 if all have.
  */
-INLINE LANE quick_chunk(SOURCE in, CHUNK c, bool are_vectors, u32 t) {
-    LANE lane[OWN];
-#pragma unroll
-    for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
+INLINE LANE quick_chunk(VECTORS *v, SOURCE in, CHUNK c, bool are_vectors, u32 t) {
+    LANE lane[OWN] = {lane_identity(), lane_identity(), lane_identity(), lane_identity()};
     i32 signs = __double2hiint(lane[0]);
     bool has_nan = false;
     const auto take = [&](int own, LANE x, LANE y) {
-        lane[own] = guess_combine(lane[own], x);
-        lane[own + 1] = guess_combine(lane[own + 1], y);
+        lane[own] = guess_combine(lane[own], guess_combine(x, y)); /* two do not wait for what is before them */
         has_nan |= (x != x) | (y != y);
         signs = ZERO_SIGNS(signs, ZERO_SIGNS(__double2hiint(x), __double2hiint(y)));
     };
-    const auto item = [&](u32 at) { return at < c.count ? op_load(items_at(in, at), 0, in.p) : lane_identity(); };
 #pragma unroll 1
-    for (int r = 0; are_vectors && r < ROWS; r += FLIGHT_ROWS) {
-        VECTORS v[FLIGHT];
-        load_vectors(v, in, r, t);
+    for (int r = 0; are_vectors && r < ROWS; r += FLIGHT_ROWS)
 #pragma unroll
-        for (int f = 0; f < FLIGHT; f++)
-            take(f % ROW_LOADS * VECTOR, op_load(items_of(&v[f], 0), 0, in.p), op_load(items_of(&v[f], 1), 0, in.p));
+        for (int f = 0; f < FLIGHT; f++) {
+            take(f % OWN, op_load(items_of(&v[f], 0), 0, in.p), op_load(items_of(&v[f], 1), 0, in.p));
+            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
+        }
+#pragma unroll 1
+    for (u32 at = t; !are_vectors && at < c.count; at += 16 * TEAM) {
+        LANE x[16];
+#pragma unroll
+        for (int k = 0; k < 16; k++)
+            x[k] = at + k * TEAM < c.count ? op_load(items_at(in, at + k * TEAM), 0, in.p) : lane_identity();
+#pragma unroll
+        for (int k = 0; k < 16; k += 2) take(k / 2 % OWN, x[k], x[k + 1]);
     }
-#pragma unroll 1
-    for (u32 at = t; !are_vectors && at < c.count; at += 16 * TEAM)
-#pragma unroll
-        for (int k = 0; k < 16; k += 2) take(k % OWN, item(at + k * TEAM), item(at + (k + 1) * TEAM));
 #pragma unroll
     for (int own = 1; own < OWN; own++) lane[0] = guess_combine(lane[0], lane[own]);
 #pragma unroll
@@ -466,7 +467,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         chunk = load_lanes<0, 1>(in, c, t);
     } else {
 #ifdef ZERO_SIGNS
-        chunk = quick_chunk(in, c, are_vectors, t);
+        chunk = quick_chunk(v, in, c, are_vectors, t);
 #else
         LANE lane[OWN];
 #pragma unroll
