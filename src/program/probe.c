@@ -21,7 +21,7 @@ static const float expected[] = {0.0f, 0.0f, 0x1.8p-140f, 0x1.000002p30f};
 static const char *const defects[] = {"fuses a product and a sum into one rounding", "reorders sums",
                                       "flushes subnormals to zero", "rounds a fused multiply-add twice"};
 
-/* What a run opens. It does not own the program. */
+/* The objects that a run opens. The program is not among them. */
 typedef struct probe_run {
     void *kernel, *queue, *in, *state, *out;
 } probe_run;
