@@ -17,9 +17,8 @@ typedef struct tally_recipe {
     unsigned features;                  /* bit i: the program uses feature i if the device has it */
     bool overlaps;                      /* CUDA: its kernels wait for the work before them */
     bool has_arrays;                    /* the program uses ACC_ARRAYS, of ACCS accumulators */
-    bool has_tables;                    /* the program takes items by a table where the op has one */
+    bool has_teams;                     /* teams of threads take chunks: by a table or by signs where the op has them */
     bool guesses;                       /* the program takes chunks by a guess where the op has one */
-    bool has_signs;                     /* the program takes chunks of f64 by a guess and signs where the op has them */
     const tally_segment_form *segments; /* NULL: the program is not of segments */
     const struct tally_recipe *parts;   /* of the programs that ops have alone; NULL: this one */
     char defines[512];                  /* lines before the specialised part */

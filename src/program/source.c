@@ -280,7 +280,7 @@ static void write_texts(FILE *file, const tally_terms *terms) {
 /* Tells whether items may be taken by a table. In larger groups a thread's lanes would not fit its
  * registers, nor the table, beside a tree, the local memory. */
 static bool takes_table(const tally_terms *terms, const tally_recipe *recipe) {
-    return recipe->has_tables && terms->count == 1 && terms->list[0].lane.table.number && recipe->group_threads <= 256;
+    return recipe->has_teams && terms->count == 1 && terms->list[0].lane.table.number && recipe->group_threads <= 256;
 }
 
 /* Tells whether bytes of 0 that are no items may go to lanes. */
@@ -335,13 +335,13 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_lane_arrays(file, terms);
     write_inputs(file, terms);
     if (recipe->guesses) tally_source_guess(file, terms);
-    if (recipe->has_signs && terms->count == 1 && first->guess.signs && terms->in == TALLY_F64) {
+    if (recipe->has_teams && terms->count == 1 && first->guess.signs && terms->in == TALLY_F64) {
         tally_source_guess_combine(file, terms);
         fprintf(file, "#define ZERO_SIGNS(a, b) (%s)\n", first->guess.signs);
     }
     if (have_pivots(terms)) fputs(tally_kernel_source_core("pivots"), file);
     fputs(tally_kernel_source_core("vectors"), file);
-    if (recipe->has_tables) fputs(tally_kernel_source_core("byte_table"), file);
+    if (recipe->has_teams) fputs(tally_kernel_source_core("byte_table"), file);
     fprintf(file, "\n");
     if (recipe->has_arrays) tally_source_arrays(file, terms);
     if (recipe->segments) tally_source_segments(file, terms, recipe->segments);

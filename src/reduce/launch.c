@@ -159,9 +159,8 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
                            .group_threads = launch->group_threads,
                            .features = variant->features,
                            .overlaps = variant->overlaps,
-                           .has_tables = variant->shape == TALLY_SHAPE_CHUNKS,
-                           .guesses = variant->shape == TALLY_SHAPE_RUN,
-                           .has_signs = variant->shape == TALLY_SHAPE_CHUNKS};
+                           .has_teams = variant->shape == TALLY_SHAPE_CHUNKS,
+                           .guesses = variant->shape == TALLY_SHAPE_RUN};
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);

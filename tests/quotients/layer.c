@@ -3,7 +3,7 @@
  * A layer for OpenCL's loader (OPENCL_LAYERS): devices do not say that they round quotients and
  * roots of f32. tally must make its own then, and say so to their compiler: a text that is built
  * without OWN_QUOTIENTS fails. With TALLY_TEST_WRONG set, tally's quotients and roots are wrong.
- * What is still right then is not made of them.
+ * Results that are right even so are not made of them.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
