@@ -93,7 +93,7 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
     barrier(CLK_LOCAL_MEM_FENCE);
 
 /* Computes the tree over `count` partials. All threads have the result. */
-INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) {
+INLINE ACC tree_value(GLOBAL ACC *partials, u64 count, __local ACC *tree) {
     const u64 thread = get_local_id(0);
     u64 run = 1;
     while (run * GROUP < count) run *= 2;
@@ -131,7 +131,8 @@ INLINE ACC tree_value(GLOBAL const ACC *partials, u64 count, __local ACC *tree) 
 }
 #endif
 
-KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+#ifdef FINISHES
+KERNEL BOUNDS void tally_finish(GLOBAL ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                          u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {
 #if GROUP > 1
     __local ACC tree[TREE_SLOTS];
@@ -141,3 +142,4 @@ KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL AC
     store(run_value(partials, 0, count), n, params, combined + slot, out, out_offset, outcome, last);
 #endif
 }
+#endif

@@ -153,23 +153,39 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* Begins a recipe: what both kernels of a reduction need. */
+static tally_recipe begin_recipe(const tally_launch *launch) {
+    return (tally_recipe){.variant = launch->variant->info.name,
+                          .group_threads = launch->group_threads,
+                          .features = launch->variant->features,
+                          .overlaps = launch->variant->overlaps};
+}
+
+static void add_trees(tally_recipe *recipe) {
+    tally_recipe_add(recipe, "outcome");
+    tally_recipe_add(recipe, "warp_tree");
+    tally_recipe_add(recipe, "finish");
+}
+
 tally_recipe tally_launch_recipe(const tally_launch *launch) {
     const tally_variant *variant = launch->variant;
-    tally_recipe recipe = {.variant = variant->info.name,
-                           .group_threads = launch->group_threads,
-                           .features = variant->features,
-                           .overlaps = variant->overlaps,
-                           .has_teams = variant->shape == TALLY_SHAPE_CHUNKS,
-                           .guesses = variant->shape == TALLY_SHAPE_RUN};
+    tally_recipe recipe = begin_recipe(launch);
+    recipe.has_teams = variant->shape == TALLY_SHAPE_CHUNKS;
+    recipe.guesses = variant->shape == TALLY_SHAPE_RUN;
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
     if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
-    tally_recipe_add(&recipe, "outcome");
-    tally_recipe_add(&recipe, "warp_tree");
-    tally_recipe_add(&recipe, "finish");
+    add_trees(&recipe);
     if (variant->ladder) tally_recipe_add(&recipe, "ladder");
     tally_recipe_add(&recipe, variant->info.stem);
+    return recipe;
+}
+
+tally_recipe tally_finish_recipe(const tally_launch *launch) {
+    tally_recipe recipe = begin_recipe(launch);
+    tally_recipe_define(&recipe, "FINISHES", 1);
+    add_trees(&recipe);
     return recipe;
 }

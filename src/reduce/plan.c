@@ -134,9 +134,28 @@ static tally_status open_kernels(tally_reduce_plan *plan) {
     void *program = NULL;
     tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
     if (!status) status = tally_kernel_open(&plan->base, program, "tally_partials", &plan->partials_kernel);
-    if (!status) status = tally_kernel_open(&plan->base, program, "tally_finish", &plan->finish_kernel);
     if (!status && by_atomics) status = tally_kernel_open(&plan->base, program, "tally_init", &plan->init_kernel);
     return status;
+}
+
+tally_status tally_reduce_open_finish(tally_reduce_plan *plan) {
+    if (plan->finish_kernel) return TALLY_OK;
+    const tally_recipe recipe = tally_finish_recipe(&plan->launch);
+    void *program = NULL;
+    const tally_status status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
+    return status ? status : tally_kernel_open(&plan->base, program, "tally_finish", &plan->finish_kernel);
+}
+
+/* Tells whether calls of the plan launch tally_finish. */
+static bool finishes(const tally_reduce_plan *plan) {
+    switch (plan->launch.variant->stage) {
+    case TALLY_STAGE_SECOND:
+        return !plan->together && tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
+    case TALLY_STAGE_SCRATCH:
+        return !plan->together;
+    default:
+        return true;
+    }
 }
 
 static uint64_t workspace_bytes(const tally_reduce_plan *plan) {
@@ -206,6 +225,7 @@ tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce
         set_max_n(base, desc.max_n);
     else
         tally_plan_fit(base, desc.max_n, set_max_n, fits_memory);
+    if (!status && finishes(plan)) status = tally_reduce_open_finish(plan);
     if (!status) status = open_memory(plan);
     return tally_plan_give(base, status, out);
 }

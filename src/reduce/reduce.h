@@ -63,7 +63,9 @@ tally_status tally_reduce_resolve(const tally_device_info *device, const tally_t
 /* Checks that the device can run the launch with the terms' accumulator. Errors: E_UNSUPPORTED with
  * the reason; E_ARGUMENT for a group of a wrong size. */
 tally_status tally_launch_check(const tally_device_info *device, const tally_terms *terms, const tally_launch *launch);
+/* Return the recipes of the programs with tally_partials (and tally_init) and with tally_finish. */
 tally_recipe tally_launch_recipe(const tally_launch *launch);
+tally_recipe tally_finish_recipe(const tally_launch *launch);
 /* Returns how many threads share a chunk, so that each loads 16 bytes at a time. */
 uint32_t tally_chunk_team(size_t item_bytes);
 
@@ -81,7 +83,8 @@ typedef struct tally_reduce_plan {
     /* Items of a slice, a power of two of chunks; 0: no slices. Slices are reduced one after the
      * other, so that the workspace is bounded. */
     uint64_t slice;
-    void *partials_kernel, *finish_kernel, *init_kernel;
+    void *partials_kernel, *init_kernel;
+    void *finish_kernel; /* NULL until tally_reduce_open_finish, which most plans do not need */
     tally_buffer *workspace;
     tally_buffer *slices;       /* an accumulator for each slice; NULL without slices */
     void *host;                 /* the partials, for TALLY_STAGE_HOST */
@@ -92,6 +95,9 @@ typedef struct tally_reduce_plan {
 
 /* Makes a reduction's plan. The same as tally_plan_create without the checks of handles. */
 tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out);
+
+/* Compiles the second stage, unless it is there: tally_reduce_finish needs it. */
+tally_status tally_reduce_open_finish(tally_reduce_plan *plan);
 
 /* The groups for n items, and the chunks of each (canonical shapes). */
 typedef struct tally_geometry {

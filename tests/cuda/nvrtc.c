@@ -59,7 +59,8 @@ static bool compiler_knows(int arch) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static tally_status source_of(const cell *c, char **source) {
+/* Makes the source of the program that has kernel k. */
+static tally_status source_of(const cell *c, size_t k, char **source) {
     const tally_device_info device = cell_device(c->arch);
     tally_reduce_desc desc = c->desc;
     tally_terms terms;
@@ -67,38 +68,42 @@ static tally_status source_of(const cell *c, char **source) {
     size_t bytes;
     tally_status status = tally_reduce_resolve(&device, NULL, &desc, &terms, &launch);
     if (status) return status;
-    const tally_recipe recipe = tally_launch_recipe(&launch);
-    status = tally_source_create(&tally_backend_cuda, 0, &terms, &recipe, source, &bytes);
+    const tally_recipe recipe = k ? tally_finish_recipe(&launch) : tally_launch_recipe(&launch);
+    status = tally_source_create(&tally_backend_cuda, 1u << TALLY_FEATURE_ORDER, &terms, &recipe, source, &bytes);
     tally_terms_close(&terms);
     return status;
 }
 
-static void compile_cell(const cell *c, outcome *o) {
+/* Compiles kernel k of a cell. Returns whether it is as it must be. */
+static bool compile_kernel(const cell *c, size_t k, outcome *o) {
     char *source;
     tally_cuda_image image;
-    if (!compiler_knows(c->arch)) {
-        o->state = CELL_SKIPPED;
-        return;
-    }
-    tally_status status = source_of(c, &source);
+    tally_status status = source_of(c, k, &source);
     if (!status) {
         status = tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image);
         free(source);
     }
     if (status) {
         snprintf(o->text, sizeof(o->text), "%.900s", tally_last_error());
-        return;
+        return false;
     }
     bool good = image.bytes > 4 && !memcmp(image.data, "\177ELF", 4);
     if (!good) snprintf(o->text, sizeof(o->text), "the image is no cubin");
-    bool spills = false;
-    for (size_t k = 0; k < KERNELS && good; k++) {
-        o->registers[k] = nvrtc_read_report(image.log, kernels[k], o->text, sizeof(o->text));
-        spills = spills || o->registers[k] == NVRTC_SPILLS;
-        good = o->registers[k] >= 0 || (o->registers[k] == NVRTC_SPILLS && may_spill(c));
-    }
+    if (good) o->registers[k] = nvrtc_read_report(image.log, kernels[k], o->text, sizeof(o->text));
     tally_cuda_image_free(&image);
-    if (good) o->state = spills ? CELL_SPILLED : CELL_COMPILED;
+    return good && (o->registers[k] >= 0 || (o->registers[k] == NVRTC_SPILLS && may_spill(c)));
+}
+
+static void compile_cell(const cell *c, outcome *o) {
+    if (!compiler_knows(c->arch)) {
+        o->state = CELL_SKIPPED;
+        return;
+    }
+    for (size_t k = 0; k < KERNELS; k++)
+        if (!compile_kernel(c, k, o)) return;
+    o->state = CELL_COMPILED;
+    for (size_t k = 0; k < KERNELS; k++)
+        if (o->registers[k] == NVRTC_SPILLS) o->state = CELL_SPILLED;
 }
 
 /* As many processes as there are processors take the cells in turn, because NVRTC compiles one
@@ -229,7 +234,7 @@ static void test_limits(void **state) {
         if (tally_op_create(&desc, &op)) fail_msg("%s...: %s", repeated[i], tally_last_error());
         const cell c = {.arch = FULL_ARCH, .desc = {.size = sizeof(c.desc), .in = TALLY_F32, .custom = op}};
         if (!compiler_knows(c.arch)) test_skip("this NVRTC does not know sm_%d", c.arch);
-        if (source_of(&c, &source)) fail_msg("%s...: %s", repeated[i], tally_last_error());
+        if (source_of(&c, 0, &source)) fail_msg("%s...: %s", repeated[i], tally_last_error());
         const time_t begin = time(NULL);
         if (tally_cuda_compile(source, c.arch, NULL, &image)) fail_msg("%s...: %s", repeated[i], tally_last_error());
         if (time(NULL) - begin > 120) fail_msg("%s... took %d s", repeated[i], (int)(time(NULL) - begin));

@@ -30,7 +30,8 @@ INLINE bool arrives_last(GLOBAL ACC *partials) {
 }
 #endif
 
-KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
+#ifdef FINISHES
+KERNEL BOUNDS void tally_finish(GLOBAL ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                                 u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {
     AWAIT_PREVIOUS
     ADMIT_NEXT
@@ -38,3 +39,4 @@ KERNEL BOUNDS void tally_finish(GLOBAL const ACC *partials, u64 count, GLOBAL AC
     const ACC a = tree_value(partials, count, tree);
     if (threadIdx.x == 0) store(a, n, params, combined + slot, out, out_offset, outcome, last);
 }
+#endif

@@ -88,11 +88,14 @@ static tally_status add_reduction(prebuild_list *list, size_t device, tally_op o
     size_t bytes;
     tally_status status = tally_reduce_resolve(&info, NULL, &desc, &terms, &launch);
     if (status) return status;
-    const tally_recipe recipe = tally_launch_recipe(&launch);
-    status = tally_source_create(&tally_backend_cuda, find_features(), &terms, &recipe, &source, &bytes);
+    const tally_recipe recipes[] = {tally_launch_recipe(&launch), tally_finish_recipe(&launch)};
     snprintf(name, sizeof(name), "%s %s, groups of %u", tally_op_name(op), tally_dtype_name(in), launch.group_threads);
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(recipes) && !status; i++) {
+        status = tally_source_create(&tally_backend_cuda, find_features(), &terms, &recipes[i], &source, &bytes);
+        if (!status) status = add(list, "reductions", name, devices[device].arch, source, bytes);
+    }
     tally_terms_close(&terms);
-    return status ? status : add(list, "reductions", name, devices[device].arch, source, bytes);
+    return status;
 }
 
 /* Adds the programs of an op and dtype for every n and device. */

@@ -45,10 +45,13 @@ static tally_status add_reduction(key_list *list, tally_op op, tally_dtype in, u
     size_t bytes;
     tally_status status = tally_reduce_resolve(&tally_host_cpu, NULL, &desc, &terms, &launch);
     if (status) return status;
-    const tally_recipe recipe = tally_launch_recipe(&launch);
-    status = tally_source_create(&tally_backend_host, TALLY_HOST_FEATURES, &terms, &recipe, &text, &bytes);
+    const tally_recipe recipes[] = {tally_launch_recipe(&launch), tally_finish_recipe(&launch)};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(recipes) && !status; i++) {
+        status = tally_source_create(&tally_backend_host, TALLY_HOST_FEATURES, &terms, &recipes[i], &text, &bytes);
+        if (!status) status = add(list, text, program, 0);
+    }
     tally_terms_close(&terms);
-    return status ? status : add(list, text, program, 0);
+    return status;
 }
 
 /* Adds a scan for at most max_n items. */
