@@ -56,7 +56,7 @@ INLINE SCAN tile_aggregate(const CALL *c, u64 tile, u32 t) {
 }
 
 /*
- * The fallback for a block's tiles: scans their aggregates without waiting. Thread t returns the
+ * The fallback: scans the aggregates of a block's tiles without waiting. Thread t returns the
  * combination of the block's tiles 0 to t. A thread t that is `ready` has the aggregate of tile t
  * in `part`, or its result is not used. The other aggregates are taken if they are published, else
  * computed from the items.
@@ -82,26 +82,6 @@ INLINE u32 look_at_block(const STATE *state, u64 block, SCAN *v) {
     const u32 is = look(see(words_of_block(state, block)), state->tag, v);
     *v = shuffle_from(*v, 0);
     return shuffle_word(is, 0);
-}
-
-/* The fallback for a block's exclusive prefix: computes it without waiting, from the nearest
- * inclusive prefix that is published, or else from the call's carry. */
-INLINE SCAN prefix_by_fallback(const CALL *c, const STATE *state, u64 block, u32 t) {
-    SCAN all = *state->carry, v = all;
-    u32 has = state->continues;
-    u64 b = block;
-    while (b > 0 && look_at_block(state, b - 1, &v) != PREFIX) b--;
-    if (b > 0) {
-        all = v;
-        has = 1;
-    }
-#pragma unroll 1
-    for (; b < block; b++, has = 1) {
-        const u32 is = look_at_block(state, b, &v);
-        if (is == 0) v = shuffle_from(tiles_by_fallback(c, state, b, 0, all, t), WIDTH - 1);
-        all = is == PREFIX ? v : scan_join(has, all, v);
-    }
-    return all;
 }
 
 /*
@@ -152,20 +132,30 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
             has_chain = (some & between) == between;
         }
     }
-    if (!has_tiles) {
-        part = tiles_by_fallback(c, state, block, ready, part, t);
-        if (ends_block && block > 0) publish(block_words, part, state->tag, AGGREGATE);
-    }
     SCAN exclusive = *state->carry; /* of the block */
     u32 has = state->continues;
+    u64 b = block; /* the first block that `exclusive` lacks */
     if (block > 0 && has_chain) {
         exclusive = shuffle_from(chain, near);
         has = near != block || state->continues;
 #pragma unroll 1
         for (u32 l = near; l-- > 0; has = 1) exclusive = scan_join(has, exclusive, shuffle_from(chain, l));
-    } else if (block > 0) {
-        exclusive = prefix_by_fallback(c, state, block, t);
-        has = 1;
+    } else if (block > 0) { /* the fallback begins at the nearest inclusive prefix, or else at the call's carry */
+        while (b > 0 && look_at_block(state, b - 1, &chain) != PREFIX) b--;
+        if (b > 0) exclusive = chain, has = 1;
+    }
+#pragma unroll 1
+    for (; b < block || !has_tiles; b++, has = 1) {
+        const u32 is = b < block ? look_at_block(state, b, &chain) : 0;
+        SCAN tiles = part;
+        if (!is) tiles = tiles_by_fallback(c, state, b, b == block && ready, part, t);
+        if (b == block) {
+            part = tiles;
+            if (ends_block && block > 0) publish(block_words, part, state->tag, AGGREGATE);
+            break;
+        }
+        if (!is) chain = shuffle_from(tiles, WIDTH - 1);
+        exclusive = is == PREFIX ? chain : scan_join(has, exclusive, chain);
     }
     const SCAN inclusive = scan_join(has, exclusive, part); /* in thread t: of the block's tile t */
     if (ends_block) publish(block_words, inclusive, state->tag, PREFIX);

@@ -22,10 +22,8 @@ typedef struct {
     u32 follows, zero;
 } OUTCOME;
 
-INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u64 at, OUTCOME outcome, u32 last) {
-    if (!last) {
-        *partial = a;
-    } else if (outcome.is_node) {
+INLINE void store_outcome(ACC a, u64 n, PARAMS params, GLOBAL RESULT *out, u64 at, OUTCOME outcome) {
+    if (outcome.is_node) {
         GLOBAL u64 *header = (GLOBAL u64 *)out + outcome.header_at;
         *(GLOBAL ACC *)((GLOBAL u32 *)out + at) = a;
         if (outcome.has_header)
@@ -33,4 +31,11 @@ INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESUL
     } else {
         out[at] = n ? op_result(a, n, params) : op_empty(params);
     }
+}
+
+INLINE void store(ACC a, u64 n, PARAMS params, GLOBAL ACC *partial, GLOBAL RESULT *out, u64 at, OUTCOME outcome, u32 last) {
+    if (last)
+        store_outcome(a, n, params, out, at, outcome);
+    else
+        *partial = a;
 }

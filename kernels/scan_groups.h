@@ -27,12 +27,20 @@
  * group take part.
  */
 #ifdef SHUFFLES
-INLINE SCAN scan_across(SCAN a, u32 t) {
+/* Scans several rows side by side. Its steps stay a loop: written out they are most of a program,
+ * and take the compiler most of its time. */
+INLINE void scan_rows_across(SCAN *a, const int rows, u32 t) {
+#pragma unroll 1
+    for (u32 s = 1; s < WIDTH; s *= 2)
 #pragma unroll
-    for (u32 s = 1; s < WIDTH; s *= 2) {
-        const SCAN left = shuffle_up(a, s);
-        if (t >= s) a = scan_combine(left, a);
-    }
+        for (int w = 0; w < rows; w++) {
+            const SCAN left = shuffle_up(a[w], s);
+            if (t >= s) a[w] = scan_combine(left, a[w]);
+        }
+}
+
+INLINE SCAN scan_across(SCAN a, u32 t) {
+    scan_rows_across(&a, 1, t);
     return a;
 }
 #define SCAN_ACROSS(a) a = scan_across(a, t);
@@ -72,14 +80,12 @@ typedef struct {
 #define ROW(w) (thread / WIDTH * ROWS_EACH + (w))
 #define CELL_OF(row) (begin + ((row)*WIDTH + t) * CELL)
 
-/* Scans the cells of the warp's row w: thread t's a becomes the combination of the row's cells up
- * to its own. */
-#define SCAN_CELLS(a, w)                                                                                                       \
+/* Sets `a` to the combination of the thread's cell of row w. */
+#define TAKE_CELL(a, w)                                                                                                        \
     {                                                                                                                          \
         const ITEM_CELL cell = open_cell(&c, CELL_OF(ROW(w)), RAW(w));                                                         \
         a = cell_aggregate(&c, &cell, CELL_OF(ROW(w)));                                                                        \
-    }                                                                                                                          \
-    SCAN_ACROSS(a)
+    }
 
 /*
  * LOAD_TILE begins to load the group's items. SCAN_TILE waits for them, scans each row's cells and
@@ -95,34 +101,33 @@ typedef struct {
 
 /* Rows that a warp scans at once. 2^28 f64, H200, CUDA: one 1,345 us, two 1,339, four 1,390, which
  * leaves too few registers. */
-#if ITEM_BYTES < 8
-#define ROWS_AT_ONCE _Pragma("unroll 4")
-#else
-#define ROWS_AT_ONCE _Pragma("unroll 2")
-#endif
-#define EACH_ROW ROWS_AT_ONCE for (int w = 0; w < ROWS_EACH; w++)
+#define MOST_AT_ONCE (ITEM_BYTES < 8 ? 4 : 2)
+#define AT_ONCE (ROWS_EACH < MOST_AT_ONCE ? ROWS_EACH : MOST_AT_ONCE)
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
+/* For the rows from w on, AT_ONCE at a time: thread t's cells[i] becomes the combination of the
+ * cells of row w + i up to its own. Then DO(w + i, cells[i]) is done for each. */
+#define EACH_ROW(DO)                                                                                                           \
+    _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += AT_ONCE) {                                                         \
+        SCAN cells[AT_ONCE];                                                                                                   \
+        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) TAKE_CELL(cells[i], w + i)                                         \
+        scan_rows_across(cells, AT_ONCE, t);                                                                                   \
+        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) { DO(w + i, cells[i]) }                                            \
+    }
 #define LOAD_TILE at_once = begin_copy(&c, begin, &staged, thread);
+#define LEAVE_AGGREGATE(w, a)                                                                                                  \
+    if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = a;
 #define SCAN_TILE                                                                                                              \
     end_copy(&staged, at_once);                                                                                                \
-    EACH_ROW {                                                                                                                 \
-        SCAN cells;                                                                                                            \
-        SCAN_CELLS(cells, w)                                                                                                   \
-        if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = cells;                                                                   \
-    }                                                                                                                          \
+    EACH_ROW(LEAVE_AGGREGATE)                                                                                                  \
     BARRIER
-#define STORE_ROWS(has, plain)                                                                                                 \
-    EACH_ROW {                                                                                                                 \
-        SCAN cells;                                                                                                            \
-        SCAN_CELLS(cells, w)                                                                                                   \
-        scan_row(&c, RAW(w), cells, shuffle_up(cells, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                    \
-    }
+#define STORE_PLAIN(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, 1, 1, &shared);
+#define STORE_ANY(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
 /* The first branch serves most groups: their tiles are whole, and something stands before them. */
 #define STORE_TILE                                                                                                             \
     if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
-        STORE_ROWS(1, 1)                                                                                                       \
+        EACH_ROW(STORE_PLAIN)                                                                                                  \
     } else {                                                                                                                   \
-        STORE_ROWS(has, 0)                                                                                                     \
+        EACH_ROW(STORE_ANY)                                                                                                    \
     }
 #else
 /*
@@ -134,17 +139,25 @@ typedef struct {
     _Pragma("unroll") for (int w = 0; w < ROWS_EACH; w++) {                                                                    \
         DO(w)                                                                                                                  \
     }
+#define SCAN_CELLS                                                                                                             \
+    EACH_ROW(TAKE_ROW)                                                                                                         \
+    scan_rows_across(part, ROWS_EACH, t);
 #else
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#define SCAN_ROW(w)                                                                                                            \
+    TAKE_ROW(w)                                                                                                                \
+    SCAN_ACROSS(part[w])
+#define SCAN_CELLS EACH_ROW(SCAN_ROW)
 #endif
 #define RAW(w) raw[w]
 #define LOAD_ROW(w) raw[w] = load_cell(&c, CELL_OF(ROW(w)) < n ? CELL_OF(ROW(w)) : begin);
-#define SCAN_ROW(w)                                                                                                            \
-    SCAN_CELLS(part[w], w)                                                                                                     \
+#define TAKE_ROW(w) TAKE_CELL(part[w], w)
+#define LEAVE_AGGREGATE(w)                                                                                                     \
     if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = part[w];
 #define LOAD_TILE EACH_ROW(LOAD_ROW)
 #define SCAN_TILE                                                                                                              \
-    EACH_ROW(SCAN_ROW)                                                                                                         \
+    SCAN_CELLS                                                                                                                 \
+    EACH_ROW(LEAVE_AGGREGATE)                                                                                                  \
     BARRIER
 /* left[w] is what thread t - 1 has in part[w]. All are exchanged first, so that no barrier stands
  * between the stores. */

@@ -421,7 +421,7 @@ INLINE ACC chunk_value(LOADED_SOURCE in, CHUNK c, u32 is_far) {
 }
 
 /* Returns the accumulator of a chunk; of an index that of `all` and of the chunk. */
-INLINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
+OUT_OF_LINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
     CHUNK c;
     c.index = index;
     c.count = count;
@@ -439,7 +439,7 @@ INLINE ACC next_partial(ACC all, SOURCE in, u64 index, u32 count, u32 is_far) {
 
 /* Combines the n items of a run, the first of which has the index `base`. Indices are exact, so
  * their chunks are combined one after the other. */
-INLINE ACC run_partial(SOURCE in, u64 base, u64 n, u32 is_far) {
+OUT_OF_LINE ACC run_partial(SOURCE in, u64 base, u64 n, u32 is_far) {
     ACC level[COUNTER_LEVELS], all = IDENTITY;
     u64 chunks = 0;
     for (u64 i = 0; i < n; i += CHUNK_ITEMS) {
@@ -460,10 +460,13 @@ KERNEL void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL ACC *pa
     const u64 begin = min(n, group * run * CHUNK_ITEMS);
 #define TO_RUN(name) in.name += begin;
     EACH_INPUT(TO_RUN)
-    const ACC a = run_partial(in, base + begin, min(n - begin, run * CHUNK_ITEMS), n >= FAR_ITEMS);
-    store(a, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
+    ACC a = run_partial(in, base + begin, min(n - begin, run * CHUNK_ITEMS), n >= FAR_ITEMS);
+    if (last != ALONE) partials[first + group] = a;
 #ifdef ORDER
-    if (last == TOGETHER && arrives_last(partials))
-        store(run_value(partials, first, first + get_num_groups(0)), n, params, partials, out, out_offset, outcome, ALONE);
+    if (last == TOGETHER) {
+        if (!arrives_last(partials)) return;
+        a = run_value(partials, first, first + get_num_groups(0));
+    }
 #endif
+    if (last) store_outcome(a, n, params, out, out_offset, outcome);
 }

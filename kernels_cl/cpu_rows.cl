@@ -19,11 +19,6 @@
 #define IN_VECTORS_OF(bytes, type) PRAGMA(clang loop vectorize_width(bytes / __alignof__(type)))
 #define IN_VECTORS IN_VECTORS_OF(64, ACC_ARRAYS)
 
-/* Functions with several callers are compiled once. Without the width LLVM 15 halves vectors of 64
- * bytes in them, and their masks. f64, 2^22 items, POCL 3.1, a core's ns an item, November 2026:
- * var 3.6, with the width 2.8; argmax 2.2, 1.6. */
-#define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))
-
 /* ---- 32 parts -------------------------------------------------------------------------------- */
 
 /*
@@ -102,7 +97,7 @@ OUT_OF_LINE void scan_parts(SCANS *a, int count) {
 
 /* Turns scanned parts into inclusive prefixes: combines each with the exclusive prefix of all of
  * them, if `has` says that there is one. */
-INLINE void join_parts(SCANS *parts, u32 has, SCAN exclusive) {
+OUT_OF_LINE void join_parts(SCANS *parts, u32 has, SCAN exclusive) {
     if (has) {
         IN_VECTORS
         for (int l = 0; l < WIDTH; l++) set(parts, l, scan_combine(exclusive, get(parts, l)));

@@ -50,7 +50,7 @@ INLINE SCAN tile_aggregate(const CALL *c, const STATE *state, u64 tile, u32 *pat
  * It polls for the inclusive prefix of the block before until its patience is at an end. Then it
  * goes on from the nearest prefix that is published (the fallback).
  */
-INLINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q, const SCANS *own, SCANS *tiles) {
+OUT_OF_LINE u32 prefixes_in_block(const CALL *c, const STATE *state, u64 block, u32 q, const SCANS *own, SCANS *tiles) {
     u32 patience = SPINS;
     u64 b = block;
     SCAN all = *state->carry;

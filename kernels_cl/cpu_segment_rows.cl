@@ -13,17 +13,13 @@
  * and below these are bytes over half of the process's own time, on a machine that others used.
  */
 
-/* Functions with several callers are compiled once. Without the width LLVM 15 halves vectors of 64
- * bytes in them (cpu_rows.cl). */
 #ifdef __clang__
-#define OUT_OF_LINE static __attribute__((noinline, min_vector_width(512)))
-/* The same for loops of one vector, which would be unrolled before there are vectors. */
+/* For loops of one vector, which would be unrolled before there are vectors. */
 #define IN_VECTORS_ROLLED PRAGMA(clang loop unroll(disable)) IN_VECTORS
 #define IN_NARROW PRAGMA(clang loop unroll(disable)) IN_VECTORS_OF(NARROW)
 /* For loops whose iterations never meet in memory. */
 #define IN_SAFE_VECTORS PRAGMA(clang loop vectorize(assume_safety)) IN_VECTORS
 #else
-#define OUT_OF_LINE static
 #define IN_VECTORS_ROLLED
 #define IN_NARROW
 #define IN_SAFE_VECTORS

@@ -52,7 +52,7 @@ OUT_OF_LINE SCAN fold_tile(const CALL *c, u64 begin, KEPT *kept) {
 
 /* Takes the second look at a tile, whose prefixes are `exclusive` and `inclusive`. `has` is 1 if
  * anything stands before it. */
-INLINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN inclusive, KEPT *kept) {
+OUT_OF_LINE void scan_tile(const CALL *c, u64 begin, u32 has, SCAN exclusive, SCAN inclusive, KEPT *kept) {
     const int count = rows_of_tile(c, begin);
     join_parts(&kept->rows, has, exclusive);
     set(&kept->rows, WIDTH - 1, inclusive);

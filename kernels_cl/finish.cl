@@ -56,7 +56,7 @@ INLINE ACC block_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     return a[0];
 }
 
-INLINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
+OUT_OF_LINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
     ACC level[COUNTER_LEVELS];
     u64 blocks = 0;
     if (end - begin <= READ) return block_value(partials, begin, end);

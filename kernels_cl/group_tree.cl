@@ -410,15 +410,14 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
             if (own < s) lane[own] = lane_combine(lane[own], lane[own + s]);
 #endif
     ACC all = combine_chunks(&data, lane_value(lane[0], c), thread);
-    if (thread == 0) store(all, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
+    if (thread == 0 && last != ALONE) partials[first + group] = all;
 #if defined(ORDER) && defined(PTX)
     if (last == TOGETHER) {
         if (thread == 0) is_last = arrives_last(partials);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (is_last) {
-            all = tree_value(partials + first, get_num_groups(0), data.tree);
-            if (thread == 0) store(all, n, params, partials, out, out_offset, outcome, ALONE);
-        }
+        if (!is_last) return;
+        all = tree_value(partials + first, get_num_groups(0), data.tree);
     }
 #endif
+    if (thread == 0 && last) store_outcome(all, n, params, out, out_offset, outcome);
 }

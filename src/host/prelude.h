@@ -30,6 +30,7 @@
 #define KERNEL static UNUSED
 #define GLOBAL
 #define INLINE static inline UNUSED
+#define OUT_OF_LINE INLINE
 #define NOT_INLINED __attribute__((noinline))
 #define ALIGN(n) __attribute__((aligned(n)))
 

@@ -489,11 +489,12 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
     const u64 left = n - min(n, group * run * CHUNK_ITEMS), warp_items = WARP / TEAM * CHUNK_ITEMS;
     a = combine_warps(tree, a, min((left + warp_items - 1) / warp_items, (u64)(GROUP / WARP)));
     if (FOLLOWS(outcome)) { AWAIT_PREVIOUS }
-    if (thread == 0) store(a, n, params, partials + first + group, out, out_offset, outcome, last == ALONE);
+    if (thread == 0 && last != ALONE) partials[first + group] = a;
 #ifdef ORDER
-    if (last == TOGETHER && arrives_last(partials)) {
+    if (last == TOGETHER) {
+        if (!arrives_last(partials)) return;
         a = tree_value(partials + first, gridDim.x, tree);
-        if (thread == 0) store(a, n, params, partials, out, out_offset, outcome, ALONE);
     }
 #endif
+    if (thread == 0 && last) store_outcome(a, n, params, out, out_offset, outcome);
 }

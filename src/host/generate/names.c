@@ -129,7 +129,7 @@ static void add_header(generate_names *names, const char *name) {
 }
 
 static void add_text(generate_names *names, const char *text) {
-    static const char *const functions[] = {"INLINE ", "KERNEL ", "static "};
+    static const char *const functions[] = {"INLINE ", "OUT_OF_LINE ", "KERNEL ", "static "};
     static const char define[] = "#define ", include[] = "#include \"";
     for (const char *line = text; line && *line && !names->status; line = strchr(line, '\n')) {
         line += *line == '\n';
