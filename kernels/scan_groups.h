@@ -109,9 +109,10 @@ typedef struct {
 #define EACH_ROW(DO)                                                                                                           \
     _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += AT_ONCE) {                                                         \
         SCAN cells[AT_ONCE];                                                                                                   \
-        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) TAKE_CELL(cells[i], w + i)                                         \
-        scan_rows_across(cells, AT_ONCE, t);                                                                                   \
-        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) { DO(w + i, cells[i]) }                                            \
+        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++){TAKE_CELL(cells[i], w + i)} scan_rows_across(cells, AT_ONCE, t);   \
+        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) {                                                                  \
+            DO(w + i, cells[i])                                                                                                \
+        }                                                                                                                      \
     }
 #define LOAD_TILE at_once = begin_copy(&c, begin, &staged, thread);
 #define LEAVE_AGGREGATE(w, a)                                                                                                  \

@@ -37,20 +37,28 @@
 SHUFFLE(acc_down, ACC, "down")
 
 #define TREE_SLOTS (GROUP / 32)
-/* READ is the partials that a thread has in flight. By CUDA more wide ones would take registers from
- * the loads of items. */
+/* READ is the partials that a thread has in flight, TILE those of a warp. By CUDA more wide ones
+ * would take registers from the loads of items. */
 #ifdef __CUDA_ARCH__
 #define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 16 ? 2 : ACC_BYTES > 8 ? 4 : 8)
 #else
 #define READ (ACC_BYTES > 32 ? 1 : ACC_BYTES > 8 ? 4 : 8)
 #endif
-#define LOG_READ ((READ > 1) + (READ > 2) + (READ > 4))
+#define TILE (32 * READ)
 /* A long combination, unrolled, outgrows the instruction cache. */
 #if ACC_BYTES > 8
 #define TREE_LOOP _Pragma("unroll 1")
 #else
 #define TREE_LOOP
 #endif
+
+/* Combines the accumulators of the warp's threads, neighbours first, up to thread `count`. Thread 0
+ * has the result. */
+INLINE ACC combine_threads(ACC a, u64 count) {
+    _Pragma("unroll 1") for (u32 s = 1; s < 32 && s < count; s *= 2) a = op_combine(a, acc_down(a, s));
+    return a;
+}
+
 /* Combines the accumulators that thread 0 of each of the group's first `warps` warps has,
  * neighbours first. Thread 0 of the group has the result. */
 INLINE ACC combine_warps(LOCAL ACC *values, ACC a, u32 warps) {
@@ -60,7 +68,7 @@ INLINE ACC combine_warps(LOCAL ACC *values, ACC a, u32 warps) {
     BARRIER
     if (THREAD_ID < 32) {
         a = THREAD_ID < warps ? values[THREAD_ID] : IDENTITY;
-        _Pragma("unroll 1") for (u32 s = 1; s < warps; s *= 2) a = op_combine(a, acc_down(a, s));
+        a = combine_threads(a, warps);
     }
 #endif
     return a;
@@ -69,30 +77,31 @@ INLINE ACC combine_warps(LOCAL ACC *values, ACC a, u32 warps) {
 /* Computes the tree over `count` partials, whose memory it may use. Thread 0 of the group has the
  * result. */
 INLINE ACC tree_value(GLOBAL ACC *partials, u64 count, LOCAL ACC *values) {
-    u64 step = 1; /* between neighbours that are left */
-    for (;;) {
-        const u32 log_own = count <= GROUP ? 0 : LOG_READ, log_tile = log_own + 5;
-        const u64 tiles = (count + (1 << log_tile) - 1) >> log_tile;
-        const u32 is_last = tiles <= GROUP / 32;
-        ACC a[READ] = {IDENTITY};
+    u64 tiles = (count + 31) / 32, step = 1; /* step: between neighbours that are left */
+    ACC a = IDENTITY;
+    if (count <= GROUP) {
+        if (THREAD_ID < count) a = partials[THREAD_ID];
+        a = combine_threads(a, count);
+    }
+    while (count > GROUP || step > 1) {
+        tiles = (count + TILE - 1) / TILE;
         _Pragma("unroll 1") for (u64 tile = THREAD_ID / 32; tile < tiles; tile += GROUP / 32) {
-            const u64 own = ((tile << 5) + THREAD_ID % 32) << log_own;
+            const u64 own = tile * TILE + THREAD_ID % 32 * READ;
+            ACC leaf[READ];
 #pragma unroll
-            for (int j = 0; j < READ; j++)
-                if (j < 1 << log_own) a[j] = own + j < count ? partials[(own + j) * step] : IDENTITY;
-            if (log_own) {
+            for (int j = 0; j < READ; j++) leaf[j] = own + j < count ? partials[(own + j) * step] : IDENTITY;
 #pragma unroll
-                for (int s = 1; s < READ; s *= 2)
+            for (int s = 1; s < READ; s *= 2)
 #pragma unroll
-                    for (int j = 0; j < READ; j += 2 * s) a[j] = op_combine(a[j], a[j + s]);
-            }
-            _Pragma("unroll 1") for (u32 s = 1; s < 32 && s < count; s *= 2) a[0] = op_combine(a[0], acc_down(a[0], s));
-            if (!is_last && THREAD_ID % 32 == 0) partials[(tile << log_tile) * step] = a[0];
+                for (int j = 0; j < READ; j += 2 * s) leaf[j] = op_combine(leaf[j], leaf[j + s]);
+            a = combine_threads(leaf[0], 32);
+            if (tiles > GROUP / 32 && THREAD_ID % 32 == 0) partials[tile * TILE * step] = a;
         }
-        if (is_last) return combine_warps(values, a[0], (u32)tiles);
+        if (tiles <= GROUP / 32) break;
         BARRIER
         count = tiles;
-        step <<= log_tile;
+        step *= TILE;
     }
+    return combine_warps(values, a, (u32)tiles);
 }
 #endif

@@ -89,7 +89,7 @@ static tally_status open_memory(tally_feed *feed, uint64_t wanted) {
     while (!context->info.host_memory && spans * feed->span_items < wanted && spans < FAN_IN) spans *= 2;
     feed->staging_items = spans * feed->span_items;
 
-    tally_status status = tally_reduce_open_finish(plan);
+    tally_status status = TALLY_OK;
     for (int i = 0; i < LEVELS && !status; i++)
         status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, FAN_IN * plan->base.terms.acc.bytes, &feed->levels[i]);
     if (!status) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, plan->base.terms.result.bytes, &feed->result);

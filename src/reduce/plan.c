@@ -146,7 +146,7 @@ tally_status tally_reduce_open_finish(tally_reduce_plan *plan) {
     return status ? status : tally_kernel_open(&plan->base, program, "tally_finish", &plan->finish_kernel);
 }
 
-/* Tells whether calls of the plan launch tally_finish. */
+/* Tells whether calls of the plan launch tally_finish, which then must not wait for a compiler. */
 static bool finishes(const tally_reduce_plan *plan) {
     switch (plan->launch.variant->stage) {
     case TALLY_STAGE_SECOND:

@@ -47,6 +47,8 @@ tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *par
                                  tally_target to) {
     const uint32_t last = is_outcome(&to);
     const uint64_t slot = last ? 0 : to.offset, out_offset = last ? to.offset : 0;
+    const tally_status status = tally_reduce_open_finish(plan);
+    if (status) return status;
     const tally_arg args[TALLY_FINISH_ARGS] = {
         [TALLY_FINISH_ARG_PARTIALS] = TALLY_MEM(partials),
         [TALLY_FINISH_ARG_COUNT] = TALLY_VALUE(count),

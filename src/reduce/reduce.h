@@ -84,7 +84,7 @@ typedef struct tally_reduce_plan {
      * other, so that the workspace is bounded. */
     uint64_t slice;
     void *partials_kernel, *init_kernel;
-    void *finish_kernel; /* NULL until tally_reduce_open_finish, which most plans do not need */
+    void *finish_kernel; /* NULL until it is needed, which most plans never do */
     tally_buffer *workspace;
     tally_buffer *slices;       /* an accumulator for each slice; NULL without slices */
     void *host;                 /* the partials, for TALLY_STAGE_HOST */
@@ -96,7 +96,7 @@ typedef struct tally_reduce_plan {
 /* Makes a reduction's plan. The same as tally_plan_create without the checks of handles. */
 tally_status tally_reduce_plan_create(tally_context *context, const tally_reduce_desc *given, tally_plan **out);
 
-/* Compiles the second stage, unless it is there: tally_reduce_finish needs it. */
+/* Compiles the second stage, unless it is there. */
 tally_status tally_reduce_open_finish(tally_reduce_plan *plan);
 
 /* The groups for n items, and the chunks of each (canonical shapes). */
@@ -173,7 +173,7 @@ typedef struct tally_source {
 
 /* Enqueue one stage each. tally_reduce_partials with to.result or to.node needs a single group.
  * `together` is where the last group puts the outcome; NULL: nowhere. tally_reduce_finish takes the
- * items of the whole input as `n`. */
+ * items of the whole input as `n`. It compiles its program first if the plan has not needed it. */
 tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const tally_source *in, uint64_t n,
                                    tally_geometry geometry, tally_target to, const tally_target *together);
 tally_status tally_reduce_finish(tally_reduce_plan *plan, void *queue, void *partials, uint64_t count, uint64_t n,
