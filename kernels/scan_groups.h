@@ -27,10 +27,17 @@
  * group take part.
  */
 #ifdef SHUFFLES
-/* Scans several rows side by side. Its steps stay a loop: written out they are most of a program,
- * and take the compiler most of its time. */
+/* The steps stay a loop: written out they are most of a program, and take the compiler most of its
+ * time. Sums of 8 bytes are faster so. 2^28 items, H200, CUDA, November 2026, as a loop and written
+ * out: f32 639 and 645 us, f64 1,380 and 1,340, i8 372 and 354. */
+#if ACC_BYTES == 8
+#define STEPS_ACROSS _Pragma("unroll")
+#else
+#define STEPS_ACROSS _Pragma("unroll 1")
+#endif
+/* Scans several rows side by side. */
 INLINE void scan_rows_across(SCAN *a, const int rows, u32 t) {
-#pragma unroll 1
+    STEPS_ACROSS
     for (u32 s = 1; s < WIDTH; s *= 2)
 #pragma unroll
         for (int w = 0; w < rows; w++) {
