@@ -16,7 +16,7 @@
  * before its loads; and so does a launch of its own. All other groups have ended then: its time is
  * added to that of the reduction.
  */
-#if defined(__CUDA_ARCH__) || defined(PTX)
+#if (defined(__CUDA_ARCH__) || defined(PTX)) && !defined(SHUFFLE) /* a test has its own */
 
 /* Defines NAME(a, s), which returns the `a` of another thread of the warp: of thread t + s (down),
  * t ^ s (bfly) or s (idx). Beyond the warp it is of no use. All 32 threads take part. */
