@@ -19,7 +19,7 @@
 #if (defined(__CUDA_ARCH__) || defined(PTX)) && !defined(SHUFFLE) /* a test has its own */
 
 /* Defines NAME(a, s), which returns the `a` of another thread of the warp: of thread t + s (down),
- * t ^ s (bfly) or s (idx). Beyond the warp it is of no use. All 32 threads take part. */
+ * or of t ^ s (bfly). Beyond the warp it is of no use. All 32 threads take part. */
 #define SHUFFLE(NAME, TYPE, MODE)                                                                                              \
     INLINE TYPE NAME(TYPE a, u32 s) {                                                                                          \
         union {                                                                                                                \

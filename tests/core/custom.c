@@ -382,7 +382,8 @@ static void test_wrong_expressions(void **unused) {
     SOUND();
 }
 
-/* Two ops that differ only in parameters' values share a program. Others do not. */
+/* Two ops that differ only in parameters' values share their programs, one for each stage on a device
+ * without ORDER. Others do not. */
 static void test_programs(void **unused) {
     (void)unused;
     tally_op_param p[] = {{"k", 0, 1}};
@@ -392,7 +393,7 @@ static void test_programs(void **unused) {
     d.param_count = 1;
     tally_context *context;
     MUST(tally_context_create("stub:alpha", &context));
-    static const uint64_t built[] = {1, 1, 2};
+    static const uint64_t built[] = {2, 2, 4};
     for (int i = 0; i < 3; i++) {
         tally_custom_op *op;
         tally_plan *plan;

@@ -49,13 +49,17 @@ static int job_open(const stub_launch *l, job *j) {
                .group = stub_defined(l->source, "GROUP"),
                .factor = stub_defined(l->source, "FACTOR")};
     j->atomic = stub_defined(l->source, "ATOMIC_STAGE") == 1;
-    if (!j->module || !j->variant || !j->group) return stub_misuse("the program's text cannot be understood"), 0;
+    /* The second stage's program is of no variant. */
+    const int finishes = strcmp(l->entry, "tally_finish") == 0;
+    if (!j->module || !j->group || finishes != !j->variant || finishes != (int)stub_defined(l->source, "FINISHES"))
+        return stub_misuse("the program's text cannot be understood"), 0;
     const uint32_t *sizes = j->module->sizes;
     j->item = sizes[STUB_ITEM_SIZE];
     j->acc = sizes[STUB_ACC_SIZE];
     j->result = sizes[STUB_RESULT_SIZE];
     j->inputs = sizes[STUB_INPUTS];
-    if (j->atomic != (j->variant->stage == TALLY_STAGE_ATOMIC)) stub_misuse("ATOMIC_STAGE is not what the variant's row says");
+    if (j->atomic != (j->variant && j->variant->stage == TALLY_STAGE_ATOMIC))
+        stub_misuse("ATOMIC_STAGE is not what the variant's row says");
     if (sizes[STUB_ITEM_BYTES] != j->item || sizes[STUB_VECTOR_SIZE] != 16)
         stub_misuse("ITEM_BYTES is %u, an item has %u, a vector %u", sizes[STUB_ITEM_BYTES], j->item, sizes[STUB_VECTOR_SIZE]);
     if (sizes[STUB_ACC_BYTES] != j->acc || j->acc > STUB_ACC_MOST)
@@ -199,6 +203,7 @@ static void finish_together(const job *j, const source *s, unsigned char *partia
     unsigned char *accs = malloc(groups * j->acc);
     if (!accs) abort();
     memcpy(accs, partials, groups * j->acc);
+    memset(partials, 0xee, groups * j->acc); /* the tree may use their memory */
     combine(j, accs, groups);
     leave(j, to, accs, s->n, s->params);
     free(accs);
@@ -281,12 +286,13 @@ static void run_finish(const job *j) {
     if (l->groups != 1) stub_misuse("tally_finish in %llu groups", (unsigned long long)l->groups);
     if (last && !count != !n)
         stub_misuse("tally_finish: %llu items in %llu partials", (unsigned long long)n, (unsigned long long)count);
-    const unsigned char *partials = stub_place(l->mem[TALLY_FINISH_ARG_PARTIALS], 0, count, j->acc, "partials");
+    unsigned char *partials = stub_place(l->mem[TALLY_FINISH_ARG_PARTIALS], 0, count, j->acc, "partials");
     if (!partials || !params) return;
     unsigned char *accs = malloc((count + 1) * j->acc);
     if (!accs) abort();
     j->module->identity(accs);
     memcpy(accs, partials, count * j->acc);
+    memset(partials, 0xee, count * j->acc);
     combine(j, accs, count);
     unsigned char *to = last ? NULL : stub_place(l->mem[TALLY_FINISH_ARG_COMBINED], slot, 1, j->acc, "partials");
     if (to) memcpy(to, accs, j->acc);

@@ -39,13 +39,21 @@ const char *tally_kernel_source_core(const char *stem); /* defined by the core *
  * reduction's module. The text also leaves out a scan's kernels, as the stub has its own
  * (scan.c), those of segments, which it does not run, and arrays of accumulators. */
 static char *essence(const char *whole) {
-    static const char *const dropped[] = {"#define GROUP ",        "#define FACTOR ",
-                                          "#define ATOMIC_STAGE ", "#define FLIGHT_LOADS ",
-                                          "#define TILES_EACH ",   "#define ACCS ",
-                                          "#undef INLINE",         "#define INLINE static inline __attribute__((always",
-                                          "#define EXCLUSIVE ",    "#define REVERSE ",
-                                          "#define SEGMENTED ",    "#define INITIAL ",
-                                          "#define STAGED ",       "/* stub: "};
+    static const char *const dropped[] = {"#define GROUP ",
+                                          "#define FACTOR ",
+                                          "#define ATOMIC_STAGE ",
+                                          "#define FLIGHT_LOADS ",
+                                          "#define TILES_EACH ",
+                                          "#define ACCS ",
+                                          "#undef INLINE",
+                                          "#define INLINE static inline __attribute__((always",
+                                          "#define EXCLUSIVE ",
+                                          "#define REVERSE ",
+                                          "#define SEGMENTED ",
+                                          "#define INITIAL ",
+                                          "#define STAGED ",
+                                          "#define FINISHES ",
+                                          "/* stub: "};
     static const char *const kernels[] = {"scanning", "segments"};
     char *text = malloc(strlen(whole) + 1), *cut = malloc(strlen(whole) + 1), *to = text, *source = cut;
     if (!text || !cut) abort();
