@@ -382,8 +382,8 @@ static void test_wrong_expressions(void **unused) {
     SOUND();
 }
 
-/* Two ops that differ only in parameters' values share their programs, one for each stage on a device
- * without ORDER. Others do not. */
+/* Two ops that differ only in parameters' values share their programs, on a device without ORDER
+ * one for each stage. Others do not. */
 static void test_programs(void **unused) {
     (void)unused;
     tally_op_param p[] = {{"k", 0, 1}};
