@@ -4,7 +4,8 @@
  * reductions share.
  *
  * Computes: the aligned binary tree over `count` partials, into the result (`last`) or into one
- * more accumulator.
+ * more accumulator. It may use the partials' memory. The kernel is in a program of its own
+ * (FINISHES).
  * How: by one group. On NVIDIA's GPUs its warps do it (kernels/warp_tree.h). Elsewhere each thread
  * owns an aligned run of partials, a power of two of them. It reads 8 at a time and combines them
  * as a binary counter. Then the threads' accumulators are combined in local memory, neighbours

@@ -4,8 +4,9 @@
  * reductions share.
  *
  * Computes: the aligned binary tree over `count` partials, into the result (`last`) or into one
- * more accumulator.
- * How: by one group (kernels/warp_tree.h).
+ * more accumulator. It may use the partials' memory.
+ * How: by one group (kernels/warp_tree.h). The kernel is in a program of its own (FINISHES), since
+ * a launch whose last group finishes does not need it.
  * Why: a binary counter in each thread, as OpenCL's finish has for other devices, would be an array
  * indexed at run time, which spills.
  */
