@@ -2,7 +2,8 @@
 # The programs of the backend `host` (src/host/programs.h): the built-in ops as C. The program
 # tally_host_programs, which is linked from the library's own objects, writes them. They become
 # objects of the library, host_objects, once for each instruction set: `base` is what the compiler
-# targets by itself, `v3` has AVX2, FMA and F16C, `v4` has AVX-512 for the folds of v3's programs.
+# targets by itself, `v3` has AVX2, FMA and F16C, `v4` has AVX-512 for what v3's programs fold and
+# scan.
 # TALLY_HOST_LEVELS may leave some out, for a build that runs on one machine alone. A cross build
 # cannot run the program and has none of them. Without programs for its processor the backend has no
 # device.

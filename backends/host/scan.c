@@ -20,13 +20,32 @@
 #include "scan_steps.h"
 
 #define WIDTH TALLY_SCAN_WIDTH
-#define ROWS TALLY_HOST_ROWS
+#define ROWS HOST_BATCH_ROWS
 #define TILE TALLY_TILE_ITEMS
 #define BATCH HOST_BATCH_ITEMS
 #define MOST_TILES 4 /* of a group */
 #define LINE 16      /* words in 128 bytes */
 /* Results of as many bytes and more go past the caches (kernels_cl/cpu_rows.cl has the figures). */
 #define PASSING_BYTES (UINT64_C(16) << 20)
+
+/* A tile between its two passes. After the first one part r of `rows` is the combination of row r
+ * and the rows before it. In the second one it becomes the row's inclusive prefix. Part -1 then is
+ * the tile's exclusive prefix. */
+typedef struct scan_tile {
+    host_batch batches[WIDTH / ROWS];
+    host_parts rows;
+    uint8_t *begins;
+} scan_tile;
+
+/* A thread's scratch. `lines` has room for the items or the results of a batch. `parts` has the
+ * block's tiles. `scanned` has their prefixes, and as part -1 that of the block. */
+typedef struct scan_scratch {
+    host_steps steps;
+    unsigned char *lines;
+    unsigned char first[64]; /* the result of an item that nothing is before */
+    host_parts parts, scanned;
+    scan_tile tiles[MOST_TILES];
+} scan_scratch;
 
 /* A launch. */
 typedef struct scan_job {
@@ -45,32 +64,12 @@ typedef struct scan_job {
     uint32_t call;
     unsigned char *carry; /* a packed part; NULL: the call continues from none */
     unsigned char *carry_to;
-    unsigned char *scratch;
+    scan_scratch *scratch; /* of each thread */
 } scan_job;
-
-/* A tile between its two passes. After the first one place 8 + r of `rows` has the combination of
- * row r and the rows before it. In the second one it becomes the row's inclusive prefix. Place 7
- * then is the tile's exclusive prefix. */
-typedef struct scan_tile {
-    host_batch batches[WIDTH / ROWS];
-    host_parts rows;
-    uint8_t *begins;
-} scan_tile;
-
-/* A thread's scratch. `lines` has room for the items or the results of a batch. `parts` has the
- * block's tiles from place 8 on. `scanned` has their prefixes there, and from place 0 to 7 that of
- * the block. */
-typedef struct scan_scratch {
-    host_steps steps;
-    unsigned char *lines;
-    unsigned char first[64]; /* the result of an item that nothing is before */
-    host_parts parts, scanned;
-    scan_tile tiles[MOST_TILES];
-} scan_scratch;
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-/* Lays a thread's scratch out from `at` on. Returns its end. */
+/* Lays a thread's scratch out, its arrays from `at` on. Returns their end. */
 static unsigned char *lay_out(const tally_host_program *program, bool segmented, uint32_t tiles, unsigned char *at,
                               scan_scratch *scratch) {
     host_steps *steps = &scratch->steps;
@@ -88,10 +87,20 @@ static unsigned char *lay_out(const tally_host_program *program, bool segmented,
     return at;
 }
 
-static uint64_t thread_bytes(const tally_host_program *program, bool segmented, uint32_t tiles) {
+/* Makes the scratch of a kernel: that of each thread, then their arrays. */
+static bool make_scratch(host_kernel *kernel) {
+    const bool segmented = TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_SEGMENTED;
+    const uint32_t tiles = TALLY_HOST_SCAN_TILES(kernel->form);
     static _Alignas(64) unsigned char base[64];
-    scan_scratch scratch;
-    return (uint64_t)(lay_out(program, segmented, tiles, base, &scratch) - base);
+    scan_scratch one;
+    const uint64_t each = (uint64_t)(lay_out(kernel->program, segmented, tiles, base, &one) - base);
+    const uint64_t first = (kernel->threads * sizeof(one) + 63) / 64 * 64;
+    unsigned char *at = kernel->scratch = aligned_alloc(64, first + kernel->threads * each);
+    if (!at) return false;
+    at += first;
+    for (uint32_t w = 0; w < kernel->threads; w++)
+        at = lay_out(kernel->program, segmented, tiles, at, (scan_scratch *)kernel->scratch + w);
+    return true;
 }
 
 /* ---- the first pass -------------------------------------------------------------------------- */
@@ -99,7 +108,7 @@ static uint64_t thread_bytes(const tally_host_program *program, bool segmented, 
 /* A batch of a tile: items k to k + count - 1 of the sequence. */
 typedef struct scan_span {
     uint64_t k, place; /* place: where the items begin in memory */
-    uint32_t count, columns;
+    uint32_t count, cells;
 } scan_span;
 
 static scan_span span_of(const scan_job *job, uint64_t k) {
@@ -108,7 +117,7 @@ static scan_span span_of(const scan_job *job, uint64_t k) {
     return (scan_span){.k = k,
                        .place = job->places.reverse ? left - count : k,
                        .count = count,
-                       .columns = count <= HOST_ROW_ITEMS ? (count + TALLY_CELL_ITEMS - 1) / TALLY_CELL_ITEMS : WIDTH};
+                       .cells = (count + HOST_ROW_ITEMS - 1) / HOST_ROW_ITEMS * WIDTH};
 }
 
 static uint64_t batches_of_tile(const scan_job *job, uint64_t k) {
@@ -116,30 +125,28 @@ static uint64_t batches_of_tile(const scan_job *job, uint64_t k) {
     return ((left < TILE ? left : TILE) + BATCH - 1) / BATCH;
 }
 
-/* Returns the place of a span's items among those of a batch. */
+/* Returns the place of a span's items among those of its cells. */
 static uint32_t offset_of(const scan_job *job, const scan_span *span) {
-    return job->places.reverse ? BATCH - span->count : 0;
+    return job->places.reverse ? span->cells * TALLY_CELL_ITEMS - span->count : 0;
 }
 
-/* Returns the items of a batch. Those beyond the last are zeros: no result that is stored depends
- * on them. */
+/* Returns the items of a batch's cells. Those beyond the last are zeros: no result that is
+ * stored depends on them. */
 static const unsigned char *items_of(const scan_job *job, const scan_span *span, unsigned char *lines) {
     const uint64_t bytes = job->program->item_bytes;
     const unsigned char *items = job->in + span->place * bytes;
     if (span->count == BATCH) return items;
-    memset(lines, 0, BATCH * bytes);
+    memset(lines, 0, span->cells * TALLY_CELL_ITEMS * bytes);
     memcpy(lines + offset_of(job, span) * bytes, items, span->count * bytes);
     return lines;
 }
 
 /* Sets begins[i] for each item k + i of the sequence, i below `count`, and clears the rest of the
- * batch. */
-static void find_beginnings(const scan_job *job, uint64_t k, uint64_t count, uint8_t *begins) {
-    if (job->places.reverse) {
-        for (uint64_t i = 0; i < count; i++) begins[i] = k + i == 0 || job->heads[job->n - k - i] != 0;
-    } else {
-        for (uint64_t i = 0; i < count; i++) begins[i] = job->heads[k + i] != 0;
-    }
+ * batch. In reverse the flag of an item is that of the one before it: the head of its segment. */
+static void find_beginnings(const scan_job *job, const host_steps *steps, uint64_t k, uint32_t count, uint8_t *begins) {
+    const bool reverse = job->places.reverse, is_first = reverse && !k;
+    if (is_first) begins[0] = 1;
+    steps->shared->find_flags(job->heads + (reverse ? job->n - k - is_first : k), reverse, begins + is_first, count - is_first);
     memset(begins + count, 0, BATCH - count);
 }
 
@@ -148,6 +155,11 @@ static void prefetch(const scan_job *job, const scan_span *span) {
     const uint64_t bytes = job->program->item_bytes;
     const uintptr_t at = (uintptr_t)job->in + (job->places.reverse ? span->place - BATCH : span->place + BATCH) * bytes;
     for (uint64_t i = 0; i < BATCH * bytes; i += 64) __builtin_prefetch((const void *)(at + i));
+}
+
+/* Returns the parts from the last one of a batch's row 0 on. */
+static host_parts last_of_row(host_parts ends) {
+    return host_parts_from(ends, WIDTH - 1);
 }
 
 /* Does the first pass over a tile. */
@@ -161,12 +173,11 @@ static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sca
         const host_batch *batch = &tile->batches[b];
         uint8_t *begins = tile->begins + b * BATCH;
         prefetch(job, &span);
-        if (steps->segmented) find_beginnings(job, span.k, span.count, begins);
-        host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.columns, batch);
-        host_parts_copy(steps, host_parts_from(unscanned, (uint32_t)(ROWS + b * ROWS)),
-                        host_parts_from(batch->cells[TALLY_CELL_ITEMS - 1], ROWS * WIDTH), ROWS);
+        if (steps->segmented) find_beginnings(job, steps, span.k, span.count, begins);
+        host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.cells, batch);
+        host_parts_copy_apart(steps, host_parts_from(unscanned, (int64_t)b * ROWS), 1, last_of_row(batch->ends), WIDTH, ROWS);
     }
-    host_parts_scan(steps, host_parts_from(unscanned, ROWS), host_parts_from(tile->rows, ROWS));
+    host_parts_scan(steps, unscanned, tile->rows, WIDTH, WIDTH);
 }
 
 /* ---- the look-back --------------------------------------------------------------------------- */
@@ -199,43 +210,33 @@ static unsigned char *words_of_block(const scan_job *job, uint64_t block) {
  * aggregates in scratch->parts. Returns false if nothing is before the block. */
 static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint32_t count, scan_scratch *scratch) {
     const host_steps *steps = &scratch->steps;
-    const host_parts tiles = host_parts_from(scratch->parts, ROWS), prefixes = host_parts_from(scratch->scanned, ROWS);
-    const bool has = block || job->carry;
+    const host_parts tiles = scratch->parts, prefixes = scratch->scanned, before = host_parts_from(prefixes, -1);
+    const unsigned char *carry = job->carry;
     for (uint32_t l = 0; l < q; l++)
-        host_parts_read(steps, host_parts_from(tiles, l), wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes),
-                        1);
-    if (has)
-        host_parts_read(steps, scratch->scanned,
-                        block ? wait_for(job, words_of_block(job, block - 1), job->block_bytes) : job->carry, ROWS);
-    else
-        host_parts_clear(steps, scratch->scanned);
-    host_parts_scan(steps, tiles, prefixes);
-    if (has) host_parts_join(steps, scratch->scanned, 0, prefixes, WIDTH / ROWS);
+        host_parts_read(steps, host_parts_from(tiles, l),
+                        wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes));
+    if (block) carry = wait_for(job, words_of_block(job, block - 1), job->block_bytes);
+    host_parts_scan(steps, tiles, prefixes, WIDTH, WIDTH);
+    if (carry) {
+        host_parts_read(steps, before, carry);
+        host_parts_join(steps, before, 0, prefixes, WIDTH);
+    } else {
+        host_parts_clear(steps, before, 1);
+    }
     if (q + count == WIDTH)
         publish(job, steps, words_of_block(job, block), job->block_bytes, host_parts_from(prefixes, WIDTH - 1));
-    return has;
+    return carry;
 }
 
 /* ---- the second pass ------------------------------------------------------------------------- */
 
-/* Turns the ends of a batch's cells into inclusive prefixes. `rows` has those of the rows from
- * place 8 on, and that of the row before them at place 7. */
-static void join_batch(const host_steps *steps, const host_batch *batch, uint32_t columns, host_parts rows) {
-    const host_parts ends = batch->cells[TALLY_CELL_ITEMS - 1];
-    host_parts_copy(steps, ends, host_parts_from(rows, ROWS - 1), ROWS);
-    host_parts_join(steps, ends, 0, host_parts_from(ends, ROWS), columns);
-    host_parts_copy(steps, host_parts_from(ends, ROWS * WIDTH), host_parts_from(rows, ROWS), ROWS);
-}
-
-/* Copies results past the caches: these have no room for as many, and would read what is about to
- * be overwritten. */
-static void pass(unsigned char *to, const unsigned char *from, uint64_t bytes) {
-#ifdef __SSE2__
-    if ((uintptr_t)to % 16 == 0)
-        for (; bytes >= 16; bytes -= 16, to += 16, from += 16)
-            _mm_stream_si128((__m128i *)(void *)to, _mm_loadu_si128((const __m128i *)(const void *)from));
-#endif
-    memcpy(to, from, bytes);
+/* Turns the ends of a batch's cells into inclusive prefixes, and part -1 into what is before them.
+ * `rows` has the inclusive prefixes of the rows, and as part -1 that of the row before. */
+static void join_batch(const host_steps *steps, uint32_t cells, const host_batch *batch, host_parts rows) {
+    const host_parts before = host_parts_from(rows, -1);
+    host_parts_join(steps, before, 1, batch->ends, cells);
+    host_parts_copy_apart(steps, last_of_row(batch->ends), WIDTH, rows, 1, cells / WIDTH);
+    host_parts_copy(steps, host_parts_from(batch->ends, -1), before, 1);
 }
 
 /* Writes the results of a batch. `has` is false if nothing is before it. */
@@ -244,31 +245,34 @@ static void store_batch(const scan_job *job, const scan_span *span, bool has, co
     const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE, segmented = scratch->steps.segmented;
     const uint64_t bytes = job->program->result_bytes;
     unsigned char *to = job->out + span->place * bytes, *results = span->count == BATCH && !job->passes ? to : scratch->lines;
-    host_batch_finish(&scratch->steps, exclusive, job->base + span->k, span->columns, batch, results);
+    const host_parts before = host_parts_from(batch->ends, -1);
+    host_batch_finish(&scratch->steps, exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
     for (uint32_t i = 0; i < span->count && exclusive && (segmented || !has); i++)
         if ((!i && !has) || (segmented && begins[i]))
-            memcpy(results + (job->places.reverse ? BATCH - 1 - i : i) * bytes, scratch->first, bytes);
+            memcpy(results + (job->places.reverse ? span->cells * TALLY_CELL_ITEMS - 1 - i : i) * bytes, scratch->first, bytes);
     if (results == to) return;
     results += offset_of(job, span) * bytes;
     if (job->passes)
-        pass(to, results, span->count * bytes);
+        scratch->steps.shared->pass(to, results, span->count * bytes);
     else
         memcpy(to, results, span->count * bytes);
 }
 
-/* Does the second pass over a tile. Place 7 of `prefixes` is its exclusive prefix, place 8 its
- * inclusive one. `has` is false if nothing is before it. */
+/* Does the second pass over a tile. The prefixes are the tile's inclusive one, and as part -1 its
+ * exclusive one. `has` is false if nothing is before it. */
 static void store_tile(const scan_job *job, uint64_t k, scan_tile *tile, bool has, host_parts prefixes, scan_scratch *scratch) {
     const host_steps *steps = &scratch->steps;
-    host_parts_spread(steps, tile->rows, host_parts_from(prefixes, ROWS - 1));
-    if (has) host_parts_join(steps, tile->rows, 0, host_parts_from(tile->rows, ROWS), WIDTH / ROWS);
-    host_parts_copy(steps, host_parts_from(tile->rows, ROWS + WIDTH - 1), host_parts_from(prefixes, ROWS), 1);
+    const host_parts before = host_parts_from(prefixes, -1);
+    if (has) host_parts_join(steps, before, 0, tile->rows, WIDTH);
+    host_parts_copy(steps, host_parts_from(tile->rows, -1), before, 1);
+    host_parts_copy(steps, host_parts_from(tile->rows, WIDTH - 1), prefixes, 1);
     const uint32_t batches = (uint32_t)batches_of_tile(job, k);
     for (uint32_t b = 0; b < batches; b++) {
         const scan_span span = span_of(job, k + b * BATCH);
-        join_batch(steps, &tile->batches[b], span.columns, host_parts_from(tile->rows, b * ROWS));
-        host_batch_prefix(steps, span.columns, &tile->batches[b]);
-        store_batch(job, &span, has || b, &tile->batches[b], tile->begins + b * BATCH, scratch);
+        const host_batch *batch = &tile->batches[b];
+        join_batch(steps, span.cells, batch, host_parts_from(tile->rows, (int64_t)b * ROWS));
+        host_batch_prefix(steps, host_parts_from(batch->ends, -1), span.cells, batch);
+        store_batch(job, &span, has || b, batch, tile->begins + b * BATCH, scratch);
     }
 }
 
@@ -276,30 +280,27 @@ static void store_tile(const scan_job *job, uint64_t k, scan_tile *tile, bool ha
 
 static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     const scan_job *job = opaque;
-    const bool segmented = job->flags & TALLY_SCAN_IS_SEGMENTED;
     const uint64_t first = group * job->group_tiles, block = first / WIDTH;
     const uint32_t q = (uint32_t)(first % WIDTH);
     const uint32_t count = (uint32_t)(job->tiles - first < job->group_tiles ? job->tiles - first : job->group_tiles);
-    scan_scratch scratch;
-    unsigned char *memory = job->scratch + worker * thread_bytes(job->program, segmented, job->group_tiles);
-    lay_out(job->program, segmented, job->group_tiles, memory, &scratch);
-    host_steps *steps = &scratch.steps;
+    scan_scratch *scratch = &job->scratch[worker];
+    host_steps *steps = &scratch->steps;
     host_steps_begin(steps, &job->places, job->params, job->initial);
-    host_steps_first(steps, scratch.first);
+    if (job->flags & TALLY_SCAN_IS_EXCLUSIVE) host_steps_first(steps, scratch->first);
     for (uint32_t j = 0; j < count; j++) {
-        const host_parts own = host_parts_from(scratch.parts, ROWS + q + j);
-        fold_tile(job, (first + j) * TILE, &scratch.tiles[j], &scratch);
-        host_parts_copy(steps, own, host_parts_from(scratch.tiles[j].rows, ROWS + WIDTH - 1), 1);
+        const host_parts own = host_parts_from(scratch->parts, q + j);
+        fold_tile(job, (first + j) * TILE, &scratch->tiles[j], scratch);
+        host_parts_copy(steps, own, host_parts_from(scratch->tiles[j].rows, WIDTH - 1), 1);
         publish(job, steps, words_of_tile(job, first + j), job->tile_bytes, own);
     }
-    const bool has = find_prefixes(job, block, q, count, &scratch);
+    const bool has = find_prefixes(job, block, q, count, scratch);
     for (uint32_t j = 0; j < count; j++)
-        store_tile(job, (first + j) * TILE, &scratch.tiles[j], has || q + j, host_parts_from(scratch.scanned, q + j), &scratch);
+        store_tile(job, (first + j) * TILE, &scratch->tiles[j], has || q + j, host_parts_from(scratch->scanned, q + j),
+                   scratch);
 #ifdef __SSE2__
     _mm_sfence(); /* stores past the caches keep no order with others */
 #endif
-    if (first + count == job->tiles)
-        host_parts_write(steps, job->carry_to, host_parts_from(scratch.scanned, ROWS + q + count - 1));
+    if (first + count == job->tiles) host_parts_write(steps, job->carry_to, host_parts_from(scratch->scanned, q + count - 1));
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -335,7 +336,8 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
     job.places.reverse = flags & TALLY_SCAN_IS_REVERSE;
     job.places.step = job.places.reverse ? -1 : 1;
     job.places.width = WIDTH;
-    host_places_fill(&job.places, HOST_ROW_ITEMS);
+    job.places.is_whole = true;
+    host_places_fill(&job.places);
     job.tile_words = job.block_words + (capacity + WIDTH - 1) / WIDTH * job.block_bytes;
     if (!job.call) job.call = 1; /* 0 says that nothing is published */
     *(uint32_t *)(void *)words = job.call;
@@ -343,11 +345,8 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
 }
 
 tally_status host_scan_entry(host_kernel *kernel, const char *entry) {
-    const bool segmented = TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_SEGMENTED;
     if (strcmp(entry, "tally_scan_items")) return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan;
     kernel->args = TALLY_SCAN_ARGS;
-    const uint64_t bytes = thread_bytes(kernel->program, segmented, TALLY_HOST_SCAN_TILES(kernel->form));
-    kernel->scratch = aligned_alloc(64, kernel->threads * bytes);
-    return kernel->scratch ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
+    return make_scratch(kernel) ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
 }

@@ -3,13 +3,12 @@
  * Scans along an axis, in scan order v1 (kernels/scanning.h): the kernels tally_scan_axis_lists and
  * tally_scan_axis_rows, which do the same here.
  *
- * A group has neighbouring lists, in batches of 8 side by side, and goes along them by rows of 128
- * items. It gathers a row of each list, scans the cells of all these rows together, and turns them
- * into inclusive prefixes. The rows of a tile come one after the other, and so do the tiles of a
+ * A group has neighbouring lists, in batches of 8, and goes along them by rows of 128 items. It
+ * gathers a row of each list, scans the cells of all these rows together, and turns them into
+ * inclusive prefixes. The rows of a tile come one after the other, and so do the tiles of a
  * block. So step s of Kogge and Stone's scan finds part l - s among the last s parts, which each
  * step keeps as the step before it left them.
- * Lists of up to 64 items have only the cells that they need, so that many of them make a row. An
- * op with an index always has rows, since `fold` counts along them.
+ * Lists of up to 64 items have only the cells that they need, so that many of them make a row.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@
 
 #define WIDTH TALLY_SCAN_WIDTH
 #define CELL TALLY_CELL_ITEMS
-#define ROWS TALLY_HOST_ROWS
+#define ROWS HOST_BATCH_ROWS
 #define BATCHES 4 /* of a group */
 #define MOST_LISTS (BATCHES * TALLY_HOST_CELLS)
 
@@ -38,20 +37,21 @@ typedef struct axis_job {
 } axis_job;
 
 /* A batch of lists. Columns of `state` have a part of each list: exclusive prefixes, and room.
- * Columns of the levels have the parts that steps of a scan keep. */
+ * Columns of the levels have the parts that steps of a scan keep. They are of use where a list is a
+ * row. */
 typedef struct axis_batch {
     host_batch cells;
     host_parts state, row_levels, tile_levels;
 } axis_batch;
-enum { OF_ROW, OF_TILE, OF_BLOCK, WHOLE, SPARE };
+enum { OF_ROW, OF_TILE, OF_BLOCK, SPARE, WHOLE }; /* a step writes what follows WHOLE too */
 
 /* A group's lists, and a thread's scratch. */
 typedef struct axis_lists {
     host_steps steps;
     uint32_t count;
     int64_t *in, *out; /* in bytes: the places of the lists' indices 0 */
-    uint32_t *at;      /* the places of the lists' items among those of the batches */
     unsigned char *items, *results, *first;
+    host_parts before; /* what is before the cells of a batch, where a list is a row */
     axis_batch batches[BATCHES];
 } axis_lists;
 
@@ -62,10 +62,10 @@ static unsigned char *lay_out(const tally_host_program *p, unsigned char *at, ax
     lists->steps = host_steps_take(p, false, &at);
     lists->in = (int64_t *)(void *)host_take(&at, MOST_LISTS * sizeof(int64_t));
     lists->out = (int64_t *)(void *)host_take(&at, MOST_LISTS * sizeof(int64_t));
-    lists->at = (uint32_t *)(void *)host_take(&at, MOST_LISTS * sizeof(uint32_t));
     lists->items = host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes);
     lists->results = host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
     lists->first = host_take(&at, p->result_bytes);
+    lists->before = host_parts_take(&lists->steps, &at);
     for (uint32_t b = 0; b < BATCHES; b++) {
         axis_batch *batch = &lists->batches[b];
         batch->cells = host_batch_take(&lists->steps, &at);
@@ -86,18 +86,17 @@ static uint64_t thread_bytes(const tally_host_program *p) {
 
 /* A copy of `items` items of each of `count` lists, between memory and an array. List s is at byte
  * at[s] from `memory` on, and its items are `step` bytes apart. In `array` its items are side by
- * side, from item first[s] on. */
+ * side, from item s * pitch on. */
 typedef struct axis_copy {
     unsigned char *memory, *array;
     const int64_t *at;
-    const uint32_t *first;
     int64_t step;
-    uint64_t count, items;
+    uint64_t count, items, pitch;
     bool to_memory, by_lists; /* by_lists: an item of each list, then the next one */
 } axis_copy;
 
 static inline void copy_one(const axis_copy *c, uint64_t s, uint64_t j, uint64_t size) {
-    unsigned char *there = c->memory + c->at[s] + (int64_t)j * c->step, *here = c->array + (c->first[s] + j) * size;
+    unsigned char *there = c->memory + c->at[s] + (int64_t)j * c->step, *here = c->array + (s * c->pitch + j) * size;
     memcpy(c->to_memory ? there : here, c->to_memory ? here : there, size);
 }
 
@@ -112,7 +111,7 @@ static inline void copy_all(const axis_copy *c, uint64_t size) {
 
 static void copy_side_by_side(const axis_copy *c, uint64_t size) {
     for (uint64_t s = 0; s < c->count; s++) {
-        unsigned char *there = c->memory + c->at[s], *here = c->array + c->first[s] * size;
+        unsigned char *there = c->memory + c->at[s], *here = c->array + s * c->pitch * size;
         memcpy(c->to_memory ? there : here, c->to_memory ? here : there, c->items * size);
     }
 }
@@ -143,10 +142,10 @@ static void copy_items(const axis_job *job, const axis_lists *lists, uint64_t k,
     const axis_copy c = {.memory = memory + (int64_t)(reverse ? shape->n - 1 - k : k) * step,
                          .array = results ? lists->results : lists->items,
                          .at = results ? lists->out : lists->in,
-                         .first = lists->at,
                          .step = reverse ? -step : step,
                          .count = lists->count,
                          .items = items,
+                         .pitch = job->places.width * (uint64_t)CELL,
                          .to_memory = results,
                          .by_lists = results ? tally_magnitude(across->out) < tally_magnitude(along->out)
                                              : tally_magnitude(across->in[0]) < tally_magnitude(along->in[0])};
@@ -156,10 +155,7 @@ static void copy_items(const axis_job *job, const axis_lists *lists, uint64_t k,
 static void find_lists(const axis_job *job, uint64_t first, axis_lists *lists) {
     const tally_array_shape *shape = &job->shape;
     for (uint32_t i = 0; i < lists->count; i++) {
-        const uint32_t of_batch = i % job->batch_lists;
         uint64_t s = first + i;
-        lists->at[i] = i / job->batch_lists * HOST_BATCH_ITEMS + of_batch % ROWS * HOST_ROW_ITEMS +
-                       of_batch / ROWS * job->places.width * CELL;
         lists->in[i] = lists->out[i] = 0;
         for (uint32_t a = shape->kept; a > 0; a--) {
             const tally_shape_axis *axis = &shape->axis[a];
@@ -187,35 +183,35 @@ static void take_part(const host_steps *steps, host_parts spare, host_parts leve
     for (uint32_t s = 1; s < WIDTH; s *= 2) {
         const host_parts kept = column(levels, s - 1 + (l & (s - 1)));
         copy_column(steps, spare, part);
-        if (l >= s) host_parts_join(steps, kept, 0, part, 1);
+        if (l >= s) host_parts_pairs(steps, kept, part, ROWS);
         copy_column(steps, kept, spare);
     }
 }
 
-/* Turns the scanned cells of the rows from item k on into inclusive prefixes, and the state into
- * that before the next rows. */
-static void join_rows(const host_steps *steps, const axis_batch *batch, uint64_t k) {
-    const host_parts ends = batch->cells.cells[CELL - 1], last = column(ends, WIDTH), state = batch->state;
-    const host_parts whole = column(state, WHOLE), spare = column(state, SPARE);
+/* Turns the scanned cells of the rows from item k on into inclusive prefixes, writes those before
+ * the cells, and turns the state into that before the next rows. */
+static void join_rows(const host_steps *steps, const axis_batch *batch, uint64_t k, host_parts before) {
+    const host_parts ends = batch->cells.ends, last = host_parts_from(ends, WIDTH - 1), state = batch->state;
+    const host_parts whole = column(state, WHOLE), spare = column(state, SPARE), of_row = column(state, OF_ROW);
     const uint32_t row = (uint32_t)(k / HOST_ROW_ITEMS % WIDTH), tile = (uint32_t)(k / TALLY_TILE_ITEMS % WIDTH);
-    copy_column(steps, whole, last);
+    host_parts_copy_apart(steps, whole, 1, last, WIDTH, ROWS);
     take_part(steps, spare, batch->row_levels, row, whole);
     if (row < WIDTH - 1) {
-        if (k >= TALLY_TILE_ITEMS) host_parts_join(steps, column(state, OF_TILE), 0, whole, 1);
+        if (k >= TALLY_TILE_ITEMS) host_parts_pairs(steps, column(state, OF_TILE), whole, ROWS);
     } else {
         take_part(steps, spare, batch->tile_levels, tile, whole);
-        if (k >= TALLY_SCAN_BLOCK) host_parts_join(steps, column(state, OF_BLOCK), 0, whole, 1);
+        if (k >= TALLY_SCAN_BLOCK) host_parts_pairs(steps, column(state, OF_BLOCK), whole, ROWS);
         copy_column(steps, column(state, OF_TILE), whole);
         if (tile == WIDTH - 1) copy_column(steps, column(state, OF_BLOCK), whole);
     }
-    if (k) {
-        copy_column(steps, ends, column(state, OF_ROW));
-        host_parts_join(steps, ends, 0, column(ends, 1), WIDTH);
-    } else {
-        host_parts_clear(steps, ends);
-    }
-    copy_column(steps, last, whole);
-    copy_column(steps, column(state, OF_ROW), whole);
+    if (k)
+        host_parts_join(steps, of_row, 1, ends, TALLY_HOST_CELLS);
+    else
+        host_parts_clear(steps, of_row, ROWS);
+    host_parts_copy_apart(steps, last, WIDTH, whole, 1, ROWS);
+    host_parts_copy(steps, before, host_parts_from(ends, -1), TALLY_HOST_CELLS);
+    host_parts_copy_apart(steps, before, WIDTH, of_row, 1, ROWS);
+    copy_column(steps, of_row, whole);
 }
 
 /* Scans the items from item k on: as many of each list as its cells have, but `items` at most. */
@@ -228,21 +224,21 @@ static void scan_items(const axis_job *job, axis_lists *lists, uint64_t k, uint6
     copy_items(job, lists, k, items, false);
     /* Items beyond the last are zeros: no result that is stored depends on them. */
     for (uint32_t s = 0; s < lists->count && items < pitch; s++)
-        memset(lists->items + (lists->at[s] + items) * p->item_bytes, 0, (pitch - items) * p->item_bytes);
+        memset(lists->items + (s * pitch + items) * p->item_bytes, 0, (pitch - items) * p->item_bytes);
     for (uint32_t b = 0; b * job->batch_lists < lists->count; b++) {
         const axis_batch *batch = &lists->batches[b];
         const uint32_t left = lists->count - b * job->batch_lists;
-        const uint32_t used = left < job->batch_lists ? (left + ROWS - 1) / ROWS * width : WIDTH;
-        const uint32_t columns = width < WIDTH ? used : (uint32_t)tally_ceil_div(items, CELL);
-        host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, columns,
+        const uint32_t cells = (left < job->batch_lists ? left : job->batch_lists) * width;
+        host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, cells,
                         &batch->cells);
-        if (width == WIDTH) join_rows(steps, batch, k);
-        host_batch_prefix(steps, columns, &batch->cells);
-        host_batch_finish(steps, exclusive, k, columns, &batch->cells,
+        const host_parts before = width == WIDTH ? lists->before : host_parts_from(batch->cells.ends, -1);
+        if (width == WIDTH) join_rows(steps, batch, k, before);
+        host_batch_prefix(steps, before, cells, &batch->cells);
+        host_batch_finish(steps, exclusive ? &before : NULL, k, cells, &batch->cells,
                           lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
     }
     for (uint32_t s = 0; s < lists->count && exclusive && !k; s++)
-        memcpy(lists->results + lists->at[s] * (uint64_t)p->result_bytes, lists->first, p->result_bytes);
+        memcpy(lists->results + s * pitch * p->result_bytes, lists->first, p->result_bytes);
     copy_items(job, lists, k, items, true);
 }
 
@@ -278,7 +274,7 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
     host_read_shape(args[TALLY_AXIS_ARG_SHAPE].value, 1, &job.shape);
     job.shape.count = HOST_VALUE(uint64_t, args[TALLY_AXIS_ARG_COUNT]);
     while (job.places.width < WIDTH && job.places.width * CELL < job.shape.n) job.places.width *= 2;
-    host_places_fill(&job.places, 0);
+    host_places_fill(&job.places);
     job.batch_lists = TALLY_HOST_CELLS / job.places.width;
     /* Groups are small enough to keep all threads busy, but have 8 lists if a thread may. */
     uint64_t busy = tally_ceil_div(job.shape.count, 4 * (uint64_t)kernel->threads);

@@ -10,19 +10,20 @@
 #include "host.h"
 
 #define HOST_ROW_ITEMS (TALLY_CELL_ITEMS * TALLY_SCAN_WIDTH)
-#define HOST_BATCH_ITEMS (TALLY_HOST_ROWS * HOST_ROW_ITEMS)
+#define HOST_BATCH_ITEMS (TALLY_HOST_CELLS * TALLY_CELL_ITEMS)
+#define HOST_BATCH_ROWS (TALLY_HOST_CELLS / TALLY_SCAN_WIDTH)
 
-/* Parts of an array of TALLY_HOST_PARTS places, from place `at` on. */
+/* Parts of an array of TALLY_HOST_PARTS places, from place `at` on. With segments the array of the
+ * counters follows. Calls pass the struct by value, so it fits two registers. */
 typedef struct host_parts {
     unsigned char *accs;
-    uint64_t *counters; /* NULL without segments */
-    uint32_t at;
+    int64_t at;
 } host_parts;
 
-/* Where the items of a batch stand. Item j of the cell at place 8 + c has the index indices[c] + j
- * after the batch's. The scan's first counts[c] + j + 1 items end with it, less those before the
- * batch. */
+/* Where the items of a batch stand. Item j of cell c has the index indices[c] + j * step after the
+ * batch's. The scan's first counts[c] + j + 1 items end with it, less those before the batch. */
 typedef struct host_places {
+    bool is_whole;  /* the rows are of one list, one after another */
     bool reverse;   /* the batch's items and results are in memory in reverse order */
     int64_t step;   /* from the index of an item of a list to that of the next one */
     uint32_t width; /* cells of a list that stand in a row */
@@ -30,28 +31,41 @@ typedef struct host_places {
     uint64_t counts[TALLY_HOST_CELLS];
 } host_places;
 
-/* Fills the arrays. From one row to the next there are `items` items: 0 if rows are of different
- * lists. */
-void host_places_fill(host_places *places, uint64_t items);
+/* Fills the arrays. */
+void host_places_fill(host_places *places);
+
+/* A batch: 8 rows of cells, one after another. Part c of cells[j] has the first j + 1 items of
+ * cell c. The last one, `ends`, is scanned with those of the cells before. */
+typedef struct host_batch {
+    host_parts cells[TALLY_CELL_ITEMS - 1];
+    host_parts ends;
+} host_batch;
+
+/* A field of an accumulator: its place in an accumulator, and that of its array in an array of
+ * parts. */
+typedef struct host_field {
+    uint32_t bytes, offset;
+    uint64_t begin;
+} host_field;
 
 /* The steps of a scan, in a thread. */
 typedef struct host_steps {
     const tally_host_program *program;
+    const tally_host_shared *shared;
     const void *params;
     const host_places *places;
+    host_field fields[TALLY_HOST_FIELDS];
+    uint32_t field_count;
+    uint64_t counters; /* their place in an array of parts */
     bool segmented;
     uint32_t packed_bytes;          /* of a part in memory that the core knows: the counter follows */
     unsigned char *items, *results; /* those of a batch: for each j item j of the cells */
-    host_parts spare;
+    host_parts spare;               /* what a step writes before it chooses */
+    host_parts room;                /* between two steps of a scan; what is before the parts of rows */
+    host_parts ends;                /* a batch's, before they are scanned */
     bool has_initial;
-    host_parts initial; /* places 0 to 7: the initial item */
+    host_parts initial; /* one part: the initial item */
 } host_steps;
-
-/* 8 rows of cells side by side. Place 8 + 8 * l + r of cells[j] has the first j + 1 items of cell l
- * of row r. */
-typedef struct host_batch {
-    host_parts cells[TALLY_CELL_ITEMS];
-} host_batch;
 
 /* Takes memory from *at on, and moves *at to its end. Both are aligned to 64 bytes. */
 unsigned char *host_take(unsigned char **at, uint64_t bytes);
@@ -66,35 +80,46 @@ void host_steps_first(const host_steps *steps, unsigned char *result);
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
+/* Room for a packed part. */
+typedef struct host_packed_part {
+    _Alignas(64) unsigned char bytes[TALLY_HOST_ACC_BYTES];
+} host_packed_part;
+
 /* Takes an array of parts. */
 host_parts host_parts_take(const host_steps *steps, unsigned char **at);
-static inline host_parts host_parts_from(host_parts parts, uint32_t i) {
+static inline host_parts host_parts_from(host_parts parts, int64_t i) {
     parts.at += i;
     return parts;
 }
 void host_parts_copy(const host_steps *steps, host_parts to, host_parts from, uint32_t count);
+/* Copies parts that are to_step and from_step places apart. */
+void host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_t to_step, host_parts from, uint32_t from_step,
+                           uint32_t count);
 void host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part);
-/* Makes `count` parts the one at `packed`; 8 parts a part, the identity. */
-void host_parts_read(const host_steps *steps, host_parts to, const unsigned char *packed, uint32_t count);
-void host_parts_spread(const host_steps *steps, host_parts to, host_parts part);
-void host_parts_clear(const host_steps *steps, host_parts to);
-/* Combines columns of `left` with those of `parts`; with left_step 0 one column with each. */
-void host_parts_join(const host_steps *steps, host_parts left, int32_t left_step, host_parts parts, uint32_t columns);
-/* Writes the scan of 32 parts by Kogge and Stone; `a` and `to` change. */
-void host_parts_scan(const host_steps *steps, host_parts a, host_parts to);
+void host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed);
+/* Makes `count` parts the identity. */
+void host_parts_clear(const host_steps *steps, host_parts to, uint32_t count);
+/* Combine parts: `left` and those after it with `parts`; a part with those of a row, and the one
+ * left_step places on with the next row. Whole rows of `parts` change, and with a part for rows
+ * steps->room. */
+void host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count);
+void host_parts_join(const host_steps *steps, host_parts left, uint32_t left_step, host_parts parts, uint32_t count);
+/* Writes the scans of `width` parts each by Kogge and Stone. `width` is a power of two. steps->room
+ * changes. */
+void host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count);
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
 host_batch host_batch_take(const host_steps *steps, unsigned char **at);
-/* Folds the cells of HOST_BATCH_ITEMS items, row after row, and scans the ends of each list's
- * cells. With segments begins[i] is 1 where a segment begins with item i of the sequence.
- * `index` is that of its item 0. */
-void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t columns,
+/* Folds cells of items, and scans the ends of each list's cells. With segments begins[i] is 1 where
+ * a segment begins with item i of the sequence. `index` is that of its item 0. */
+void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
                      const host_batch *batch);
-/* Turns all but the ends of cells into inclusive prefixes, by the ends before each cell. */
-void host_batch_prefix(const host_steps *steps, uint32_t columns, const host_batch *batch);
-/* Writes the results, row after row. `before` counts the items before the batch. */
-void host_batch_finish(const host_steps *steps, bool exclusive, uint64_t before, uint32_t columns, const host_batch *batch,
-                       unsigned char *results);
+/* Turns the cells into inclusive prefixes, by the prefixes before them. */
+void host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch);
+/* Writes the results. `before` has the prefixes before the cells for an exclusive scan, and is NULL
+ * for an inclusive one. `first` counts the items before the batch. */
+void host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
+                       const host_batch *batch, unsigned char *results);
 
 #endif

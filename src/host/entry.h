@@ -36,10 +36,19 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
 }
 #endif
 
+#if defined(SCANS) && !(defined(FOLDS_ALONE) && defined(COMPLEX_ITEMS))
+#include "host/scan_steps.h"
+#define SCAN_STEPS                                                                                                             \
+    { ACC_FIELDS, scan_load, scan_steps, scan_pairs, scan_finish }
+#else
+#define SCAN_STEPS                                                                                                             \
+    { 0 }
+#endif
+
 extern const tally_host_program NAMED(NAME, ISA);
 #ifdef FOLDS_ALONE
 /* Another instruction set's program has the other steps (programs.c). */
-const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOLD_ITEMS};
+const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOLD_ITEMS, .scan = SCAN_STEPS};
 #else
 static void combine_accs(void *left, const void *right) {
     *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
@@ -61,15 +70,6 @@ static void finish_acc(const void *acc, u64 n, const void *params, void *result)
 }
 
 #include "host/segment_steps.h"
-
-#ifdef SCANS
-#include "host/scan_steps.h"
-#define SCAN_STEPS                                                                                                             \
-    { ACC_FIELDS, scan_load, scan_pairs, scan_finish }
-#else
-#define SCAN_STEPS                                                                                                             \
-    { 0 }
-#endif
 
 const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .item_bytes = ITEM_BYTES,

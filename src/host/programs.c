@@ -33,8 +33,8 @@ static bool has_v4(void) {
            __builtin_cpu_supports("avx512vl");
 }
 
-/* Gives each program the fold of `of`, for as long as the process lives. Without memory they keep
- * their own. */
+/* Gives each program the fold and the scan's steps of `of`, for as long as the process lives.
+ * Without memory they keep their own. */
 static bool take_folds(tally_host_code *code, const tally_host_code *of) {
     tally_host_program *programs = malloc(of->count * sizeof(*programs));
     const tally_host_program **rows = malloc(of->count * sizeof(const tally_host_program *));
@@ -43,9 +43,11 @@ static bool take_folds(tally_host_code *code, const tally_host_code *of) {
         const tally_host_program *from = of->programs[i];
         programs[i] = *code->programs[i];
         if (from->fold) programs[i].fold = from->fold, programs[i].far_items = from->far_items;
+        if (from->scan.load) programs[i].scan = from->scan;
         rows[i] = &programs[i];
     }
     code->programs = rows;
+    code->shared = of->shared;
     return true;
 }
 #endif

@@ -16,32 +16,58 @@
 #define TALLY_HOST_ACC_BYTES 64 /* room for any program's accumulator, plus a segment's counter */
 /*
  * Parts of scans stand in structures of arrays: TALLY_HOST_PARTS values of each field of an
- * accumulator, field after field. Steps take 8 rows of 32 cells side by side, a batch: place
- * 8 + 8 * l + r has cell l of row r, and places 0 to 7 have the prefixes before the rows. A column
- * is the 8 places of a cell.
+ * accumulator, field after field. Steps take whole rows of 32 parts: what is beyond the last part
+ * has any value. The first part has place TALLY_HOST_FIRST, so that it is aligned for vectors. The
+ * places before it have room for what comes before.
  */
-#define TALLY_HOST_ROWS 8
+#define TALLY_HOST_ROW 32    /* cells of a row */
 #define TALLY_HOST_CELLS 256 /* of a batch */
-#define TALLY_HOST_PARTS (TALLY_HOST_ROWS + TALLY_HOST_CELLS)
+#define TALLY_HOST_FIRST 16
+#define TALLY_HOST_PARTS (TALLY_HOST_FIRST + TALLY_HOST_CELLS + 16)
 #define TALLY_HOST_FIELDS 4
 
-/* The steps of a scan in scan order v1 (kernels/scanning.h), on columns. `load` and `finish` take
- * four columns at a time: what is beyond the last one has any value. */
+/* The steps of a scan in scan order v1 (kernels/scanning.h), on `count` parts from place `at` on.
+ * Arrays may be the same, unless a part were written before it is read. */
 typedef struct tally_host_scan {
     uint8_t fields[TALLY_HOST_FIELDS]; /* bytes of each field; 0 after the last */
-    /* Loads items[c], whose index is index + places[c], into place at + c. NULL: the op is not for
-     * scans. */
-    void (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t columns, const void *params, void *to,
-                 int32_t at);
-    /* Combines the column at `left` with that of `parts` at `at`, into the place of the latter in
-     * `to`. Goes on by left_step and by `step` places. The arrays may be the same if no column is
-     * written before it is read. */
-    void (*pairs)(const void *lefts, int32_t left, int32_t left_step, const void *parts, void *to, int32_t at, int32_t step,
-                  uint32_t columns);
+    /* Loads items[c], whose index is index + places[c], into place at + c. Unless `before` is NULL
+     * it combines the part of that place there with it. NULL: the op is not for scans. */
+    void (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t count, const void *params,
+                 const void *before, void *to, int32_t at);
+    /* Does steps s, 2 * s and so on, below `end`, of scans by Kogge and Stone of `width` parts
+     * each. Step s combines a part with that s places before, or copies it if its scan has none
+     * there. The first step writes `to`, the next one `room`, and so on in turn. */
+    void (*steps)(const void *parts, void *to, void *room, int32_t at, int32_t s, int32_t end, int32_t width, uint32_t count);
+    /* Combines the parts from `left` on with those in `rights`. */
+    void (*pairs)(const void *lefts, int32_t left, const void *rights, void *to, int32_t at, uint32_t count);
     /* Writes results[c], that of place at + c, which holds first + counts[c] items. */
-    void (*finish)(const void *parts, int32_t at, uint64_t first, const uint64_t *counts, uint32_t columns, const void *params,
+    void (*finish)(const void *parts, int32_t at, uint64_t first, const uint64_t *counts, uint32_t count, const void *params,
                    void *results);
 } tally_host_scan;
+
+/* The steps of a scan that are the same for all programs. Those of items and results are by the
+ * logarithm of their bytes: 1, 2, 4, 8 and 16. */
+typedef struct tally_host_shared {
+    /* From the items of cells, side by side, to four arrays of TALLY_HOST_CELLS: item j of each
+     * cell. In reverse the last item in memory is the first one of cell 0. */
+    void (*split[5])(const void *items, uint32_t cells, bool reverse, void *arrays);
+    void (*join[5])(const void *arrays, uint32_t cells, bool reverse, void *items); /* and back */
+    /* Copies past the caches. _mm_sfence() must come before others may read it. */
+    void (*pass)(void *to, const void *from, uint64_t bytes);
+    /* Writes 1 for each byte that is not 0, and else 0. In reverse `heads` goes down. */
+    void (*find_flags)(const uint8_t *heads, bool reverse, uint8_t *flags, uint32_t count);
+    /* With segments each part has a counter: the number of its items since a segment began, and the
+     * highest bit if one begins in it. Writes the counters of items with these flags. */
+    void (*count_flags)(const uint8_t *flags, uint64_t *counters, uint32_t count);
+    /* Write the counters of what pairs and a step combine. */
+    void (*count_pairs)(const uint64_t *lefts, const uint64_t *rights, uint64_t *to, uint32_t count);
+    void (*count_step)(const uint64_t *parts, uint64_t *to, uint32_t s, uint32_t width, uint32_t count);
+    /* Both are for a field's values, of 4 and of 8 bytes. Writes a value for a whole row, and for
+     * the next row that `step` values on. */
+    void (*spread[2])(const void *values, uint32_t step, void *to, uint32_t count);
+    /* Writes those of `parts` where a segment begins in a part, else those that were combined. */
+    void (*choose[2])(const uint64_t *counters, const void *combined, const void *parts, void *to, uint32_t count);
+} tally_host_shared;
 
 typedef struct tally_host_program {
     uint32_t inputs, item_bytes, acc_bytes, result_bytes;
@@ -83,6 +109,7 @@ typedef struct tally_host_code {
     size_t count;
     /* The self-test (kernels/probe.h). */
     void (*probe)(const float *in, uint32_t *state, float *out);
+    tally_host_shared shared;
 } tally_host_code;
 
 /* The program of each op and dtype, as an index above 0; 0 if there is none. Made by the build. */

@@ -3,6 +3,7 @@
  * set ISA, and the self-test. */
 #include "host/prelude.h"
 #include "../../kernels/probe.h"
+#include "host/shared_steps.h"
 
 #define JOINED(a, b) a##_##b
 #define NAMED(name, isa) JOINED(name, isa)
@@ -10,4 +11,4 @@
 #define ROW(name) &NAMED(tally_host_##name, ISA),
 #define CODE                                                                                                                   \
     extern const tally_host_code NAMED(tally_host_code, ISA);                                                                  \
-    const tally_host_code NAMED(tally_host_code, ISA) = {programs, sizeof(programs) / sizeof(programs[0]), tally_probe};
+    const tally_host_code NAMED(tally_host_code, ISA) = {programs, sizeof(programs) / sizeof(programs[0]), tally_probe, SHARED};

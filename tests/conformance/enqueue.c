@@ -22,6 +22,7 @@
 #include "oracle/scan.h"
 #include "tests/support/test_main.h"
 
+#if defined(TALLY_WITH_CUDA) || defined(TALLY_WITH_OPENCL)
 #define MOST_N UINT64_C(300007)
 static const uint64_t sizes[] = {0, 1, 4096, 70001, MOST_N}; /* no group, one group, several */
 #define SIZES TALLY_ARRAY_LENGTH(sizes)
@@ -211,6 +212,7 @@ static void expect_all(const setup *s, const char *what) {
     expect_moves(s, what);
     expect_parts(s, what);
 }
+#endif
 
 #ifdef TALLY_WITH_CUDA
 /* The driver's call, from the library that the test has opened. */
