@@ -85,9 +85,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID M
   set(base_options -O1)
   # gcc 12's vectors are all that its optimisation does here: -O2 is no faster and takes a half more
   # of time to compile, and its partial redundancy elimination leaves minima without vectors. It has
-  # fma where it may (src/host/prelude.h). Without room to grow gcc stops inlining in the middle of a
-  # file of many programs: logsumexp of i8 then has 0.2 GB/s a core, with it 0.8.
-  set(v3_options -mavx2 -mbmi2 -mf16c -O1 -ftree-vectorize --param=inline-unit-growth=400)
+  # fma where it may (src/host/prelude.h).
+  set(v3_options -mavx2 -mbmi2 -mf16c -O1 -ftree-vectorize)
   if(CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(v3_options -mavx2 -mbmi2 -mf16c -O2 -mfma)
   endif()
