@@ -90,7 +90,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64" AND CMAKE_C_COMPILER_ID M
   if(CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(v3_options -mavx2 -mbmi2 -mf16c -O2 -mfma)
   endif()
-  set(v4_options ${v3_options} -DFOLDS_ALONE -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  set(v4_options ${v3_options} -DFOLDS_AND_SCANS -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 endif()
 # gcc 12 makes a tree of the steps of a minimum, a part of it of 32-bit numbers. GB/s of a core of
 # an EPYC (Zen 4), November 2026, of 16 KiB with such trees and without: max of i8 44, 140; minmax of

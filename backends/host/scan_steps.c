@@ -12,6 +12,7 @@
 #define WIDTH TALLY_SCAN_WIDTH
 #define CELLS TALLY_HOST_CELLS
 #define BEGINS (UINT64_C(1) << 63)
+_Static_assert(WIDTH == TALLY_HOST_ROW && CELL == 4, "the programs' rows and cells are those of scan order v1");
 
 void host_places_fill(host_places *places) {
     for (uint32_t c = 0; c < CELLS; c++) {

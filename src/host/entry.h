@@ -32,7 +32,7 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
 }
 
 /* gcc 12 may fuse what complex items multiply and add (prelude.h). */
-#if defined(FOLDS_ALONE) && defined(COMPLEX_ITEMS)
+#if defined(FOLDS_AND_SCANS) && defined(COMPLEX_ITEMS)
 #define FOLD_ITEMS NULL
 #else
 #define FOLD_ITEMS fold_items
@@ -42,7 +42,7 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
 }
 #endif
 
-#if defined(SCANS) && !(defined(FOLDS_ALONE) && defined(COMPLEX_ITEMS))
+#if defined(SCANS) && !(defined(FOLDS_AND_SCANS) && defined(COMPLEX_ITEMS))
 #include "host/scan_steps.h"
 #define SCAN_STEPS                                                                                                             \
     { ACC_FIELDS, scan_load, scan_steps, scan_pairs, scan_finish }
@@ -52,7 +52,7 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
 #endif
 
 extern const tally_host_program NAMED(NAME, ISA);
-#ifdef FOLDS_ALONE
+#ifdef FOLDS_AND_SCANS
 /* Another instruction set's program has the other steps (programs.c). */
 const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOLD_ITEMS, .scan = SCAN_STEPS};
 #else

@@ -35,7 +35,7 @@ static bool has_v4(void) {
 
 /* Gives each program the fold and the scan's steps of `of`, for as long as the process lives.
  * Without memory they keep their own. */
-static bool take_folds(tally_host_code *code, const tally_host_code *of) {
+static bool take_steps(tally_host_code *code, const tally_host_code *of) {
     tally_host_program *programs = malloc(of->count * sizeof(*programs));
     const tally_host_program **rows = malloc(of->count * sizeof(const tally_host_program *));
     if (!programs || !rows) return free(programs), free(rows), false;
@@ -61,7 +61,7 @@ static void choose(void) {
     chosen = tally_host_code_v3;
     chosen_name = "AVX2, FMA";
 #ifdef TALLY_HOST_V4
-    if (has_v4() && take_folds(&chosen, &tally_host_code_v4)) chosen_name = "AVX-512";
+    if (has_v4() && take_steps(&chosen, &tally_host_code_v4)) chosen_name = "AVX-512";
 #endif
 #endif
 }
