@@ -9,7 +9,7 @@
  * the prelude in every program, and src/program/source.c writes the op's functions behind it.
  * Needs: a type V, which is computed in; a real type R, which the op's parameters have; MAKE(...),
  * which makes an accumulator's struct of its fields' values; SIGN(a), which is 1 if the sign bit of
- * a float is set; and words that depend on the types: ZERO, ONE, MIN, MAX, MAGNITUDE, NAN_ELSE,
+ * a float is set; and words that depend on the types: ZERO, ONE, MIN, MAX, MAGNITUDE,
  * NO_INDEX and the limits below without the type in front. src/program/source.c defines all of them
  * but SIGN, which is the preludes'.
  * Why: the same C means the same in CUDA C, OpenCL C and C. So it stands once, and what is finished
@@ -62,12 +62,10 @@ INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
 #define QUICK_MAX(a, b) ((a) > (b) ? (a) : (b))
 /* The one of a and b that is a number; `both` if both are. */
 #define NUMBER_OF(a, b, both) ((a) != (a) ? (b) : (b) != (b) ? (a) : (both))
-#ifndef FLOAT_NUMBER_MIN
-#define FLOAT_NUMBER_MIN(a, b) NUMBER_OF(a, b, FLOAT_MIN(a, b))
-#define FLOAT_NUMBER_MAX(a, b) NUMBER_OF(a, b, FLOAT_MAX(a, b))
+#ifndef NUMBER_MIN
+#define NUMBER_MIN(a, b) NUMBER_OF(a, b, FLOAT_MIN(a, b))
+#define NUMBER_MAX(a, b) NUMBER_OF(a, b, FLOAT_MAX(a, b))
 #endif
-#define INTEGER_NUMBER_MIN(a, b) INTEGER_MIN(a, b)
-#define INTEGER_NUMBER_MAX(a, b) INTEGER_MAX(a, b)
 
 /* Magnitudes are computed in V, so that the lowest integer's magnitude is right: V is unsigned or
  * wide enough. */

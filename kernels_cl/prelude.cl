@@ -77,8 +77,8 @@
 #ifdef __NV_CL_C_VERSION
 #define FLOAT_MIN(a, b) (sizeof(a) > 4 ? ORDERED_MIN(a, b) : isunordered((a), (b)) ? NAN : fmin((a), (b)))
 #define FLOAT_MAX(a, b) (sizeof(a) > 4 ? ORDERED_MAX(a, b) : isunordered((a), (b)) ? NAN : fmax((a), (b)))
-#define FLOAT_NUMBER_MIN(a, b) (sizeof(a) > 4 ? NUMBER_OF(a, b, ORDERED_MIN(a, b)) : fmin((a), (b)))
-#define FLOAT_NUMBER_MAX(a, b) (sizeof(a) > 4 ? NUMBER_OF(a, b, ORDERED_MAX(a, b)) : fmax((a), (b)))
+#define NUMBER_MIN(a, b) (sizeof(a) > 4 ? NUMBER_OF(a, b, ORDERED_MIN(a, b)) : fmin((a), (b)))
+#define NUMBER_MAX(a, b) (sizeof(a) > 4 ? NUMBER_OF(a, b, ORDERED_MAX(a, b)) : fmax((a), (b)))
 #endif
 
 typedef char i8;

@@ -5,7 +5,8 @@
 
 static tally_host_combiner find(const tally_terms *terms, const tally_term *term) {
     if (term->custom) return NULL;
-    return tally_host_combiners[tally_op_row_level(term->op, terms->in, term->accuracy)][term->op][term->value];
+    const tally_op op = tally_op_alike(term->op, terms->in);
+    return tally_host_combiners[tally_op_row_level(op, terms->in, term->accuracy)][op][term->value];
 }
 
 bool tally_host_can_combine(const tally_terms *terms) {

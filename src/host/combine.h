@@ -42,6 +42,4 @@ typedef double f64;
 #define ONE ((V)1)
 /* Integers use them too: an integer equals itself, and of two equal ones either may stay. */
 #define MIN(a, b) FLOAT_MIN(a, b)
-#define NUMBER_MIN(a, b) FLOAT_NUMBER_MIN(a, b)
-#define NUMBER_MAX(a, b) FLOAT_NUMBER_MAX(a, b)
 #define MAX(a, b) FLOAT_MAX(a, b)

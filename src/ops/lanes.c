@@ -95,9 +95,8 @@ static tally_term_lane lane_of(const tally_op_row *row, tally_dtype dtype, tally
 /* The type of values in an array of lanes: the items' own, where each value is that of an item or a
  * truth value, and V is wider. A vector of a CPU then has as many lanes as items. */
 static tally_dtype lane_item(const tally_op_row *row, tally_dtype dtype, const tally_dtype_row *in) {
-    const bool are_items = (row->gives == TALLY_GIVES_ITEM && row->accumulate == TALLY_ACCUMULATE_SAME) ||
-                           (row->gives == TALLY_GIVES_MAGNITUDE && in->kind != TALLY_KIND_SIGNED) ||
-                           row->gives == TALLY_GIVES_TRUTH;
+    const bool are_items =
+        (row->gives == TALLY_GIVES_ITEM && row->accumulate == TALLY_ACCUMULATE_SAME) || row->gives == TALLY_GIVES_TRUTH;
     if (!row->exact || !are_items || !tally_dtype_is_narrow(dtype)) return TALLY_DTYPE_DEFAULT;
     return in->kind == TALLY_KIND_BOOL ? TALLY_U8 : dtype;
 }

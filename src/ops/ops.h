@@ -15,7 +15,9 @@
 /* Bits 1 << tally_kind: the items that a row takes. */
 enum {
     TALLY_TAKES_FLOAT = 1 << TALLY_KIND_FLOAT,
-    TALLY_TAKES_INTEGER = 1 << TALLY_KIND_SIGNED | 1 << TALLY_KIND_UNSIGNED | 1 << TALLY_KIND_BOOL,
+    TALLY_TAKES_UNSIGNED = 1 << TALLY_KIND_UNSIGNED,
+    TALLY_TAKES_BOOL = 1 << TALLY_KIND_BOOL,
+    TALLY_TAKES_INTEGER = 1 << TALLY_KIND_SIGNED | TALLY_TAKES_UNSIGNED | TALLY_TAKES_BOOL,
     TALLY_TAKES_ANY = TALLY_TAKES_FLOAT | TALLY_TAKES_INTEGER,
     TALLY_TAKES_COMPLEX = 1 << TALLY_KIND_COMPLEX
 };
@@ -174,6 +176,10 @@ typedef struct tally_op_row {
     tally_plain_row plain;
     const char *text; /* the stem of kernels/ that the expressions need; NULL: arithmetic alone */
     struct {
+        tally_op op;
+        unsigned of; /* items of these kinds */
+    } alike;         /* the op that has the same results there */
+    struct {
         const char *name;
         double value; /* the default */
     } params[TALLY_ROW_PARAMS];
@@ -196,6 +202,9 @@ extern const tally_op_row tally_narrow_rows[TALLY_OP_END], tally_whole_rows[TALL
 const tally_op_row *tally_op_find(tally_op op);
 /* The table of the row that an op and a dtype, which there are, have. */
 tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy accuracy);
+/* The op whose row an op has for these items, both of which there are: itself, or one that has the
+ * same results. */
+tally_op tally_op_alike(tally_op op, tally_dtype in);
 /* The row that an op has for these items. NULL where there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the
@@ -292,6 +301,7 @@ typedef struct tally_term_lane {
  * decided. */
 typedef struct tally_term {
     const char *name;
+    const char *row_name;    /* of the op whose row it has (tally_op_alike) */
     tally_op op;             /* TALLY_OP_NONE: a custom one */
     tally_custom_op *custom; /* retained; NULL: the op is a row */
     tally_accuracy accuracy;

@@ -31,6 +31,8 @@
  *               one (src/host/products.h).
  *   plain       no short step is known for vectors whose words meet a condition.
  *   text        kernels/arithmetic.h defines all that the expressions use.
+ *   alike       no other op has the same results. Of items of these kinds the op is that one: all
+ *               else that its row says is for other items.
  *   params      none. Expressions read a parameter, of type R, as p.name.
  *
  * R is the float type of parameters, and R_OF(x) the item in it, rounded once. ZERO, ONE, NEG_ZERO
@@ -107,24 +109,22 @@ static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_NANMIN] = {.name = "nanmin",
                       .summary = "smallest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
-                      .identity = "NAN_ELSE(HIGHEST)",
+                      .alike = {TALLY_MIN, TALLY_TAKES_INTEGER},
+                      .identity = "NOT_A_NUMBER",
                       .load = "(V)(x)",
                       .combine = "NUMBER_MIN(a, b)",
                       .empty = "HIGHEST",
                       .exact = true,
-                      .bytes = "min(a, (V)BYTES_MIN(w))",
-                      .counts_zeros = true,
                       .guess = {.combine = "QUICK_MIN(a, b)", .holds = "a != 0"}},
     [TALLY_NANMAX] = {.name = "nanmax",
                       .summary = "largest item that is no NaN; NaN if there is none",
                       .takes = TALLY_TAKES_ANY,
-                      .identity = "NAN_ELSE(LOWEST)",
+                      .alike = {TALLY_MAX, TALLY_TAKES_INTEGER},
+                      .identity = "NOT_A_NUMBER",
                       .load = "(V)(x)",
                       .combine = "NUMBER_MAX(a, b)",
                       .empty = "LOWEST",
                       .exact = true,
-                      .bytes = "max(a, (V)BYTES_MAX(w))",
-                      .counts_zeros = true,
                       .guess = {.combine = "QUICK_MAX(a, b)", .holds = "a != 0"}},
     [TALLY_ARGMIN] = {.name = "argmin",
                       .summary = "index of the first smallest item; of the first NaN",
@@ -245,6 +245,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_ASUM] = {.name = "asum",
                     .summary = "sum of magnitudes (L1 norm)",
                     .takes = TALLY_TAKES_ANY,
+                    .alike = {TALLY_SUM, TALLY_TAKES_UNSIGNED},
                     .accumulate = TALLY_ACCUMULATE_WIDE,
                     .gives = TALLY_GIVES_UNSIGNED,
                     .identity = "NEG_ZERO",
@@ -292,6 +293,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_AMAX] = {.name = "amax",
                     .summary = "largest magnitude; NaN wins",
                     .takes = TALLY_TAKES_ANY,
+                    .alike = {TALLY_MAX, TALLY_TAKES_UNSIGNED | TALLY_TAKES_BOOL},
                     .accumulate = TALLY_ACCUMULATE_MAGNITUDE,
                     .gives = TALLY_GIVES_MAGNITUDE,
                     .identity = "ZERO",
@@ -304,6 +306,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
     [TALLY_IAMAX] = {.name = "iamax",
                      .summary = "index of the first largest magnitude; of the first NaN",
                      .takes = TALLY_TAKES_ANY,
+                     .alike = {TALLY_ARGMAX, TALLY_TAKES_UNSIGNED | TALLY_TAKES_BOOL},
                      .accumulate = TALLY_ACCUMULATE_MAGNITUDE,
                      .gives = TALLY_GIVES_INDEX,
                      .fields = {{V, "value"}, {TALLY_U64, "index"}},
@@ -395,15 +398,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .summary = "dot with the first input conjugated",
                     .takes = TALLY_TAKES_ANY,
                     .inputs = 2,
-                    .accumulate = TALLY_ACCUMULATE_WIDE,
-                    .gives = TALLY_GIVES_WIDE,
-                    .identity = "NEG_ZERO",
-                    .load = "(V)(x) * (V)(y)",
-                    .combine = "a + b",
-                    .empty = "ZERO",
-                    .additive = TALLY_ADDITIVE_QUADRATIC,
-                    .adds_products = true,
-                    .bytes = "PRODUCTS(BYTES(w), BYTES(v), a)"},
+                    .alike = {TALLY_DOT, TALLY_TAKES_ANY}},
     [TALLY_DIST2] = {.name = "dist2",
                      .summary = "sum of squared differences of two inputs",
                      .takes = TALLY_TAKES_ANY,
@@ -448,6 +443,10 @@ tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy a
     return type->bytes <= 4 && tally_whole_rows[op].name ? TALLY_ROW_WHOLE : TALLY_ROW_PLAIN;
 }
 
+tally_op tally_op_alike(tally_op op, tally_dtype in) {
+    return ops[op].alike.of >> tally_dtype_find(in)->kind & 1 ? ops[op].alike.op : op;
+}
+
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy) {
     static const tally_op_row *const tables[TALLY_ROW_LEVELS] = {[TALLY_ROW_PLAIN] = ops,
                                                                  [TALLY_ROW_NARROW] = tally_narrow_rows,
@@ -456,6 +455,7 @@ const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy
                                                                  [TALLY_ROW_COMPENSATED] = tally_compensated_rows};
     const tally_dtype_row *type = tally_dtype_find(in);
     if (!tally_op_find(op) || !type) return NULL;
+    if (!accuracy) op = tally_op_alike(op, in);
     const tally_op_row *row = &tables[tally_op_row_level(op, in, accuracy)][op];
     return row->name && row->takes & 1u << type->kind ? row : NULL;
 }

@@ -212,10 +212,11 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
     const tally_dtype acc = ask->desc->acc;
     const tally_op_row *row = tally_op_row_for(ask->desc->op, dtype, ask->desc->accuracy);
     if (!row) return no_row(ask, dtype);
-    tally_status status = check_acc(ask, row->name);
+    tally_status status = check_acc(ask, tally_op_name(ask->desc->op));
     if (status) return status;
     const tally_dtype value = value_type(row->accumulate, in, acc), natural = natural_type(row, dtype, value);
-    *term = (tally_term){.name = row->name,
+    *term = (tally_term){.name = tally_op_name(ask->desc->op),
+                         .row_name = row->name,
                          .op = ask->desc->op,
                          .accuracy = ask->desc->accuracy,
                          .value = value,
@@ -276,6 +277,7 @@ static tally_status resolve_custom(const asked *ask, tally_term *term) {
     if (status) return status;
     tally_op_retain(ask->desc->custom);
     *term = (tally_term){.name = own->name,
+                         .row_name = own->name,
                          .custom = ask->desc->custom,
                          .value = value,
                          .real = real_type(in, TALLY_DTYPE_DEFAULT),

@@ -291,7 +291,7 @@ static bool pads_bytes(const tally_terms *terms) {
 
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
     fprintf(file, "\n/* specialised:");
-    FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].name);
+    FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].row_name);
     fprintf(file, " of %s */\n", tally_dtype_name(terms->in));
     fprintf(file, "#define GROUP %u\n#define ACC_BYTES %u\n%s", recipe->group_threads, terms->acc.bytes, recipe->defines);
     fprintf(file, "#define LANES %d\n#define ROWS %d\n#define CHUNK_ITEMS %d\n", TALLY_LANES, TALLY_ROWS, TALLY_CHUNK_ITEMS);

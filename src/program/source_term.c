@@ -14,14 +14,10 @@ bool tally_source_is_float(tally_dtype value) {
 static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE",  "BIG_LIMIT",  "BIG_SCALE",  "EXPONENT",
                                     "SIGNIFICAND", "TWO_TO",       "MOST_ABOVE", "LOG_OF_SUM", "IS_POWER",
                                     "RECIPROCAL",  "ADD_MODERATE", "QUOTIENT",   "ROOT"};
-static const char *const untyped[] = {"V",          "R",          "ZERO",       "ONE",
-                                      "NEG_ZERO",   "LOWEST",     "HIGHEST",    "MIN",
-                                      "MAX",        "MAGNITUDE",  "NAN_ELSE",   "NOT_A_NUMBER",
-                                      "NO_INDEX",   "IN_LANE",    "MAKE",       "PRODUCTS",
-                                      "BYTES",      "NUMBER_MIN", "NUMBER_MAX", "SUM_OF_MAGNITUDES",
-                                      "R_OF",       "BYTES_MIN",  "BYTES_MAX",  "BYTES_AMAX",
-                                      "BYTES_AND",  "BYTES_OR",   "BYTES_XOR",  "PRODUCT_OF_WORD",
-                                      "ITEM_NUMBER"};
+static const char *const untyped[] = {
+    "V",         "R",         "ZERO",       "ONE",       "NEG_ZERO", "LOWEST",    "HIGHEST",           "MIN",          "MAX",
+    "MAGNITUDE", "NO_INDEX",  "IN_LANE",    "MAKE",      "PRODUCTS", "BYTES",     "SUM_OF_MAGNITUDES", "NOT_A_NUMBER", "R_OF",
+    "BYTES_MIN", "BYTES_MAX", "BYTES_AMAX", "BYTES_AND", "BYTES_OR", "BYTES_XOR", "PRODUCT_OF_WORD",   "ITEM_NUMBER"};
 
 /* The type of the indices in an accumulator of all items, or of a chunk's. */
 static const char *index_name(const char *type) {
@@ -66,11 +62,9 @@ static void define_words(FILE *file, const tally_terms *terms, const tally_term 
         fprintf(file, "#define %s ((V)%s_%s)\n", constants[i], v, constants[i]);
     define_extremes(file, terms, value);
     fprintf(file, "#define ONE ((V)1)\n#define MIN(a, b) %s_MIN(a, b)\n#define MAX(a, b) %s_MAX(a, b)\n", kind, kind);
-    fprintf(file, "#define NUMBER_MIN(a, b) %s_NUMBER_MIN(a, b)\n#define NUMBER_MAX(a, b) %s_NUMBER_MAX(a, b)\n", kind, kind);
     fprintf(file, "#define MAGNITUDE(x) %s_MAGNITUDE(x)\n", magnitudes[tally_dtype_find(terms->in)->kind]);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(of_words) && (term->lane.bytes || term->lane.table.number); i++)
         fprintf(file, "#define %s %s_%s\n", of_words[i], tally_dtype_name(terms->in), of_words[i]);
-    fprintf(file, "#define NAN_ELSE(other) %s\n", tally_source_is_float(value) ? "((V)NAN)" : "(other)");
     if (!tally_source_is_float(value)) return;
     fprintf(file, "#define NOT_A_NUMBER ((V)NAN)\n");
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(typed); i++) fprintf(file, "#define %s %s_%s\n", typed[i], v, typed[i]);
@@ -471,7 +465,7 @@ void tally_source_initial(FILE *file, const tally_terms *terms, uint32_t t) {
 
 void tally_source_term(FILE *file, const tally_terms *terms, uint32_t t) {
     const tally_term *term = &terms->list[t];
-    fprintf(file, "\n/* op %u: %s */\n", t, term->name);
+    fprintf(file, "\n/* op %u: %s */\n", t, term->row_name);
     define_words(file, terms, term, term->value, "ACC", t);
     write_accumulator_type(file, term, "ACC", t);
     fprintf(file, "typedef struct {%s", term->param_count ? "" : " u32 none;");

@@ -40,13 +40,23 @@ static void test_dtypes(void **unused) {
     assert_int_equal(got, TALLY_I64);
 }
 
+/* The op that is like this one takes the same items, and has a row of its own for them. */
+static void check_alike(const tally_op_row *row, const tally_op_row *alike) {
+    assert_non_null(alike);
+    assert_int_equal(alike->inputs, row->inputs);
+    assert_false(row->alike.of & (~alike->takes | alike->alike.of));
+    assert_true(!row->params[0].name && !alike->params[0].name);
+}
+
 static void test_ops(void **unused) {
     (void)unused;
     for (tally_op op = 1; op < TALLY_OP_END; op++) {
         tally_op got = TALLY_OP_NONE;
         const tally_op_row *row = tally_op_find(op);
         assert_non_null(row);
-        assert_true(row->summary[0] && row->takes && row->identity && row->load && row->combine && row->empty);
+        assert_true(row->summary[0] && row->takes && !(row->alike.of & ~row->takes));
+        if (row->takes & ~row->alike.of) assert_true(row->identity && row->load && row->combine && row->empty);
+        if (row->alike.of) check_alike(row, tally_op_find(row->alike.op));
         assert_string_equal(tally_op_name(op), row->name);
         assert_string_equal(tally_op_summary(op), row->summary);
         assert_int_equal(tally_op_inputs(op), row->inputs == 2 ? 2 : 1);

@@ -109,8 +109,8 @@ INLINE f64 largest_number(f64 a, f64 b) {
 }
 
 #define FLOAT_MIN(a, b) minimum(a, b)
-#define FLOAT_NUMBER_MIN(a, b) least_number(a, b)
-#define FLOAT_NUMBER_MAX(a, b) largest_number(a, b)
+#define NUMBER_MIN(a, b) least_number(a, b)
+#define NUMBER_MAX(a, b) largest_number(a, b)
 /* The maximum where the signs of zeros do not matter. */
 INLINE f32 larger(f32 a, f32 b) {
     return maximum(a, b);

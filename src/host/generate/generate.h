@@ -18,8 +18,8 @@ typedef enum generate_kind { GENERATE_WHOLES, GENERATE_REALS, GENERATE_COMPLEXES
 /* Returns what the name of a file ends with. */
 const char *generate_kind_name(generate_kind kind);
 
-/* Tells whether an op and a dtype have a program of that accuracy. Compensated ones are of f32 and
- * f64 alone, for parts (src/parts/fold.c). */
+/* Tells whether an op and a dtype have a program of their own of that accuracy. Compensated ones
+ * are of f32 and f64 alone, for parts (src/parts/fold.c). */
 bool generate_is_program(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* Writes the programs of an op; a file without any has a declaration, which ISO C wants. `source`
  * is the folder of tally's sources. */

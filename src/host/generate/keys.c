@@ -170,15 +170,21 @@ static tally_status write_keys(FILE *file, const key_list *list) {
     return TALLY_OK;
 }
 
-/* Writes the numbers of the programs, which are those of the table. */
+/* Writes the numbers of the programs, which are those of the table. Ops that are alike have the
+ * same program. */
 static void write_numbers(FILE *file) {
     static const char *const names[TALLY_ACCURACY_END] = {"tally_host_numbers", "tally_host_compensated"};
-    unsigned number = 0;
+    unsigned numbers[TALLY_OP_END][TALLY_DTYPE_END], number = 0;
     for (tally_accuracy accuracy = TALLY_ACCURACY_DEFAULT; accuracy < TALLY_ACCURACY_END; accuracy++) {
         fprintf(file, "const uint16_t %s[TALLY_OP_END][TALLY_DTYPE_END] = {\n", names[accuracy]);
         for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
             for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
-                if (generate_is_program(op, in, accuracy)) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, ++number);
+                numbers[op][in] = generate_is_program(op, in, accuracy) ? ++number : 0;
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+            for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
+                const tally_op alike = tally_op_row_for(op, in, accuracy) ? tally_op_alike(op, in) : op;
+                if (numbers[alike][in]) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, numbers[alike][in]);
+            }
         fprintf(file, "};\n");
     }
 }

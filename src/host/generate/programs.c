@@ -12,7 +12,8 @@
 #define PRELUDE "#include \"host/prelude.h\"\n"
 
 bool generate_is_program(tally_op op, tally_dtype in, tally_accuracy accuracy) {
-    return tally_op_row_for(op, in, accuracy) != NULL && (!accuracy || in == TALLY_F32 || in == TALLY_F64);
+    return tally_op_row_for(op, in, accuracy) != NULL && tally_op_alike(op, in) == op &&
+           (!accuracy || in == TALLY_F32 || in == TALLY_F64);
 }
 
 const char *generate_kind_name(generate_kind kind) {
