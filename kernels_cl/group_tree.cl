@@ -5,30 +5,21 @@
  * Computes: one partial per group: the accumulator of its run of `run` = GROUP / TEAM chunks. Then
  * a second launch (finish) makes the result of them, or the last group does, where PTX orders
  * memory between groups (`last`: TOGETHER).
- * How: a team of threads takes a chunk. It has so many threads that with 16 bytes each they load a
- * chunk row: 32 for items of 4 bytes, 8 for bytes. Each thread owns OWN lanes, VECTOR neighbours of
- * each load, and has as many loads in flight as the tuning says. The lanes are then halved. Two
- * lanes of one thread are combined in registers. Two lanes of different threads meet by shuffles
- * where PTX has them, else in local memory, EXCHANGED of a thread's lanes at a time. Where a term
- * has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes the chunk again if
- * it turns out to be no good. At last the chunks are combined, neighbours first. Chunks that are
- * not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by item.
+ * How: a team of threads takes a chunk (kernels/team_rows.h). Each thread owns OWN lanes, and has
+ * as many loads of 16 bytes in flight as the tuning says. The lanes are then halved. Two lanes of
+ * one thread are combined in registers. Two lanes of different threads meet by shuffles where PTX
+ * has them, else in local memory, EXCHANGED of a thread's lanes at a time. Where a term has a pivot
+ * (kernels/pivots.h), the team makes it before its lanes, and takes the chunk again if it turns out
+ * to be no good. At last the chunks are combined, neighbours first.
  * Needs: GROUP a power of two from 32 to 1024; local memory for TREE_SLOTS accumulators. Without
  * PTX also for GROUP lanes, or for 4 * GROUP if they have at most 8 bytes.
  * Why: it is the default of GPUs: memory speed in the canonical order, also without device-scope
  * ordering or sub-groups. There is no early return and no barrier in a loop.
  */
-#define ROW_BYTES (LANES * ITEM_BYTES)
-#define TEAM (ROW_BYTES < 512 ? ROW_BYTES / 16 : 32) /* threads that share a chunk */
-#define SPAN (GROUP / TEAM)                          /* chunks of a group */
-#define OWN (LANES / TEAM)                           /* lanes of a thread */
-#define ROW_LOADS (OWN / VECTOR)                     /* loads of a chunk row, of each input */
+#define SPAN (GROUP / TEAM)                                /* chunks of a group */
 #define IN_FLIGHT (INPUTS > 2 ? 2 : FLIGHT_LOADS / INPUTS) /* loads in flight, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
-
-/* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
-#define LANE_AT(t, k, j) ((k)*TEAM * VECTOR + (t)*VECTOR + (j))
 
 /* A chunk's first loads begin before its pivot is made, as in backends/cuda/kernels/group_tree.cu.
  * Items of 2 bytes and exponentials leave no registers for that. */
@@ -47,7 +38,7 @@
 /* Loads `count` vectors of a whole chunk, from row r on. */
 INLINE void load_vectors(VECTORS *v, int count, SOURCE in, int r, u32 t) {
 #pragma unroll
-    for (int f = 0; f < count; f++) v[f] = vectors_at(in, (r + f / ROW_LOADS) * LANES + LANE_AT(t, f % ROW_LOADS, 0));
+    for (int f = 0; f < count; f++) v[f] = load_vector(in, f, r, t);
 }
 
 #ifdef lane_bytes
@@ -64,30 +55,9 @@ INLINE void take_bytes(LANE *lane, SOURCE in, u32 t) {
 }
 #endif
 
-/* Takes the items of vector f, counted from row r on, into their lanes. */
-INLINE void take_vector(LANE *lane, VECTORS *v, int f, CHUNK c, TABLE table, int r, u32 t, PARAMS p) {
-    if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
-#pragma unroll
-    for (int j = 0; j < VECTOR; j++) {
-        const int own = f % ROW_LOADS * VECTOR + j;
-        lane[own] = lane_step(lane[own], items_of(v, j), c, r + f / ROW_LOADS, LANE_AT(t, f % ROW_LOADS, j), p);
-    }
-}
-
 /* Vectors that are taken one way or the other: a row of narrow items, which a vector has many of,
  * else all that are in flight. */
 #define ALIKE (ITEM_BYTES < 4 ? ROW_LOADS : STEP_LOADS)
-
-/* Takes vectors that lane_plain may not take, row by row: two ways for all of them at once would
- * take too many registers. Their items are in the cache. */
-INLINE void take_rows(LANE *lane, SOURCE in, CHUNK c, TABLE table, int begin, u32 t) {
-    _Pragma("unroll 1") for (int r = begin; r < begin + ALIKE / ROW_LOADS; r++) {
-        VECTORS v[ROW_LOADS];
-        load_vectors(v, ROW_LOADS, in, r, t);
-#pragma unroll
-        for (int f = 0; f < ROW_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
-    }
-}
 
 /* Takes a whole chunk. With AHEAD v has the first vectors. */
 INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table, u32 t) {
@@ -108,7 +78,7 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #pragma unroll
                 for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
             } else {
-                take_rows(lane, in, c, table, r + f / ROW_LOADS, t);
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, t);
             }
 #else
 #pragma unroll
@@ -118,15 +88,6 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
         if (r + STEP_ROWS < ROWS) load_vectors(v, STEP_LOADS, in, r + STEP_ROWS, t);
 #endif
     }
-}
-
-INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-        for (int own = 0; own < OWN; own++) {
-            const u32 l = LANE_AT(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
-            if (at < c.count) lane[own] = lane_step(lane[own], items_at(in, at), c, r, l, in.p);
-        }
 }
 
 /* Steps of a tree over a team's threads, written out: POCL has miscompiled barriers in loops. */
@@ -376,7 +337,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (are_vectors)
         take_vectors(lane, v, in, c, table, t);
     else
-        load_items(lane, in, c, t);
+        take_rest(lane, in, c, table, n - begin, t);
 #ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
     PIVOT best = pivot_of_lane(lane[0]);
 #pragma unroll
@@ -384,7 +345,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (pivot_changes(&c.pivot, pivot_value(team_pivot(&data, best, thread, t), 0))) {
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-        load_items(lane, in, c, t);
+        take_rest(lane, in, c, table, n - begin, t);
     }
 #endif
 

@@ -179,6 +179,7 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
     add_trees(&recipe);
     if (variant->ladder) tally_recipe_add(&recipe, "ladder");
+    if (recipe.has_teams) tally_recipe_add(&recipe, "team_rows");
     tally_recipe_add(&recipe, variant->info.stem);
     return recipe;
 }

@@ -76,8 +76,8 @@ static const uint64_t small_shapes[] = {0, 1, 2, 3, 127, 128, 129, 997, 4095, 40
  * million. */
 static const uint64_t large_shapes[] = {8191,  8192,  8193,   7 * 4096,           9 * 4096 - 1, 33 * 4096 - 1, 65535,
                                         65536, 65537, 131071, 3 * 4096 * 32 + 17, 1000003,      MAX_N};
-static const uint64_t offset_shapes[] = {1, 129, 4097, 8 * 4096, 9 * 4096 + 5};
-static const uint64_t offsets[] = {1, 2, 3, 5};
+static const uint64_t offset_shapes[] = {1, 129, 4079, 4097, 9 * 4096 + 5};
+static const uint64_t offsets[] = {1, 2, 7, 13};
 
 #define EACH(type, value, array) for (const type *value = (array); value < (array) + TALLY_ARRAY_LENGTH(array); value++)
 #define EACH_PATTERN_OF(pattern, op) for (const int *pattern = patterns_of(op); *pattern != PATTERN_LIST_END; pattern++)

@@ -7,7 +7,7 @@
 
 /* The items before and after the reduced range. */
 #define PAD 64
-#define MAX_OFFSET 5
+#define MAX_OFFSET 13
 /* The results that the output has room for; a trial writes one of them. */
 #define RESULTS (MAX_OFFSET + 1 + MAX_OFFSET)
 #define MAX_INPUTS 2

@@ -5,24 +5,18 @@
  * Computes: one partial per group: the accumulator of its run of `run` = GROUP / TEAM chunks. Then
  * the last group to arrive makes the result of them (`last`: TOGETHER), or a second launch does
  * (finish).
- * How: a team of a warp's threads takes a chunk. It has so many threads that with 16 bytes each
- * they load a chunk row: a whole warp for items of 4 bytes, 8 threads for bytes. Each thread owns
- * OWN lanes, VECTOR neighbours of each load, and has as many loads in flight as the tuning says and
- * its registers hold. Where a term has a pivot (kernels/pivots.h), the team makes it before its
- * lanes, and takes the chunk again if it turns out to be no good. The lanes are then halved. Two
- * lanes of one thread are combined in registers, two of different threads by shuffles. The chunks
- * are combined by shuffles within a warp and through local memory across warps, neighbours first.
- * Chunks that are not whole, and inputs of which one is not aligned to 16 bytes, are loaded item by
- * item, with a test for each. If accumulators are so wide that a thread's lanes would not fit its
- * registers, they are computed lane by lane, and the input is read from the cache again.
+ * How: a team of a warp's threads takes a chunk (kernels/team_rows.h). Each thread owns OWN lanes,
+ * and has as many loads of 16 bytes in flight as the tuning says and its registers hold. Where a
+ * term has a pivot (kernels/pivots.h), the team makes it before its lanes, and takes the chunk
+ * again if it turns out to be no good. The lanes are then halved. Two lanes of one thread are
+ * combined in registers, two of different threads by shuffles. The chunks are combined by shuffles
+ * within a warp and through local memory across warps, neighbours first. If accumulators are so
+ * wide that a thread's lanes would not fit its registers, they are computed lane by lane, and the
+ * input is read from the cache again.
  * Needs: GROUP a power of two from 32 to 1024; local memory for GROUP / 32 accumulators.
  * Why: it is the default of GPUs: memory speed in the canonical order, with no barrier before a
  * chunk is done.
  */
-#define ROW_BYTES (LANES * ITEM_BYTES)
-#define TEAM (ROW_BYTES < 16 * WARP ? ROW_BYTES / 16 : WARP) /* threads that share a chunk */
-#define OWN (LANES / TEAM)                                   /* lanes of a thread */
-#define ROW_LOADS (OWN / VECTOR)                             /* loads of a chunk row, of each input */
 #define FLIGHT_ROWS (IN_FLIGHT > ROW_LOADS ? IN_FLIGHT / ROW_LOADS : 1)
 #define FLIGHT (FLIGHT_ROWS * ROW_LOADS)
 
@@ -43,13 +37,6 @@ template <> constexpr bool IS_F64<f64> = true;
 #endif
 #define LOADS (FLIGHT_LOADS < MOST_LOADS ? FLIGHT_LOADS : MOST_LOADS)
 #define IN_FLIGHT (INPUTS > 2 ? 2 : LOADS > INPUTS ? LOADS / INPUTS : 1) /* of each input */
-/* Loads in flight where items are loaded one by one. */
-#if GROUP > 256
-#define ITEM_LOADS (ITEM_BYTES < 4 ? 1 : GROUP > 512 ? 2 : 4)
-#else
-#define ITEM_LOADS (LOADS > 8 || ITEM_BYTES >= 4 ? (LOADS < 32 ? 4 : 16) : ITEM_BYTES)
-#endif
-#define ITEM_ROWS (ITEM_LOADS / INPUTS > ROW_LOADS ? ITEM_LOADS / INPUTS / ROW_LOADS : 1)
 #define LANES_REGISTERS (GROUP > 512 ? 64 : GROUP > 256 ? 192 : 384)
 #define LANE_BY_LANE (LANES_BYTES > LANES_REGISTERS)
 
@@ -87,55 +74,14 @@ template <> constexpr bool IS_F64<f64> = true;
 #define ROLLS
 #endif
 
-/* The lane of the chunk that lane k * VECTOR + j of thread t of the team is. */
-INLINE u32 lane_at(u32 t, int k, int j) {
-    return k * TEAM * VECTOR + t * VECTOR + j;
-}
-
-/* Loads vector f of FLIGHT of a whole chunk, which begin at row r. */
-INLINE VECTORS load_vector(SOURCE in, int f, int r, u32 t) {
-    return vectors_at(in, (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, 0));
-}
-
 INLINE void load_vectors(VECTORS *v, SOURCE in, int r, u32 t) {
 #pragma unroll
     for (int f = 0; f < FLIGHT; f++) v[f] = load_vector(in, f, r, t);
 }
 
-/* Takes the items of vector f into their lanes. */
-INLINE void take_vector(LANE *lane, const VECTORS *v, int f, CHUNK c, TABLE table, int r, u32 t, PARAMS p) {
-#ifdef lane_bytes /* four items at once, which go to any lane of the thread */
-    if (BYTES_HOLD(p)) {
-#pragma unroll
-        for (int w = 0; w < 4; w++) lane[w] = lane_bytes(lane[w], WORDS_OF(*v, w));
-        return;
-    }
-#endif
-    if (take_by_table(lane + f % ROW_LOADS * VECTOR, v, table)) return;
-#pragma unroll
-    for (int j = 0; j < VECTOR; j++) {
-        const int own = f % ROW_LOADS * VECTOR + j;
-        const u32 l = lane_at(t, f % ROW_LOADS, j);
-        lane[own] = lane_step(lane[own], items_of(v, j), c, r + f / ROW_LOADS, l, p);
-    }
-}
-
 /* Vectors that are taken one way or the other: a row of narrow items, which a vector has many of,
  * else all that are in flight. */
 #define ALIKE (ITEM_BYTES < 4 ? ROW_LOADS : FLIGHT)
-
-/* Takes vectors that lane_plain may not take, row by row: two ways for all of them at once would
- * take too many registers. Their items are in the cache. */
-INLINE void take_rows(LANE *lane, SOURCE in, CHUNK c, TABLE table, int begin, u32 t) {
-#pragma unroll 1
-    for (int r = begin; r < begin + ALIKE / ROW_LOADS; r++) {
-        VECTORS v[ROW_LOADS];
-#pragma unroll
-        for (int f = 0; f < ROW_LOADS; f++) v[f] = load_vector(in, f, r, t);
-#pragma unroll
-        for (int f = 0; f < ROW_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
-    }
-}
 
 /* Takes a whole chunk, 16 bytes at a time. With AHEAD v has the first vectors: they were loaded
  * before the pivot was made, which waits for memory too. The next ones are loaded as soon as there
@@ -153,7 +99,7 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #pragma unroll
                 for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
             } else {
-                take_rows(lane, in, c, table, r + f / ROW_LOADS, t);
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, t);
             }
 #else
 #pragma unroll
@@ -167,32 +113,6 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #if defined(AHEAD) && !defined(ROLLS)
         if (r + FLIGHT_ROWS < ROWS) load_vectors(v, in, r + FLIGHT_ROWS, t);
 #endif
-    }
-}
-
-/* Loads a chunk that is not whole, or whose vectors are not aligned. */
-INLINE void load_items(LANE *lane, SOURCE in, CHUNK c, u32 t) {
-#pragma unroll 1
-    for (int r = 0; r * LANES < c.count; r += ITEM_ROWS) {
-        VECTORS v[ITEM_ROWS * ROW_LOADS];
-#pragma unroll
-        for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
-#pragma unroll
-            for (int j = 0; j < VECTOR; j++) {
-                const u32 at = (r + f / ROW_LOADS) * LANES + lane_at(t, f % ROW_LOADS, j);
-#define READ_ITEM(name) v[f].name.item[j] = in.name[at];
-                if (at < c.count) {
-                    EACH_INPUT(READ_ITEM)
-                }
-            }
-#pragma unroll
-        for (int f = 0; f < ITEM_ROWS * ROW_LOADS; f++)
-#pragma unroll
-            for (int j = 0; j < VECTOR; j++) {
-                const int own = f % ROW_LOADS * VECTOR + j;
-                const u32 l = lane_at(t, f % ROW_LOADS, j), row = r + f / ROW_LOADS;
-                if (row * LANES + l < c.count) lane[own] = lane_step(lane[own], items_of(&v[f], j), c, row, l, in.p);
-            }
     }
 }
 
@@ -475,7 +395,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         if (are_vectors)
             take_vectors(lane, v, in, c, table, t);
         else
-            load_items(lane, in, c, t);
+            take_rest(lane, in, c, table, n - begin, t);
 #ifdef PIVOT_MAY_MISS
         correct_lanes(lane, in, &c, t);
 #endif
