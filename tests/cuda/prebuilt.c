@@ -268,12 +268,26 @@ static void need_archive(void) {
     test_skip("%s", no_archive);
 }
 
+/* Equal code, which some programs of i32 and u32 have, is there once. */
+static void check_shared(const void *data) {
+    const tally_cuda_archive_head *head = data;
+    size_t shared = 0;
+    for (size_t i = 0; i < head->count; i++)
+        for (size_t e = 0; e < i; e++) {
+            const char *one = (const char *)data + head->rows[i].offset, *other = (const char *)data + head->rows[e].offset;
+            assert_int_equal(one == other,
+                             head->rows[i].bytes == head->rows[e].bytes && !memcmp(one, other, head->rows[i].bytes));
+            shared += one == other;
+        }
+    assert_true(shared > 0);
+}
+
 static void test_archive(void **unused) {
     (void)unused;
     need_archive();
     char folder[512], path[600], again[600];
     void *data;
-    size_t bytes, shared = 0;
+    size_t bytes;
     prebuild_list list;
     tally_context_info info;
     folder_make(folder, sizeof(folder));
@@ -299,15 +313,7 @@ static void test_archive(void **unused) {
         assert_null(tally_cuda_archive_find(data, program->source, program->bytes - 1, &found_bytes));
         free(now);
     }
-    /* Equal code, which some programs of i32 and u32 have, is there once. */
-    const tally_cuda_archive_row *rows = ((const tally_cuda_archive_head *)data)->rows;
-    for (size_t i = 0; i < list.count; i++)
-        for (size_t e = 0; e < i; e++) {
-            const char *one = (const char *)data + rows[i].offset, *other = (const char *)data + rows[e].offset;
-            assert_int_equal(one == other, rows[i].bytes == rows[e].bytes && !memcmp(one, other, rows[i].bytes));
-            shared += one == other;
-        }
-    assert_true(shared > 0);
+    check_shared(data);
 
     tally_context *context = open_fake("GeForce", data);
     make_plan(context, (tally_reduce_desc){.op = TALLY_BOR, .in = TALLY_I32, .max_n = 1000});
