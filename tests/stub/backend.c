@@ -174,8 +174,8 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* Returns the text of a stem, which names the stem, or NULL if there is no such stem. */
 static const char *kernel_source(const char *stem) {
-    static const char *const shared[] = {"probe", "finish", "ladder",   "scan",      "heads",         "move",
-                                         "part",  "fold",   "cpu_rows", "cpu_tiles", "cpu_scan_axis", "outcome"};
+    static const char *const shared[] = {"probe", "finish",   "ladder",    "scan",          "heads",   "move",     "part",
+                                         "fold",  "cpu_rows", "cpu_tiles", "cpu_scan_axis", "outcome", "team_rows"};
     static char texts[64][64];
     static size_t made;
     size_t known = 0;
