@@ -19,8 +19,8 @@
 #define ROW_LOADS (OWN / VECTOR)                     /* loads of a chunk row, of each input */
 
 /* Whether items cost so little that vectors of a chunk that is not whole gain nothing: many items
- * are in flight instead. Sum of f32, 4,095 items: 1.7 us, 2.1 by vectors. By OpenCL, which has fewer
- * loads in flight, they gain. */
+ * are in flight instead. Sum of f32, 4,095 items: 1.7 us, 2.1 by vectors. By OpenCL, which has
+ * fewer loads in flight, they gain. */
 #if defined(PIVOT_MAY_MISS) || defined(__OPENCL_VERSION__)
 #define ARE_LIGHT 0
 #else
