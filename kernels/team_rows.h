@@ -93,7 +93,7 @@ INLINE VECTORS shifted_at(SOURCE in, u32 at) {
             u32 word[8];                                                                                                       \
         } two;                                                                                                                 \
         two.vector[0] = from[0];                                                                                               \
-        if (shift) two.vector[1] = from[1];                                                                                    \
+        two.vector[1] = from[shift > 0];                                                                                       \
         _Pragma("unroll") for (int k = 0; k < 6; k++) two.word[k] = shift & 8 ? two.word[k + 2] : two.word[k];                 \
         _Pragma("unroll") for (int k = 0; k < 5; k++) two.word[k] = shift & 4 ? two.word[k + 1] : two.word[k];                 \
         _Pragma("unroll") for (int k = 0; k < 4; k++) v.name.word[k] =                                                         \
