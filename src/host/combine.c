@@ -5,7 +5,7 @@
 
 static tally_host_combiner find(const tally_terms *terms, const tally_term *term) {
     if (term->custom) return NULL;
-    const tally_op op = tally_op_alike(term->op, terms->in);
+    const tally_op op = tally_op_alike(term->op, terms->in, term->accuracy);
     return tally_host_combiners[tally_op_row_level(op, terms->in, term->accuracy)][op][term->value];
 }
 

@@ -204,7 +204,7 @@ const tally_op_row *tally_op_find(tally_op op);
 tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* The op whose row an op has for these items, both of which there are: itself, or one that has the
  * same results. */
-tally_op tally_op_alike(tally_op op, tally_dtype in);
+tally_op tally_op_alike(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* The row that an op has for these items. NULL where there is none. */
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy);
 /* V of the op's row, for the accuracy DEFAULT; TALLY_DTYPE_DEFAULT where the op does not take the

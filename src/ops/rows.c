@@ -443,8 +443,9 @@ tally_row_level tally_op_row_level(tally_op op, tally_dtype in, tally_accuracy a
     return type->bytes <= 4 && tally_whole_rows[op].name ? TALLY_ROW_WHOLE : TALLY_ROW_PLAIN;
 }
 
-tally_op tally_op_alike(tally_op op, tally_dtype in) {
-    return ops[op].alike.of >> tally_dtype_find(in)->kind & 1 ? ops[op].alike.op : op;
+tally_op tally_op_alike(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    const bool is_alike = accuracy == TALLY_ACCURACY_DEFAULT && ops[op].alike.of >> tally_dtype_find(in)->kind & 1;
+    return is_alike ? ops[op].alike.op : op;
 }
 
 const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy accuracy) {
@@ -455,7 +456,7 @@ const tally_op_row *tally_op_row_for(tally_op op, tally_dtype in, tally_accuracy
                                                                  [TALLY_ROW_COMPENSATED] = tally_compensated_rows};
     const tally_dtype_row *type = tally_dtype_find(in);
     if (!tally_op_find(op) || !type) return NULL;
-    if (!accuracy) op = tally_op_alike(op, in);
+    op = tally_op_alike(op, in, accuracy);
     const tally_op_row *row = &tables[tally_op_row_level(op, in, accuracy)][op];
     return row->name && row->takes & 1u << type->kind ? row : NULL;
 }

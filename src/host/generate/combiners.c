@@ -16,7 +16,8 @@ static const char *c_type(tally_dtype value) {
 static bool resolve(tally_row_level level, tally_op op, tally_dtype in, tally_dtype acc, tally_terms *terms) {
     const tally_accuracy accuracy = level == TALLY_ROW_COMPENSATED ? TALLY_ACCURACY_COMPENSATED : TALLY_ACCURACY_DEFAULT;
     const tally_terms_desc desc = {.in = in, .single = {.op = op, .acc = acc, .accuracy = accuracy}};
-    if (!tally_op_row_for(op, in, accuracy) || tally_op_alike(op, in) != op || tally_op_row_level(op, in, accuracy) != level)
+    if (!tally_op_row_for(op, in, accuracy) || tally_op_alike(op, in, accuracy) != op ||
+        tally_op_row_level(op, in, accuracy) != level)
         return false;
     return tally_terms_resolve(&desc, terms) == TALLY_OK;
 }

@@ -182,8 +182,8 @@ static void write_numbers(FILE *file) {
                 numbers[op][in] = generate_is_program(op, in, accuracy) ? ++number : 0;
         for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
             for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++) {
-                const tally_op alike = tally_op_row_for(op, in, accuracy) ? tally_op_alike(op, in) : op;
-                if (numbers[alike][in]) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, numbers[alike][in]);
+                const unsigned program = numbers[tally_op_alike(op, in, accuracy)][in];
+                if (program) fprintf(file, "    [%d][%d] = %u,\n", (int)op, (int)in, program);
             }
         fprintf(file, "};\n");
     }

@@ -12,7 +12,7 @@
 #define PRELUDE "#include \"host/prelude.h\"\n"
 
 bool generate_is_program(tally_op op, tally_dtype in, tally_accuracy accuracy) {
-    return tally_op_row_for(op, in, accuracy) != NULL && tally_op_alike(op, in) == op &&
+    return tally_op_row_for(op, in, accuracy) != NULL && tally_op_alike(op, in, accuracy) == op &&
            (!accuracy || in == TALLY_F32 || in == TALLY_F64);
 }
 
