@@ -23,18 +23,20 @@
 typedef struct {
     EACH_INPUT(LOADED_INPUT)
     PARAMS p;
-} LOADED_SOURCE;
-INLINE ITEMS loaded_at(LOADED_SOURCE s, u64 at) {
+} LOADED_ARRAYS;
+#define LOADED_SOURCE LOADED_ARRAYS
+INLINE ITEMS item_of_arrays(LOADED_ARRAYS s, u64 at) {
     ITEMS v;
 #define LOADED_ITEM(name) v.name = s.name[at];
     EACH_INPUT(LOADED_ITEM)
     return v;
 }
+#define loaded_at item_of_arrays
 #define LOADED_BYTES ((int)sizeof(LOADED))
 #define ROOM_ITEMS(count) (INPUTS * (count))
 #define ARE_FAR(is_far) 0 /* they were prefetched as they were loaded */
-INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
-    LOADED_SOURCE s;
+INLINE LOADED_ARRAYS load_arrays(SOURCE in, int count, int ahead, LOADED *room) {
+    LOADED_ARRAYS s;
     s.p = in.p;
 #define LOAD_SOME(name)                                                                                                        \
     f16_values(in.name, count, ahead, room);                                                                                   \
@@ -43,6 +45,7 @@ INLINE LOADED_SOURCE load_some(SOURCE in, int count, int ahead, LOADED *room) {
     EACH_INPUT(LOAD_SOME)
     return s;
 }
+#define load_some load_arrays
 #else
 #define LOADED_SOURCE SOURCE
 #define loaded_at items_at

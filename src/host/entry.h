@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* entry: the end of a program of the backend `host`: its functions as programs.h describes them.
- * The generator defines NAME, the program; DEFAULTS, the op's default parameters; and SCANS, if the
- * op is for scans. ISA is the instruction set. No function has the name of a member of
- * tally_host_program, as macros put the program's name before it (generate/names.c). */
+ * The generator defines NAME, the program; DEFAULTS, the op's default parameters; SCANS, if the op
+ * is for scans; and OF_FIRST, if an earlier program has all functions but those of the result: then
+ * the compiler drops this one's. ISA is the instruction set. No function has the name of a member
+ * of tally_host_program, as macros put the program's name before it (generate/names.c). */
+#ifndef OF_FIRST
+#define OF_FIRST(name) name
+#endif
 #undef ORDER /* the groups of a launch end together in backends/host/reduce.c */
 #include "../../kernels/outcome.h"
 #include "../../kernels_cl/finish.cl"
@@ -35,7 +39,7 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
 #if defined(FOLDS_AND_SCANS) && defined(COMPLEX_ITEMS)
 #define FOLD_ITEMS NULL
 #else
-#define FOLD_ITEMS fold_items
+#define FOLD_ITEMS OF_FIRST(fold_items)
 static void fold_items(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
     *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
     LEAVE_VECTORS
@@ -45,7 +49,7 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
 #if defined(SCANS) && !(defined(FOLDS_AND_SCANS) && defined(COMPLEX_ITEMS))
 #include "host/scan_steps.h"
 #define SCAN_STEPS                                                                                                             \
-    { ACC_FIELDS, scan_load, scan_steps, scan_pairs, scan_finish }
+    { ACC_FIELDS, OF_FIRST(scan_load), OF_FIRST(scan_steps), OF_FIRST(scan_pairs), scan_finish }
 #else
 #define SCAN_STEPS                                                                                                             \
     { 0 }
@@ -84,10 +88,10 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .far_items = FAR_ITEMS,
                                              .defaults = &(const PARAMS)DEFAULTS,
                                              .fold = FOLD_ITEMS,
-                                             .combine = combine_accs,
-                                             .combine_all = combine_tree,
+                                             .combine = OF_FIRST(combine_accs),
+                                             .combine_all = OF_FIRST(combine_tree),
                                              .finish = finish_acc,
-                                             .fold_some = fold_chunk,
+                                             .fold_some = OF_FIRST(fold_chunk),
                                              BLOCK_STEPS,
                                              .initial = INITIAL_STEP,
                                              .scan = SCAN_STEPS};

@@ -74,7 +74,7 @@ static u64 fold_chunk(const void *const *items, const u8 *mask, const void *para
 #if defined(__x86_64__) && !defined(__AVX2__)
 #define BLOCK_STEPS .block_bytes = 0
 #else
-#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = fold_chunks, .finish_block = finish_accs
+#define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = OF_FIRST(fold_chunks), .finish_block = finish_accs
 
 /* Before a loop over segments, none of which changes what another one reads. */
 #if defined(__GNUC__) && !defined(__clang__)

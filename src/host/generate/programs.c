@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* programs.c: the programs of an op in C: the prelude, and for each type the specialised text,
- * which is that of every device (src/program/source.c), and entry.h. */
+ * which is that of every device (src/program/source.c), and entry.h. Ops whose texts differ in the
+ * result alone, like var and std, stand in one file: the first has the functions of all. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/cpu.h"
 #include "host/generate/generate.h"
+#include "host/programs.h"
 #include "program/source.h"
 
 #define PRELUDE "#include \"host/prelude.h\"\n"
@@ -38,7 +40,10 @@ static void write_initial(FILE *file, const tally_terms *terms) {
     fprintf(file, "#define HAS_INITIAL 1\n#define op_initial t0_initial\n");
 }
 
-static void write_entry(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy, const tally_term *term) {
+static void write_entry(FILE *file, tally_op op, tally_op first, tally_dtype in, tally_accuracy accuracy,
+                        const tally_term *term) {
+    if (first != op)
+        fprintf(file, "#define OF_FIRST(name) %s_%s%s_##name\n", tally_op_name(first), tally_dtype_name(in), suffix(accuracy));
     fprintf(file, "#define NAME tally_host_%s_%s%s\n#define DEFAULTS {{%s", tally_op_name(op), tally_dtype_name(in),
             suffix(accuracy), term->param_count ? "" : "0");
     for (uint32_t i = 0; i < term->param_count; i++) fprintf(file, "%s%.17g", i ? ", " : "", term->params[i].value);
@@ -61,25 +66,56 @@ static tally_status resolve(tally_op op, tally_dtype in, tally_accuracy accuracy
     return tally_reduce_resolve(&tally_host_cpu, NULL, &desc, terms, launch);
 }
 
+/* Makes the specialised text of a program. On success the caller frees it and closes the terms. */
+static tally_status make_text(tally_op op, tally_dtype in, tally_accuracy accuracy, tally_terms *terms, char **text) {
+    tally_launch launch;
+    size_t bytes;
+    tally_status status = resolve(op, in, accuracy, terms, &launch);
+    if (status) return status;
+    const tally_recipe recipe = tally_launch_recipe(&launch);
+    status = tally_source_create(&tally_backend_host, 0, terms, &recipe, text, &bytes);
+    if (status) tally_terms_close(terms);
+    return status;
+}
+
+/* Returns a hash of a program's text but for the op's name and its result; 0 on an error. */
+static uint64_t hash_without_result(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    tally_terms terms;
+    char *text, *rest;
+    if (make_text(op, in, accuracy, &terms, &text)) return 0;
+    tally_terms_close(&terms);
+    uint64_t hash = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (!strstr(line, "RESULT_0") && strncmp(line, "/* ", 3)) hash = 31 * hash + tally_host_hash(line, strlen(line));
+    free(text);
+    return hash;
+}
+
+/* Returns the first op whose program has all functions of this one but for the result's. */
+static tally_op first_of(tally_op op, tally_dtype in, tally_accuracy accuracy) {
+    static uint64_t hashes[TALLY_ACCURACY_END][TALLY_OP_END][TALLY_DTYPE_END];
+    for (tally_op first = TALLY_OP_NONE + 1; first <= op; first++) {
+        uint64_t *hash = &hashes[accuracy][first][in];
+        if (!*hash && generate_is_program(first, in, accuracy)) *hash = hash_without_result(first, in, accuracy);
+    }
+    tally_op first = TALLY_OP_NONE + 1;
+    while (hashes[accuracy][first][in] != hashes[accuracy][op][in]) first++;
+    return first;
+}
+
 /* Writes a program as it would stand in a file of its own, behind the prelude. */
 static tally_status write_text(FILE *file, tally_op op, tally_dtype in, tally_accuracy accuracy) {
     tally_terms terms;
-    tally_launch launch;
     char *text;
-    size_t bytes;
-    tally_status status = resolve(op, in, accuracy, &terms, &launch);
+    const tally_status status = make_text(op, in, accuracy, &terms, &text);
     if (status) return status;
-    const tally_recipe recipe = tally_launch_recipe(&launch);
-    status = tally_source_create(&tally_backend_host, 0, &terms, &recipe, &text, &bytes);
-    if (!status) {
-        fputs(text, file);
-        write_initial(file, &terms);
-        write_scans(file, op, accuracy, &terms);
-        write_entry(file, op, in, accuracy, &terms.list[0]);
-        free(text);
-    }
+    fputs(text, file);
+    free(text);
+    write_initial(file, &terms);
+    write_scans(file, op, accuracy, &terms);
+    write_entry(file, op, first_of(op, in, accuracy), in, accuracy, &terms.list[0]);
     tally_terms_close(&terms);
-    return status;
+    return TALLY_OK;
 }
 
 /* Writes a program among others. */
@@ -118,16 +154,26 @@ static tally_status write_prelude(FILE *file, tally_op op, tally_dtype in) {
     return TALLY_OK;
 }
 
+/* Writes the programs of a type that have this one's functions. */
+static tally_status write_alike(FILE *file, const char *source, const generate_names *prelude, tally_op first, tally_dtype in,
+                                tally_accuracy accuracy) {
+    tally_status status = TALLY_OK;
+    for (tally_op op = first; op < TALLY_OP_END && !status; op++)
+        if (generate_is_program(op, in, accuracy) && first_of(op, in, accuracy) == first)
+            status = write_program(file, source, prelude, op, in, accuracy);
+    return status;
+}
+
 tally_status generate_programs(FILE *file, const char *source, tally_op op, generate_kind kind) {
     generate_names *prelude = generate_names_of(source, PRELUDE);
     tally_status status = prelude ? TALLY_OK : TALLY_E_INTERNAL;
     bool any = false;
     for (tally_accuracy accuracy = TALLY_ACCURACY_DEFAULT; accuracy < TALLY_ACCURACY_END; accuracy++)
         for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
-            if (kind_of(in) != kind || !generate_is_program(op, in, accuracy)) continue;
+            if (kind_of(in) != kind || !generate_is_program(op, in, accuracy) || first_of(op, in, accuracy) != op) continue;
             if (!any) status = write_prelude(file, op, in);
             any = true;
-            if (!status) status = write_program(file, source, prelude, op, in, accuracy);
+            if (!status) status = write_alike(file, source, prelude, op, in, accuracy);
         }
     if (!any) fprintf(file, "typedef int nothing;\n");
     generate_names_close(prelude);
