@@ -51,8 +51,17 @@ INLINE u32 take_by_table(LANE *lane, const VECTORS *v, TABLE table) {
     }
     return 1;
 }
+
+/* The same of item j alone, for lane i. */
+INLINE u32 take_item_by_table(LANE *lane, int i, const VECTORS *v, int j, TABLE table) {
+    const u32 x = (u32)v->x.item[j];
+    lane[0] = take_word(lane[0], (x & 0xffU) * 0x01010101U);
+    lane[i] = take_number(lane[i], table_at(table, x));
+    return 1;
+}
 #else
 typedef u32 TABLE;
 #define TABLE_FILL(table) table = 0;
 #define take_by_table(lane, v, table) 0
+#define take_item_by_table(lane, i, v, j, table) 0
 #endif

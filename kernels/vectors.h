@@ -22,7 +22,7 @@ typedef struct {
 } VECTORS;
 
 /* Loads a vector of each input; `at` is the index of its first item. */
-INLINE VECTORS vectors_at(SOURCE in, u64 at) {
+INLINE VECTORS vectors_at(SOURCE in, i64 at) {
     VECTORS v;
 #define READ_VECTOR(name) v.name.vector = *(GLOBAL const ITEM_VECTOR *)(in.name + at);
     EACH_INPUT(READ_VECTOR)

@@ -54,7 +54,7 @@ SHUFFLE(acc_down, ACC, "down")
 
 /* Combines the accumulators of the warp's threads, neighbours first, up to thread `count`. Thread 0
  * has the result. */
-INLINE ACC combine_threads(ACC a, u64 count) {
+INLINE ACC combine_threads(ACC a, u32 count) {
     _Pragma("unroll 1") for (u32 s = 1; s < 32 && s < count; s *= 2) a = op_combine(a, acc_down(a, s));
     return a;
 }
@@ -76,8 +76,8 @@ INLINE ACC combine_warps(LOCAL ACC *values, ACC a, u32 warps) {
 
 /* Computes the tree over `count` partials, whose memory it may use. Thread 0 of the group has the
  * result. */
-INLINE ACC tree_value(GLOBAL ACC *partials, u64 count, LOCAL ACC *values) {
-    u64 tiles = (count + 31) / 32, step = 1; /* step: between neighbours that are left */
+INLINE ACC tree_value(GLOBAL ACC *partials, u32 count, LOCAL ACC *values) {
+    u32 tiles = (count + 31) / 32, step = 1; /* step: between neighbours that are left */
     ACC a = IDENTITY;
     if (count <= GROUP) {
         if (THREAD_ID < count) a = partials[THREAD_ID];
@@ -85,8 +85,8 @@ INLINE ACC tree_value(GLOBAL ACC *partials, u64 count, LOCAL ACC *values) {
     }
     while (count > GROUP || step > 1) {
         tiles = (count + TILE - 1) / TILE;
-        _Pragma("unroll 1") for (u64 tile = THREAD_ID / 32; tile < tiles; tile += GROUP / 32) {
-            const u64 own = tile * TILE + THREAD_ID % 32 * READ;
+        _Pragma("unroll 1") for (u32 tile = THREAD_ID / 32; tile < tiles; tile += GROUP / 32) {
+            const u32 own = tile * TILE + THREAD_ID % 32 * READ;
             ACC leaf[READ];
 #pragma unroll
             for (int j = 0; j < READ; j++) leaf[j] = own + j < count ? partials[(own + j) * step] : IDENTITY;
@@ -102,6 +102,6 @@ INLINE ACC tree_value(GLOBAL ACC *partials, u64 count, LOCAL ACC *values) {
         count = tiles;
         step *= TILE;
     }
-    return combine_warps(values, a, (u32)tiles);
+    return combine_warps(values, a, tiles);
 }
 #endif

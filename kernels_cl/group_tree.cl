@@ -38,7 +38,7 @@
 /* Loads `count` vectors of a whole chunk, from row r on. */
 INLINE void load_vectors(VECTORS *v, int count, SOURCE in, int r, u32 t) {
 #pragma unroll
-    for (int f = 0; f < count; f++) v[f] = load_vector(in, f, r, t);
+    for (int f = 0; f < count; f++) v[f] = load_vector(in, f, r, plain_place(t));
 }
 
 #ifdef lane_bytes
@@ -78,11 +78,11 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #pragma unroll
                 for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
             } else {
-                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, t);
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, plain_place(t));
             }
 #else
 #pragma unroll
-        for (int f = 0; f < STEP_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, t, in.p);
+        for (int f = 0; f < STEP_LOADS; f++) take_vector(lane, &v[f], f, c, table, r, plain_place(t), in.p);
 #endif
 #ifdef AHEAD
         if (r + STEP_ROWS < ROWS) load_vectors(v, STEP_LOADS, in, r + STEP_ROWS, t);
@@ -337,7 +337,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (are_vectors)
         take_vectors(lane, v, in, c, table, t);
     else
-        take_rest(lane, in, c, table, n - begin, t);
+        take_rest(lane, in, c, table, t);
 #ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
     PIVOT best = pivot_of_lane(lane[0]);
 #pragma unroll
@@ -345,7 +345,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (pivot_changes(&c.pivot, pivot_value(team_pivot(&data, best, thread, t), 0))) {
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-        take_rest(lane, in, c, table, n - begin, t);
+        take_rest(lane, in, c, table, t);
     }
 #endif
 

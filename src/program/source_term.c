@@ -249,7 +249,7 @@ static void write_lane(FILE *file, const tally_terms *terms, const tally_term *t
     }
     fprintf(file, "INLINE LANE_%u l%u_step(LANE_%u a, ITEMS v, u64 index, u32 row, u32 l, PARAMS_%u p%s) {\n", t, t, t, t,
             parameter);
-    fprintf(file, "    const LANE_%u b = %c%u_load(v, %srow * LANES + l, p%s);", t, prefix, t, is_own ? "" : "index + ",
+    fprintf(file, "    const LANE_%u b = %c%u_load(v, %s(row * LANES + l), p%s);", t, prefix, t, is_own ? "" : "index + ",
             has_pivot ? ", pivot" : "");
     if (term->custom) {
         fprintf(file, " return %c%u_combine(a, b); }\n", prefix, t);

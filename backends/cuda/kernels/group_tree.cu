@@ -50,7 +50,7 @@ template <> constexpr bool IS_F64<f64> = true;
 #else
 #define WIDEST_LANES 128
 #endif
-#define ARE_NARROW (ITEM_BYTES < 8 && sizeof(LANE) <= 8 && LANES_BYTES <= 64)
+#define ARE_NARROW (ITEM_BYTES < 8 && sizeof(LANE) <= 12 && LANES_BYTES <= 64)
 #if __CUDA_ARCH__ == 900 && GROUP <= 512 && ACC_BYTES > 8 && ITEM_BYTES >= 2 && (ITEM_BYTES >= 4 || INPUTS == 1)
 #define ROOM (LOADS > 8 || LANES_BYTES > WIDEST_LANES ? 1 : (ARE_NARROW ? 1024 : 768) / GROUP)
 #elif defined(TAKES_TABLE)
@@ -58,7 +58,13 @@ template <> constexpr bool IS_F64<f64> = true;
 #elif __CUDA_ARCH__ == 900 && GROUP == 512 && ITEM_BYTES == 1 && INPUTS == 1
 #define ROOM 2
 #elif GROUP == 256 && ITEM_BYTES < 4 && INPUTS > 1
-#define ROOM 2 /* allclose takes 186 registers otherwise */
+#define ROOM (LOADS > 8 || LANES_BYTES > 32 ? 2 : 4) /* allclose takes 186 registers otherwise */
+#elif GROUP == 256 && ITEM_BYTES == 1
+#define ROOM (LANES_BYTES == 128 ? 4 : 1)
+#elif defined(PIVOT_MAY_MISS) && ACC_BYTES == 8 && GROUP >= 256 && GROUP <= 512
+#define ROOM (LOADS <= 8 || ITEM_BYTES == 4 ? 1024 / GROUP : 1)
+#elif GROUP == 256 && FLIGHT_LOADS == 8 && ITEM_BYTES == 4 && INPUTS == 1
+#define ROOM (LANES_BYTES <= 16 ? 5 : 1)
 #else
 #define ROOM 1
 #endif
@@ -76,7 +82,7 @@ template <> constexpr bool IS_F64<f64> = true;
 
 INLINE void load_vectors(VECTORS *v, SOURCE in, int r, u32 t) {
 #pragma unroll
-    for (int f = 0; f < FLIGHT; f++) v[f] = load_vector(in, f, r, t);
+    for (int f = 0; f < FLIGHT; f++) v[f] = load_vector(in, f, r, plain_place(t));
 }
 
 /* Vectors that are taken one way or the other: a row of narrow items, which a vector has many of,
@@ -99,14 +105,14 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
 #pragma unroll
                 for (int k = 0; k < ALIKE; k++) take_plain(lane + k % ROW_LOADS * VECTOR, &v[f + k], c);
             } else {
-                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, t);
+                take_rows(lane, in, c, table, r + f / ROW_LOADS, ALIKE / ROW_LOADS, plain_place(t));
             }
 #else
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
-            take_vector(lane, &v[f], f, c, table, r, t, in.p);
+            take_vector(lane, &v[f], f, c, table, r, plain_place(t), in.p);
 #ifdef ROLLS
-            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
+            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, plain_place(t));
 #endif
         }
 #endif
@@ -219,7 +225,7 @@ INLINE LANE quick_chunk(VECTORS *v, SOURCE in, CHUNK c, bool are_vectors, u32 t)
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++) {
             take(f % OWN, op_load(items_of(&v[f], 0), 0, in.p), op_load(items_of(&v[f], 1), 0, in.p));
-            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, t);
+            if (r + FLIGHT_ROWS < ROWS) v[f] = load_vector(in, f, r + FLIGHT_ROWS, plain_place(t));
         }
 #pragma unroll 1
     for (u32 at = t; !are_vectors && at < c.count; at += 16 * TEAM) {
@@ -257,7 +263,7 @@ INLINE LANE load_lane(SOURCE in, CHUNK c, u32 l) {
  */
 template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, CHUNK c, u32 t) {
     if constexpr (S == ROW_LOADS)
-        return load_lane(in, c, lane_at(t, K, J));
+        return load_lane(in, c, K * TEAM * VECTOR + t * VECTOR + J);
     else
         return lane_combine(load_rows<J, K, 2 * S>(in, c, t), load_rows<J, K + S, 2 * S>(in, c, t));
 }
@@ -321,7 +327,7 @@ INLINE void correct_lanes(LANE *lane, SOURCE in, CHUNK *c, u32 t) {
     for (u32 r = 0; r * LANES < c->count; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
+            const u32 l = own / VECTOR * TEAM * VECTOR + t * VECTOR + own % VECTOR, at = r * LANES + l;
             if (at < c->count) lane[own] = lane_step(lane[own], items_at(in, at), *c, r, l, in.p);
         }
 }
@@ -395,7 +401,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         if (are_vectors)
             take_vectors(lane, v, in, c, table, t);
         else
-            take_rest(lane, in, c, table, n - begin, t);
+            take_rest(lane, in, c, table, t);
 #ifdef PIVOT_MAY_MISS
         correct_lanes(lane, in, &c, t);
 #endif
