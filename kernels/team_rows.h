@@ -277,15 +277,18 @@ INLINE void take_blocks(LANE *lane, SOURCE in, CHUNK c, TABLE table, PLACE own, 
 }
 
 /* Takes a chunk that is not whole, or whose vectors are not aligned: whole rows by vectors, unless
- * items are as fast, and the rest item by item. */
-INLINE void take_rest(LANE *lane, SOURCE in, CHUNK c, TABLE table, u32 t) {
+ * items are as fast, and the rest item by item. From the chunk's first item on the input has `left`:
+ * the second vector that is shifted may have VECTOR items more. */
+INLINE void take_rest(LANE *lane, SOURCE in, CHUNK c, TABLE table, u64 left, u32 t) {
     u32 is_aligned;
     const PLACE own = find_place(in, t, &is_aligned);
 #ifdef LEADS
     const int rows = is_aligned && !ARE_LIGHT ? (int)(c.count / LANES) : 0;
 #else
-    const int rows = (int)(c.count / LANES);
-    if (ONLY_SHIFTS || !is_aligned) take_blocks(lane, in, c, table, own, rows, SHIFTED_ROWS, true);
+    const u32 is_shifted = ONLY_SHIFTS || !is_aligned;
+    const u32 items = is_shifted ? min((u64)c.count, left - min(left, (u64)VECTOR)) : c.count;
+    const int rows = (int)(items / LANES);
+    if (is_shifted) take_blocks(lane, in, c, table, own, rows, SHIFTED_ROWS, true);
 #endif
 #if !ONLY_SHIFTS
     if (is_aligned) take_blocks(lane, in, c, table, own, rows, BLOCK_ROWS, false);
