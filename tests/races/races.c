@@ -22,6 +22,7 @@
 #define MAX_N 1000
 
 static const uint64_t sizes[] = {1, 100, MAX_N};
+#define WHOLE_ROWS (MAX_N / TALLY_LANES * TALLY_LANES) /* of a chunk: loads of 16 bytes end where the buffer does */
 /* Scalars and structs, narrow and wide items, one input and two. */
 static const struct {
     tally_op op;
@@ -89,22 +90,26 @@ int fails(tally_status status, const char *name, const char *call) {
     return status != TALLY_OK;
 }
 
-static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_dtype in, uint64_t n, const char *name) {
+/* Reduces n items behind `skipped` others in the same buffer. */
+static int reduce(tally_context *context, tally_plan *plan, tally_op op, tally_dtype in, uint64_t n, uint64_t skipped,
+                  const char *name) {
     items host[MAX_INPUTS];
     tally_queue *queue = NULL;
     tally_buffer *from[MAX_INPUTS] = {NULL}, *to = NULL;
     value got = {{0}};
     const value want = expected(op, in, n);
-    const uint64_t in_bytes = n * tally_dtype_bytes(in), bytes = tally_plan_result_bytes(plan);
+    const uint64_t before = skipped * tally_dtype_bytes(in), in_bytes = before + n * tally_dtype_bytes(in);
+    const uint64_t bytes = tally_plan_result_bytes(plan), skips[MAX_INPUTS] = {skipped, skipped};
     int bad = fails(tally_queue_create(context, &queue), name, "tally_queue_create");
     for (uint32_t k = 0; !bad && k < tally_op_inputs(op); k++) {
-        fill(in, k, n, &host[k]);
+        memset(&host[k], 0, before);
+        fill(in, k, n, (items *)((char *)&host[k] + before));
         /* The buffer is exactly as large as it must be, so that an access beyond it is seen. */
         bad = fails(tally_buffer_create(context, in_bytes, &from[k]), name, "tally_buffer_create") ||
               fails(tally_buffer_write(queue, from[k], 0, &host[k], in_bytes), name, "tally_buffer_write");
     }
     bad = bad || fails(tally_buffer_create(context, bytes, &to), name, "tally_buffer_create") ||
-          fails(reduce_inputs(plan, queue, (const tally_buffer *const *)from, NULL, n, to, 0), name, "tally_reduce_with") ||
+          fails(reduce_inputs(plan, queue, (const tally_buffer *const *)from, skips, n, to, 0), name, "tally_reduce_with") ||
           fails(tally_buffer_read(queue, to, 0, &got, bytes), name, "tally_buffer_read") ||
           fails(tally_queue_wait(queue), name, "tally_queue_wait");
     if (!bad && memcmp(&got, &want, bytes) != 0) {
@@ -355,9 +360,10 @@ static int reduce_all(running *r) {
                                             .group_threads = info.group_threads > 1 ? GROUP : 0,
                                             .factor = info.factor ? 2 : 0};
             tally_plan *plan;
-            if (has_plan(r, tally_plan_create(r->context, &desc, &plan), is_promised, name, &bad))
-                for (size_t s = 0; s < COUNT(sizes); s++)
-                    bad |= reduce(r->context, plan, cells[c].op, cells[c].in, sizes[s], name);
+            if (!has_plan(r, tally_plan_create(r->context, &desc, &plan), is_promised, name, &bad)) continue;
+            for (size_t s = 0; s < COUNT(sizes); s++)
+                bad |= reduce(r->context, plan, cells[c].op, cells[c].in, sizes[s], 0, name);
+            bad |= reduce(r->context, plan, cells[c].op, cells[c].in, WHOLE_ROWS, 1, name);
         }
     }
     return bad;
