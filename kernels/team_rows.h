@@ -32,7 +32,7 @@
 #define ARE_LIGHT (INPUTS == 1 && OWN * sizeof(LANE) <= 32)
 #endif
 /* Loads of a round, by vectors and item by item: as many as fit the registers that ptxas gives. A
- * vector that is shifted takes two, which two wide inputs have room for. */
+ * vector that is shifted takes two, which CUDA has room for with two wide inputs. */
 #if defined(PIVOT_MAY_MISS) && ACC_BYTES > 8
 #define MOST_BLOCK 1
 #elif defined(lane_plain) || defined(PIVOT_MAY_MISS) || (ITEM_BYTES < 4 && INPUTS > 1)
@@ -43,7 +43,11 @@
 #define ROWS_OF_LOADS(loads) ((loads) / INPUTS > ROW_LOADS ? (loads) / INPUTS / ROW_LOADS : 1)
 #define BLOCK_LOADS (FLIGHT_LOADS / (ACC_BYTES > 8 && ITEM_BYTES < 4 ? 4 : 2))
 #define BLOCK_ROWS ROWS_OF_LOADS(BLOCK_LOADS < MOST_BLOCK ? BLOCK_LOADS : MOST_BLOCK)
-#define SHIFTED_LOADS (INPUTS > 1 && ITEM_BYTES >= 4 ? BLOCK_LOADS : BLOCK_LOADS / 2)
+#if INPUTS > 1 && ITEM_BYTES >= 4 && !defined(__OPENCL_VERSION__)
+#define SHIFTED_LOADS BLOCK_LOADS
+#else
+#define SHIFTED_LOADS (BLOCK_LOADS / 2)
+#endif
 #define SHIFTED_ROWS ROWS_OF_LOADS(SHIFTED_LOADS < MOST_BLOCK ? SHIFTED_LOADS : MOST_BLOCK)
 #define ITEM_LOADS (!ARE_LIGHT ? 1 : GROUP > 512 ? 2 : FLIGHT_LOADS >= 32 ? 16 : 4)
 #define ITEM_ROWS ((int)ITEM_LOADS > ROW_LOADS ? (int)ITEM_LOADS / ROW_LOADS : 1)
@@ -277,8 +281,8 @@ INLINE void take_blocks(LANE *lane, SOURCE in, CHUNK c, TABLE table, PLACE own, 
 }
 
 /* Takes a chunk that is not whole, or whose vectors are not aligned: whole rows by vectors, unless
- * items are as fast, and the rest item by item. From the chunk's first item on the input has `left`:
- * the second vector that is shifted may have VECTOR items more. */
+ * items are as fast, and the rest item by item. From the chunk's first item on the input has
+ * `left`: the second of two vectors reaches behind the items that are shifted out of them. */
 INLINE void take_rest(LANE *lane, SOURCE in, CHUNK c, TABLE table, u64 left, u32 t) {
     u32 is_aligned;
     const PLACE own = find_place(in, t, &is_aligned);
