@@ -43,7 +43,7 @@
 #define ROWS_OF_LOADS(loads) ((loads) / INPUTS > ROW_LOADS ? (loads) / INPUTS / ROW_LOADS : 1)
 #define BLOCK_LOADS (FLIGHT_LOADS / (ACC_BYTES > 8 && ITEM_BYTES < 4 ? 4 : 2))
 #define BLOCK_ROWS ROWS_OF_LOADS(BLOCK_LOADS < MOST_BLOCK ? BLOCK_LOADS : MOST_BLOCK)
-#if INPUTS > 1 && ITEM_BYTES >= 4 && !defined(__OPENCL_VERSION__)
+#if INPUTS > 1 && ITEM_BYTES >= 4 && GROUP <= 512 && !defined(__OPENCL_VERSION__)
 #define SHIFTED_LOADS BLOCK_LOADS
 #else
 #define SHIFTED_LOADS (BLOCK_LOADS / 2)
@@ -281,17 +281,16 @@ INLINE void take_blocks(LANE *lane, SOURCE in, CHUNK c, TABLE table, PLACE own, 
 }
 
 /* Takes a chunk that is not whole, or whose vectors are not aligned: whole rows by vectors, unless
- * items are as fast, and the rest item by item. From the chunk's first item on the input has
- * `left`: the second of two vectors reaches behind the items that are shifted out of them. */
-INLINE void take_rest(LANE *lane, SOURCE in, CHUNK c, TABLE table, u64 left, u32 t) {
+ * items are as fast, and the rest item by item. The second of two vectors reaches up to VECTOR
+ * items behind those that are shifted out of them. */
+INLINE void take_rest(LANE *lane, SOURCE in, CHUNK c, TABLE table, u32 t) {
     u32 is_aligned;
     const PLACE own = find_place(in, t, &is_aligned);
 #ifdef LEADS
     const int rows = is_aligned && !ARE_LIGHT ? (int)(c.count / LANES) : 0;
 #else
     const u32 is_shifted = ONLY_SHIFTS || !is_aligned;
-    const u32 items = is_shifted ? min((u64)c.count, left - min(left, (u64)VECTOR)) : c.count;
-    const int rows = (int)(items / LANES);
+    const int rows = (int)((c.count - (is_shifted ? min(c.count, (u32)VECTOR) : 0)) / LANES);
     if (is_shifted) take_blocks(lane, in, c, table, own, rows, SHIFTED_ROWS, true);
 #endif
 #if !ONLY_SHIFTS

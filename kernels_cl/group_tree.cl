@@ -337,7 +337,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (are_vectors)
         take_vectors(lane, v, in, c, table, t);
     else
-        take_rest(lane, in, c, table, n - begin, t);
+        take_rest(lane, in, c, table, t);
 #ifdef PIVOT_MAY_MISS /* if the pivot turns out to be no good, the chunk is taken again */
     PIVOT best = pivot_of_lane(lane[0]);
 #pragma unroll
@@ -345,7 +345,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     if (pivot_changes(&c.pivot, pivot_value(team_pivot(&data, best, thread, t), 0))) {
 #pragma unroll
         for (int own = 0; own < OWN; own++) lane[own] = lane_identity();
-        take_rest(lane, in, c, table, n - begin, t);
+        take_rest(lane, in, c, table, t);
     }
 #endif
 

@@ -401,7 +401,7 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
         if (are_vectors)
             take_vectors(lane, v, in, c, table, t);
         else
-            take_rest(lane, in, c, table, n - begin, t);
+            take_rest(lane, in, c, table, t);
 #ifdef PIVOT_MAY_MISS
         correct_lanes(lane, in, &c, t);
 #endif
