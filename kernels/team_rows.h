@@ -81,6 +81,11 @@ INLINE PLACE plain_place(u32 t) {
     return own;
 }
 
+/* The lane of the chunk that lane k * VECTOR + j of thread t is, without a lead. */
+INLINE u32 lane_at(u32 t, int k, int j) {
+    return k * TEAM * VECTOR + t * VECTOR + j;
+}
+
 /* Finds the place of thread t. `is_aligned` becomes 1 if its vectors are aligned there. */
 INLINE PLACE find_place(SOURCE in, u32 t, u32 *is_aligned) {
     PLACE own = plain_place(t);

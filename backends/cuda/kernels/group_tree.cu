@@ -44,6 +44,8 @@ template <> constexpr bool IS_F64<f64> = true;
  * Groups that a multiprocessor has room for. A tree of wide accumulators takes long, and nothing
  * but the loads of other groups hides it. So there are as many as have registers without a spill,
  * 64 for each of 1,024 threads or 85 for each of 768. With 64 ptxas loads items of 8 bytes late.
+ * Chunks that are not whole, or not aligned, want more registers than the loop over whole ones,
+ * and shall not take them from other groups: there are as many groups as that loop has room for.
  */
 #ifdef PIVOT_MAY_MISS
 #define WIDEST_LANES 64 /* exponentials take more registers */
@@ -263,7 +265,7 @@ INLINE LANE load_lane(SOURCE in, CHUNK c, u32 l) {
  */
 template <int J, int K, int S> INLINE LANE load_rows(SOURCE in, CHUNK c, u32 t) {
     if constexpr (S == ROW_LOADS)
-        return load_lane(in, c, K * TEAM * VECTOR + t * VECTOR + J);
+        return load_lane(in, c, lane_at(t, K, J));
     else
         return lane_combine(load_rows<J, K, 2 * S>(in, c, t), load_rows<J, K + S, 2 * S>(in, c, t));
 }
@@ -327,7 +329,7 @@ INLINE void correct_lanes(LANE *lane, SOURCE in, CHUNK *c, u32 t) {
     for (u32 r = 0; r * LANES < c->count; r++)
 #pragma unroll
         for (int own = 0; own < OWN; own++) {
-            const u32 l = own / VECTOR * TEAM * VECTOR + t * VECTOR + own % VECTOR, at = r * LANES + l;
+            const u32 l = lane_at(t, own / VECTOR, own % VECTOR), at = r * LANES + l;
             if (at < c->count) lane[own] = lane_step(lane[own], items_at(in, at), *c, r, l, in.p);
         }
 }
