@@ -84,6 +84,8 @@ tally_status tally_cuda_device_open(int index, void *native_context, void *nativ
     tally_status status = native_context ? adopt(device, native_context) : retain(device, index);
     if (!status) {
         device->arch = arch_of(device->id, &error);
+        device->cache_bytes = (uint64_t)attribute(device->id, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &error);
+        device->window_bytes = (uint64_t)attribute(device->id, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, &error);
         status = error ? tally_cuda_fail(error, "cuDeviceGetAttribute(device %d)", (int)device->id)
                        : describe(device->id, native_context ? -1 : index, info);
     }

@@ -30,12 +30,12 @@ static bool find_calls(void *library, char *reason, size_t bytes) {
         if (!address) return snprintf(reason, bytes, LIBRARY " has no %s: its driver is too old", calls[i].symbol), false;
         memcpy((char *)&tally_cuda + calls[i].offset, &address, sizeof(address));
     }
-    tally_cuda.can_overlap = true;
+    tally_cuda.has_newer = true;
 #define FIND(name, parameters)                                                                                                 \
     {                                                                                                                          \
         void *address = dlsym(library, #name);                                                                                 \
         memcpy(&tally_cuda.name, &address, sizeof(address));                                                                   \
-        tally_cuda.can_overlap = tally_cuda.can_overlap && address;                                                            \
+        tally_cuda.has_newer = tally_cuda.has_newer && address;                                                                \
     }
     TALLY_CUDA_NEWER_CALLS(FIND)
     return true;

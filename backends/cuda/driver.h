@@ -50,7 +50,7 @@
     X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
     X(cuEventElapsedTime, "cuEventElapsedTime")
 
-/* X(name, parameters): the call that makes launches overlap. Drivers before CUDA 11.8 lack it, and
+/* X(name, parameters): the call of launches with attributes. Drivers before CUDA 11.8 lack it, and
  * so may the headers. */
 #define TALLY_CUDA_NEWER_CALLS(X) X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))
 
@@ -62,7 +62,7 @@ typedef struct tally_cuda_driver {
 #define FIELD(name, parameters) CUresult(CUDAAPI *name) parameters;
     TALLY_CUDA_NEWER_CALLS(FIELD)
 #undef FIELD
-    bool can_overlap;      /* the driver has all of the newer calls */
+    bool has_newer;        /* it has all of the newer calls */
     int version;           /* as cuDriverGetVersion gives it (13000 is 13.0); 0: no driver */
     char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
     int devices;
@@ -77,8 +77,10 @@ extern tally_cuda_driver tally_cuda;
 typedef struct tally_cuda_device {
     CUdevice id;
     CUcontext context;
-    bool primary; /* the context was retained, and is to be released */
-    int arch;     /* compute capability; 90 is 9.0 */
+    bool primary;          /* the context was retained, and is to be released */
+    int arch;              /* compute capability; 90 is 9.0 */
+    uint64_t cache_bytes;  /* the second-level cache */
+    uint64_t window_bytes; /* the most that passes through it in a launch; 0: it has no windows */
 } tally_cuda_device;
 
 typedef struct tally_cuda_mem {

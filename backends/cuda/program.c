@@ -79,7 +79,7 @@ tally_status tally_cuda_program_create(void *opaque, const tally_program_desc *d
     bool pushed = false;
     if (!status) status = tally_cuda_enter(device, &pushed);
     if (!status) status = load(program);
-    program->overlaps = desc->overlaps && tally_cuda.can_overlap && device->arch >= OVERLAP_ARCH;
+    program->overlaps = desc->overlaps && tally_cuda.has_newer && device->arch >= OVERLAP_ARCH;
     tally_cuda_leave(pushed);
     if (status) {
         free(program->own);

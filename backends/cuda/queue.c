@@ -5,7 +5,8 @@
 
 #include "driver.h"
 
-#define MAX_GROUPS UINT64_C(0x7fffffff) /* limit of a grid's first dimension */
+#define MAX_GROUPS UINT64_C(0x7fffffff)   /* limit of a grid's first dimension */
+#define WINDOW_MARGIN (UINT64_C(1) << 20) /* a window as large as the driver allows has no effect */
 
 /* Checks that the caller's stream belongs to the device's context. NULL is the context's default
  * stream. */
@@ -93,20 +94,73 @@ tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void 
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static CUresult launch(const tally_cuda_kernel *kernel, CUstream stream, unsigned groups, unsigned threads, void **values) {
-    CUlaunchAttribute overlap = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                                 .value = {.programmaticStreamSerializationAllowed = 1}};
-    const CUlaunchConfig config = {.gridDimX = groups,
-                                   .gridDimY = 1,
-                                   .gridDimZ = 1,
-                                   .blockDimX = threads,
-                                   .blockDimY = 1,
-                                   .blockDimZ = 1,
-                                   .hStream = stream,
-                                   .attrs = &overlap,
-                                   .numAttrs = 1};
-    if (kernel->overlaps) return tally_cuda.cuLaunchKernelEx(&config, kernel->function, values, NULL);
-    return tally_cuda.cuLaunchKernel(kernel->function, groups, 1, 1, threads, 1, 1, 0, stream, values, NULL);
+/* Returns where the bytes begin that a kernel reads. */
+static CUdeviceptr read_at(const tally_arg *arg) {
+    return ((const tally_cuda_mem *)arg->mem)->address + arg->read_from;
+}
+
+/*
+ * Finds a window for what a kernel reads, if that is more than five sixths of the second-level
+ * cache. Most of a window passes through the cache and displaces nothing. So this launch finds
+ * there what others have just written, and the next one finds what stayed. Three tenths of the
+ * cache are for what stays: all that is outside the window, and a share of its lines. A sum of 64
+ * MiB of f32 takes 15.2 us instead of 18.4 if they are summed again and again, and 19.1 instead of
+ * 21.1 if they have just been written (H200, November 2026).
+ */
+static bool find_window(const tally_cuda_device *device, uint32_t count, const tally_arg *args, CUaccessPolicyWindow *window) {
+    const uint64_t cache = device->cache_bytes, most = device->window_bytes;
+    const tally_arg *first = NULL;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!args[i].read_bytes || (first && read_at(&args[i]) == read_at(first))) continue;
+        if (!first) first = &args[i];
+        bytes += args[i].read_bytes;
+    }
+    if (most <= WINDOW_MARGIN || bytes <= cache / 6 * 5) return false;
+    const uint64_t size = first->read_bytes < most - WINDOW_MARGIN ? first->read_bytes : most - WINDOW_MARGIN;
+    const uint64_t outside = bytes - size, stays = cache / 10 * 3;
+    if (outside > cache / 2) return false;
+    *window = (CUaccessPolicyWindow){.base_ptr = (void *)read_at(first),
+                                     .num_bytes = size,
+                                     .hitRatio = outside < stays ? (float)(stays - outside) / (float)size : 0,
+                                     .hitProp = CU_ACCESS_PROPERTY_NORMAL,
+                                     .missProp = CU_ACCESS_PROPERTY_STREAMING};
+    return true;
+}
+
+static CUresult launch_with(const CUlaunchConfig *config, const tally_cuda_kernel *kernel, void **values) {
+    if (config->numAttrs) return tally_cuda.cuLaunchKernelEx(config, kernel->function, values, NULL);
+    return tally_cuda.cuLaunchKernel(kernel->function, config->gridDimX, 1, 1, config->blockDimX, 1, 1, 0, config->hStream,
+                                     values, NULL);
+}
+
+/* Launches with the attributes that apply, and without a window if the driver refuses it. */
+static CUresult launch(const tally_cuda_queue *queue, const tally_cuda_kernel *kernel, unsigned groups, unsigned threads,
+                       uint32_t count, const tally_arg *args) {
+    /* The driver copies the values before it returns, but takes them through pointers to
+     * non-const. */
+    void *values[TALLY_MAX_ARGS];
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = args[i].mem ? (void *)&((tally_cuda_mem *)args[i].mem)->address : (void *)(uintptr_t)args[i].value;
+    CUlaunchAttribute attributes[2] = {
+        {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value = {.programmaticStreamSerializationAllowed = 1}}};
+    CUlaunchConfig config = {.gridDimX = groups,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = threads,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .hStream = queue->stream,
+                             .attrs = attributes,
+                             .numAttrs = kernel->overlaps};
+    CUaccessPolicyWindow window;
+    if (tally_cuda.has_newer && find_window(queue->device, count, args, &window)) {
+        attributes[config.numAttrs++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, .value = {.accessPolicyWindow = window}};
+        if (!launch_with(&config, kernel, values)) return CUDA_SUCCESS;
+        config.numAttrs--;
+    }
+    return launch_with(&config, kernel, values);
 }
 
 tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
@@ -117,15 +171,10 @@ tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint
                           (unsigned long long)MAX_GROUPS);
     if (count > TALLY_MAX_ARGS)
         return tally_fail(TALLY_E_INTERNAL, "cuda: %u kernel arguments: %d at most", count, TALLY_MAX_ARGS);
-    /* The driver copies the values before it returns, but takes them through pointers to
-     * non-const. */
-    void *values[TALLY_MAX_ARGS];
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = args[i].mem ? (void *)&((tally_cuda_mem *)args[i].mem)->address : (void *)(uintptr_t)args[i].value;
     bool pushed;
     const tally_status status = tally_cuda_enter(queue->device, &pushed);
     if (status) return status;
-    const CUresult error = launch(kernel, queue->stream, (unsigned)groups, threads, values);
+    const CUresult error = launch(queue, kernel, (unsigned)groups, threads, count, args);
     tally_cuda_leave(pushed);
     if (error) return tally_cuda_fail(error, "cuLaunchKernel(%llu groups of %u)", (unsigned long long)groups, threads);
     return TALLY_OK;

@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define TALLY_BACKEND_ABI 3
+#define TALLY_BACKEND_ABI 4
 
 #if defined(__GNUC__)
 #define TALLY_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
@@ -92,11 +92,14 @@ typedef struct tally_program_desc {
     uint32_t acc_bytes, result_bytes;   /* of all parts */
 } tally_program_desc;
 
-/* An argument of a kernel: memory, or a value of `bytes` bytes. */
+/* An argument of a kernel: memory, or a value of `bytes` bytes. Memory may have a hint for caches:
+ * the kernel reads `read_bytes` bytes from byte `read_from` on, about once each, and writes none of
+ * them. Without a hint both are 0. */
 typedef struct tally_arg {
     void *mem; /* the backend's memory object; NULL: a value */
     const void *value;
     size_t bytes;
+    uint64_t read_from, read_bytes;
 } tally_arg;
 
 /* The most arguments of a launch: four inputs and sixteen outputs, each with its offset, and what a

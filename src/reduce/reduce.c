@@ -24,9 +24,11 @@ tally_status tally_reduce_partials(tally_reduce_plan *plan, void *queue, const t
     const tally_target *outcome = together ? together : &to;
     const uint64_t first = is_outcome(&to) ? 0 : to.offset, out_offset = is_outcome(outcome) ? outcome->offset : 0;
     const uint32_t last = together ? TALLY_LAST_TOGETHER : is_outcome(&to) ? TALLY_LAST_ALONE : TALLY_LAST_NONE;
+    const uint64_t item_bytes = tally_dtype_bytes(terms->in);
     tally_arg args[2 * TALLY_MAX_INPUTS + TALLY_REDUCE_ARGS], *rest = args + 2 * terms->inputs;
     for (uint32_t k = 0; k < terms->inputs; k++) {
-        args[2 * k] = TALLY_MEM(in->mem[k]);
+        const uint64_t from = in->offset[k] * item_bytes;
+        args[2 * k] = (tally_arg){.mem = in->mem[k], .read_from = from, .read_bytes = n * item_bytes};
         args[2 * k + 1] = TALLY_VALUE(in->offset[k]);
     }
     rest[TALLY_REDUCE_ARG_PARAMS] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};

@@ -124,14 +124,16 @@ static int end(void **state) {
 
 int main(int argc, char **argv) {
     static const core_test *const lists[] = {
-        table_tests,         type_tests,        whole_tests,         spec_tests,           selection_tests,
-        handle_tests,        argument_tests,    custom_tests,        custom_text_tests,    custom_refused_tests,
-        term_tests,          input_tests,       input_refused_tests, empty_tests,          host_tests,
-        few_tests,           host_device_tests, failure_tests,       recovery_tests,       ladder_tests,
-        feature_tests,       tuning_tests,      scan_tests,          scan_axis_tests,      move_tests,
-        move_argument_tests, memory_tests,      host_plan_tests,     golden_tests,         cache_tests,
-        kept_tests,          program_tests,     segments_tests,      segments_whole_tests, segments_argument_tests,
-        part_tests,          packet_tests,      devices_tests};
+        table_tests,         type_tests,           whole_tests,          spec_tests,
+        selection_tests,     handle_tests,         argument_tests,       custom_tests,
+        custom_text_tests,   custom_refused_tests, term_tests,           input_tests,
+        input_refused_tests, empty_tests,          host_tests,           few_tests,
+        host_device_tests,   failure_tests,        recovery_tests,       ladder_tests,
+        feature_tests,       tuning_tests,         scan_tests,           scan_axis_tests,
+        move_tests,          move_argument_tests,  memory_tests,         host_plan_tests,
+        golden_tests,        cache_tests,          hint_tests,           kept_tests,
+        program_tests,       segments_tests,       segments_whole_tests, segments_argument_tests,
+        part_tests,          packet_tests,         devices_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {

@@ -277,6 +277,9 @@ static tally_status launch(void *queue, void *kernel, uint64_t groups, uint32_t 
     for (uint32_t a = 0; a < count; a++) {
         object *mem = args[a].mem ? stub_object(args[a].mem, STUB_MEMORY, k->device, "launch") : NULL;
         if (mem) l.mem[a] = &mem->memory;
+        const uint64_t size = mem ? mem->memory.size : 0, from = args[a].read_from, read = args[a].read_bytes;
+        if (read && (from > size || read > size - from))
+            stub_misuse("launch: argument %u is read beyond its memory's %llu bytes", a, (unsigned long long)size);
         if (args[a].mem) continue;
         if (!args[a].value || args[a].bytes == 0 || args[a].bytes > sizeof l.values - used) {
             stub_misuse("launch: argument %u is a value of %zu bytes", a, args[a].bytes);

@@ -362,9 +362,9 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
 
     if (!FOLLOWS(outcome)) { AWAIT_PREVIOUS }
     /*
-     * Inputs that just fit the second-level cache (50 MiB on an H100 and H200) are found there if
-     * each multiprocessor gets the same items again. It does if the next launch begins when all of
-     * them are free. 12M f32: 8.6 us instead of 16.7 (H200, November 2026).
+     * Inputs that just fit the second-level cache (50 MiB on an H100, 60 on an H200) are found
+     * there if each multiprocessor gets the same items again. It does if the next launch begins
+     * when all of them are free. 12M f32: 8.6 us instead of 16.7 (H200, November 2026).
      */
     const u64 bytes = n * ITEM_BYTES * INPUTS;
     if (bytes <= 32 << 20 || bytes > 50 << 20) ADMIT_NEXT
