@@ -78,11 +78,13 @@ static tally_status make_text(tally_op op, tally_dtype in, tally_accuracy accura
     return status;
 }
 
-/* Returns a hash of a program's text but for the op's name and its result; 0 on an error. */
+/* Returns a hash of a program's text without the op's name and result. If there is an error it
+ * returns the op's number, which no other program has: so write_text is called for the op, and
+ * reports the error. */
 static uint64_t hash_without_result(tally_op op, tally_dtype in, tally_accuracy accuracy) {
     tally_terms terms;
     char *text, *rest;
-    if (make_text(op, in, accuracy, &terms, &text)) return 0;
+    if (make_text(op, in, accuracy, &terms, &text)) return (uint64_t)op;
     tally_terms_close(&terms);
     uint64_t hash = 0;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
