@@ -68,8 +68,10 @@ static tally_status make_image(const tally_cuda_device *device, const tally_prog
     return TALLY_OK;
 }
 
-/* The compute capability from which on launches overlap. */
+/* The compute capability and the driver's CUDA version from which on launches overlap. Graphs hold
+ * such launches since then. */
 #define OVERLAP_ARCH 90
+#define OVERLAP_VERSION 12030
 
 tally_status tally_cuda_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const tally_cuda_device *device = opaque;
@@ -79,7 +81,8 @@ tally_status tally_cuda_program_create(void *opaque, const tally_program_desc *d
     bool pushed = false;
     if (!status) status = tally_cuda_enter(device, &pushed);
     if (!status) status = load(program);
-    program->overlaps = desc->overlaps && tally_cuda.has_newer && device->arch >= OVERLAP_ARCH;
+    program->overlaps =
+        desc->overlaps && tally_cuda.has_newer && tally_cuda.version >= OVERLAP_VERSION && device->arch >= OVERLAP_ARCH;
     tally_cuda_leave(pushed);
     if (status) {
         free(program->own);
