@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The form of the tree: headers, symbols, docs, prose, folders, formatting.
+# The form of the tree: headers, symbols, docs, links, prose, folders, formatting.
 set(form ${CMAKE_CURRENT_SOURCE_DIR}/form)
 find_program(TALLY_CXX NAMES $ENV{CXX} c++ g++ clang++ DOC "A C++ compiler, for the tests of the headers alone")
 find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
@@ -26,6 +26,7 @@ set_tests_properties(docs-tables PROPERTIES LABELS docs)
 if(TALLY_PYTHON)
   add_test(NAME structure COMMAND ${TALLY_PYTHON} ${form}/structure.py ${PROJECT_SOURCE_DIR})
   add_test(NAME declarations COMMAND ${TALLY_PYTHON} ${form}/declarations.py ${PROJECT_SOURCE_DIR})
+  add_test(NAME links COMMAND ${TALLY_PYTHON} ${form}/links.py ${PROJECT_SOURCE_DIR})
   add_test(NAME snippets COMMAND ${TALLY_PYTHON} ${form}/snippets.py ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
-  set_tests_properties(structure declarations snippets PROPERTIES LABELS docs SKIP_REGULAR_EXPRESSION "skipped: ")
+  set_tests_properties(structure declarations links snippets PROPERTIES LABELS docs SKIP_REGULAR_EXPRESSION "skipped: ")
 endif()
