@@ -66,6 +66,16 @@ static tally_status adopt(tally_cuda_device *device, CUcontext context) {
     return error ? tally_cuda_fail(error, "cuCtxGetDevice") : TALLY_OK;
 }
 
+/* Asks for the cache, and for windows on it. They are no more than a help. */
+static void ask_cache(tally_cuda_device *device) {
+    CUresult error = CUDA_SUCCESS;
+    const int cache = attribute(device->id, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &error);
+    const int window = attribute(device->id, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, &error);
+    if (error) return;
+    device->cache_bytes = (uint64_t)cache;
+    device->window_bytes = (uint64_t)window;
+}
+
 /* Retains the primary context, which the CUDA runtime uses too. */
 static tally_status retain(tally_cuda_device *device, int index) {
     CUresult error = tally_cuda.cuDeviceGet(&device->id, index);
@@ -84,8 +94,7 @@ tally_status tally_cuda_device_open(int index, void *native_context, void *nativ
     tally_status status = native_context ? adopt(device, native_context) : retain(device, index);
     if (!status) {
         device->arch = arch_of(device->id, &error);
-        device->cache_bytes = (uint64_t)attribute(device->id, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &error);
-        device->window_bytes = (uint64_t)attribute(device->id, CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, &error);
+        ask_cache(device);
         status = error ? tally_cuda_fail(error, "cuDeviceGetAttribute(device %d)", (int)device->id)
                        : describe(device->id, native_context ? -1 : index, info);
     }

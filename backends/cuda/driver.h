@@ -50,8 +50,8 @@
     X(cuEventSynchronize, "cuEventSynchronize")                                                                                \
     X(cuEventElapsedTime, "cuEventElapsedTime")
 
-/* X(name, parameters): the call of launches with attributes. Drivers before CUDA 11.8 lack it, and
- * so may the headers. */
+/* X(name, parameters): the call that launches with attributes. Drivers before CUDA 11.8 lack it,
+ * and so may the headers. */
 #define TALLY_CUDA_NEWER_CALLS(X) X(cuLaunchKernelEx, (const CUlaunchConfig *, CUfunction, void **, void **))
 
 /* The driver. tally_cuda_open sets it. */
@@ -62,7 +62,7 @@ typedef struct tally_cuda_driver {
 #define FIELD(name, parameters) CUresult(CUDAAPI *name) parameters;
     TALLY_CUDA_NEWER_CALLS(FIELD)
 #undef FIELD
-    bool has_newer;        /* it has all of the newer calls */
+    bool has_newer;        /* the driver has all of the newer calls */
     int version;           /* as cuDriverGetVersion gives it (13000 is 13.0); 0: no driver */
     char version_text[96]; /* "CUDA 13.0, libcuda 580.95.05" */
     int devices;
@@ -80,7 +80,7 @@ typedef struct tally_cuda_device {
     bool primary;          /* the context was retained, and is to be released */
     int arch;              /* compute capability; 90 is 9.0 */
     uint64_t cache_bytes;  /* the second-level cache */
-    uint64_t window_bytes; /* the most that passes through it in a launch; 0: it has no windows */
+    uint64_t window_bytes; /* the largest access policy window; 0: the device has none */
 } tally_cuda_device;
 
 typedef struct tally_cuda_mem {
@@ -93,6 +93,7 @@ typedef struct tally_cuda_queue {
     const tally_cuda_device *device;
     CUstream stream; /* NULL: the default stream */
     bool own;
+    bool refuses_windows; /* the driver has refused one */
 } tally_cuda_queue;
 
 typedef struct tally_cuda_program {

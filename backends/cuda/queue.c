@@ -5,8 +5,11 @@
 
 #include "driver.h"
 
-#define MAX_GROUPS UINT64_C(0x7fffffff)   /* limit of a grid's first dimension */
-#define WINDOW_MARGIN (UINT64_C(1) << 20) /* a window as large as the driver allows has no effect */
+#define MAX_GROUPS UINT64_C(0x7fffffff) /* limit of a grid's first dimension */
+/* What a window is smaller than the driver's limit: one of that size has no effect (H200). */
+#define WINDOW_MARGIN (UINT64_C(1) << 20)
+/* Inputs up to this size are found in the cache as a whole (kernels/group_tree.cu). */
+#define WHOLE_BYTES (UINT64_C(50) << 20)
 
 /* Checks that the caller's stream belongs to the device's context. NULL is the context's default
  * stream. */
@@ -94,33 +97,46 @@ tally_status tally_cuda_copy_out(void *opaque, void *mem, uint64_t offset, void 
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Returns where the bytes begin that a kernel reads. */
+/* Returns the address of the first byte that a hint names. */
 static CUdeviceptr read_at(const tally_arg *arg) {
     return ((const tally_cuda_mem *)arg->mem)->address + arg->read_from;
 }
 
+static bool overlap(const tally_arg *a, const tally_arg *b) {
+    return b->read_bytes && read_at(a) < read_at(b) + b->read_bytes && read_at(b) < read_at(a) + a->read_bytes;
+}
+
+/* Returns the bytes of the device's memory that a launch reads, as the hints say, and the first of
+ * the arguments with one. Memory that two of them name counts once. */
+static uint64_t count_read(uint32_t count, const tally_arg *args, const tally_arg **first) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!args[i].read_bytes || ((const tally_cuda_mem *)args[i].mem)->kind == TALLY_MEM_STAGING) continue;
+        if (!bytes) *first = &args[i];
+        bool counted = false;
+        for (uint32_t j = 0; j < i; j++) counted = counted || overlap(&args[i], &args[j]);
+        if (!counted) bytes += args[i].read_bytes;
+    }
+    return bytes;
+}
+
 /*
- * Finds a window for what a kernel reads, if that is more than five sixths of the second-level
- * cache. Most of a window passes through the cache and displaces nothing. So this launch finds
- * there what others have just written, and the next one finds what stayed. Three tenths of the
- * cache are for what stays: all that is outside the window, and a share of its lines. A sum of 64
- * MiB of f32 takes 15.2 us instead of 18.4 if they are summed again and again, and 19.1 instead of
- * 21.1 if they have just been written (H200, November 2026).
+ * Makes a window over the first input that a kernel reads, if the kernel reads more than the
+ * second-level cache holds. Lines of a window are of two kinds. Normal ones stay for the next
+ * launch. The others are evicted first, so that what others have just written is still found. As
+ * much stays as three tenths of the cache hold: all that is outside the window, then lines of it.
+ * Repeated sums of 64 MiB of f32 take 15.2 us instead of 18.4, those of items that have just been
+ * written 19.1 instead of 21.1 (H200, November 2026).
  */
 static bool find_window(const tally_cuda_device *device, uint32_t count, const tally_arg *args, CUaccessPolicyWindow *window) {
     const uint64_t cache = device->cache_bytes, most = device->window_bytes;
     const tally_arg *first = NULL;
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!args[i].read_bytes || (first && read_at(&args[i]) == read_at(first))) continue;
-        if (!first) first = &args[i];
-        bytes += args[i].read_bytes;
-    }
-    if (most <= WINDOW_MARGIN || bytes <= cache / 6 * 5) return false;
+    const uint64_t bytes = count_read(count, args, &first);
+    if (most <= WINDOW_MARGIN || bytes <= WHOLE_BYTES || bytes <= cache / 6 * 5) return false;
     const uint64_t size = first->read_bytes < most - WINDOW_MARGIN ? first->read_bytes : most - WINDOW_MARGIN;
     const uint64_t outside = bytes - size, stays = cache / 10 * 3;
-    if (outside > cache / 2) return false;
-    *window = (CUaccessPolicyWindow){.base_ptr = (void *)read_at(first),
+    if (outside > cache / 5 * 3) return false; /* it would displace itself */
+    *window = (CUaccessPolicyWindow){.base_ptr = (void *)(uintptr_t)read_at(first),
                                      .num_bytes = size,
                                      .hitRatio = outside < stays ? (float)(stays - outside) / (float)size : 0,
                                      .hitProp = CU_ACCESS_PROPERTY_NORMAL,
@@ -134,8 +150,9 @@ static CUresult launch_with(const CUlaunchConfig *config, const tally_cuda_kerne
                                      values, NULL);
 }
 
-/* Launches with the attributes that apply, and without a window if the driver refuses it. */
-static CUresult launch(const tally_cuda_queue *queue, const tally_cuda_kernel *kernel, unsigned groups, unsigned threads,
+/* Launches with the attributes that apply. If the driver refuses a window, the queue has none from
+ * then on. */
+static CUresult launch(tally_cuda_queue *queue, const tally_cuda_kernel *kernel, unsigned groups, unsigned threads,
                        uint32_t count, const tally_arg *args) {
     /* The driver copies the values before it returns, but takes them through pointers to
      * non-const. */
@@ -154,10 +171,12 @@ static CUresult launch(const tally_cuda_queue *queue, const tally_cuda_kernel *k
                              .attrs = attributes,
                              .numAttrs = kernel->overlaps};
     CUaccessPolicyWindow window;
-    if (tally_cuda.has_newer && find_window(queue->device, count, args, &window)) {
+    if (tally_cuda.has_newer && !queue->refuses_windows && find_window(queue->device, count, args, &window)) {
         attributes[config.numAttrs++] =
             (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, .value = {.accessPolicyWindow = window}};
-        if (!launch_with(&config, kernel, values)) return CUDA_SUCCESS;
+        const CUresult error = launch_with(&config, kernel, values);
+        if (error != CUDA_ERROR_INVALID_VALUE && error != CUDA_ERROR_NOT_SUPPORTED) return error;
+        queue->refuses_windows = true;
         config.numAttrs--;
     }
     return launch_with(&config, kernel, values);
@@ -165,7 +184,7 @@ static CUresult launch(const tally_cuda_queue *queue, const tally_cuda_kernel *k
 
 tally_status tally_cuda_launch(void *opaque, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
                                const tally_arg *args) {
-    const tally_cuda_queue *queue = opaque;
+    tally_cuda_queue *queue = opaque;
     if (groups > MAX_GROUPS)
         return tally_fail(TALLY_E_UNSUPPORTED, "cuda: %llu groups in one launch: %llu at most", (unsigned long long)groups,
                           (unsigned long long)MAX_GROUPS);

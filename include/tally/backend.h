@@ -93,8 +93,8 @@ typedef struct tally_program_desc {
 } tally_program_desc;
 
 /* An argument of a kernel: memory, or a value of `bytes` bytes. Memory may have a hint for caches:
- * the kernel reads `read_bytes` bytes from byte `read_from` on, about once each, and writes none of
- * them. Without a hint both are 0. */
+ * the launch, or all launches of its call together, read `read_bytes` bytes from byte `read_from`
+ * on, most of them once, and write none of them. Without a hint both are 0. */
 typedef struct tally_arg {
     void *mem; /* the backend's memory object; NULL: a value */
     const void *value;

@@ -183,12 +183,17 @@ tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, 
     return TALLY_OK;
 }
 
+static int64_t step_of(const tally_shape_axis *axis, size_t stride) {
+    int64_t step;
+    memcpy(&step, (const char *)axis + stride, sizeof(step));
+    return step;
+}
+
 bool tally_shape_span(const tally_array_shape *shape, size_t stride, bool with_reduced, uint64_t offset, uint64_t *low,
                       uint64_t *high) {
     uint64_t below = 0, above = 0;
     for (uint32_t a = with_reduced ? 0 : shape->reduced; a < shape->reduced + shape->kept; a++) {
-        int64_t step;
-        memcpy(&step, (const char *)&shape->axis[a] + stride, sizeof(step));
+        const int64_t step = step_of(&shape->axis[a], stride);
         const uint64_t size = tally_magnitude(step), steps = shape->axis[a].extent - 1;
         uint64_t *reach = step < 0 ? &below : &above;
         if (!size || !steps) continue;
@@ -199,6 +204,19 @@ bool tally_shape_span(const tally_array_shape *shape, size_t stride, bool with_r
     *low = offset - below;
     *high = offset + above;
     return true;
+}
+
+bool tally_shape_is_dense(const tally_array_shape *shape, size_t stride) {
+    uint64_t side_by_side = 1; /* items of the axes that were found, from the fastest on */
+    for (uint32_t found = 0; found < shape->reduced + shape->kept; found++) {
+        uint32_t a = 0;
+        while (a < shape->reduced + shape->kept &&
+               (shape->axis[a].extent == 1 || tally_magnitude(step_of(&shape->axis[a], stride)) != side_by_side))
+            a++;
+        if (a == shape->reduced + shape->kept) break;
+        side_by_side *= shape->axis[a].extent;
+    }
+    return side_by_side == shape->n * shape->count;
 }
 
 /* ---- the kernels' SHAPE ---------------------------------------------------------------------- */

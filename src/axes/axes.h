@@ -47,5 +47,7 @@ tally_status tally_shape_make_scan(const tally_axis *axes, uint32_t axis_count, 
  * bits. */
 bool tally_shape_span(const tally_array_shape *shape, size_t stride, bool with_reduced, uint64_t offset, uint64_t *low,
                       uint64_t *high);
+/* Tells whether the axes reach as many places, side by side, as there are items. */
+bool tally_shape_is_dense(const tally_array_shape *shape, size_t stride);
 
 #endif

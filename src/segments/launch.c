@@ -29,19 +29,21 @@ static tally_arg buffer(const tally_buffer *buffer, void *other) {
 
 #define VALUE(variable) ((tally_arg){.value = &(variable), .bytes = sizeof(variable)})
 
-/* Returns input k. Its items are read once if all that lie between them are of the call too. Those
- * of keys pass through caches beside the keys, and their hint would gain nothing. */
-static tally_arg input(const tally_segments_call *call, const tally_array_shape *shape, uint32_t k, uint64_t item_bytes) {
-    tally_arg arg = memory(call->in[k]);
-    const size_t stride = offsetof(tally_shape_axis, in) + k * sizeof(int64_t);
-    uint64_t first = call->in_offset[k], items = call->number ? 0 : call->n, last;
-    if (shape) {
-        items = shape->n * shape->count;
-        if (!items || !tally_shape_span(shape, stride, true, first, &first, &last) || last - first + 1 != items) return arg;
+/* Gives the inputs hints, where the items are all that lies between the first and the last, and
+ * nothing else of that length is read. */
+static void hint_inputs(launch *l, const tally_segments_call *call, const tally_array_shape *shape) {
+    const uint32_t inputs = l->plan->base.terms.inputs;
+    const uint64_t items = shape ? shape->n * shape->count : call->n, item_bytes = tally_dtype_bytes(l->plan->base.terms.in);
+    const bool adjacent = call->ends == call->begins && call->ends_offset == call->begins_offset + 1;
+    if (call->where || call->number || !items || (!shape && !adjacent)) return;
+    for (uint32_t k = 0; k < inputs && shape; k++)
+        if (!tally_shape_is_dense(shape, offsetof(tally_shape_axis, in) + k * sizeof(int64_t))) return;
+    for (uint32_t k = 0; k < inputs; k++) {
+        uint64_t first = call->in_offset[k], last;
+        if (shape) tally_shape_span(shape, offsetof(tally_shape_axis, in) + k * sizeof(int64_t), true, first, &first, &last);
+        l->args[2 * k].read_from = first * item_bytes;
+        l->args[2 * k].read_bytes = items * item_bytes;
     }
-    arg.read_from = first * item_bytes;
-    arg.read_bytes = items * item_bytes;
-    return arg;
 }
 
 /* Fills the arguments of all kernels of a call. */
@@ -53,9 +55,10 @@ static void open_launch(launch *l, tally_segments_plan *plan, void *queue, const
     l->own = l->args + 2 * terms->inputs;
     if (shape) tally_shape_pack(shape, terms->inputs, l->shape);
     for (uint32_t k = 0; k < terms->inputs; k++) {
-        l->args[2 * k] = input(call, shape, k, tally_dtype_bytes(terms->in));
+        l->args[2 * k] = memory(call->in[k]);
         l->args[2 * k + 1] = VALUE(call->in_offset[k]);
     }
+    hint_inputs(l, call, shape);
     l->own[TALLY_SEGMENT_ARG_PARAMS] = (tally_arg){.value = plan->base.params, .bytes = terms->param.bytes};
     l->own[TALLY_SEGMENT_ARG_WHERE] = memory(call->where ? call->where : any);
     l->own[TALLY_SEGMENT_ARG_WHERE_OFFSET] = VALUE(call->where_offset);

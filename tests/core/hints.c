@@ -22,7 +22,11 @@ static tally_status spy_launch(void *queue, void *kernel, uint64_t groups, uint3
         const uint32_t k = a / 2;
         if (!args[a].read_bytes) continue;
         assert_true(args[a].mem && a % 2 == 0 && k < inputs); /* an input and its offset take turns */
-        assert_true(!seen[k].mem || (seen[k].mem == args[a].mem && seen[k].from == args[a].read_from));
+        if (seen[k].mem) {
+            assert_ptr_equal(seen[k].mem, args[a].mem);
+            assert_int_equal(seen[k].from, args[a].read_from);
+            assert_int_equal(seen[k].bytes, args[a].read_bytes);
+        }
         seen[k].mem = args[a].mem;
         seen[k].from = args[a].read_from;
         seen[k].bytes = args[a].read_bytes;
@@ -119,7 +123,7 @@ static void test_axes(void **unused) {
     } rows[] = {{{20, 10}, {10, 1}, 1, 5, 20},    {{20, 10}, {10, 1}, 0, 5, 20},   {{10, 20}, {1, 10}, 1, 0, 0},
                 {{20, 10}, {-10, 1}, 1, 195, 20}, {{20, 10}, {10, -1}, 0, 9, 0},   {{20, 10}, {12, 1}, 1, 5, NONE},
                 {{20, 10}, {0, 1}, 1, 5, NONE},   {{20, 10}, {10, 0}, 1, 5, NONE}, {{20, 10}, {1, 1}, 1, 5, NONE},
-                {{0, 10}, {10, 1}, 0, 5, NONE}};
+                {{3, 3}, {2, 2}, 1, 5, NONE},     {{10, 10}, {0, 11}, 1, 0, NONE}, {{0, 10}, {10, 1}, 0, 5, NONE}};
     parts p;
     open_parts(&p);
     const tally_segments_desc desc = {
@@ -145,17 +149,43 @@ static void test_offsets(void **unused) {
     const tally_segments_desc desc = {
         .size = sizeof desc, .by = TALLY_BY_OFFSETS, .op = TALLY_DOT, .in = TALLY_F32, .max_n = ITEMS, .max_segments = 3};
     MUST(tally_segments_plan_create(p.context, &desc, &p.plan));
-    const tally_offsets_args args = {.size = sizeof args,
-                                     .count = 2,
-                                     .begins = p.begins,
-                                     .in = {p.in[0], p.in[1]},
-                                     .in_offset = {8, 2},
-                                     .n = 200,
-                                     .out = {p.out}};
+    tally_offsets_args args = {.size = sizeof args,
+                               .count = 2,
+                               .begins = p.begins,
+                               .in = {p.in[0], p.in[1]},
+                               .in_offset = {8, 2},
+                               .n = 200,
+                               .out = {p.out}};
     begin_call(2);
     MUST(tally_reduce_offsets(p.plan, p.queue, &args));
     expect_hint(&p, 0, 32, 800);
     expect_hint(&p, 1, 8, 800);
+    args.ends = p.begins; /* empty segments, or any others: nothing says what lies between them */
+    begin_call(2);
+    MUST(tally_reduce_offsets(p.plan, p.queue, &args));
+    expect_hint(&p, 0, NONE, 0);
+    close_parts(&p);
+}
+
+/* A mask is read too. */
+static void test_mask(void **unused) {
+    (void)unused;
+    parts p;
+    open_parts(&p);
+    const tally_segments_desc desc = {.size = sizeof desc,
+                                      .by = TALLY_BY_AXES,
+                                      .op = TALLY_SUM,
+                                      .in = TALLY_F32,
+                                      .flags = TALLY_WHERE,
+                                      .max_n = ITEMS,
+                                      .max_segments = 1};
+    MUST(tally_segments_plan_create(p.context, &desc, &p.plan));
+    const tally_axis axis = {.extent = ITEMS, .reduced = 1, .in_stride = {1}, .where_stride = 1};
+    const tally_axes_args args = {
+        .size = sizeof args, .axes = &axis, .axis_count = 1, .in = {p.in[0]}, .where = p.in[1], .out = {p.out}};
+    begin_call(1);
+    MUST(tally_reduce_axes(p.plan, p.queue, &args));
+    expect_hint(&p, 0, NONE, 0);
     close_parts(&p);
 }
 
@@ -180,8 +210,6 @@ static void test_keys(void **unused) {
     close_parts(&p);
 }
 
-const core_test hint_tests[] = {{"hints of whole inputs", test_whole},
-                                {"hints of segments by axes", test_axes},
-                                {"hints of segments by offsets", test_offsets},
-                                {"no hints of segments by keys", test_keys},
-                                {0}};
+const core_test hint_tests[] = {{"hints of whole inputs", test_whole},          {"hints of segments by axes", test_axes},
+                                {"hints of segments by offsets", test_offsets}, {"no hints with a mask", test_mask},
+                                {"no hints of segments by keys", test_keys},    {0}};
