@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "direct.h"
+#include "tests/support/calls.h"
 #include "tests/support/own_ops.h"
 #include "oracle/patterns.h"
 
@@ -49,10 +50,14 @@ typedef struct affine {
     uint32_t scale, shift;
 } affine;
 
-static void load_affine(void *acc, const void *const *items, uint64_t i) {
-    const uint32_t x = ((const uint32_t *)items[0])[i];
-    *(affine *)acc = (affine){2 * x + 1, x ^ 5};
-}
+#define LOAD_AFFINE(name, type)                                                                                                \
+    static void name(void *acc, const void *const *items, uint64_t i) {                                                        \
+        const uint32_t x = ((const type *)items[0])[i];                                                                        \
+        *(affine *)acc = (affine){2 * x + 1, x ^ 5};                                                                           \
+    }
+LOAD_AFFINE(load_affine_u8, uint8_t)
+LOAD_AFFINE(load_affine_u16, uint16_t)
+LOAD_AFFINE(load_affine_u32, uint32_t)
 
 static void compose_affine(void *a, const void *b) {
     affine *left = a;
@@ -61,46 +66,82 @@ static void compose_affine(void *a, const void *b) {
     left->scale *= right->scale;
 }
 
-static void expect_composed(tally_context *context, const tally_reduce_desc *desc, uint64_t n) {
+static const struct {
+    tally_dtype in;
+    void (*load)(void *, const void *const *, uint64_t);
+} affine_items[] = {{TALLY_U32, load_affine_u32}, {TALLY_U16, load_affine_u16}, {TALLY_U8, load_affine_u8}};
+
+/* The first item is no multiple of 16 bytes away from the buffer's beginning, for most offsets. */
+static const uint64_t affine_offsets[] = {0, 1, 7, 13};
+#define MOST_AFFINE_OFFSET 13
+
+/* Reduces n items from each offset on. */
+static void expect_composed(tally_context *context, const tally_reduce_desc *desc, size_t type, uint64_t n) {
     static const affine same = {1, 0};
-    static const canonical_op reference = {sizeof(affine), &same, load_affine, compose_affine};
-    uint32_t *x = malloc(n * sizeof *x), got;
-    affine expected;
-    const void *const items[] = {x};
-    for (uint64_t i = 0; i < n; i++) x[i] = (uint32_t)(pattern_random(i) >> 32);
-    direct_reduce(context, desc, NULL, items, n, &got);
-    canonical_reduce(&reference, items, n, &expected);
-    direct_expect_bits(&got, &expected.shift, sizeof got, desc->variant, n);
+    const canonical_op reference = {sizeof(affine), &same, affine_items[type].load, compose_affine};
+    const size_t item_bytes = tally_dtype_bytes(desc->in), bytes = (n + MOST_AFFINE_OFFSET) * item_bytes;
+    unsigned char *x = malloc(bytes);
+    tally_reduce_desc sized = *desc;
+    tally_plan *plan;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    sized.max_n = n;
+    for (size_t b = 0; b < bytes; b++) x[b] = (unsigned char)(pattern_random(b) >> 32);
+    MUST(tally_plan_create(context, &sized, &plan));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, bytes, &in));
+    MUST(tally_buffer_create(context, sizeof(uint32_t), &out));
+    MUST(tally_buffer_write(queue, in, 0, x, bytes));
+    for (size_t o = 0; o < TALLY_ARRAY_LENGTH(affine_offsets); o++) {
+        const void *const items[] = {x + affine_offsets[o] * item_bytes};
+        uint32_t got = 0;
+        affine expected;
+        MUST(reduce_at(plan, queue, in, affine_offsets[o], n, out, 0));
+        MUST(tally_buffer_read(queue, out, 0, &got, sizeof got));
+        MUST(tally_queue_wait(queue));
+        canonical_reduce(&reference, items, n, &expected);
+        direct_expect_bits(&got, &expected.shift, sizeof got, desc->variant, n);
+    }
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
     free(x);
+}
+
+/* Checks all sizes by a variant, of each type. Returns false if the device does not have it. */
+static bool expect_variant(tally_context *context, tally_custom_op *op, const char *variant, uint32_t group) {
+    static const uint64_t sizes[] = {2, 129, 4096, 4097, 20000, 300007, 1000003};
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(affine_items); t++) {
+        tally_reduce_desc desc = direct_desc(op, affine_items[t].in);
+        tally_plan *plan = NULL;
+        desc.variant = variant;
+        desc.group_threads = group;
+        const tally_status status = tally_plan_create(context, &desc, &plan);
+        tally_plan_destroy(plan);
+        /* the variant is not for this class of device, or has no such group */
+        if (status == TALLY_E_UNSUPPORTED || (status == TALLY_E_ARGUMENT && group)) return false;
+        MUST(status);
+        for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) expect_composed(context, &desc, t, sizes[s]);
+    }
+    return true;
 }
 
 /* Every canonical variant, with its own groups and with small ones, which make many partials: short
  * chunks, whole ones, trees of both. */
 static void test_left_and_right(void **state) {
-    static const uint64_t sizes[] = {2, 129, 4096, 4097, 20000, 300007, 1000003};
     static const uint32_t groups[] = {0, 32};
     static const tally_op_field fields[] = {{"scale", TALLY_U32, "1", "2 * x + 1", "a.scale * b.scale"},
                                             {"shift", TALLY_U32, "0", "x ^ 5", "a.shift + a.scale * b.shift"}};
     tally_context *context = direct_context(state);
     tally_custom_op *op = direct_op(
         &(tally_op_desc){.name = "affine", .fields = fields, .field_count = 2, .finish = "a.shift", .out = TALLY_U32});
-    tally_reduce_desc desc = direct_desc(op, TALLY_U32);
     unsigned ran = 0;
     for (size_t v = 0; v < tally_variant_count(); v++)
         for (size_t g = 0; g < TALLY_ARRAY_LENGTH(groups); g++) {
             tally_variant_info info;
-            tally_plan *plan = NULL;
             MUST(tally_variant_get(v, &info));
-            if (!info.canonical) continue;
-            desc.variant = info.name;
-            desc.group_threads = groups[g];
-            const tally_status status = tally_plan_create(context, &desc, &plan);
-            tally_plan_destroy(plan);
-            /* the variant is not for this class of device, or has no such group */
-            if (status == TALLY_E_UNSUPPORTED || (status == TALLY_E_ARGUMENT && groups[g])) continue;
-            MUST(status);
-            ran++;
-            for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) expect_composed(context, &desc, sizes[s]);
+            if (info.canonical && expect_variant(context, op, info.name, groups[g])) ran++;
         }
     assert_true(ran >= 2);
     tally_op_destroy(op);
