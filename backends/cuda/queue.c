@@ -6,7 +6,7 @@
 #include "driver.h"
 
 #define MAX_GROUPS UINT64_C(0x7fffffff) /* limit of a grid's first dimension */
-/* What a window is smaller than the driver's limit: one of that size has no effect (H200). */
+/* A window is so much smaller than the driver's limit: one of that size has no effect (H200). */
 #define WINDOW_MARGIN (UINT64_C(1) << 20)
 /* Inputs up to this size are found in the cache as a whole (kernels/group_tree.cu). */
 #define WHOLE_BYTES (UINT64_C(50) << 20)

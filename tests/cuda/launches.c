@@ -180,7 +180,7 @@ static void test_two_inputs(void **unused) {
     expect_none((reads){36 * MIB, 36 * MIB + 1, 0});
 }
 
-/* Of inputs that overlap one counts. */
+/* Inputs that overlap count once. */
 static void test_overlap(void **unused) {
     (void)unused;
     expect_none((reads){30 * MIB, 30 * MIB, 4});
