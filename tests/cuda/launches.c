@@ -104,6 +104,7 @@ static int begin(void **unused) {
     kind = TALLY_MEM_DEVICE;
     refusal = CUDA_SUCCESS;
     tally_cuda.has_newer = true;
+    device.cache_bytes = 60 * MIB;
     device.window_bytes = 128 * MIB;
     return 0;
 }
@@ -169,6 +170,9 @@ static void test_sizes(void **unused) {
     expect_window((reads){.first = 163 * MIB}, 127 * MIB, 0);
     expect_none((reads){.first = 163 * MIB + 1}); /* more than three fifths of the cache is outside */
     expect_none((reads){.first = UINT64_C(1) << 40});
+    device.cache_bytes = 50 * MIB; /* as an H100 has: kernels find 48 MiB there as a whole */
+    expect_none((reads){.first = 48 * MIB});
+    expect_window((reads){.first = 64 * MIB}, 64 * MIB, 15 * MIB);
 }
 
 static void test_two_inputs(void **unused) {
