@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers on a real device: sizes beyond the device, and host memory in place. */
+/* Buffers on a real device: sizes beyond the device or beyond a cache, and host memory in place. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,10 +143,79 @@ static void test_staging_in_place(void **state) {
     tally_staging_destroy(staging);
 }
 
+/* ---- inputs larger than a cache -------------------------------------------------------------- */
+
+/* A GPU may keep a part of such an input from call to call, so items change between them. */
+#define LARGE_ROWS UINT64_C(17)
+#define LARGE_ROW (UINT64_C(1) << 20)
+#define LARGE (LARGE_ROWS * LARGE_ROW)
+#define LARGE_OFFSET 3
+
+static void expect_large(tally_context *context, tally_queue *queue, const tally_buffer *in, const float *items,
+                         const char *what) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = LARGE};
+    tally_plan *plan;
+    tally_buffer *out;
+    float got;
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_create(context, sizeof got, &out));
+    for (uint64_t offset = 0; offset <= LARGE_OFFSET; offset += LARGE_OFFSET) {
+        MUST(reduce_at(plan, queue, in, offset, LARGE, out, 0));
+        MUST(tally_buffer_read(queue, out, 0, &got, sizeof got));
+        MUST(tally_queue_wait(queue));
+        expect_result(TALLY_SUM, TALLY_F32, items + offset, LARGE, &got, what);
+    }
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(out);
+}
+
+static void expect_large_rows(tally_context *context, tally_queue *queue, const tally_buffer *in, const float *items) {
+    const tally_segments_desc desc = {
+        .size = sizeof desc, .by = TALLY_BY_AXES, .op = TALLY_SUM, .in = TALLY_F32, .max_n = LARGE, .max_segments = LARGE_ROWS};
+    const tally_axis axes[] = {{.extent = LARGE_ROWS, .in_stride = {LARGE_ROW}},
+                               {.extent = LARGE_ROW, .in_stride = {1}, .reduced = 1}};
+    float got[LARGE_ROWS];
+    tally_plan *plan;
+    tally_buffer *out;
+    MUST(tally_segments_plan_create(context, &desc, &plan));
+    MUST(tally_buffer_create(context, sizeof got, &out));
+    const tally_axes_args args = {.size = sizeof args, .axes = axes, .axis_count = 2, .in = {in}, .out = {out}};
+    MUST(tally_reduce_axes(plan, queue, &args));
+    MUST(tally_buffer_read(queue, out, 0, got, sizeof got));
+    MUST(tally_queue_wait(queue));
+    for (uint64_t r = 0; r < LARGE_ROWS; r++)
+        expect_result(TALLY_SUM, TALLY_F32, items + r * LARGE_ROW, LARGE_ROW, &got[r], "of a row of a large input");
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(out);
+}
+
+static void test_large_input(void **state) {
+    tally_context *context = direct_context(state);
+    const uint64_t count = LARGE + LARGE_OFFSET, bytes = count * sizeof(float);
+    float *items = malloc(bytes);
+    tally_queue *queue;
+    tally_buffer *in;
+    assert_non_null(items);
+    pattern_fill(PATTERN_WIDE, TALLY_F32, items, count);
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, bytes, &in));
+    MUST(tally_buffer_write(queue, in, 0, items, bytes));
+    MUST(tally_queue_wait(queue));
+    expect_large(context, queue, in, items, "of a large input");
+    for (uint64_t i = 5; i < count; i += LARGE / 3) { /* near the beginning, in the middle, near the end */
+        items[i] = items[i] / 3 + 1;
+        MUST(tally_buffer_write(queue, in, i * sizeof(float), &items[i], sizeof(float)));
+    }
+    expect_large(context, queue, in, items, "of a large input that has changed");
+    expect_large_rows(context, queue, in, items);
+    MUST(tally_queue_wait(queue));
+    tally_buffer_destroy(in);
+    tally_queue_destroy(queue);
+    free(items);
+}
+
 const device_test memory_tests[] = {
-    {"too much memory", test_too_much_memory},
-    {"staging", test_staging},
-    {"staging in place", test_staging_in_place},
-    {"wrap_host", test_wrap_host},
-    {NULL, NULL},
+    {"too much memory", test_too_much_memory},          {"staging", test_staging},
+    {"staging in place", test_staging_in_place},        {"wrap_host", test_wrap_host},
+    {"an input larger than a cache", test_large_input}, {NULL, NULL},
 };
