@@ -54,19 +54,18 @@ COPY(8, 8)
 COPY(16, 16)
 
 static void copy_rectangle(const rectangle *r, uint32_t bytes) {
+    static void (*const copies[])(const rectangle *) = {copy_1, copy_2, copy_4, copy_8, copy_16};
+    const tally_host_shared *shared = &tally_host_code_here()->shared;
+    const uint32_t log = host_log(bytes);
     if (r->item == bytes && r->to_item == bytes)
         for (uint64_t s = 0; s < r->segments; s++)
             memcpy(r->to + s * r->to_segment, r->from + (int64_t)s * r->segment, r->items * bytes);
-    else if (bytes == 1)
-        copy_1(r);
-    else if (bytes == 2)
-        copy_2(r);
-    else if (bytes == 4)
-        copy_4(r);
-    else if (bytes == 8)
-        copy_8(r);
+    else if (bytes <= 8 && r->item == bytes && r->to_segment == bytes)
+        shared->transpose[log](r->from, r->segment, r->to, r->to_item, r->segments, r->items);
+    else if (bytes <= 8 && r->segment == bytes && r->to_item == bytes)
+        shared->transpose[log](r->from, r->item, r->to, r->to_segment, r->items, r->segments);
     else
-        copy_16(r);
+        copies[log](r);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

@@ -43,6 +43,13 @@ struct host_kernel {
     void *scratch;    /* of scans and segments: a part for each thread */
 };
 
+/* Returns the logarithm of a power of two. */
+static inline uint32_t host_log(uint32_t power) {
+    uint32_t log = 0;
+    while (power >> log > 1) log++;
+    return log;
+}
+
 /* The value of an argument of type T. */
 #define HOST_VALUE(T, arg) (*(const T *)(arg).value)
 static inline unsigned char *host_bytes(const tally_arg *arg) {

@@ -27,13 +27,6 @@ unsigned char *host_take(unsigned char **at, uint64_t bytes) {
     return taken;
 }
 
-/* Returns the logarithm of a power of two. */
-static uint32_t log_of(uint32_t power) {
-    uint32_t log = 0;
-    while (power >> log > 1) log++;
-    return log;
-}
-
 uint32_t host_packed_bytes(const tally_host_program *program, bool segmented) {
     return segmented ? (program->acc_bytes + 7) / 8 * 8 + 8 : program->acc_bytes;
 }
@@ -167,7 +160,7 @@ static void segmented_step(const host_steps *steps, host_parts from, host_parts 
 }
 
 void host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count) {
-    host_parts next = log_of(width) % 2 ? to : steps->room, other = log_of(width) % 2 ? steps->room : to;
+    host_parts next = host_log(width) % 2 ? to : steps->room, other = host_log(width) % 2 ? steps->room : to;
     if (width == 1) host_parts_copy(steps, to, parts, count);
     if (!steps->segmented)
         steps->program->scan.steps(parts.accs, next.accs, other.accs, (int32_t)parts.at, 1, (int32_t)width, (int32_t)width,
@@ -213,7 +206,7 @@ void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_
     const tally_host_program *program = steps->program;
     const host_places *places = steps->places;
     uint8_t turned[HOST_BATCH_ITEMS];
-    steps->shared->split[log_of(program->item_bytes)](items, cells, places->reverse, steps->items);
+    steps->shared->split[host_log(program->item_bytes)](items, cells, places->reverse, steps->items);
     if (steps->segmented) steps->shared->split[0](begins, cells, false, turned);
     for (uint32_t j = 0; j < CELL; j++) {
         const host_parts parts = j < CELL - 1 ? batch->cells[j] : steps->ends;
@@ -255,5 +248,5 @@ void host_batch_finish(const host_steps *steps, const host_parts *before, uint64
                              steps->segmented ? counters : steps->places->counts, cells, steps->params,
                              steps->results + j * CELLS * (uint64_t)program->result_bytes);
     }
-    steps->shared->join[log_of(program->result_bytes)](steps->results, cells, steps->places->reverse, results);
+    steps->shared->join[host_log(program->result_bytes)](steps->results, cells, steps->places->reverse, results);
 }

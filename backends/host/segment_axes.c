@@ -9,7 +9,7 @@
  * - columns: as many segments as the scratch has room for. Rows of memory are read in order and
  *   transposed, and each segment is folded as if it were alone.
  * - lanes: 128 segments or more (fold_block). If neighbouring segments are neighbours in memory,
- *   nothing is copied; else these are 128 short segments, whose items are transposed.
+ *   nothing is copied; else these are short segments, which are transposed 128 at a time.
  */
 #include <string.h>
 
@@ -149,29 +149,56 @@ static void store_block(const segments_job *job, const axes_unit *unit, uint32_t
  * rows of 2,000 f32, without and with it: 806, 499 and 2,067, 754. */
 #define PIECE_BYTES 8192
 
-/* Folds segments, 128 or more, of which the unit's are those from `skipped` on. */
-static void fold_lanes(const axes_job *axes, const axes_unit *unit, uint64_t skipped) {
+/* Folds segments, `width` of them, of which the unit's are those from `skipped` on. Item j of
+ * segment s is items[k][j * steps[k] + s]. */
+static void fold_block(const axes_job *axes, const axes_unit *unit, const void *const *items, const int64_t *steps,
+                       uint64_t skipped, uint64_t width, bool is_far) {
     const segments_job *job = axes->job;
-    const bool direct = axes->direct;
-    const uint64_t width = skipped + unit->count > TALLY_LANES ? skipped + unit->count : TALLY_LANES;
-    const bool is_far = job->is_far && axes->block < axes->extent && width * job->item_bytes <= PIECE_BYTES;
-    const void *items[TALLY_MAX_INPUTS];
-    int64_t steps[TALLY_MAX_INPUTS];
-    for (uint32_t k = 0; k < job->inputs; k++) {
-        const host_walk *walk = &job->walk[k];
-        unsigned char *scratch = unit->scratch.items[k];
-        const uint64_t count = unit->count * walk->bytes, row = TALLY_LANES * (uint64_t)walk->bytes;
-        items[k] = direct ? unit->first.in[k] + (int64_t)unit->index * walk->step[0] - skipped * walk->bytes : scratch;
-        steps[k] = direct ? walk->step[0] / (int64_t)walk->bytes : TALLY_LANES;
-        if (direct) continue;
-        host_gather(walk, unit->first.in[k], unit->index, unit->n, unit->count, scratch, 1, TALLY_LANES);
-        for (uint64_t j = 0; j < unit->n && count < row; j++) memset(scratch + j * row + count, 0, row - count);
-    }
     for (uint32_t p = 0; p < job->of->part_count; p++) {
         const host_part *part = &job->of->parts[p];
         part->program->fold_block(items, steps, job->params + part->param_offset, unit->index, unit->n, width, axes->group,
                                   is_far && p == 0, unit->scratch.lanes, unit->scratch.accs);
         store_block(job, unit, p, skipped);
+    }
+}
+
+/* Folds the unit's segments where they lie, 128 or more with those that are skipped. */
+static void fold_direct(const axes_job *axes, const axes_unit *unit, uint64_t skipped) {
+    const segments_job *job = axes->job;
+    const uint64_t width = skipped + unit->count > TALLY_LANES ? skipped + unit->count : TALLY_LANES;
+    const void *items[TALLY_MAX_INPUTS];
+    int64_t steps[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < job->inputs; k++) {
+        const host_walk *walk = &job->walk[k];
+        items[k] = unit->first.in[k] + (int64_t)unit->index * walk->step[0] - skipped * walk->bytes;
+        steps[k] = walk->step[0] / (int64_t)walk->bytes;
+    }
+    fold_block(axes, unit, items, steps, skipped, width,
+               job->is_far && axes->block < axes->extent && width * job->item_bytes <= PIECE_BYTES);
+}
+
+/* Transposes the unit's segments, 128 at a time, and folds them. More at once would leave memory
+ * idle for longer: GB/s of the sum of 2^26 f32, two cores of an EPYC (Zen 5), November 2026, 128
+ * and 256 at a time: rows of 4 37, 24, of 8 45, 35, of 16 44, 35. */
+static void fold_transposed(const axes_job *axes, axes_unit unit) {
+    const segments_job *job = axes->job;
+    const uint64_t end = unit.s + unit.count, pitch = TALLY_LANES + 64 / job->item_bytes; /* no power of two */
+    const int64_t out = job->shape.axis[job->shape.reduced + job->shape.kept - 1].out;
+    const void *items[TALLY_MAX_INPUTS];
+    int64_t steps[TALLY_MAX_INPUTS];
+    for (; unit.s < end; unit.s += unit.count, unit.first.out += (int64_t)unit.count * out) {
+        unit.count = least(TALLY_LANES, end - unit.s);
+        for (uint32_t k = 0; k < job->inputs; k++) {
+            const host_walk *walk = &job->walk[k];
+            unsigned char *to = unit.scratch.items[k];
+            host_gather(walk, unit.first.in[k], unit.index, unit.n, unit.count, to, 1, pitch);
+            for (uint64_t j = 0; j < unit.n && unit.count < TALLY_LANES; j++)
+                memset(to + (j * pitch + unit.count) * walk->bytes, 0, (TALLY_LANES - unit.count) * walk->bytes);
+            items[k] = to;
+            steps[k] = (int64_t)pitch;
+            unit.first.in[k] += (int64_t)unit.count * walk->across;
+        }
+        fold_block(axes, &unit, items, steps, 0, TALLY_LANES, false);
     }
 }
 
@@ -181,7 +208,7 @@ static void fold_lanes(const axes_job *axes, const axes_unit *unit, uint64_t ski
  * are left in the row. A block that would go beyond the row begins earlier, and ends with the
  * row. */
 static uint64_t skipped_of(const axes_job *axes, uint64_t left) {
-    return axes->direct && axes->extent >= TALLY_LANES && left < TALLY_LANES ? TALLY_LANES - left : 0;
+    return axes->extent >= TALLY_LANES && left < TALLY_LANES ? TALLY_LANES - left : 0;
 }
 
 /* Tells whether a direct block reads only memory of the array. A row of the array may be shorter
@@ -216,8 +243,10 @@ static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const hos
         fold_alone(job, &unit);
     else if (axes->way == COLUMNS || (axes->direct && !has_window(axes, &unit)))
         fold_columns(axes, unit);
+    else if (axes->direct)
+        fold_direct(axes, &unit, skipped_of(axes, unit.left));
     else
-        fold_lanes(axes, &unit, skipped_of(axes, unit.left));
+        fold_transposed(axes, unit);
 }
 
 static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
@@ -236,14 +265,18 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
  * 131,072 items: rows of 8,192 11.9, 9.5, of 1,000 8.8, 6.4, of 333 9.1, 8.0. */
 #define GROUP_ITEMS 32768
 #define LARGE_GROUP_ITEMS 131072
-/* Most items of segments that are transposed for fold_block, and least number of such segments.
- * GB/s of 2^20 rows, two cores of an EPYC (Zen 5), November 2026, folded alone and transposed: the
- * sum of 33 f32 9, 15, of 40 11, 16, of 48 19, 14, of 64 24, 13; the argmax of 40 4, 11. */
-#define SHORT_ITEMS 40
+/* Segments of fewer items than lanes, and of fewer bytes than this, are transposed for fold_block
+ * if there are enough of them. GB/s of rows, two cores of an EPYC (Zen 5), November 2026, folded
+ * alone and transposed: 50 f32, sum 15, 30, argmax 5, 23, var 8, 23; 100 f32, sum 27, 29, argmax
+ * 15, 23; 100 i8, sum 7, 28; 50 f64, sum 25, 29, max 42, 26, var 11, 22. */
+#define SHORT_BYTES 512
 #define LEAST_BLOCK 32
-/* Least number of segments side by side that make a direct block of 128. The vectors of the lanes
- * that are computed for nothing cost less than transposing. */
+/* Segments side by side that make a direct block of 128: this many and more, of more bytes than
+ * this. Fewer are transposed. The vectors of the lanes that are computed for nothing may cost more
+ * than that. GB/s of columns, two cores of an EPYC (Zen 5), November 2026, direct and transposed:
+ * 31 columns of f32, sum 28, 32, var 19, 36, logsumexp 6, 21; 40 of f32, sum 31, 20, var 23, 19. */
 #define NARROW 32
+#define NARROW_BYTES 128
 
 static uint64_t group_items(const segments_job *job) {
     const uint64_t share = job->count * job->shape.n / (8 * (uint64_t)job->threads);
@@ -284,12 +317,14 @@ static uint64_t pieces_of(const segments_job *job, uint64_t rows, uint64_t least
 static void choose_block(axes_job *axes) {
     const segments_job *job = axes->job;
     const uint64_t rows = tally_ceil_div(job->count, axes->extent), bytes = host_block_bytes(job->of);
-    const uint64_t most = least(HOST_MOST_WIDE, HOST_BLOCK_ROOM / kept_bytes(bytes, 1) * TALLY_LANES);
+    const uint64_t room = least(HOST_MOST_WIDE, HOST_BLOCK_ROOM / kept_bytes(bytes, 1) * TALLY_LANES);
+    const uint64_t most = axes->direct ? room : GROUP_ITEMS / job->shape.n;
     const uint64_t pieces = pieces_of(job, rows, tally_ceil_div(axes->extent, most));
-    const uint64_t blocks = axes->direct ? tally_ceil_div(tally_ceil_div(axes->extent, pieces), TALLY_LANES) : 1;
+    const uint64_t blocks = tally_ceil_div(tally_ceil_div(axes->extent, pieces), TALLY_LANES);
+    const uint64_t at_once = axes->direct ? blocks : 1;
     axes->block = blocks * TALLY_LANES;
     axes->group = TALLY_LANES;
-    while (axes->group > 1 && kept_bytes(blocks * bytes, axes->group) > HOST_BLOCK_ROOM) axes->group /= 2;
+    while (axes->group > 1 && kept_bytes(at_once * bytes, axes->group) > HOST_BLOCK_ROOM) axes->group /= 2;
 }
 
 static void choose_way(axes_job *axes) {
@@ -302,10 +337,11 @@ static void choose_way(axes_job *axes) {
     for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
     axes->way = ALONE;
     axes->extent = across->extent;
-    if (blocks && neighbours && (axes->extent >= TALLY_LANES || (axes->extent >= NARROW && shape->n >= 2 * CHUNK))) {
+    const bool is_narrow = axes->extent < NARROW || axes->extent * job->item_bytes <= NARROW_BYTES;
+    if (blocks && neighbours && (axes->extent >= TALLY_LANES || (!is_narrow && shape->n >= 2 * CHUNK))) {
         axes->way = LANES;
         axes->direct = true;
-    } else if (blocks && shape->n <= SHORT_ITEMS && axes->extent >= LEAST_BLOCK) {
+    } else if (blocks && shape->n < TALLY_LANES && shape->n * job->item_bytes < SHORT_BYTES && axes->extent >= LEAST_BLOCK) {
         axes->way = LANES;
     } else if (is_across && axes->extent > 1 && shape->n > 1) {
         axes->way = COLUMNS;

@@ -8,9 +8,8 @@
 
 #define CHUNK TALLY_CHUNK_ITEMS
 
-/* Bytes of an input's scratch in a thread: 16 columns of f32 fit, and stay in the cache of the
- * second level. */
-#define GATHER_BYTES (16 * (CHUNK * 4 + 64))
+/* Bytes of an input's scratch in a thread: 32 columns of f32 fit. */
+#define GATHER_BYTES (32 * (CHUNK * 4 + 64))
 
 /* Bytes of the accumulators and the pivots of fold_block: as much as the cache of the second
  * level. */

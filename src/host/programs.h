@@ -45,13 +45,16 @@ typedef struct tally_host_scan {
                    void *results);
 } tally_host_scan;
 
-/* The steps of a scan that are the same for all programs. Those of items and results are by the
- * logarithm of their bytes: 1, 2, 4, 8 and 16. */
+/* Steps that are the same for all programs: of a scan, and of segments (transpose). Those of items
+ * and results are by the logarithm of their bytes: 1, 2, 4, 8 and 16. */
 typedef struct tally_host_shared {
     /* From the items of cells, side by side, to four arrays of TALLY_HOST_CELLS: item j of each
      * cell. In reverse the last item in memory is the first one of cell 0. */
     void (*split[5])(const void *items, uint32_t cells, bool reverse, void *arrays);
     void (*join[5])(const void *arrays, uint32_t cells, bool reverse, void *items); /* and back */
+    /* Transposes rows of items: item c of row r becomes item r of row c. Rows begin some bytes
+     * apart. Items have 8 bytes at most. */
+    void (*transpose[4])(const void *from, int64_t from_step, void *to, uint64_t to_step, uint64_t rows, uint64_t columns);
     /* Copies past the caches. _mm_sfence() must come before others may read it. */
     void (*pass)(void *to, const void *from, uint64_t bytes);
     /* Writes 1 for each byte that is not 0, and else 0. In reverse `heads` goes down. */

@@ -129,16 +129,22 @@ INLINE COPIED void step_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHU
     }
 }
 
-/* Takes a quad of rows, the only items of lanes l, l + apart, ..., and combines the lanes. */
+/* Takes a quad of rows, or the first two or three of one: the only items of the lanes l, l + apart,
+ * ... of each segment. Combines these lanes. */
 #define ONLY_ROW(m) lane_step(lane_identity(), loaded_at(row##m, s), c, 0, l + (m)*apart, in->p)
-INLINE void quad_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 apart, u32 l WITH_PIVOTS) {
-    enum { rows = ROWS };
+#define COMBINE_ROWS(beside_first, odd)                                                                                        \
+    SIDE_BY_SIDE                                                                                                               \
+    for (int s = 0; s < LANES; s++) {                                                                                          \
+        TAKE_PIVOT(s)                                                                                                          \
+        const LANE third = ONLY_ROW(2), even = lane_combine(ONLY_ROW(0), beside_first);                                        \
+        lanes_set(lanes, s, lane_combine(even, odd));                                                                          \
+    }
+INLINE void quad_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 rows, u32 apart, u32 l WITH_PIVOTS) {
     LOAD_ROWS
-    SIDE_BY_SIDE
-    for (int s = 0; s < LANES; s++) {
-        TAKE_PIVOT(s)
-        const LANE even = lane_combine(ONLY_ROW(0), ONLY_ROW(2)), odd = lane_combine(ONLY_ROW(1), ONLY_ROW(3));
-        lanes_set(lanes, s, lane_combine(even, odd));
+    if (rows == ROWS) {
+        COMBINE_ROWS(third, lane_combine(ONLY_ROW(1), ONLY_ROW(3)))
+    } else {
+        COMBINE_ROWS(rows > 2 ? third : lane_identity(), ONLY_ROW(1))
     }
 }
 
@@ -187,7 +193,8 @@ INLINE SOURCE segments_on(SOURCE in, u64 segments) {
 }
 
 /* Finds `rows` rows, which are `apart` rows apart. */
-INLINE void find_rows(SOURCE from, const i64 *steps, u32 rows, u32 i, u32 apart, u64 width, bool is_far, SOURCE *in) {
+static NOT_INLINED void find_rows(SOURCE from, const i64 *steps, u32 rows, u32 i, u32 apart, u64 width, bool is_far,
+                                  SOURCE *in) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
     for (u32 m = 0; m < rows; m++) {
         in[m] = rows_on(from, steps, i + m * apart);
@@ -227,29 +234,31 @@ INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c,
             step_blocks(&lanes[k * blocks], in, steps, c, 1, i + k, width, is_far AND_PIVOTS);
 }
 
-/* The same of `used` quads of lanes that have one row each. */
-INLINE void fold_quads(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 begin, u32 used, u64 width,
+/* The same of `used` quads of lanes that have one row each, `apart` lanes apart. */
+INLINE void fold_quads(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 apart, u32 begin, u32 used, u64 width,
                        bool is_far WITH_PIVOTS) {
     const u64 blocks = (width + LANES - 1) / LANES;
-    const u32 apart = c.count / ROWS;
     for (u32 i = begin; i < begin + used; i++, lanes += blocks) {
-        EACH_BLOCK(ROWS, apart, quad_block(&lanes[b], in, c, apart, i PIVOTS_OF(b)))
+        const u32 rows = (c.count - i + apart - 1) / apart;
+        EACH_BLOCK(rows, apart, quad_block(&lanes[b], in, c, rows, apart, i PIVOTS_OF(b)))
     }
 }
 
-/* Folds all lanes: lanes[b] becomes that of block b's segments. If they are 2^k lanes of one row
- * each, a quad of them is one. */
+/* Folds all lanes: lanes[b] becomes that of block b's segments. If each has one row, a quad of
+ * lanes is taken as one. */
 INLINE void fold_lanes(LANE_ARRAYS *const first, SOURCE in, const i64 *steps, CHUNK c, u64 width, u32 group,
                        bool is_far WITH_PIVOTS) {
-    const bool quads = c.count <= LANES && c.count >= ROWS && !(c.count & (c.count - 1));
-    const u32 all = quads ? c.count / ROWS : LANES, n = quads ? all : c.count;
+    const bool quads = c.count > 1 && c.count <= LANES;
+    u32 all = LANES;
+    while (quads && all > 1 && all * (ROWS / 2) >= c.count) all /= 2;
+    const u32 n = quads ? all : c.count;
     if (group > all) group = all;
     const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
     LANE_ARRAYS *lanes = first;
     for (u32 j = 0; j < all / group; j++, lanes += node) {
         const u32 begin = group_begin(j, group, all), used = group_lanes(begin, group, n);
         if (quads)
-            fold_quads(lanes, in, steps, c, begin, used, width, is_far AND_PIVOTS);
+            fold_quads(lanes, in, steps, c, all, begin, used, width, is_far AND_PIVOTS);
         else
             fold_group(lanes, in, steps, c, begin, used, width, is_far AND_PIVOTS);
         for (u32 t = 1; j & t; t *= 2) { /* the right one of a pair */

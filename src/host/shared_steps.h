@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_steps: the steps of a scan that are the same for all programs, as tally_host_shared says
+ * shared_steps: the steps that are the same for all programs, as tally_host_shared says
  * (programs.h). table.h includes it, so it is compiled for each instruction set. The loops are
  * written so that a compiler makes vectors of them.
  */
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
+
+#include "host/transpose.h"
 
 typedef struct {
     u64 words[2];
@@ -113,6 +115,7 @@ STEPS_OF_FIELDS(u64, 8)
 
 #define SHARED                                                                                                                 \
     {                                                                                                                          \
-        {split_1, split_2, split_4, split_8, split_16}, {join_1, join_2, join_4, join_8, join_16}, pass, find_flags,           \
-            count_flags, count_pairs, count_step, {spread_4, spread_8}, {choose_4, choose_8},                                  \
+        {split_1, split_2, split_4, split_8, split_16}, {join_1, join_2, join_4, join_8, join_16},                             \
+            {transpose_1, transpose_2, transpose_4, transpose_8}, pass, find_flags, count_flags, count_pairs, count_step,      \
+            {spread_4, spread_8}, {choose_4, choose_8},                                                                        \
     }

@@ -51,6 +51,7 @@ extern const core_test empty_tests[];             /* empties.c: none, one and tw
 extern const core_test memory_tests[];            /* memory.c: sizes of memory, plans without max_n */
 extern const core_test host_plan_tests[];         /* host_plan.c: host arrays by the steps of the ladder */
 extern const core_test hint_tests[];              /* hints.c: what launches say that they read */
+extern const core_test transpose_tests[];         /* transpose.c: rows of items become columns */
 extern const core_test part_tests[];              /* parts.c: records of parts, joins that are refused, damage */
 extern const core_test packet_tests[];            /* packets.c: packets on a device that fails */
 extern const core_test devices_tests[];           /* devices.c: several devices: refusals, failures */

@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
         move_tests,          move_argument_tests,  memory_tests,         host_plan_tests,
         golden_tests,        cache_tests,          hint_tests,           kept_tests,
         program_tests,       segments_tests,       segments_whole_tests, segments_argument_tests,
-        part_tests,          packet_tests,         devices_tests};
+        part_tests,          packet_tests,         devices_tests,        transpose_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {
