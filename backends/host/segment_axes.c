@@ -2,31 +2,31 @@
 /*
  * Segments by axes: the kernels tally_segments_teams, _threads, _fold and _fold_each. The argument
  * TEAM is ignored, since the shape decides how a chunk is taken. A unit of work is a chunk of a
- * block of neighbouring segments. There are three kinds of blocks:
+ * block of neighbouring segments. There are four kinds of blocks:
  *
  * - alone: segments that are folded one after another. A chunk is copied if its items are no
  *   neighbours in memory.
  * - columns: as many segments as the scratch has room for. Rows of memory are read in order and
  *   transposed, and each segment is folded as if it were alone.
- * - lanes: 128 segments or more (fold_block). If neighbouring segments are neighbours in memory,
- *   nothing is copied; else these are short segments, which are transposed 128 at a time.
+ * - direct: 128 segments or more that are neighbours in memory, lane by lane (fold_block).
+ * - transposed: short segments, some at a time, for fold_block.
  */
 #include <string.h>
 
 #include "host/pool.h"
 #include "segments.h"
 
-typedef enum axes_way { ALONE, COLUMNS, LANES } axes_way;
+typedef enum axes_way { ALONE, COLUMNS, DIRECT, TRANSPOSED } axes_way;
 
 typedef struct axes_job {
     const segments_job *job;
     axes_way way;
-    bool direct;          /* LANES: from the inputs themselves */
     uint64_t extent;      /* of the axis that a block lies in */
     uint64_t block;       /* segments of a block */
     uint64_t columns;     /* that are transposed at once */
     uint64_t pitch;       /* items from one of them to the next in the scratch */
-    uint32_t group;       /* LANES: lanes that are folded together */
+    uint64_t turned;      /* TRANSPOSED: segments that are transposed together */
+    uint32_t group;       /* lanes that are folded together */
     uint64_t row, blocks; /* the launch's first row of `extent` segments, and the blocks of a row */
     uint64_t units;       /* blocks of the launch */
     uint64_t span, run;   /* units and chunks of a group */
@@ -177,17 +177,15 @@ static void fold_direct(const axes_job *axes, const axes_unit *unit, uint64_t sk
                job->is_far && axes->block < axes->extent && width * job->item_bytes <= PIECE_BYTES);
 }
 
-/* Transposes the unit's segments, 128 at a time, and folds them. More at once would leave memory
- * idle for longer: GB/s of the sum of 2^26 f32, two cores of an EPYC (Zen 5), November 2026, 128
- * and 256 at a time: rows of 4 37, 24, of 8 45, 35, of 16 44, 35. */
+/* Transposes the unit's segments, some at a time, and folds them. */
 static void fold_transposed(const axes_job *axes, axes_unit unit) {
     const segments_job *job = axes->job;
-    const uint64_t end = unit.s + unit.count, pitch = TALLY_LANES + 64 / job->item_bytes; /* no power of two */
+    const uint64_t end = unit.s + unit.count, pitch = axes->turned + 64 / job->item_bytes; /* no power of two */
     const int64_t out = job->shape.axis[job->shape.reduced + job->shape.kept - 1].out;
     const void *items[TALLY_MAX_INPUTS];
     int64_t steps[TALLY_MAX_INPUTS];
     for (; unit.s < end; unit.s += unit.count, unit.first.out += (int64_t)unit.count * out) {
-        unit.count = least(TALLY_LANES, end - unit.s);
+        unit.count = least(axes->turned, end - unit.s);
         for (uint32_t k = 0; k < job->inputs; k++) {
             const host_walk *walk = &job->walk[k];
             unsigned char *to = unit.scratch.items[k];
@@ -198,7 +196,7 @@ static void fold_transposed(const axes_job *axes, axes_unit unit) {
             steps[k] = (int64_t)pitch;
             unit.first.in[k] += (int64_t)unit.count * walk->across;
         }
-        fold_block(axes, &unit, items, steps, 0, TALLY_LANES, false);
+        fold_block(axes, &unit, items, steps, 0, unit.count < TALLY_LANES ? TALLY_LANES : unit.count, false);
     }
 }
 
@@ -241,12 +239,12 @@ static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const hos
     unit.n = job->shape.n - unit.index < CHUNK ? job->shape.n - unit.index : CHUNK;
     if (axes->way == ALONE)
         fold_alone(job, &unit);
-    else if (axes->way == COLUMNS || (axes->direct && !has_window(axes, &unit)))
-        fold_columns(axes, unit);
-    else if (axes->direct)
+    else if (axes->way == TRANSPOSED)
+        fold_transposed(axes, unit);
+    else if (axes->way == DIRECT && has_window(axes, &unit))
         fold_direct(axes, &unit, skipped_of(axes, unit.left));
     else
-        fold_transposed(axes, unit);
+        fold_columns(axes, unit);
 }
 
 static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
@@ -312,17 +310,27 @@ static uint64_t pieces_of(const segments_job *job, uint64_t rows, uint64_t least
     return pieces;
 }
 
+/* Segments are transposed 128 at a time, so that memory idles for a short time only; but all of a
+ * block at once where their rows have fewer bytes than this, or are of bytes: memory is not what
+ * they wait for. GB/s of the sum of 2^26 items, two cores of an EPYC (Zen 5), November 2026, 128
+ * and all: rows of f32, of 4 37, 33, of 16 44, 34; of f16, of 2 7, 11; of i8, of 8 10, 17, of 50
+ * 18, 21. */
+#define NARROW_ROW 16
+
 /* Chooses the blocks of a row, and how many lanes are folded together. Rows of memory are read as
  * far as they go, and one after the other if there is room. */
 static void choose_block(axes_job *axes) {
     const segments_job *job = axes->job;
+    const bool direct = axes->way == DIRECT;
     const uint64_t rows = tally_ceil_div(job->count, axes->extent), bytes = host_block_bytes(job->of);
     const uint64_t room = least(HOST_MOST_WIDE, HOST_BLOCK_ROOM / kept_bytes(bytes, 1) * TALLY_LANES);
-    const uint64_t most = axes->direct ? room : GROUP_ITEMS / job->shape.n;
+    const uint64_t most = direct ? room : GROUP_ITEMS / job->shape.n;
     const uint64_t pieces = pieces_of(job, rows, tally_ceil_div(axes->extent, most));
     const uint64_t blocks = tally_ceil_div(tally_ceil_div(axes->extent, pieces), TALLY_LANES);
-    const uint64_t at_once = axes->direct ? blocks : 1;
+    const bool is_narrow = job->item_bytes == 1 || job->shape.n * job->item_bytes < NARROW_ROW;
+    const uint64_t at_once = direct || is_narrow ? blocks : 1;
     axes->block = blocks * TALLY_LANES;
+    axes->turned = at_once * TALLY_LANES;
     axes->group = TALLY_LANES;
     while (axes->group > 1 && kept_bytes(at_once * bytes, axes->group) > HOST_BLOCK_ROOM) axes->group /= 2;
 }
@@ -339,16 +347,15 @@ static void choose_way(axes_job *axes) {
     axes->extent = across->extent;
     const bool is_narrow = axes->extent < NARROW || axes->extent * job->item_bytes <= NARROW_BYTES;
     if (blocks && neighbours && (axes->extent >= TALLY_LANES || (!is_narrow && shape->n >= 2 * CHUNK))) {
-        axes->way = LANES;
-        axes->direct = true;
+        axes->way = DIRECT;
     } else if (blocks && shape->n < TALLY_LANES && shape->n * job->item_bytes < SHORT_BYTES && axes->extent >= LEAST_BLOCK) {
-        axes->way = LANES;
+        axes->way = TRANSPOSED;
     } else if (is_across && axes->extent > 1 && shape->n > 1) {
         axes->way = COLUMNS;
     }
     choose_columns(axes);
     axes->block = axes->columns;
-    if (axes->way == LANES) choose_block(axes);
+    if (axes->way == DIRECT || axes->way == TRANSPOSED) choose_block(axes);
     /* Long segments are taken one by one, so that memory is read in its order. */
     if (axes->way == ALONE) axes->block = job->leaves > 1 ? 1 : least(axes->extent, group_items(job) / (shape->n + 16) + 1);
 }
@@ -357,7 +364,7 @@ void host_segments_axes(segments_job *job) {
     axes_job axes = {.job = job};
     choose_way(&axes);
     /* Other ways fold copies. */
-    job->is_far = (axes.way == ALONE || axes.direct) && host_are_far(job, job->count * job->shape.n);
+    job->is_far = (axes.way == ALONE || axes.way == DIRECT) && host_are_far(job, job->count * job->shape.n);
     axes.row = job->first / axes.extent;
     axes.blocks = tally_ceil_div(axes.extent, axes.block);
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;
