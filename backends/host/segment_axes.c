@@ -324,7 +324,7 @@ static void choose_block(axes_job *axes) {
     const bool direct = axes->way == DIRECT;
     const uint64_t rows = tally_ceil_div(job->count, axes->extent), bytes = host_block_bytes(job->of);
     const uint64_t room = least(HOST_MOST_WIDE, HOST_BLOCK_ROOM / kept_bytes(bytes, 1) * TALLY_LANES);
-    const uint64_t most = direct ? room : GROUP_ITEMS / job->shape.n;
+    const uint64_t most = direct ? room : least(room, GROUP_ITEMS / job->shape.n);
     const uint64_t pieces = pieces_of(job, rows, tally_ceil_div(axes->extent, most));
     const uint64_t blocks = tally_ceil_div(tally_ceil_div(axes->extent, pieces), TALLY_LANES);
     const bool is_narrow = job->item_bytes == 1 || job->shape.n * job->item_bytes < NARROW_ROW;

@@ -65,5 +65,76 @@ static void equal_rows(void **state) {
             check_shape(log, (shape){MOST, columns, 0, (uint64_t)MOST << log});
 }
 
-const core_test transpose_tests[] = {
-    {"transpose: all small shapes", all_shapes}, {"transpose: rows that are one", equal_rows}, {NULL, NULL}};
+/* ---- many rows of few items ------------------------------------------------------------------ */
+
+#define ROWS UINT64_C(1000000)
+#define MOST_N 3
+#define SOME 100 /* rows of a call that is compared */
+#define STEP 4999
+
+typedef struct rows_work {
+    tally_context *context;
+    tally_queue *queue;
+    tally_plan *plan;
+    tally_buffer *in, *all, *some;
+    size_t result_bytes;
+} rows_work;
+
+/* Reduces `rows` rows of n items, MOST_N items apart, from row `first` on. */
+static void reduce_rows(const rows_work *w, uint64_t n, uint64_t first, uint64_t rows, tally_buffer *out) {
+    const tally_axis axes[] = {{.extent = rows, .in_stride = {MOST_N}}, {.extent = n, .in_stride = {1}, .reduced = 1}};
+    const tally_axes_args args = {
+        .size = sizeof(args), .axes = axes, .axis_count = 2, .in = {w->in}, .in_offset = {first * MOST_N}, .out = {out}};
+    MUST(tally_reduce_axes(w->plan, w->queue, &args));
+}
+
+static void compare_rows(const rows_work *w, uint64_t n) {
+    unsigned char all[SOME * 16], some[SOME * 16];
+    const size_t bytes = SOME * w->result_bytes;
+    reduce_rows(w, n, 0, ROWS, w->all);
+    for (uint64_t first = 0; first + SOME <= ROWS; first += STEP) {
+        reduce_rows(w, n, first, SOME, w->some);
+        MUST(tally_buffer_read(w->queue, w->all, first * w->result_bytes, all, bytes));
+        MUST(tally_buffer_read(w->queue, w->some, 0, some, bytes));
+        MUST(tally_queue_wait(w->queue));
+        if (memcmp(all, some, bytes) != 0)
+            fail_msg("rows of %llu items from row %llu on", (unsigned long long)n, (unsigned long long)first);
+    }
+}
+
+/* A million rows have the results of a hundred, whatever is transposed at once. */
+static void many_rows(tally_op op, tally_dtype in, size_t result_bytes) {
+    const tally_segments_desc desc = {
+        .size = sizeof(desc), .by = TALLY_BY_AXES, .op = op, .in = in, .max_n = ROWS * MOST_N, .max_segments = ROWS};
+    const size_t bytes = ROWS * MOST_N * tally_dtype_bytes(in);
+    unsigned char *items = take_bytes(bytes, 1);
+    rows_work w = {.result_bytes = result_bytes};
+    MUST(tally_context_create("host", &w.context));
+    MUST(tally_queue_create(w.context, &w.queue));
+    MUST(tally_segments_plan_create(w.context, &desc, &w.plan));
+    MUST(tally_buffer_create(w.context, bytes, &w.in));
+    MUST(tally_buffer_create(w.context, ROWS * result_bytes, &w.all));
+    MUST(tally_buffer_create(w.context, SOME * result_bytes, &w.some));
+    MUST(tally_buffer_write(w.queue, w.in, 0, items, bytes));
+    for (uint64_t n = 1; n <= MOST_N; n++) compare_rows(&w, n);
+    tally_buffer_destroy(w.some);
+    tally_buffer_destroy(w.all);
+    tally_buffer_destroy(w.in);
+    tally_plan_destroy(w.plan);
+    tally_queue_destroy(w.queue);
+    tally_context_destroy(w.context);
+    free(items);
+}
+
+static void tiny_rows(void **state) {
+    (void)state;
+    if (!tally_host_code_here()->programs) test_skip("the library has no programs of its own");
+    many_rows(TALLY_SUM, TALLY_I8, 8);
+    many_rows(TALLY_ARGMAX, TALLY_F32, 8);
+    many_rows(TALLY_VAR, TALLY_F64, 8);
+}
+
+const core_test transpose_tests[] = {{"transpose: all small shapes", all_shapes},
+                                     {"transpose: rows that are one", equal_rows},
+                                     {"transpose: a million rows of few items", tiny_rows},
+                                     {NULL, NULL}};
