@@ -198,10 +198,10 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 #if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
 #define MERGED(BY, a, b) MAKE((a).count + (b).count, NEW_MEAN(BY, a, b), NEW_REST(BY, a, b), NEW_SQUARES(BY, a, b))
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    ((b).count == 0                                   ? (a)                                                                    \
-     : (a).count == 0                                 ? (b)                                                                    \
-     : ((a).count == (b).count) & IS_POWER((a).count) ? MERGED(SCALED, a, b)                                                   \
-                                                      : MERGED(QUOTIENT, a, b))
+    ((b).count == 0                                     ? (a)                                                                  \
+     : (a).count == 0                                   ? (b)                                                                  \
+     : (((a).count == (b).count) & IS_POWER((a).count)) ? MERGED(SCALED, a, b)                                                 \
+                                                        : MERGED(QUOTIENT, a, b))
 #else
 #define MERGE_MOMENTS(a, b)                                                                                                    \
     MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(QUOTIENT, a, b)), IF_BOTH(a, b, rest, NEW_REST(QUOTIENT, a, b)),  \

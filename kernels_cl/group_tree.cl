@@ -41,12 +41,27 @@ INLINE void load_vectors(VECTORS *v, int count, SOURCE in, int r, u32 t) {
     for (int f = 0; f < count; f++) v[f] = load_vector(in, f, r, plain_place(t));
 }
 
+/* Ends a batch of loads: all begin before the first item is taken. Compilers move a load to where
+ * its items are taken, so that few are in flight, but not over a warp's barrier. Share of the speed
+ * of memory without and with it (H200, November 2026): nrm2 of i32 0.90, 0.97; logsumexp of i64
+ * 0.74, 0.89. Where an item takes few instructions loads stay together, and a barrier only costs:
+ * sum of f32 1.00, 0.93. */
+#if defined(PTX) && (ACC_BYTES > 8 || defined(TAKES_PIVOT) || defined(lane_plain))
+#define TEAM_BITS (TEAM < 32 ? (1u << TEAM % 32) - 1 : ~0u)
+INLINE void hold_loads(u32 t) {
+    asm volatile("bar.warp.sync %0;" ::"r"(TEAM_BITS << (THREAD_ID - t) % 32) : "memory");
+}
+#else
+#define hold_loads(t)
+#endif
+
 #ifdef lane_bytes
 /* Takes four items at once, which go to any lane of the thread. */
 INLINE void take_bytes(LANE *lane, SOURCE in, u32 t) {
     for (int r = 0; r < ROWS; r += FLIGHT_ROWS) {
         VECTORS v[FLIGHT];
         load_vectors(v, FLIGHT, in, r, t);
+        hold_loads(t);
 #pragma unroll
         for (int f = 0; f < FLIGHT; f++)
 #pragma unroll
@@ -70,6 +85,7 @@ INLINE void take_vectors(LANE *lane, VECTORS *v, SOURCE in, CHUNK c, TABLE table
     for (int r = 0; r < ROWS; r += STEP_ROWS) {
 #ifndef AHEAD
         load_vectors(v, STEP_LOADS, in, r, t);
+        hold_loads(t);
 #endif
 #ifdef lane_plain
 #pragma unroll

@@ -126,10 +126,10 @@ void ocl_program_close(void *device, void *program);
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);
 void ocl_kernel_close(void *device, void *kernel);
 
-#define OCL_STANDARD "-cl-std=CL1.2"
+#define OCL_STANDARD "-w -cl-std=CL1.2"
 /* For programs that use sub-groups, if the device has it. Under 1.2 only some devices take them:
  * POCL's do, Intel's do not. */
-#define OCL_SUBGROUPS_STANDARD "-cl-std=CL3.0"
+#define OCL_SUBGROUPS_STANDARD "-w -cl-std=CL3.0"
 /* For devices that round quotients and roots of f32 to nearest where they are asked to. */
 #define OCL_ROUNDED " -cl-fp32-correctly-rounded-divide-sqrt"
 /* For the others, whose last bits may be wrong: kernels_cl/prelude.cl makes its own. */
