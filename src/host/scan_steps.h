@@ -6,8 +6,6 @@
  * so they have no rest.
  */
 #define ROW_CELLS TALLY_HOST_ROW
-/* A call would leave a loop without vectors. */
-#define WHOLE_STEP __attribute__((flatten))
 #define EACH_OF_ROW(i, c) _Pragma("GCC ivdep") for (int i = c; i < c + ROW_CELLS; i++)
 
 static WHOLE_STEP void scan_load(const void *given, u64 index, const i64 *places, u32 count, const void *params,
@@ -104,5 +102,4 @@ static FINISH_STEP void scan_finish(const void *given, int at, u64 first, const 
     LEAVE_VECTORS
 }
 #undef FINISH_STEP
-#undef WHOLE_STEP
 #undef ROW_CELLS

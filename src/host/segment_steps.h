@@ -129,23 +129,36 @@ INLINE COPIED void step_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHU
     }
 }
 
-/* Takes a quad of rows, or the first two or three of one: the only items of the lanes l, l + apart,
- * ... of each segment. Combines these lanes. To inline this would take the compiler 5% longer. */
-#define ONLY_ROW(m) lane_step(lane_identity(), loaded_at(row##m, s), c, 0, l + (m)*apart, in->p)
-#define COMBINE_ROWS(beside_first, odd)                                                                                        \
+/* Takes the first rows of a quad: `rows` of them, `apart` rows apart. They are the only ones of
+ * four lanes, those of two lanes, or the first two of one. Combines these lanes. To inline this
+ * would take the compiler 5% longer. */
+#define FIRST_ROW(m) lane_step(lane_identity(), loaded_at(row##m, s), c, 0, l + (m)*apart, in->p)
+#define NEXT_OF(a, m, first) lane_step(a, loaded_at(row##m, s), c, 1, l + (first)*apart, in->p)
+#define SET_LANES(last, even, odd)                                                                                             \
     SIDE_BY_SIDE                                                                                                               \
     for (int s = 0; s < LANES; s++) {                                                                                          \
         TAKE_PIVOT(s)                                                                                                          \
-        const LANE third = ONLY_ROW(2), even = lane_combine(ONLY_ROW(0), beside_first);                                        \
+        const LANE first = FIRST_ROW(0), later = last;                                                                         \
         lanes_set(lanes, s, lane_combine(even, odd));                                                                          \
     }
-static NOT_INLINED void quad_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 rows, u32 apart,
-                                   u32 l WITH_PIVOTS) {
+static NOT_INLINED WHOLE_STEP void quad_block(LANE_ARRAYS *restrict lanes, const SOURCE *in, CHUNK c, u32 rows, u32 apart,
+                                              u32 l WITH_PIVOTS) {
     LOAD_ROWS
-    if (rows == ROWS) {
-        COMBINE_ROWS(third, lane_combine(ONLY_ROW(1), ONLY_ROW(3)))
+    if (apart == LANES) {
+        SIDE_BY_SIDE
+        for (int s = 0; s < LANES; s++) {
+            TAKE_PIVOT(s)
+            lanes_set(lanes, s, NEXT_OF(FIRST_ROW(0), 1, 0));
+        }
+    } else if (apart == LANES / 2 && rows == ROWS) {
+        SET_LANES(FIRST_ROW(1), NEXT_OF(first, 2, 0), NEXT_OF(later, 3, 1))
+    } else if (apart == LANES / 2 && rows == 3) {
+        SET_LANES(FIRST_ROW(1), NEXT_OF(first, 2, 0), later)
+    } else if (rows == ROWS) {
+        SET_LANES(FIRST_ROW(2), lane_combine(first, later), lane_combine(FIRST_ROW(1), FIRST_ROW(3)))
     } else {
-        COMBINE_ROWS(rows > 2 ? third : lane_identity(), ONLY_ROW(1))
+        const bool has_third = rows > 2;
+        SET_LANES(FIRST_ROW(2), lane_combine(first, has_third ? later : lane_identity()), FIRST_ROW(1))
     }
 }
 
@@ -175,11 +188,6 @@ INLINE u32 group_begin(u32 j, u32 group, u32 all) {
     u32 lane = 0;
     for (u32 bit = all / 2; bit >= group; bit /= 2, j /= 2) lane += j % 2 * bit;
     return lane;
-}
-
-/* Returns how many of the group's lanes have items. */
-INLINE u32 group_lanes(u32 begin, u32 group, u64 n) {
-    return begin >= n ? 0 : n - begin < group ? (u32)(n - begin) : group;
 }
 
 /* The places of later rows, and of later segments. */
@@ -221,13 +229,22 @@ INLINE COPIED void step_blocks(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps
     EACH_BLOCK(rows, LANES, step_block(&lanes[b], in, c, rows, row, l PIVOTS_OF(b)))
 }
 
-/* Folds the lanes of a group, `used` of them from lane `begin` on. lanes[k * blocks + b] becomes
- * lane k of the group, of each segment of block b. */
-INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 begin, u32 used, u64 width,
+/* Takes the first rows of each of the `used` quads of a group, `apart` quads in all, from quad
+ * `begin` on. lanes[k * blocks + b] becomes what quad k gives of each segment of block b. */
+INLINE void fold_quads(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 apart, u32 begin, u32 used, u64 width,
                        bool is_far WITH_PIVOTS) {
     const u64 blocks = (width + LANES - 1) / LANES;
-    u32 i = begin;
-    for (u64 b = 0; b < used * blocks; b++) clear_block(&lanes[b]);
+    const u32 most = apart < LANES ? ROWS : 2;
+    for (u32 i = begin; i < begin + used; i++, lanes += blocks) {
+        const u32 left = (c.count - i + apart - 1) / apart, rows = left < most ? left : most;
+        EACH_BLOCK(rows, apart, quad_block(&lanes[b], in, c, rows, apart, i PIVOTS_OF(b)))
+    }
+}
+
+/* Takes the rows of `used` lanes from row i on. */
+INLINE void fold_rows(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c, u32 i, u32 used, u64 width,
+                      bool is_far WITH_PIVOTS) {
+    const u64 blocks = (width + LANES - 1) / LANES;
     for (; i + used + (ROWS - 1) * LANES <= c.count; i += ROWS * LANES)
         for (u32 k = 0; k < used; k++) step_blocks(&lanes[k * blocks], in, steps, c, ROWS, i + k, width, is_far AND_PIVOTS);
     for (; i < c.count; i += LANES)
@@ -235,41 +252,30 @@ INLINE void fold_group(LANE_ARRAYS *lanes, SOURCE in, const i64 *steps, CHUNK c,
             step_blocks(&lanes[k * blocks], in, steps, c, 1, i + k, width, is_far AND_PIVOTS);
 }
 
-/* The same of `used` quads of lanes that have one row each, `apart` lanes apart. */
-INLINE void fold_quads(LANE_ARRAYS *lanes, SOURCE from, const i64 *steps, CHUNK c, u32 apart, u32 begin, u32 used, u64 width,
-                       bool is_far WITH_PIVOTS) {
-    const u64 blocks = (width + LANES - 1) / LANES;
-    for (u32 i = begin; i < begin + used; i++, lanes += blocks) {
-        const u32 rows = (c.count - i + apart - 1) / apart;
-        EACH_BLOCK(rows, apart, quad_block(&lanes[b], in, c, rows, apart, i PIVOTS_OF(b)))
-    }
-}
-
-/* Folds all lanes: lanes[b] becomes that of block b's segments. If each has one row, a quad of
- * lanes is taken as one. */
+/* Folds all lanes: lanes[b] becomes that of block b's segments. If no lane has more than three
+ * rows, the first rows of `all` quads are taken. A quad is one lane in what follows. */
 INLINE void fold_lanes(LANE_ARRAYS *const first, SOURCE in, const i64 *steps, CHUNK c, u64 width, u32 group,
                        bool is_far WITH_PIVOTS) {
-    const bool quads = c.count > 1 && c.count <= LANES;
+    const bool quads = c.count > 1 && c.count <= (ROWS - 1) * LANES;
     u32 all = LANES;
-    while (quads && all > 1 && all * (ROWS / 2) >= c.count) all /= 2;
-    const u32 n = quads ? all : c.count;
+    while (all > 1 && all * (ROWS / 2) >= c.count) all /= 2;
     if (group > all) group = all;
     const u64 blocks = (width + LANES - 1) / LANES, node = group * blocks;
     LANE_ARRAYS *lanes = first;
     for (u32 j = 0; j < all / group; j++, lanes += node) {
-        const u32 begin = group_begin(j, group, all), used = group_lanes(begin, group, n);
+        const u32 begin = group_begin(j, group, all);
         if (quads)
-            fold_quads(lanes, in, steps, c, all, begin, used, width, is_far AND_PIVOTS);
+            fold_quads(lanes, in, steps, c, all, begin, group, width, is_far AND_PIVOTS);
         else
-            fold_group(lanes, in, steps, c, begin, used, width, is_far AND_PIVOTS);
+            for (u64 b = 0; b < node; b++) clear_block(&lanes[b]);
+        fold_rows(lanes, in, steps, c, quads ? begin + 2 * LANES : begin, group, width, is_far AND_PIVOTS);
         for (u32 t = 1; j & t; t *= 2) { /* the right one of a pair */
-            const u32 pairs = group_lanes(group_begin(j & ~(t - 1), group, all), group, n);
             lanes -= node;
-            for (u64 a = 0; a < pairs * blocks; a++) combine_blocks(&lanes[a], &lanes[a + node]);
+            for (u64 a = 0; a < node; a++) combine_blocks(&lanes[a], &lanes[a + node]);
         }
     }
     for (u32 s = group / 2; s; s /= 2)
-        for (u32 l = 0; l < s && l + s < n; l++)
+        for (u32 l = 0; l < s; l++)
             for (u64 b = 0; b < blocks; b++) combine_blocks(&first[l * blocks + b], &first[(l + s) * blocks + b]);
 }
 
