@@ -33,7 +33,7 @@
 #endif
 /* Exponentials leave few registers where accumulators are wide, and by OpenCL where items are
  * narrow. Whole chunks have as many registers as this file takes: logsumexp of bf16 has 0.55 of the
- * speed of memory with 72, and 0.66 with 48 (H200, OpenCL, November 2026). */
+ * speed of memory with 72, and 0.66 with 56 (H200, OpenCL, November 2026). */
 #if defined(PIVOT_MAY_MISS) && (ACC_BYTES > 8 || (ITEM_BYTES < 4 && defined(__OPENCL_VERSION__)))
 #define FEW_REGISTERS 1
 #else
