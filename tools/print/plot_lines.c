@@ -9,6 +9,7 @@
 #define LEFT 100.0
 #define RIGHT 250.0      /* room for the names */
 #define NAME_HEIGHT 22.0 /* height of a name with the space around it */
+#define LABEL_WIDTH 26.0 /* a label that is nearer to the next one is left out */
 #define MOST_SERIES 64
 
 typedef struct name_place {
@@ -48,6 +49,7 @@ static void draw_grid(plot *p, const plot_lines *l, const plot_axis *x, const pl
     for (size_t i = 0; i < l->label_count; i++) {
         const double at = plot_at(x, l->labels[i].x);
         plot_line(p, at, y->to, at, y->from, (plot_style){.colour = "#eef0f3", .size = 1});
+        if (i + 1 < l->label_count && plot_at(x, l->labels[i + 1].x) - at < LABEL_WIDTH) continue;
         plot_text(p, at, y->from + 21, text, l->labels[i].text);
         plot_text(p, at, y->from + 64, text, l->labels[i].below);
     }
