@@ -12,6 +12,7 @@
 #define H200 "H200"
 #define POCL "Portable Computing Language"
 #define MOVES "identity,random"
+#define WIDE "nrm2,var,argmax,minmax" /* ops of wide accumulators */
 #define HOST_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28"
 #define CUB_SIZES "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
 
@@ -29,6 +30,10 @@ const bench_bar bench_bars[] = {
     {H200, "cuda", BENCH_REDUCE, "asum,nrm2,iamax", "f32", "2^28", BAR_TIMES, 1.5, "cuBLAS", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "dot", "f32", "2^28", BAR_TIMES, 1, "cuBLAS", 1, 0},
     {H200, "cuda", BENCH_REDUCE, "sum", "f32", "2^28,2^30", BAR_TIMES, 0.98, PEER_READ, 1, 0},
+    {H200, "cuda", BENCH_REDUCE, WIDE, "f32,f64,i32,i64", "2^28", BAR_TIMES, 0.9, PEER_READ, 1, 0},
+    {H200, "cuda", BENCH_REDUCE, "logsumexp", "f32,f64,i64", "2^28", BAR_TIMES, 0.8, PEER_READ, 1, 0},
+    {H200, "opencl", BENCH_REDUCE, WIDE, "f32,f64,i32,i64", "2^28", BAR_TIMES, 0.9, PEER_READ, 0, 0},
+    {H200, "opencl", BENCH_REDUCE, "logsumexp", "f32,f64,i64", "2^28", BAR_TIMES, 0.8, PEER_READ, 0, 0},
     {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^20,2^22,12M,2^24,2^26,2^28,2^30", BAR_TIMES, 0.97, PEER_OURS, 0, 0},
     {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^10,2^12,2^14,2^16", BAR_WITHIN, 2e-6, PEER_OURS, 0, 0},
     {H200, "opencl", BENCH_REDUCE, "sum", "f32", "2^20", BAR_TIMES, 3, "CLBlast", 0, 0},
