@@ -55,6 +55,10 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
     { 0 }
 #endif
 
+#ifndef IS_IDEMPOTENT
+#define IS_IDEMPOTENT 0
+#endif
+
 extern const tally_host_program NAMED(NAME, ISA);
 #ifdef FOLDS_AND_SCANS
 /* Another instruction set's program has the other steps (programs.c). */
@@ -93,6 +97,7 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .finish = finish_acc,
                                              .fold_some = OF_FIRST(fold_chunk),
                                              BLOCK_STEPS,
+                                             .idempotent = IS_IDEMPOTENT,
                                              .initial = INITIAL_STEP,
                                              .scan = SCAN_STEPS};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");

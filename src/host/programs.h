@@ -99,6 +99,7 @@ typedef struct tally_host_program {
     void (*fold_block)(const void *const *items, const int64_t *steps, const void *params, uint64_t base, uint64_t n,
                        uint64_t width, uint32_t group, bool is_far, void *scratch, void *accs);
     uint64_t block_bytes; /* of a lane of TALLY_LANES segments */
+    bool idempotent;      /* what an accumulator has already does not change it */
     /* As finish, for the accumulators of fold_block. */
     void (*finish_block)(const void *accs, uint64_t n, uint64_t width, const void *params, void *results);
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */

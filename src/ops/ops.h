@@ -140,6 +140,11 @@ typedef struct tally_plain_row {
     bool of_all;                  /* others have it too (lanes.c) */
 } tally_plain_row;
 
+/* On what a result depends. An exact one does not depend on the order of combination. One by an
+ * idempotent operator does not depend on how often an item is combined either: what an accumulator
+ * has already does not change it. */
+typedef enum tally_exactness { TALLY_INEXACT, TALLY_EXACT, TALLY_IDEMPOTENT } tally_exactness;
+
 /* A built-in op: C expressions and how they are typed. */
 typedef struct tally_op_row {
     const char *name, *summary;
@@ -161,7 +166,7 @@ typedef struct tally_op_row {
     const char *initial;
     const char *usual, *usually; /* where `usual` holds, `usually` is `first` at less cost; NULL: none */
     const char *decided;         /* holds of an a that no other changes; CPUs then leave out items; NULL: none */
-    bool exact;                  /* the result does not depend on the order of combination */
+    tally_exactness exact;
     tally_additive additive;
     tally_lane_row lane;
     tally_lane_row byte_lane;  /* the same for items of a byte; NULLs: `lane` */

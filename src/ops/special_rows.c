@@ -106,13 +106,13 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "sum"}, {V, "sum_high"}, {V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",  \
     .load = "MAKE((V)(x), SIGN_WORD(x), SQUARE((V)(x)), ZERO)", .combine = "ADD_SUMS(a, b)", .empty = "NAN",                   \
-    .usual = USUAL_VARIANCE ".is_nearest", .exact = true, .text = "wholes", .params = {{"ddof", 0}}
+    .usual = USUAL_VARIANCE ".is_nearest", .exact = TALLY_EXACT, .text = "wholes", .params = {{"ddof", 0}}
 #define WHOLE_NORM                                                                                                             \
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO)", .load = "MAKE(SQUARE((V)(x)), ZERO)",     \
     .combine = "MAKE(a.squares + b.squares, ADD_HIGH(a, b, squares))",                                                         \
     .first = "sqrt(mean_of_whole(a.squares, a.squares_high, 1))", .empty = "0", .usual = "IS_USUAL(a.squares_high)",           \
-    .usually = "sqrt(USUALLY(a.squares, a.squares_high))", .exact = true, .text = "wholes"
+    .usually = "sqrt(USUALLY(a.squares, a.squares_high))", .exact = TALLY_EXACT, .text = "wholes"
 
 /* Lanes of 32-bit items: the upper halves of squares have a sum of their own, so that none needs a
  * carry. */
@@ -158,7 +158,7 @@ const tally_op_row tally_whole_rows[TALLY_OP_END] = {
                     .empty = "NAN",
                     .usual = "IS_NARROW(a.sum, a.sum_high)",
                     .usually = "f64_OF_i64((i64)a.sum) / f64_OF_u64(n)",
-                    .exact = true,
+                    .exact = TALLY_EXACT,
                     .lane = TALLY_SUM_BY_HALVES("x", "MAKE(SUM_OF_HALVES(a), SIGN_WORD(SUM_OF_HALVES(a)))"),
                     .text = "wholes"},
     [TALLY_VAR] = {WHOLE_VARIANCE, VARIANCE_BY_HALVES, .name = "var", .first = VARIANCE_OF_SUMS,
@@ -206,7 +206,7 @@ const tally_op_row tally_narrow_rows[TALLY_OP_END] = {
                         .empty = "ONE",
                         .decided = "a == 0",
                         .initial = "x != 0",
-                        .exact = true,
+                        .exact = TALLY_EXACT,
                         .guess = {.load = "x == y", .holds = "a != 0"},
                         .bytes = "a & (BYTES(w) == BYTES(v))",
                         .bytes_hold = "DIFFERENT_BYTES_ARE_FAR(p)",

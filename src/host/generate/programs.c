@@ -54,7 +54,8 @@ static void write_entry(FILE *file, tally_op op, tally_op first, tally_dtype in,
 static void write_scans(FILE *file, tally_op op, tally_accuracy accuracy, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     if (tally_op_inputs(op) != 1 || accuracy) return;
-    fprintf(file, "#define ACCS TALLY_HOST_PARTS\n");
+    fprintf(file, "#define ACCS TALLY_HOST_PARTS\n#define IS_IDEMPOTENT %d\n",
+            tally_op_row_for(op, terms->in, accuracy)->exact == TALLY_IDEMPOTENT);
     tally_source_arrays(file, terms);
     fprintf(file, "#define SCANS 1\n#define ACC_FIELDS {");
     for (uint32_t i = 0; i < term->field_count; i++) fprintf(file, "%zu, ", tally_dtype_bytes(term->fields[i].type));
