@@ -32,7 +32,7 @@
 #define INLINE static inline UNUSED
 #define OUT_OF_LINE INLINE
 #define NOT_INLINED __attribute__((noinline))
-/* What such a function calls is inlined: a call would leave a loop without vectors. */
+/* All calls of such a function are inlined: one would leave a loop without vectors. */
 #define WHOLE_STEP __attribute__((flatten))
 #define ALIGN(n) __attribute__((aligned(n)))
 

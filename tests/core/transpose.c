@@ -103,7 +103,7 @@ static void check_rows(const rows_work *w, tally_op op, tally_dtype in, const un
     }
 }
 
-/* So many rows that all of a block may not be transposed at once. */
+/* Reduces so many rows that all of a block may not be transposed at once. */
 static void many_rows(tally_op op, tally_dtype in) {
     const tally_segments_desc desc = {
         .size = sizeof(desc), .by = TALLY_BY_AXES, .op = op, .in = in, .max_n = ROWS * MOST_N, .max_segments = ROWS};
