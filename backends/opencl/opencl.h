@@ -126,6 +126,7 @@ void ocl_program_close(void *device, void *program);
 tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);
 void ocl_kernel_close(void *device, void *kernel);
 
+/* The options of every program. Without -w NVIDIA's compiler counts its warnings on stderr. */
 #define OCL_STANDARD "-w -cl-std=CL1.2"
 /* For programs that use sub-groups, if the device has it. Under 1.2 only some devices take them:
  * POCL's do, Intel's do not. */

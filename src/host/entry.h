@@ -55,10 +55,6 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
     { 0 }
 #endif
 
-#ifndef IS_IDEMPOTENT
-#define IS_IDEMPOTENT 0
-#endif
-
 extern const tally_host_program NAMED(NAME, ISA);
 #ifdef FOLDS_AND_SCANS
 /* Another instruction set's program has the other steps (programs.c). */

@@ -44,6 +44,7 @@ static void write_entry(FILE *file, tally_op op, tally_op first, tally_dtype in,
                         const tally_term *term) {
     if (first != op)
         fprintf(file, "#define OF_FIRST(name) %s_%s%s_##name\n", tally_op_name(first), tally_dtype_name(in), suffix(accuracy));
+    fprintf(file, "#define IS_IDEMPOTENT %d\n", tally_op_row_for(op, in, accuracy)->exact == TALLY_IDEMPOTENT);
     fprintf(file, "#define NAME tally_host_%s_%s%s\n#define DEFAULTS {{%s", tally_op_name(op), tally_dtype_name(in),
             suffix(accuracy), term->param_count ? "" : "0");
     for (uint32_t i = 0; i < term->param_count; i++) fprintf(file, "%s%.17g", i ? ", " : "", term->params[i].value);
@@ -54,8 +55,7 @@ static void write_entry(FILE *file, tally_op op, tally_op first, tally_dtype in,
 static void write_scans(FILE *file, tally_op op, tally_accuracy accuracy, const tally_terms *terms) {
     const tally_term *term = &terms->list[0];
     if (tally_op_inputs(op) != 1 || accuracy) return;
-    fprintf(file, "#define ACCS TALLY_HOST_PARTS\n#define IS_IDEMPOTENT %d\n",
-            tally_op_row_for(op, terms->in, accuracy)->exact == TALLY_IDEMPOTENT);
+    fprintf(file, "#define ACCS TALLY_HOST_PARTS\n");
     tally_source_arrays(file, terms);
     fprintf(file, "#define SCANS 1\n#define ACC_FIELDS {");
     for (uint32_t i = 0; i < term->field_count; i++) fprintf(file, "%zu, ", tally_dtype_bytes(term->fields[i].type));
