@@ -67,7 +67,7 @@ OUT_OF_LINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
 
 #endif
 
-#ifdef ORDER
+#if defined(ORDER) && !defined(TREE_SLOTS)
 /*
  * Returns true in the group that arrives last: all other groups have stored their partials, and
  * this one sees them. The calling thread has stored its own group's before. Slot 0 counts the
@@ -75,14 +75,8 @@ OUT_OF_LINE ACC run_value(GLOBAL const ACC *partials, u64 begin, u64 end) {
  */
 INLINE bool arrives_last(GLOBAL ACC *partials) {
     GLOBAL u32 *arrived = (GLOBAL u32 *)partials;
-    const u32 last = (u32)get_num_groups(0) - 1U;
-    u32 before;
-#ifdef PTX
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(arrived), "r"(last) : "memory");
-#else
-    before = __atomic_fetch_add(arrived, 1U, __ATOMIC_ACQ_REL);
+    const u32 last = (u32)get_num_groups(0) - 1U, before = __atomic_fetch_add(arrived, 1U, __ATOMIC_ACQ_REL);
     if (before == last) *arrived = 0;
-#endif
     return before == last;
 }
 #endif

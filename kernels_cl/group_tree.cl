@@ -322,7 +322,7 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     SOURCE in = SOURCE_OF_ARGS;
     __local shared data;
 #if defined(ORDER) && defined(PTX)
-    __local u32 is_last;
+    __local u32 is_last[2];
 #endif
     const u64 group = get_group_id(0);
     const u32 thread = get_local_id(0);
@@ -389,12 +389,8 @@ KERNEL BOUNDS void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run, GLOBAL 
     ACC all = combine_chunks(&data, lane_value(lane[0], c), thread);
     if (thread == 0 && last != ALONE) partials[first + group] = all;
 #if defined(ORDER) && defined(PTX)
-    if (last == TOGETHER) {
-        if (thread == 0) is_last = arrives_last(partials);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (!is_last) return;
-        all = tree_value(partials + first, get_num_groups(0), data.tree);
-    }
+    if (last == TOGETHER && !tree_of_groups(partials, first, (u32)group, (u32)get_num_groups(0), data.tree, is_last, &all))
+        return;
 #endif
     if (thread == 0 && last) store_outcome(all, n, params, out, out_offset, outcome);
 }

@@ -28,11 +28,11 @@ INLINE void add_by_vectors(LANE_ARRAYS *lanes, SOURCE in, int count, int ahead) 
     u32_WIDE low = {0}, high = {0};
     for (int i = 0; i < count; i += WIDE_ITEMS) {
         const u32_WIDE x = wide_at(in.x + i);
-        if (ahead) __builtin_prefetch((const char *)(in.x + i) + ahead);
+        __builtin_prefetch((const char *)(in.x + i) + ahead);
 #ifdef ADDS_PRODUCTS
 #if INPUTS == 2
         const u32_WIDE y = wide_at(in.y + i);
-        if (ahead) __builtin_prefetch((const char *)(in.y + i) + ahead);
+        __builtin_prefetch((const char *)(in.y + i) + ahead);
 #else
         const u32_WIDE y = x;
 #endif

@@ -173,7 +173,11 @@ tally_recipe tally_launch_recipe(const tally_launch *launch) {
     recipe.has_teams = variant->shape == TALLY_SHAPE_CHUNKS;
     recipe.guesses = variant->shape == TALLY_SHAPE_RUN;
     tally_recipe_define(&recipe, "FACTOR", launch->factor);
-    if (variant->shape == TALLY_SHAPE_CHUNKS) tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
+    if (variant->shape == TALLY_SHAPE_CHUNKS) {
+        tally_recipe_define(&recipe, "FLIGHT_LOADS", launch->tuning.loads);
+        tally_recipe_define(&recipe, "TREE_MANY", TALLY_TREE_MANY);
+        tally_recipe_define(&recipe, "TREE_BLOCK", TALLY_TREE_BLOCK);
+    }
     if (variant->stage == TALLY_STAGE_ATOMIC) tally_recipe_define(&recipe, "ATOMIC_STAGE", 1);
     tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
     tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);

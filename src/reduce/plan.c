@@ -75,7 +75,7 @@ static uint64_t workspace_items(const tally_reduce_plan *plan) {
         break;
     }
     /* The number of run groups does not grow evenly with n, so the upper limit counts. */
-    return (plan->launch.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->together;
+    return (plan->launch.variant->shape == TALLY_SHAPE_RUN && groups > 1 ? run_groups(plan) : groups) + plan->counter_slots;
 }
 
 static uint64_t log2_ceil(uint64_t n) {
@@ -150,9 +150,9 @@ tally_status tally_reduce_open_finish(tally_reduce_plan *plan) {
 static bool finishes(const tally_reduce_plan *plan) {
     switch (plan->launch.variant->stage) {
     case TALLY_STAGE_SECOND:
-        return !plan->together && tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
+        return !plan->counter_slots && tally_reduce_geometry(plan, plan->base.max_n).groups > 1;
     case TALLY_STAGE_SCRATCH:
-        return !plan->together;
+        return !plan->counter_slots;
     default:
         return true;
     }
@@ -167,6 +167,14 @@ static uint64_t slices_bytes(const tally_reduce_plan *plan) {
     return plan->slice ? tally_ceil_div(plan->base.max_n, plan->slice) * plan->base.terms.acc.bytes : 0;
 }
 
+/* Returns the slots that hold the counters of a launch's groups: of all, and of each block. */
+static uint64_t counter_slots(const tally_reduce_plan *plan, uint64_t groups) {
+    const uint64_t acc_bytes = plan->base.terms.acc.bytes;
+    const bool by_blocks = plan->launch.variant->shape == TALLY_SHAPE_CHUNKS && acc_bytes > 8 && groups > TALLY_TREE_MANY;
+    const uint64_t counters = 1 + (by_blocks ? tally_ceil_div(groups, TALLY_TREE_BLOCK) : 0);
+    return tally_ceil_div(counters * sizeof(uint32_t), acc_bytes);
+}
+
 /* Makes the plan one for up to n items. */
 static void set_max_n(tally_plan *base, uint64_t n) {
     tally_reduce_plan *plan = (tally_reduce_plan *)base;
@@ -174,10 +182,11 @@ static void set_max_n(tally_plan *base, uint64_t n) {
     base->max_n = n;
     plan->slice = slice_items(plan);
     /* The last group finishes if memory is ordered between groups. Not with one group, which
-     * writes the result itself; not with slices, which would overwrite the counter in slot 0. */
-    plan->together = (plan->launch.variant->together & 1u << context->info.device_class) &&
-                     (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice &&
-                     tally_reduce_geometry(plan, n).groups > 1;
+     * writes the result itself; not with slices, which would overwrite the counters. */
+    const bool together = (plan->launch.variant->together & 1u << context->info.device_class) &&
+                          (context->features & 1u << TALLY_FEATURE_ORDER) && !plan->slice;
+    const uint64_t groups = tally_reduce_geometry(plan, n).groups;
+    plan->counter_slots = together && groups > 1 ? counter_slots(plan, groups) : 0;
 }
 
 /* Tells whether the memory holds one input, the workspace and the slices, and one buffer the
@@ -195,8 +204,8 @@ static tally_status open_memory(tally_reduce_plan *plan) {
     const uint64_t bytes = workspace_bytes(plan), of_slices = slices_bytes(plan);
     tally_status status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, bytes, &plan->workspace);
     if (!status && of_slices) status = tally_buffer_open(context, TALLY_MEM_DEVICE, NULL, of_slices, &plan->slices);
-    /* The counter of finished groups; the last group sets it back to 0. */
-    if (!status && plan->together) status = tally_buffer_clear(plan->workspace, sizeof(uint32_t));
+    const uint64_t counter_bytes = plan->counter_slots * plan->base.terms.acc.bytes;
+    if (!status && counter_bytes) status = tally_buffer_clear(plan->workspace, counter_bytes);
     if (!status && plan->launch.variant->stage == TALLY_STAGE_HOST && !(plan->host = malloc(bytes)))
         status = tally_fail(TALLY_E_MEMORY, "out of memory");
     return status;

@@ -104,9 +104,10 @@ tally_status tally_reduce_tree(tally_reduce_plan *plan, void *queue, const tally
     /* A single group writes the outcome itself. */
     if (geometry.groups == 1 && plan->launch.variant->stage != TALLY_STAGE_SCRATCH)
         return tally_reduce_partials(plan, queue, in, n, geometry, to, NULL);
-    /* The first slot counts the finished groups. */
-    if (plan->together)
-        return tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials, .offset = 1}, &to);
+    if (plan->counter_slots) {
+        const tally_target slots = {.mem = partials, .offset = plan->counter_slots};
+        return tally_reduce_partials(plan, queue, in, n, geometry, slots, &to);
+    }
     if (plan->slice && n > plan->slice) return finish_by_slices(plan, queue, in, n, to);
     const tally_status status = tally_reduce_partials(plan, queue, in, n, geometry, (tally_target){.mem = partials}, NULL);
     return status ? status : tally_reduce_finish(plan, queue, partials, n ? geometry.groups : 0, n, to);

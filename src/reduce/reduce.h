@@ -77,9 +77,9 @@ typedef struct tally_reduce_plan {
     tally_plan base;
     tally_launch launch;
     uint64_t run; /* chunks of a group; 0: chosen for each n (TALLY_SHAPE_RUN) */
-    /* The last group of a launch finishes. Slot 0 of the workspace counts the finished groups and
-     * is 0 between launches. */
-    bool together;
+    /* The last group of a launch finishes: the first slots of the workspace count the groups that
+     * have ended, and are 0 between launches. 0: there are none, and a second launch finishes. */
+    uint64_t counter_slots;
     /* Items of a slice, a power of two of chunks; 0: no slices. Slices are reduced one after the
      * other, so that the workspace is bounded. */
     uint64_t slice;
@@ -139,6 +139,11 @@ enum {
 /* The kernels' argument `last`. NONE: each group leaves a partial. ALONE: the only group leaves the
  * outcome. TOGETHER: each group leaves a partial, and the last one to finish leaves the outcome. */
 enum { TALLY_LAST_NONE, TALLY_LAST_ALONE, TALLY_LAST_TOGETHER };
+
+/* Where accumulators have more than 8 bytes, more groups than TALLY_TREE_MANY finish by blocks of
+ * TALLY_TREE_BLOCK, each with a counter of its own (kernels/warp_tree.h). */
+#define TALLY_TREE_MANY 2048
+#define TALLY_TREE_BLOCK 64
 
 /* The words of 8 bytes before a packet's accumulators: its status; a key of its ops, its parameters
  * and the total; the chunks where its part begins and ends. */

@@ -78,6 +78,56 @@ static void test_bits(void **state) {
     for (int k = 0; k < 2; k++) free(inputs[k]);
 }
 
+/* ---- many groups ----------------------------------------------------------------------------- */
+
+/* So many that GPUs combine the partials of wide accumulators by blocks: a last block of one group,
+ * a call of fewer groups, which has no blocks, and a last block that lacks some. A chunk is a group
+ * of 32 threads. */
+#define MANY_CHUNKS UINT64_C(2113)
+static const uint64_t many[] = {MANY_CHUNKS * 4096, 2048 * 4096 + 1, 700 * 4096, MANY_CHUNKS * 4096 - 30 * 4096 - 5};
+
+static void expect_many(tally_context *context, tally_op op, tally_dtype in) {
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = op, .in = in, .max_n = many[0]};
+    const uint64_t bytes = many[0] * tally_dtype_bytes(in);
+    void *items = malloc(bytes);
+    tally_plan *plan;
+    tally_queue *queue;
+    tally_buffer *from, *out;
+    unsigned char result[64];
+    assert_non_null(items);
+    pattern_fill(PATTERN_WIDE, in, items, many[0]);
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, bytes, &from));
+    MUST(tally_buffer_create(context, sizeof result, &out));
+    MUST(tally_buffer_write(queue, from, 0, items, bytes));
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(many); i++) {
+        memset(result, 0xa5, sizeof result);
+        MUST(reduce_at(plan, queue, from, 0, many[i], out, 0));
+        MUST(tally_buffer_read(queue, out, 0, result, tally_plan_result_bytes(plan)));
+        MUST(tally_queue_wait(queue));
+        expect_result(op, in, items, many[i], result, "of many groups");
+    }
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(from);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+    free(items);
+}
+
+static void test_many_groups(void **state) {
+    const place *at = *state;
+    tally_context *context;
+    MUST(tally_context_create(at->select, &context));
+    MUST(tally_context_set_tunings(context, "* * * * * 32 8 1 1"));
+    expect_many(context, TALLY_VAR, TALLY_F32);
+    expect_many(context, TALLY_ARGMAX, TALLY_F32);
+    expect_many(context, TALLY_SUM, TALLY_F32);
+    tally_context_destroy(context);
+}
+
+/* ---- the workspace --------------------------------------------------------------------------- */
+
 /* A plan's own shapes take at most 4 MiB and a byte for 512 items, for any n. */
 static void test_workspace(void **state) {
     const place *at = *state;
@@ -98,4 +148,5 @@ static void test_workspace(void **state) {
     tally_context_destroy(context);
 }
 
-const device_test tuning_tests[] = {{"tunings change no bit", test_bits}, {"workspace", test_workspace}, {NULL, NULL}};
+const device_test tuning_tests[] = {
+    {"tunings change no bit", test_bits}, {"many groups", test_many_groups}, {"workspace", test_workspace}, {NULL, NULL}};

@@ -10,27 +10,6 @@
  * Why: a binary counter in each thread, as OpenCL's finish has for other devices, would be an array
  * indexed at run time, which spills.
  */
-#ifdef ORDER
-/*
- * Returns true, in all threads, in the group that arrives last: all other groups have stored their
- * partials, and this one sees them. Its thread 0 has stored its own group's before. Slot 0 counts
- * the groups, and is 0 again after the last.
- */
-INLINE bool arrives_last(GLOBAL ACC *partials) {
-    __shared__ bool is_last;
-    if (threadIdx.x == 0) {
-        u32 before;
-        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                     : "=r"(before)
-                     : "l"(__cvta_generic_to_global(partials)), "r"(gridDim.x - 1)
-                     : "memory");
-        is_last = before == gridDim.x - 1;
-    }
-    __syncthreads();
-    return is_last;
-}
-#endif
-
 #ifdef FINISHES
 KERNEL BOUNDS void tally_finish(GLOBAL ACC *partials, u64 count, GLOBAL ACC *combined, u64 slot, GLOBAL RESULT *out,
                                 u64 out_offset, u32 last, u64 n, const PARAMS params, const OUTCOME outcome) {

@@ -420,8 +420,8 @@ KERNEL BOUNDS_OF(ROOM) void tally_partials(SOURCE_ARGS, u64 base, u64 n, u64 run
     if (thread == 0 && last != ALONE) partials[first + group] = a;
 #ifdef ORDER
     if (last == TOGETHER) {
-        if (!arrives_last(partials)) return;
-        a = tree_value(partials + first, gridDim.x, tree);
+        SHARED u32 is_last[2];
+        if (!tree_of_groups(partials, first, (u32)group, gridDim.x, tree, is_last, &a)) return;
     }
 #endif
     if (thread == 0 && last) store_outcome(a, n, params, out, out_offset, outcome);
