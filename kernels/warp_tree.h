@@ -126,9 +126,16 @@ INLINE bool arrives_last(GLOBAL u32 *counter, u32 count, LOCAL u32 *is_last) {
 #ifdef TREE_BLOCK
 /* Memory idles while the last group combines all partials: 8,192 of 32 bytes took 15 us of 266.
  * Share of the speed of memory so, and by blocks (H200, November 2026): var of i16 0.91, 0.96;
- * argmax of f32 0.96, 0.99. By OpenCL accumulators of up to 16 bytes have no blocks: NVIDIA's
- * compiler made a slower loop over the items of argmax of f32 (0.97, 0.90). */
-#if ACC_BYTES > 16 || (ACC_BYTES > 8 && defined(__CUDA_ARCH__))
+ * argmax of f32 0.96, 0.99. By OpenCL only variances and the widest accumulators have blocks. Of
+ * others NVIDIA's compiler may make a slower loop over the items: argmax of f32 0.97, 0.90. */
+#if defined(__CUDA_ARCH__)
+#define HAS_BLOCKS (ACC_BYTES > 8)
+#elif defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS)
+#define HAS_BLOCKS 1
+#else
+#define HAS_BLOCKS (ACC_BYTES > 24)
+#endif
+#if HAS_BLOCKS
 #define ARE_MANY(groups) ((groups) > TREE_MANY)
 #else
 #define ARE_MANY(groups) false
