@@ -248,8 +248,16 @@ static bool read_number(tally_dtype dtype, const char *text, void *item) {
     return true;
 }
 
+/* Reads a truth value as cli_value_write prints it. */
+static bool read_truth(const char *text, void *value) {
+    const bool is_true = !strcmp(text, "true");
+    if (is_true || !strcmp(text, "false")) return *(unsigned char *)value = is_true, true;
+    return read_integer(TALLY_BOOL, text, value);
+}
+
 bool cli_value_read(tally_dtype dtype, const char *text, void *value) {
     const tally_kind kind = tally_dtype_kind(dtype);
+    if (kind == TALLY_KIND_BOOL) return read_truth(text, value);
     const bool is_number = kind == TALLY_KIND_FLOAT || kind == TALLY_KIND_COMPLEX;
     return is_number ? read_number(dtype, text, value) : read_integer(dtype, text, value);
 }

@@ -138,7 +138,7 @@ typedef struct tally_offsets_args {
 
 /*
  * Enqueues the reduction of `count` segments. They may be empty, overlap and come in any order. A
- * segment must not end before it begins, nor beyond n.
+ * segment must not begin before item 0, end before it begins, nor end beyond n.
  * Checks the offsets first, and waits for that: E_ARGUMENT names the first segment that is wrong,
  * and nothing is written. With TALLY_UNCHECKED it does not wait, and such a segment is undefined
  * behaviour. Allocates nothing.
@@ -206,8 +206,8 @@ typedef struct tally_host_axes {
 /*
  * Reduces a host array along axes. desc->by may be 0; max_n and max_segments are ignored. Blocks.
  * An array that the device cannot hold goes through it in pieces along the kept axes.
- * Errors: as tally_segments_plan_create and tally_reduce_axes; E_MEMORY where a piece of one
- * segment does not fit.
+ * Errors: as tally_segments_plan_create and tally_reduce_axes; E_MEMORY where the bytes from the
+ * first to the last item of one segment do not fit.
  */
 TALLY_API tally_status tally_reduce_host_axes(tally_context *context, const tally_segments_desc *desc,
                                               const tally_host_axes *array);

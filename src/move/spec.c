@@ -36,7 +36,8 @@ static tally_status check(const tally_move_desc *desc, bool scatter) {
         return tally_fail(TALLY_E_ARGUMENT, "desc.map is %s: it must be i32, u32, i64 or u64",
                           tally_dtype_find(desc->map) ? tally_dtype_name(desc->map) : "no dtype");
     if (desc->flags & ~known)
-        return tally_fail(TALLY_E_ARGUMENT, "desc.flags is 0x%x: 0x%x is not among them", desc->flags, desc->flags & ~known);
+        return tally_fail(TALLY_E_ARGUMENT, "desc.flags is %#x: there are TALLY_UNCHECKED, TALLY_STENCIL%s", desc->flags,
+                          scatter ? " and TALLY_SCATTER_LAST" : "");
     if (desc->flags & TALLY_SCATTER_LAST && !desc->max_out)
         return tally_fail(TALLY_E_ARGUMENT, "desc.max_out is 0: TALLY_SCATTER_LAST keeps a word for each item");
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");

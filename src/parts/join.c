@@ -312,8 +312,8 @@ static tally_status value(joining *j, const void *part, uint64_t bytes, void *re
     const tally_part_shape *shape = &j->first.shape;
     const uint64_t end = shape->first + shape->n, total = j->first.head.total;
     if (shape->first || (total && end != total))
-        return tally_fail(TALLY_E_ARGUMENT, "the part is items %llu to %llu of %llu, not the whole",
-                          (unsigned long long)shape->first, (unsigned long long)end, (unsigned long long)total);
+        return tally_fail(TALLY_E_ARGUMENT, "the part is %llu items from item %llu on of %llu, not the whole",
+                          (unsigned long long)shape->n, (unsigned long long)shape->first, (unsigned long long)total);
     return shape->closed || !shape->n ? finish_root(j, result) : fold_record(j, part, bytes, result);
 }
 

@@ -22,7 +22,7 @@ typedef struct span {
     uint64_t below, above;
 } span;
 
-#define ORIGIN (UINT64_C(1) << 62)
+#define ORIGIN (UINT64_C(1) << 58) /* items; their bytes fit 64 bits with a sign */
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -30,29 +30,46 @@ static uint64_t item_bytes(const job *j) {
     return tally_dtype_bytes(j->plan->base.terms.in);
 }
 
-static bool find_span(const tally_array_shape *shape, size_t stride, span *of) {
+/* Returns false where strides lead beyond any memory. */
+static bool find_reach(const tally_array_shape *shape, size_t stride, bool with_reduced, span *of) {
     uint64_t low, high;
-    *of = (span){false, 0, 0};
-    if (!shape->n || !shape->count) return true;
-    if (!tally_shape_span(shape, stride, true, ORIGIN, &low, &high)) return false;
+    if (!tally_shape_span(shape, stride, with_reduced, ORIGIN, &low, &high) || high > 2 * ORIGIN) return false;
     *of = (span){true, ORIGIN - low, high - ORIGIN};
     return true;
+}
+
+static bool find_span(const tally_array_shape *shape, size_t stride, span *of) {
+    *of = (span){false, 0, 0};
+    return !shape->n || !shape->count || find_reach(shape, stride, true, of);
 }
 
 static bool find_input(const tally_array_shape *shape, uint32_t input, span *of) {
     return find_span(shape, offsetof(tally_shape_axis, in) + input * sizeof(int64_t), of);
 }
 
-/* Bytes of a piece on a device: the results, and the items where they are copied. */
-static uint64_t device_bytes(const job *j, const tally_array_shape *shape) {
+static uint64_t bytes_of(span of, uint64_t bytes) {
+    return of.any ? (of.below + of.above + 1) * bytes : 0;
+}
+
+/* Tells whether a device holds a piece: the results and copies of the items, or, where it reads
+ * them in place, the results, and a buffer each input. `reach` gets the bytes from the first to the
+ * last item of an input, the most of all. */
+static bool fits(const job *j, const tally_array_shape *shape, uint64_t *reach) {
+    const tally_device_info *info = &j->plan->base.context->info;
     const tally_terms *terms = &j->plan->base.terms;
-    uint64_t bytes = shape->count * terms->result.bytes;
+    const uint64_t half = info->memory_bytes / 2, buffer = info->max_buffer_bytes, room = half < buffer ? half : buffer;
+    uint64_t items = 0;
     span of;
-    if (j->plan->base.context->info.host_memory) return bytes;
-    for (uint32_t k = 0; k < terms->inputs; k++)
-        if (find_input(shape, k, &of) && of.any) bytes += (of.below + of.above + 1) * item_bytes(j);
-    if (j->where && find_span(shape, offsetof(tally_shape_axis, where), &of)) bytes += of.below + of.above + 1;
-    return bytes;
+    *reach = 0;
+    for (uint32_t k = 0; k <= terms->inputs; k++) {
+        uint64_t bytes = 0;
+        if (k < terms->inputs && find_input(shape, k, &of)) bytes = bytes_of(of, item_bytes(j));
+        if (k == terms->inputs && j->where && find_span(shape, offsetof(tally_shape_axis, where), &of)) bytes = bytes_of(of, 1);
+        items += bytes;
+        if (bytes > *reach) *reach = bytes;
+    }
+    const uint64_t results = shape->count * terms->result.bytes;
+    return info->host_memory ? results <= room && *reach <= buffer && *reach <= info->memory_bytes : results + items <= room;
 }
 
 /* ---- a piece --------------------------------------------------------------------------------- */
@@ -157,34 +174,38 @@ static void move_origin(job *j, const tally_axis *axis, uint64_t at) {
     for (uint32_t t = 0; t < j->plan->outs; t++) j->out[t] += (int64_t)at * axis->out_stride * (int64_t)j->plan->out[t].bytes;
 }
 
-/* Returns the kept axis to cut: the longest. NULL: there is none of two or more. */
-static tally_axis *axis_to_cut(job *j) {
-    tally_axis *longest = NULL;
-    for (uint32_t a = 0; a < j->axis_count; a++)
-        if (!j->axes[a].reduced && j->axes[a].extent > 1 && (!longest || j->axes[a].extent > longest->extent))
-            longest = &j->axes[a];
-    return longest;
+/* Returns the items that an axis reaches over, in the first input. */
+static uint64_t reach_of(const tally_axis *axis) {
+    return (axis->extent - 1) * tally_magnitude(axis->in_stride[0]);
 }
 
-/* Bytes that a device holds at once. */
-static uint64_t room(const tally_context *context) {
-    return context->info.memory_bytes / 2 < context->info.max_buffer_bytes ? context->info.memory_bytes / 2
-                                                                           : context->info.max_buffer_bytes;
+/* Returns the kept axis to cut: the one that reaches farthest, and of equal ones the longest. NULL:
+ * there is none of two or more. */
+static tally_axis *axis_to_cut(job *j) {
+    tally_axis *best = NULL;
+    for (uint32_t a = 0; a < j->axis_count; a++) {
+        tally_axis *axis = &j->axes[a];
+        if (axis->reduced || axis->extent < 2) continue;
+        if (!best || reach_of(axis) > reach_of(best) || (reach_of(axis) == reach_of(best) && axis->extent > best->extent))
+            best = axis;
+    }
+    return best;
 }
 
 /* Runs an array, in halves where it does not fit. */
 static tally_status run_array(const job *whole) {
     const tally_plan *base = &whole->plan->base;
     tally_array_shape shape;
+    uint64_t reach;
     tally_status status =
         tally_shape_make(whole->axes, whole->axis_count, base->terms.inputs, whole->where != NULL, true, &shape);
     if (status || !shape.count) return status;
-    if (device_bytes(whole, &shape) <= room(base->context)) return run_piece(whole, &shape);
+    if (fits(whole, &shape, &reach)) return run_piece(whole, &shape);
     job half = *whole;
     tally_axis *cut = axis_to_cut(&half);
     if (!cut)
-        return tally_fail(TALLY_E_MEMORY, "one segment of %llu items does not fit %s", (unsigned long long)shape.n,
-                          base->context->info.name);
+        return tally_fail(TALLY_E_MEMORY, "a segment's %llu items, which reach over %llu bytes, do not fit %s",
+                          (unsigned long long)shape.n, (unsigned long long)reach, base->context->info.name);
     const uint64_t extent = cut->extent, first = extent / 2;
     cut->extent = first;
     status = run_array(&half);
@@ -238,6 +259,10 @@ static extent extent_of(const void *origin, span of, uint64_t bytes, const char 
     return (extent){of.any ? at - of.below * bytes : 0, of.any ? at + (of.above + 1) * bytes : 0, name};
 }
 
+static tally_status beyond_memory(void) {
+    return tally_fail(TALLY_E_ARGUMENT, "axes: strides lead beyond any memory");
+}
+
 /* Checks that the outputs are apart from the inputs, the mask and each other. */
 static tally_status check_apart(const job *j) {
     const tally_segments_plan *plan = j->plan;
@@ -249,17 +274,15 @@ static tally_status check_apart(const job *j) {
     tally_status status = tally_shape_make(j->axes, j->axis_count, inputs, j->where != NULL, true, &shape);
     if (status) return status;
     for (uint32_t k = 0; k < inputs; k++) {
-        if (!find_input(&shape, k, &of)) return tally_fail(TALLY_E_ARGUMENT, "axes: strides lead beyond any memory");
+        if (!find_input(&shape, k, &of)) return beyond_memory();
         extents[read++] = extent_of(j->in[k], of, item_bytes(j), tally_segments_in_name(plan, k));
     }
-    find_span(&shape, offsetof(tally_shape_axis, where), &of);
+    if (!find_span(&shape, offsetof(tally_shape_axis, where), &of)) return beyond_memory();
     if (j->where) extents[read++] = extent_of(j->where, of, 1, "where");
     all = read;
     for (uint32_t t = 0; t < plan->outs; t++) {
-        uint64_t low, high;
         of = (span){false, 0, 0};
-        if (shape.count && tally_shape_span(&shape, offsetof(tally_shape_axis, out), false, ORIGIN, &low, &high))
-            of = (span){true, ORIGIN - low, high - ORIGIN};
+        if (shape.count && !find_reach(&shape, offsetof(tally_shape_axis, out), false, &of)) return beyond_memory();
         extents[all] = extent_of(j->out[t], of, plan->out[t].bytes, tally_segments_out_name(plan, t));
         for (uint32_t e = 0; e < all; e++)
             if (extents[e].begin < extents[all].end && extents[all].begin < extents[e].end)

@@ -31,7 +31,8 @@ static tally_status check_offsets(tally_segments_plan *plan, void *queue, const 
 }
 
 tally_status tally_offsets_fail(uint64_t s, uint64_t n) {
-    return tally_fail(TALLY_E_ARGUMENT, "segment %llu ends before it begins, or beyond the input's %llu items",
+    return tally_fail(TALLY_E_ARGUMENT,
+                      "segment %llu begins before item 0, ends before it begins, or ends beyond the input's %llu items",
                       (unsigned long long)s, (unsigned long long)n);
 }
 

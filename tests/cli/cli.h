@@ -167,6 +167,7 @@ void test_own_operators(void **unused);
 
 void test_axes(void **unused);
 void test_axes_of_ops(void **unused);
+void test_many_rows(void **unused);
 void test_axes_of_own(void **unused);
 void test_axes_of_pairs(void **unused);
 void test_where(void **unused);
@@ -185,6 +186,7 @@ void test_scan_pieces(void **unused);
 void test_scan_usage(void **unused);
 void test_scan_refused(void **unused);
 void test_scan_interrupted(void **unused);
+void test_scan_ignores(void **unused);
 void test_gather(void **unused);
 void test_scatter(void **unused);
 void test_bad_moves(void **unused);

@@ -267,6 +267,20 @@ void test_scan_refused(void **unused) {
     unlink(path);
 }
 
+/* Waits until a scan into this file is under way. */
+static void await_scan(const char *name) {
+    bool is_under_way = false;
+    char begin[64];
+    snprintf(begin, sizeof(begin), "%s.tally-", name);
+    for (int tries = 0; tries < 200 && !is_under_way; tries++) {
+        DIR *folder = opendir(folder_path());
+        for (const struct dirent *d; (d = readdir(folder)) != NULL;) is_under_way = is_under_way || strstr(d->d_name, begin);
+        closedir(folder);
+        usleep(20000);
+    }
+    assert_true(is_under_way);
+}
+
 /* Interrupted while it reads a slow pipe. The unfinished file is removed, and the existing file
  * stays. */
 void test_scan_interrupted(void **unused) {
@@ -281,19 +295,32 @@ void test_scan_interrupted(void **unused) {
         result r;
         const setup how = {.in_file = "slow.raw", .in_piece = 8192, .in_pause = 200}; /* 13 s */
         const pid_t pid = start(&how, "scan sum --dtype f32 - -o slow.npy");
-        bool is_under_way = false;
-        for (int tries = 0; tries < 200 && !is_under_way; tries++) {
-            DIR *folder = opendir(folder_path());
-            for (const struct dirent *d; (d = readdir(folder)) != NULL;)
-                is_under_way = is_under_way || strstr(d->d_name, "slow.npy.tally-");
-            closedir(folder);
-            usleep(20000);
-        }
-        assert_true(is_under_way);
+        await_scan("slow.npy");
         kill(pid, numbers[i]);
         finish(pid, &r);
         assert_int_equal(r.code, 1000 + numbers[i]);
         expect_no_rest("an interrupted scan");
         must_hold("slow.npy", own_descr('f', 8), "False", "(2,)", old, sizeof(old));
     }
+}
+
+/* A signal that is ignored from the start, as nohup does it, changes nothing. */
+void test_scan_ignores(void **unused) {
+    (void)unused;
+    static const float x[BLOCK];
+    result r;
+    need_device();
+    write_file("slow.raw", x, sizeof(x));
+    const setup how = {.in_file = "slow.raw", .in_piece = 65536, .in_pause = 200}; /* 2 s */
+    signal(SIGHUP, SIG_IGN);
+    const pid_t pid = start(&how, "scan sum --dtype f32 - -o kept.npy");
+    signal(SIGHUP, SIG_DFL);
+    await_scan("kept.npy");
+    kill(pid, SIGHUP);
+    finish(pid, &r);
+    assert_int_equal(r.code, 0);
+    expect_no_rest("a scan that ignores a signal");
+    char shape[32];
+    snprintf(shape, sizeof(shape), "(%d,)", BLOCK);
+    must_hold("kept.npy", own_descr('f', 4), "False", shape, x, sizeof(x));
 }

@@ -2,9 +2,11 @@
 /* `tally reduce` of rows, columns, segments and keys: files in every form and what is printed. */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An array of (2, 3, 4): item (i, j, k) is 100 i + 10 j + k, negative where i + j + k is odd. */
 enum { A = 2, B = 3, C = 4, N = A * B * C };
@@ -108,6 +110,28 @@ static void must_write(const char *words, char letter, const char *shape, const 
     must_write(words, 'f', shape, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}))
 #define INDICES(words, shape, ...)                                                                                             \
     must_write(words, 'u', shape, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}))
+
+/* Rows that lie together beyond the device's largest buffer, and each within it. */
+void test_many_rows(void **unused) {
+    (void)unused;
+    enum { ROWS = 6, ROW = 1 << 27 };
+    const setup how = {.env = {"POCL_MEMORY_LIMIT=1"}};
+    char path[600];
+    need_device();
+    write_npy("rows.npy", 1, "|u1", "(6, 134217728)", NULL, 0);
+    snprintf(path, sizeof(path), "%s/rows.npy", folder_path());
+    const int fd = open(path, O_RDWR);
+    const off_t head = lseek(fd, 0, SEEK_END);
+    for (off_t r = 0; r < ROWS; r++) {
+        const unsigned char last = (unsigned char)(r + 1);
+        assert_int_equal(pwrite(fd, &last, 1, head + (r + 1) * ROW - 1), 1);
+    }
+    close(fd);
+    const result r = run(&how, "reduce sum --axis 1 --quiet rows.npy");
+    assert_int_equal(r.code, 0);
+    assert_string_equal(r.out, "1\n2\n3\n4\n5\n6\n");
+    unlink(path);
+}
 
 /* Values of other types and of two numbers, an operator of one's own, parameters, and arrays
  * without items. */

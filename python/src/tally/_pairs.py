@@ -94,12 +94,15 @@ def dot(x: Any, y: Any, /, *, dtype: Any = None, out: Any = None, accuracy: str 
 
 
 def vdot(x: Any, y: Any, /, *, dtype: Any = None, accuracy: str = "default") -> Any:
-    """The sum of products of all items, the first array conjugated: numpy.vdot.
+    """The sum of products of all items of two arrays of one shape, the first conjugated: numpy.vdot.
 
     >>> import numpy, tally
     >>> complex(tally.vdot(numpy.array([1j]), numpy.array([2j])))
     (2+0j)
     """
+    shapes = view_of(x).shape, view_of(y).shape
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"vdot: arrays of the shapes {shapes[0]} and {shapes[1]}: they must be one")
     first, second = pair("vdot", x, y)
     op = OPS["dotc" if first.dtype.kind == "c" else "dot"]
     return reduce(
