@@ -111,12 +111,18 @@ INLINE ACC tree_value(GLOBAL ACC *partials, u32 count, LOCAL ACC *values) {
 }
 
 #ifdef ORDER
+/* Counts up to `last`, then from 0 again. `before` gets the count before. */
+#ifndef ARRIVE /* a test has its own */
+#define ARRIVE(before, counter, last)                                                                                          \
+    asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+#endif
+
 /* Returns true in the group that arrives last of `count`: it sees what thread 0 of the others has
  * stored. The counter is 0 before the first and after the last. */
 INLINE bool arrives_last(GLOBAL u32 *counter, u32 count, LOCAL u32 *is_last) {
     if (THREAD_ID == 0) {
         u32 before;
-        asm volatile("atom.acq_rel.gpu.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(count - 1) : "memory");
+        ARRIVE(before, counter, count - 1)
         *is_last = before == count - 1;
     }
     BARRIER

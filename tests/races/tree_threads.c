@@ -4,12 +4,14 @@
  * host, under ThreadSanitizer, which ends it with a status of its own if they race. The threads of
  * a group meet at barriers, and so do those of a warp, to exchange values. The combination depends
  * on the order. The result must be that of the aligned binary tree, for so many partials too that
- * the group goes on with what its warps wrote, more than once.
+ * the group goes on with what its warps wrote, more than once. So must the result of many groups
+ * which finish by blocks, one after the other here, whatever their order.
  *
  * GROUP is the threads of the group, WORDS the words of 8 bytes of an accumulator.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,10 @@ static ACC exchanged[GROUP];
 /* ---- words of the kernel's language ---------------------------------------------------------- */
 
 #define PTX 1
+#define ORDER 1
+#define TREE_MANY 100
+#define TREE_BLOCK 64
+#define min(a, b) ((a) < (b) ? (a) : (b))
 #define INLINE static inline
 #define GLOBAL
 #define LOCAL
@@ -43,6 +49,13 @@ static ACC exchanged[GROUP];
         pthread_barrier_wait(&warps[thread_id / 32]);                                                                          \
         return a;                                                                                                              \
     }
+
+#define ARRIVE(before, counter, last) before = arrive(counter, last);
+static u32 arrive(u32 *counter, u32 last) {
+    const u32 before = __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL);
+    if (before == last) *counter = 0;
+    return before;
+}
 
 static ACC op_identity(void) {
     return (ACC){{0}};
@@ -70,12 +83,12 @@ static void *run_thread(void *number) {
     return NULL;
 }
 
-static void run_group(void) {
+static void run_threads(void *(*run)(void *)) {
     pthread_t threads[GROUP];
     u32 numbers[GROUP];
     for (u32 t = 0; t < GROUP; t++) {
         numbers[t] = t;
-        if (pthread_create(&threads[t], NULL, run_thread, &numbers[t])) abort();
+        if (pthread_create(&threads[t], NULL, run, &numbers[t])) abort();
     }
     for (u32 t = 0; t < GROUP; t++) pthread_join(threads[t], NULL);
 }
@@ -86,6 +99,54 @@ static ACC aligned_tree(const ACC *from, u64 n) {
     if (n == 1) return *from;
     while (2 * half < n) half *= 2;
     return op_combine(aligned_tree(from, half), aligned_tree(from + half, n - half));
+}
+
+/* Fills `n` partials. */
+static void fill(ACC *to, u64 n) {
+    for (u64 k = 0; k < n; k++)
+        for (int w = 0; w < WORDS; w++) to[k].word[w] = (k * 7919 + (u64)w * 104729 + k * k) | 1;
+}
+
+/* ---- many groups ----------------------------------------------------------------------------- */
+
+#define COUNTERS(groups) (1 + ((groups) + TREE_BLOCK - 1) / TREE_BLOCK)
+#define FIRST(groups) ((COUNTERS(groups) * sizeof(u32) + sizeof(ACC) - 1) / sizeof(ACC))
+static ACC *slots, *given;
+static u32 groups, is_last[2], ends;
+
+/* Group by group, in the order of their multiples by an odd number. Every group has a turn, as no
+ * number of groups here is a multiple of 7. */
+static void *run_groups(void *number) {
+    thread_id = *(const u32 *)number;
+    for (u32 i = 0; i < groups; i++) {
+        const u32 own = (u32)((u64)i * 7 % groups);
+        ACC all;
+        if (!thread_id) slots[FIRST(groups) + own] = given[own];
+        if (tree_of_groups(slots, FIRST(groups), own, groups, tree, is_last, &all) && !thread_id) result = all, ends++;
+        BARRIER
+    }
+    return NULL;
+}
+
+static bool is_tree_of_groups(u32 n) {
+    const u64 first = FIRST(n);
+    bool is = true;
+    groups = n;
+    slots = calloc(first + n, sizeof(ACC));
+    given = calloc(n, sizeof(ACC));
+    if (!slots || !given) abort();
+    fill(given, n);
+    const ACC wanted = aligned_tree(given, n);
+    for (int call = 0; call < 2 && is; call++) { /* the second one needs counters of 0 */
+        ends = 0;
+        run_threads(run_groups);
+        is = ends == 1 && memcmp(&result, &wanted, sizeof(ACC)) == 0;
+        for (u32 c = 0; c < COUNTERS(n); c++) is = is && !((u32 *)slots)[c];
+    }
+    if (!is) printf("FAILED: %u groups: %u ends, not the aligned tree, or counters that are not 0\n", n, ends);
+    free(slots);
+    free(given);
+    return is;
 }
 
 int main(int argc, char **argv) {
@@ -103,6 +164,7 @@ int main(int argc, char **argv) {
                                  GROUP / 32 * TILE,
                                  GROUP * TILE,
                                  2 * GROUP * TILE + 77};
+    static const u32 launches[] = {2, 64, 100, 101, 128, 129, 200, 331};
     int bad = 0;
     if (argc > 1) return fprintf(stderr, "%s takes no argument\n", argv[0]), 2;
     pthread_barrier_init(&group, NULL, GROUP);
@@ -111,14 +173,14 @@ int main(int argc, char **argv) {
         count = counts[i];
         partials = calloc(count, sizeof(ACC));
         if (!partials) abort();
-        for (u64 k = 0; k < count; k++)
-            for (int w = 0; w < WORDS; w++) partials[k].word[w] = (k * 7919 + (u64)w * 104729 + k * k) | 1;
+        fill(partials, count);
         const ACC wanted = aligned_tree(partials, count);
-        run_group();
+        run_threads(run_thread);
         bad = memcmp(&result, &wanted, sizeof(ACC)) != 0;
         if (bad) printf("FAILED: %llu partials: not the aligned tree\n", (unsigned long long)count);
         free(partials);
     }
+    for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !bad; i++) bad = !is_tree_of_groups(launches[i]);
     printf("up to %llu partials of %d bytes, %d threads\n", (unsigned long long)count, (int)ACC_BYTES, GROUP);
     return bad;
 }

@@ -22,3 +22,4 @@ endfunction()
 
 tally_tree_threads(32 1)
 tally_tree_threads(128 3)
+tally_tree_threads(64 4)
