@@ -80,7 +80,8 @@ static tally_status check_out(const tally_scan_plan *plan, const tally_scan_args
 static tally_status check(const tally_scan_plan *plan, const tally_queue *queue, const tally_scan_args *r) {
     const tally_plan *base = &plan->base;
     if (plan->axis.variant) return tally_fail(TALLY_E_ARGUMENT, "the plan has TALLY_ALONG_AXIS: it is for tally_scan_axis");
-    if (!r->segments && plan->segments) return tally_fail(TALLY_E_ARGUMENT, "segments is NULL: the plan has segments");
+    if (!r->segments && plan->segments)
+        return tally_fail(TALLY_E_ARGUMENT, "segments is NULL, and the plan has segments: tally_scan_with takes them");
     if (r->segments && !plan->segments) return tally_fail(TALLY_E_ARGUMENT, "the plan has no segments");
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = tally_check_queue(queue, base->context);

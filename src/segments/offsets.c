@@ -32,7 +32,7 @@ static tally_status check_offsets(tally_segments_plan *plan, void *queue, const 
 
 tally_status tally_offsets_fail(uint64_t s, uint64_t n) {
     return tally_fail(TALLY_E_ARGUMENT,
-                      "segment %llu begins before item 0, ends before it begins, or ends beyond the input's %llu items",
+                      "segment %llu ends before it begins, or beyond the input's %llu items, or begins before item 0",
                       (unsigned long long)s, (unsigned long long)n);
 }
 
