@@ -80,9 +80,9 @@ static void test_bits(void **state) {
 
 /* ---- many groups ----------------------------------------------------------------------------- */
 
-/* So many that GPUs combine the partials of wide accumulators by blocks: a last block of one group,
- * a call of fewer groups, which has no blocks, and a last block that lacks some. A chunk is a group
- * of 32 threads. */
+/* A group of 32 threads takes a chunk here. GPUs combine the partials of so many groups by blocks
+ * of 64 where accumulators are wide. The last block of the first two calls has one group, that of
+ * the last call 35. The third call has too few groups for blocks. */
 #define MANY_CHUNKS UINT64_C(2113)
 static const uint64_t many[] = {MANY_CHUNKS * 4096, 2048 * 4096 + 1, 700 * 4096, MANY_CHUNKS * 4096 - 30 * 4096 - 5};
 
