@@ -11,7 +11,7 @@
  * partial, and the group goes on with these. At last the warps' accumulators are combined through
  * local memory, neighbours first. Absent partials are the identity.
  * Needs: local memory for TREE_SLOTS accumulators; GROUP a power of two from 32 to 1024; an
- * accumulator of a multiple of 4 bytes.
+ * accumulator of a multiple of 4 bytes; where groups finish together TREE_MANY and TREE_BLOCK.
  * Why: the last group of a launch calls it, after arrives_last has ordered the others' partials
  * before its loads; and so does a launch of its own. All other groups have ended then: its time is
  * added to that of the reduction.
@@ -134,10 +134,8 @@ INLINE bool arrives_last(GLOBAL u32 *counter, u32 count, LOCAL u32 *is_last) {
  * Share of the speed of memory so, and by blocks (H200, November 2026): var of i16 0.91, 0.96;
  * argmax of f32 0.96, 0.99. By OpenCL only variances and the widest accumulators have blocks. Of
  * others NVIDIA's compiler may make a slower loop over the items: argmax of f32 0.97, 0.90. */
-#if defined(__CUDA_ARCH__)
-#define HAS_BLOCKS (ACC_BYTES > 8)
-#elif defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS)
-#define HAS_BLOCKS 1
+#if defined(__CUDA_ARCH__) || (defined(TAKES_PIVOT) && !defined(PIVOT_MAY_MISS))
+#define HAS_BLOCKS (ACC_BYTES > 8) /* the plan has counters for these (src/reduce/plan.c) */
 #else
 #define HAS_BLOCKS (ACC_BYTES > 24)
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "tools/print/progress.h"
 
 static cli_exit run(const arguments *a) {
     if (a->options.version) return printf("tally %s\n", tally_version()), CLI_DONE;
@@ -40,25 +41,10 @@ static void block_file_limit(void) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-/*
- * Blocks the signals that whoever started the program has it ignore, as nohup does. LLVM in POCL
- * replaces what ignores them by a handler, which would end the program.
- */
-static void block_ignored(void) {
-    static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        struct sigaction now;
-        if (!sigaction(endings[i], NULL, &now) && now.sa_handler == SIG_IGN) sigaddset(&signals, endings[i]);
-    }
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-}
-
 int main(int argc, char **argv) {
     hold_standard_files();
     block_file_limit();
-    block_ignored();
+    progress_block_ignored();
     const command_row *command = argc > 1 ? command_find(argv[1]) : NULL;
     if (command && !command->run) return (int)program_run(command->name, argv + 1);
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};

@@ -52,8 +52,7 @@ static tally_status check(const tally_scan_desc *desc, const tally_terms *terms)
     if (terms->inputs > 1)
         return tally_fail(TALLY_E_UNSUPPORTED, "%s has %u inputs: a scan has one", terms->list[0].name, terms->inputs);
     if (desc->initial && terms->list[0].is_index)
-        return tally_fail(TALLY_E_UNSUPPORTED,
-                          "desc.initial: %s gives an index, and no item has the place of one before the first",
+        return tally_fail(TALLY_E_UNSUPPORTED, "desc.initial: %s gives an index, and an initial item has none",
                           terms->list[0].name);
     if (desc->flags & TALLY_ALONG_AXIS && desc->segments)
         return tally_fail(TALLY_E_UNSUPPORTED, "desc.segments with TALLY_ALONG_AXIS: each list of items is a segment itself");

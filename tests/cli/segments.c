@@ -203,6 +203,8 @@ void test_initial(void **unused) {
     DOUBLES("max --axis 1 --initial -4.5e0 none.npy", "(2,)", -4.5, -4.5);
     DOUBLES("minmax --axis 1 --initial 0,4 x.npy", "(2, 2)", 0, 5, -7, 4);
     must_give(NULL, "reduce sum --initial 0.5 x.npy", "7.5");
+    must_give(NULL, "reduce all --initial false x.npy", "false");
+    must_give(NULL, "reduce all --initial true x.npy", "true");
     const result r = must_run(NULL, "reduce sum,max --initial 1,6 --quiet x.npy");
     assert_string_equal(r.out, "8\n6\n");
 }

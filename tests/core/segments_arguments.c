@@ -433,6 +433,8 @@ static void test_host_arrays(void **unused) {
     BAD_HOST(TALLY_E_ARGUMENT, desc.flags = TALLY_WHERE, "where is NULL");
     BAD_HOST(TALLY_E_ARGUMENT, (c.axes[0].extent = c.axes[1].extent = wide), "64 bits");
     BAD_HOST(TALLY_E_ARGUMENT, (array.out_strided = 1, c.axes[0].out_stride = 0), "out", "overlap");
+    BAD_HOST(TALLY_E_ARGUMENT, (array.out_strided = 1, c.axes[0].out_stride = INT64_C(1) << 59), "beyond any memory");
+    BAD_HOST(TALLY_E_ARGUMENT, (array.out_strided = 1, c.axes[0].out_stride = INT64_C(1) << 62), "beyond any memory");
     BAD_HOST(TALLY_E_ARGUMENT, array.out[0] = items, "in and out overlap");
     tally_segments_desc desc = segments_desc(0);
     axes_call c = good_axes(&p);

@@ -81,6 +81,16 @@ static void catch_signals(void) {
     }
 }
 
+void progress_block_ignored(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        struct sigaction now;
+        if (!sigaction(endings[i], NULL, &now) && now.sa_handler == SIG_IGN) sigaddset(&signals, endings[i]);
+    }
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
 void progress_at_signals(void (*clean)(void)) {
     cleaner = clean;
     catch_signals();

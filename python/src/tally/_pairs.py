@@ -102,7 +102,7 @@ def vdot(x: Any, y: Any, /, *, dtype: Any = None, accuracy: str = "default") -> 
     """
     shapes = view_of(x).shape, view_of(y).shape
     if shapes[0] != shapes[1]:
-        raise ValueError(f"vdot: arrays of the shapes {shapes[0]} and {shapes[1]}: they must be one")
+        raise ValueError(f"vdot takes two arrays of one shape, not {shapes[0]} and {shapes[1]}")
     first, second = pair("vdot", x, y)
     op = OPS["dotc" if first.dtype.kind == "c" else "dot"]
     return reduce(
