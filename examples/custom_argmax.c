@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_argmax.c: an operator of one's own with two results: the largest |x|, and the first index
- * of it. (The op iamax gives the index alone, and reports the place of a NaN.) The index is an
- * integer though the items are floats.
+ * custom_argmax.c: a custom op with two results: the largest |x|, and the first index of it. (The
+ * op iamax gives the index alone, and reports the place of a NaN.) The index is an integer though
+ * the items are floats.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_likelihood.c: a custom operator with two parameters. It computes the log-likelihood of a
- * sample under a normal distribution of mean mu and deviation sigma. The loop searches for the best
- * mu: one compilation, many reductions.
+ * custom_likelihood.c: a custom op with two parameters. It computes the log-likelihood of a sample
+ * under a normal distribution of mean mu and deviation sigma. The loop searches for the best mu:
+ * one compilation, many reductions.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_struct.c: a custom operator whose accumulator is a struct of three fields, each with its
- * own type. It computes the mean of a column of readings without the largest one, which is always
+ * custom_struct.c: a custom op whose accumulator is a struct of three fields, each with its own
+ * type. It computes the mean of a column of readings without the largest one, which is always
  * wrong. Negative readings mean "none" and are left out.
  */
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_threshold.c: a custom operator that sums the squares above a threshold. The threshold is a
+ * custom_threshold.c: a custom op that sums the squares above a threshold. The threshold is a
  * parameter: a new value needs no compilation.
  */
 #include <stdio.h>

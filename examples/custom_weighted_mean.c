@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * custom_weighted_mean.c: a custom operator over two inputs. It computes the mean of x with the
- * weights y. Its accumulator has two fields.
+ * custom_weighted_mean.c: a custom op over two inputs. It computes the mean of x with the weights
+ * y. Its accumulator has two fields.
  */
 #include <math.h>
 #include <stdio.h>

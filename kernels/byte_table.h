@@ -4,11 +4,11 @@
  *
  * Computes: the numbers of a group's items: TABLE_FILL computes each that there is once. The lanes
  * are what they would be item by item (tally_table_row, src/ops/ops.h).
- * How: shared memory has 16 banks of 8 bytes. So there are 16 copies of the table, each in a bank
+ * How: local memory has 16 banks of 8 bytes. So there are 16 copies of the table, each in a bank
  * of its own, and the 16 threads that are served at a time read a copy each: none waits for
  * another. An address takes one instruction, since the compiler cannot tell how that of the table
  * came about.
- * Needs: table_number, take_number, take_word; 32 KiB of shared memory; all threads of the group.
+ * Needs: table_number, take_number, take_word; 32 KiB of local memory; all threads of the group.
  * Why: an exponential in f64 takes 25 instructions, and an item by the table 5.
  */
 #ifdef TAKES_TABLE

@@ -256,7 +256,7 @@ INLINE void copy_key(GLOBAL u8 *to, KEY from, u32 are_aligned) {
     }
 
 #if GROUP > 1
-/* The places of a tile's runs in shared memory: threads that have a word of runs each write to
+/* The places of a tile's runs in local memory: threads that have a word of runs each write to
  * different banks. */
 #define LISTED_AT(r) ((r) + (r) / WIDTH * 2)
 

@@ -21,7 +21,7 @@
 /* Most items of a segment that is staged. */
 #define MOST_STAGED (min(CHUNK_ITEMS, TILE_ITEMS - ALIGNED_BYTES / ITEM_BYTES))
 
-/* Words of shared memory in which the threads of a group note what they find out about a batch: the
+/* Words of local memory in which the threads of a group note what they find out about a batch: the
  * sizes of the classes; the segments up to the first that does not fit, or up to the first that
  * may; the items of the longest one that fits; the items of all that fit, and the end of the last.
  */
@@ -29,7 +29,7 @@ enum { CUT = CLASSES, LONGEST, USED, REACH, FOUND };
 #define EMPTY_FOUND(found)                                                                                                     \
     if (THREAD_ID < FOUND) (found)[THREAD_ID] = THREAD_ID == CUT ? ~0U : 0;
 
-/* A group's shared memory. `members` are the numbers of segments in the batch, sorted by class;
+/* A group's local memory. `members` are the numbers of segments in the batch, sorted by class;
  * class c begins at firsts[c]. `found` is of this batch and of the next. */
 typedef struct ALIGN(16) {
     u8 tile[TILE_BYTES];

@@ -4,7 +4,7 @@
  *
  * Computes: the result of each row. The planner takes rows of up to four chunk rows.
  * How: a warp takes `wide` neighbouring rows, and waits for no other warp. It copies their items to
- * its tile of shared memory, 16 bytes a thread at a time, from the aligned address below the first
+ * its tile of local memory, 16 bytes a thread at a time, from the aligned address below the first
  * one on. Then `team` threads share a row: thread t has the lanes that are t modulo `team`, and
  * combines them by halvings. Four items of a byte may go to any lane where the op says so.
  * Needs: kernels/segment_teams.h and kernels/staging.h before it.

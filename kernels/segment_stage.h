@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_stage: tally_segments_teams by offsets where items can be staged in shared memory.
+ * segment_stage: tally_segments_teams by offsets where items can be staged in local memory.
  *
  * Computes: the same as tally_segments_teams of kernels/segment_work.h, to the bit.
  * How: a group takes a batch of neighbouring segments. It copies the items of the first ones, as
- * many as fit its tile of shared memory, in 16 bytes a thread and without registers. It sorts the
+ * many as fit its tile of local memory, in 16 bytes a thread and without registers. It sorts the
  * segments by class. A thread then reduces a segment of up to a chunk row alone, by residue classes
  * of its lanes, and a warp one of up to a chunk. The batch goes on behind the segments that fitted.
  * Segments that do not fit, and those that lie far apart or in no order, are reduced from global

@@ -26,7 +26,7 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
     if (THREAD_ID == 0) work[0] = 0;
 }
 
-/* Items are staged if they come as they are, from one input, on GPUs that copy to shared memory
+/* Items are staged if they come as they are, from one input, on GPUs that copy to local memory
  * without registers, if the tiles fit 48 KB a group. NVIDIA's OpenCL takes these copies if it has
  * the feature BULK. STAGED_GROUPS groups share a multiprocessor. */
 #if defined(PLAIN) && INPUTS == 1 && defined(SHUFFLES)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * staging: words of warps that stage items in shared memory, on NVIDIA's devices.
+ * staging: words of warps that stage items in local memory, on NVIDIA's devices.
  *
  * Computes: nothing by itself. The kernels whose warps or groups stage items call what stands here.
- * How: shared memory has addresses of 32 bits. ADDRESS_OF hides where an address comes from: ptxas
+ * How: local memory has addresses of 32 bits. ADDRESS_OF hides where an address comes from: ptxas
  * would compute it anew for each load, with a read of a special register.
  * Needs: kernels/segment_teams.h before it, inline PTX, and cp.async.
  * Why: such a copy takes no registers while it is on its way.
@@ -68,7 +68,7 @@ INLINE u32 word_of(u32 word, u32 t) {
 
 #define ADDRESS_OF(address, pointer) asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(SHARED_ADDRESS(pointer)));
 
-/* GET loads a word from shared memory. GET_IF loads it if `is` is not 0, without a branch. The word
+/* GET loads a word from local memory. GET_IF loads it if `is` is not 0, without a branch. The word
  * must be set before, or ptxas would keep its register through the whole kernel. */
 #define GET(TYPE, CONSTRAINT, word, address) asm volatile("ld.shared." TYPE " %0, [%1];" : CONSTRAINT(word) : "r"(address));
 #define GET_IF(TYPE, CONSTRAINT, word, address, is)                                                                            \
@@ -77,7 +77,7 @@ INLINE u32 word_of(u32 word, u32 t) {
                  : "r"(address), "r"(is));
 
 /*
- * Copies to shared memory. COPY_SPAN is for one thread: an engine copies, and the word at `arrived`
+ * Copies to local memory. COPY_SPAN is for one thread: an engine copies, and the word at `arrived`
  * tells when all is there. Elsewhere threads copy 16 bytes each. Both addresses are
  * aligned, and a span is of whole vectors.
  */

@@ -27,7 +27,7 @@ typedef struct cli_options {
     const char *dtype;
     const char *variant;
     const char *acc, *accuracy, *out;                        /* of reduce */
-    const char *load, *combine, *identity, *finish, *inputs; /* of reduce: a custom operator */
+    const char *load, *combine, *identity, *finish, *inputs; /* of reduce: a custom op */
     const char *params[CLI_MAX_PARAMS];                      /* of reduce, NAME=VALUE */
     int param_count;
     const char *primitive, *op, *n, *group, *factor, *runs, *plot; /* of study */
@@ -103,7 +103,7 @@ typedef struct cli_types {
 } cli_types;
 cli_exit cli_read_types(const cli_options *options, cli_types *types);
 /* Reads a --param and appends it to `params`. The form is NAME=VALUE, or NAME:TYPE=VALUE for a
- * custom operator. The caller frees the name. */
+ * custom op. The caller frees the name. */
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count);
 
 /* ---- output ---------------------------------------------------------------------------------- */

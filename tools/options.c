@@ -13,7 +13,7 @@ const command_row command_table[] = {
     {"ops", cli_list_ops, "", "j", NULL, NULL, "list the operators, and the types of their results"},
     {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjqtvayeuAKZBRWXOY", "LCIFk",
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
-     "reduce each file to a value, or to one for each OP in a single pass; or by an operator of one's own; with --axis, "
+     "reduce each file to a value, or to one for each OP in a single pass; or by a custom op; with --axis, "
      "--offsets or --by to a value of each row, column or other segment"},
     {"scan", cli_scan, " OP FILE -o OUT.npy", "bjtvayeuxmXA", "O", NULL,
      "write what OP gives of the items up to each item, a value for each; with --axis, of each row, column or other list "

@@ -6,7 +6,8 @@
  * slot.
  *
  * Rules:
- * - No slot is optional.
+ * - No slot is optional: a slot answers TALLY_E_UNSUPPORTED, with a text, for what the device
+ *   cannot do.
  * - The object comes first among the arguments, outputs last. Outputs are written only on TALLY_OK.
  * - Objects are opaque pointers of the backend.
  * - A slot that fails calls tally_fail() once, with the driver's call, name and number, and returns
@@ -17,7 +18,7 @@
  * - "No driver" and "no device" are a count of zero with a reason, never an error.
  * - Any thread may call a slot. Calls on one queue, kernel or event come from one thread at a time.
  * - A slot leaves the thread's driver state (CUDA's current context) as it found it.
- * - New slots are added at the end and none is removed; each raises the ABI number.
+ * - The ABI number is first. New slots are added at the end and none is removed; each raises it.
  */
 #ifndef TALLY_BACKEND_H
 #define TALLY_BACKEND_H

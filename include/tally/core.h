@@ -223,8 +223,8 @@ TALLY_API void tally_buffer_destroy(tally_buffer *buffer);
 TALLY_API uint64_t tally_buffer_bytes(const tally_buffer *buffer);
 
 /* Allocates staging: `bytes` bytes of host memory that the device copies to and from at its full
- * speed. A copy to or from other host memory blocks on CUDA until it has ended. The caller destroys
- * it, after the copies have ended. Errors: E_MEMORY; E_ARGUMENT. */
+ * speed, and on CUDA without blocking. The caller destroys it, after the copies have ended. Errors:
+ * E_MEMORY; E_ARGUMENT. */
 TALLY_API tally_status tally_staging_create(tally_context *context, uint64_t bytes, tally_staging **out);
 TALLY_API void tally_staging_destroy(tally_staging *staging);
 /* Returns the address of the memory; NULL for NULL. */
@@ -246,8 +246,9 @@ TALLY_API tally_status tally_queue_wait(tally_queue *queue);
 
 /* Enqueue a copy of `bytes` bytes between host memory and the buffer; `offset` is in bytes from the
  * buffer's start. The host memory stays the caller's: it must stay valid and unchanged until the
- * queue has been waited for. Errors: E_ARGUMENT for NULL, for a range outside the buffer and for
- * handles of two contexts; E_DEVICE. */
+ * queue has been waited for. On CUDA a copy blocks until it has ended, unless the host memory is
+ * staging (tally_staging_create) or otherwise page-locked. Errors: E_ARGUMENT for NULL, for a range
+ * outside the buffer and for handles of two contexts; E_DEVICE. */
 TALLY_API tally_status tally_buffer_write(tally_queue *queue, tally_buffer *to, uint64_t offset, const void *from,
                                           uint64_t bytes);
 TALLY_API tally_status tally_buffer_read(tally_queue *queue, const tally_buffer *from, uint64_t offset, void *to,

@@ -18,14 +18,15 @@ enum {
     TALLY_STENCIL = 4       /* calls bring u8s: entry i counts if stencil[i] is not 0 */
 };
 
-/* How items are moved. A zeroed member means its default. An entry is an element of the map. */
+/* How items are moved. size, item_bytes and map must be given; the others may be 0. An entry is an
+ * element of the map. */
 typedef struct tally_move_desc {
     size_t size;         /* sizeof(tally_move_desc) */
     uint32_t item_bytes; /* size of an item: any whole number from 1 to 16 */
     tally_dtype map;     /* type of an entry: i32, u32, i64 or u64; one below 0 is out of bounds */
     uint32_t flags;
     uint64_t max_n;   /* most entries of a call; 0: as many as the device's memory holds */
-    uint64_t max_out; /* TALLY_SCATTER_LAST: most items of `out` of a call; else ignored */
+    uint64_t max_out; /* TALLY_SCATTER_LAST: most items of `out` of a call, not 0; else ignored */
 } tally_move_desc;
 
 /*

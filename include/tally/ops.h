@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally/ops.h: the ops that are built in, and operators of one's own.
+ * tally/ops.h: the ops that are built in, and custom ops.
  */
 #ifndef TALLY_API_OPS_H
 #define TALLY_API_OPS_H
@@ -24,9 +24,9 @@ typedef enum tally_op {
     TALLY_ARGMIN = 7,         /* index of the first smallest item; of the first NaN */
     TALLY_ARGMAX = 8,         /* index of the first largest item; of the first NaN */
     TALLY_MINMAX = 9,         /* smallest and largest item, two values; NaN wins */
-    TALLY_ANY = 10,           /* whether any item is nonzero; NaN is */
-    TALLY_ALL = 11,           /* whether all items are nonzero; NaN is */
-    TALLY_COUNT_NONZERO = 12, /* how many items are nonzero; NaN is */
+    TALLY_ANY = 10,           /* 1 if any item is nonzero; NaN counts as nonzero */
+    TALLY_ALL = 11,           /* 1 if all items are nonzero; NaN counts as nonzero */
+    TALLY_COUNT_NONZERO = 12, /* how many items are nonzero; NaN counts as nonzero */
     TALLY_BAND = 13,          /* bitwise and */
     TALLY_BOR = 14,           /* bitwise or */
     TALLY_BXOR = 15,          /* bitwise exclusive or */
@@ -36,7 +36,7 @@ typedef enum tally_op {
     TALLY_AMAX = 19,          /* largest magnitude; NaN wins */
     TALLY_IAMAX = 20,         /* index of the first largest magnitude; of the first NaN */
     TALLY_MEAN = 21,          /* arithmetic mean */
-    TALLY_VAR = 22,           /* variance: squared deviations over n - ddof (a parameter, 0) */
+    TALLY_VAR = 22,           /* variance: sum of squared deviations over n - ddof, a parameter (0) */
     TALLY_STD = 23,           /* standard deviation: the root of the variance */
     TALLY_LOGSUMEXP = 24,     /* logarithm of the sum of exponentials, without overflow */
     TALLY_DOT = 25,           /* sum of products of two inputs */
@@ -68,10 +68,10 @@ typedef struct tally_custom_op tally_custom_op;
 typedef struct tally_term_desc {
     tally_op op;             /* a built-in op; or `custom` */
     tally_dtype out;         /* the result's type; 0: tally_result_dtype(op, in) */
-    tally_dtype acc;         /* the accumulator's type for floats: TALLY_F64, or 0: f32, but f64 for
-                              * f64 and for the mean and the like of integers */
+    tally_dtype acc;         /* the accumulator's type: TALLY_F64, or 0: f32 for floats, but f64 for f64,
+                              * and for mean, var, std, nrm2 and logsumexp of integers */
     tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
-    tally_custom_op *custom; /* an operator of one's own, which names its own accumulator */
+    tally_custom_op *custom; /* a custom op, which names its own accumulator */
 } tally_term_desc;
 
 /* Static names and summaries; NULL for a value that is no op, no level. */
@@ -99,7 +99,7 @@ TALLY_API uint32_t tally_op_inputs(tally_op op);
  * text) and, if `value` is not NULL, its default. NULL beyond the last. */
 TALLY_API const char *tally_op_param_name(tally_op op, uint32_t index, double *value);
 
-/* ---- an operator of one's own ---------------------------------------------------------------- */
+/* ---- a custom op ----------------------------------------------------------------------------- */
 
 /* A field of an accumulator that is a struct. */
 typedef struct tally_op_field {
@@ -115,7 +115,7 @@ typedef struct tally_op_field {
 typedef struct tally_op_param {
     const char *name;
     tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
-    double value;     /* until tally_plan_set_param; the type must hold it */
+    double value;     /* until tally_plan_set_param; as there, an integer type drops the fraction */
 } tally_op_param;
 
 /* The parts of an operator that may have temporaries. */
@@ -160,7 +160,7 @@ typedef struct tally_op_result {
  * order is canonical, a is of the items with the lower indices. `finish` and `empty` see a, the
  * accumulator; n, the number of items (u64); p. Only load, combine and finish have temporaries.
  *
- * combine must be associative, or as good as; combine(identity, a) must be a to the bit, or bits
+ * combine must be associative, up to rounding; combine(identity, a) must be a to the bit, or bits
  * may depend on the device.
  */
 typedef struct tally_op_desc {

@@ -105,13 +105,12 @@ TALLY_API tally_status tally_reduce_part_host(tally_plan *plan, const tally_part
  * at any address; `out` may be one of them. *joined_bytes gets the new record's bytes; it may be
  * NULL. tally_part_bound says how many there may be.
  *
- * `plan` may be NULL: the host joins records of built-in ops by itself. Records of an operator of
- * one's own need a plan of it, whose device folds them. No work that the plan has enqueued may be
- * under way.
+ * `plan` may be NULL: the host joins records of built-in ops by itself. Records of a custom op need
+ * a plan of it, whose device folds them. No work that the plan has enqueued may be under way.
  *
  * Errors: E_ARGUMENT for what is no sound record; for neighbours that are not adjacent, or of other
  * ops, types, parameters, totals, or of another order; for records that are not of the plan's ops;
- * for out_bytes too small; for an operator of one's own without a plan. E_MEMORY; E_DEVICE.
+ * for out_bytes too small; for a custom op without a plan. E_MEMORY; E_DEVICE.
  */
 TALLY_API tally_status tally_part_join(tally_plan *plan, const void *const *parts, const uint64_t *bytes, uint32_t count,
                                        void *out, uint64_t out_bytes, uint64_t *joined_bytes);
@@ -140,7 +139,7 @@ typedef struct tally_part_info {
     uint32_t param_bytes;
     uint32_t result_bytes; /* of tally_part_value's result */
     tally_dtype in;
-    tally_term_desc terms[TALLY_MAX_TERMS]; /* as resolved; an operator of one's own: op 0, custom NULL */
+    tally_term_desc terms[TALLY_MAX_TERMS]; /* as resolved; a custom op: op 0, custom NULL */
     uint64_t customs[TALLY_MAX_TERMS];      /* its identity, a hash of its texts; 0 of a built-in op */
 } tally_part_info;
 
@@ -159,10 +158,10 @@ TALLY_API tally_status tally_part_describe(const void *part, uint64_t bytes, tal
  * A *packet* is a part's partials in device memory, behind a status and the part's range. All
  * packets of a plan have the same size, so that they may be gathered from other devices without the
  * host. tally_packet_fold enqueues the joining of neighbours' packets and their value: the bits of
- * one tally_reduce of all items. No host is in between, for operators of one's own either, and on
- * CUDA a graph may capture the calls. A packet has no raw items, so a part in it begins and ends at
- * multiples of TALLY_CHUNK or at the end of the whole, whose total must be known. Packets are for
- * ranks with the same version of tally; records are for files.
+ * one tally_reduce of all items. No host is in between, for custom ops either, and on CUDA a graph
+ * may capture the calls. A packet has no raw items, so a part in it begins and ends at multiples of
+ * TALLY_CHUNK or at the end of the whole, whose total must be known. Packets are for ranks with the
+ * same version of tally; records are for files.
  */
 
 /* The most packets of a fold. */

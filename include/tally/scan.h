@@ -36,16 +36,18 @@ typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
     tally_op op; /* an op of one input */
     tally_dtype in, out;
-    uint64_t max_n;      /* most items of a call; offsets take a byte of memory for each */
+    uint64_t max_n;      /* most items of a call; 0: as many as the device can hold. By offsets the plan takes
+                          * a byte of memory for each, so give the number there */
     const char *variant; /* as tally_scan_variant_get names it; NULL or "auto": the default */
     tally_dtype acc;
     tally_accuracy accuracy;
     tally_custom_op *custom; /* replaces `op` */
     uint32_t flags;          /* TALLY_EXCLUSIVE, TALLY_REVERSE and TALLY_ALONG_AXIS, or 0 */
     tally_segments segments;
-    /* An item of type `in` that comes before the first item of each segment; NULL: none. It is the
-     * first value of each segment. tally_scan_plan_create copies it. For exclusive scans only;
-     * E_UNSUPPORTED with argmin, argmax and iamax. */
+    /* An item of type `in` that comes before the first item of each segment; NULL: none. It counts
+     * as an item: the first value of a segment is the op's result for this item alone. (The initial
+     * of a reduction by segments is a result.) tally_scan_plan_create copies it. For exclusive
+     * scans only; E_UNSUPPORTED with argmin, argmax and iamax. */
     const void *initial;
 } tally_scan_desc;
 
@@ -77,9 +79,9 @@ typedef struct tally_scan_args {
  * the caller's.
  *
  * out[i] is the op's result for the items up to item i. In an exclusive scan it is the result for
- * the items before item i; the first value of a segment is `initial`, or the op's value for
- * no items. docs/numerics.md has the order of combination: a function of the items' indices and of
- * where segments begin. Value i depends on no later item.
+ * the items before item i; the first value of a segment is that of `initial` alone, or the op's
+ * value for no items. docs/numerics.md has the order of combination: a function of the items'
+ * indices and of where segments begin. Value i depends on no later item.
  *
  * `out` may be `in`, at the same byte, if a value is as wide as an item. Else they must not
  * overlap. `segments` and `out` must not overlap.
@@ -142,11 +144,17 @@ TALLY_API tally_status tally_scan_axis(tally_plan *plan, tally_queue *queue, con
 
 /*
  * A scan whose items lie on several devices: each has whole blocks of TALLY_SCAN_BLOCK items, and a
- * plan. The *aggregate* of a block is an accumulator, the *prefix* of a block that of all blocks
- * before it. Each device gets the aggregates of its blocks: for each, tally_scan_prefix_set with
- * NULL, tally_scan_next of the block, tally_scan_prefix_get. The aggregates of all blocks before a
- * device, joined in sequence, are its prefix. It sets that and scans its blocks by tally_scan_next.
- * The values have the bits of one scan. tally_mpi_scan (tally/mpi.h) does all of that.
+ * plan. The *aggregate* of a block is the accumulator of its items, the *prefix* of a block that of
+ * all blocks before it. The values have the bits of one scan:
+ *
+ * 1. Each device gets the aggregate of each of its blocks by three calls: tally_scan_prefix_set
+ *    with NULL, tally_scan_next of the block, tally_scan_prefix_get.
+ * 2. The host joins the aggregates of all blocks before a device's first one, in sequence, to its
+ *    prefix: tally_scan_prefix_join.
+ * 3. Each device begins at its prefix, by tally_scan_prefix_set, and scans its blocks in sequence,
+ *    by tally_scan_next.
+ *
+ * tally_mpi_scan (tally/mpi.h) does all of that over the ranks of MPI.
  *
  * The calls are for scans without segments, in the items' order, by a canonical variant; others are
  * E_UNSUPPORTED.
@@ -164,7 +172,7 @@ TALLY_API tally_status tally_scan_prefix_get(const tally_plan *plan, tally_queue
  * E_UNSUPPORTED; E_DEVICE. */
 TALLY_API tally_status tally_scan_prefix_set(tally_plan *plan, tally_queue *queue, uint64_t items, const void *prefix);
 /* Combines `count` aggregates in sequence behind a prefix, in host memory. Blocks. Errors:
- * E_ARGUMENT; E_UNSUPPORTED, also for an operator of one's own, which the host does not have. */
+ * E_ARGUMENT; E_UNSUPPORTED, also for a custom op, which the host does not have. */
 TALLY_API tally_status tally_scan_prefix_join(const tally_plan *plan, void *prefix, const void *aggregates, uint64_t count);
 
 /* List the variants of scans, as tally_variant_count and tally_variant_get list those of

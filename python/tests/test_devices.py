@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The devices that are here: the same bits on each, copies to a device, operators of one's own. Each
+"""The devices that are here: the same bits on each, copies to a device, custom ops. Each
 op and type is a program that a device has to compile, so there are few."""
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scans, moves, segments, keys, fused ops, operators of one's own, plans and feeds."""
+"""Scans, moves, segments, keys, fused ops, custom ops, plans and feeds."""
 
 import subprocess
 import sys

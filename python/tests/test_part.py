@@ -238,7 +238,7 @@ def test_share():
 
 
 def test_on_devices():
-    """Parts of several devices are joined, and an operator of one's own is folded by its device."""
+    """Parts of several devices are joined, and a custom op is folded by its device."""
     x = np.random.default_rng(2).standard_normal(30000).astype("f4")
     others = [device.select for device in tally.devices() if device.backend != "host"]
     if not others:

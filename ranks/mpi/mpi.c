@@ -73,7 +73,7 @@ static tally_status read_ops(tally_mpi *mpi) {
         const bool custom = info.terms[t].op == TALLY_OP_NONE;
         if (used < sizeof(mpi->words))
             used += (size_t)snprintf(mpi->words + used, sizeof(mpi->words) - used, "%s%s", t ? ", " : "",
-                                     custom ? "an operator of one's own" : tally_op_name(info.terms[t].op));
+                                     custom ? "a custom op" : tally_op_name(info.terms[t].op));
     }
     if (used < sizeof(mpi->words)) snprintf(mpi->words + used, sizeof(mpi->words) - used, " of %s", tally_dtype_name(info.in));
     mpi->gathers = !joins_alone(record, bytes, mpi->joined + sizeof(ranks_prefix), none.out_bytes);

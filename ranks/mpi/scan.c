@@ -31,7 +31,7 @@ static tally_status check_desc(const tally_scan_desc *desc) {
     if (desc->flags & TALLY_REVERSE)
         return tally_fail(TALLY_E_UNSUPPORTED, "a reverse scan over ranks begins with the last rank");
     if (desc->segments) return tally_fail(TALLY_E_UNSUPPORTED, "segments are not scanned over ranks");
-    if (desc->custom) return tally_fail(TALLY_E_UNSUPPORTED, "operators of one's own are not scanned over ranks");
+    if (desc->custom) return tally_fail(TALLY_E_UNSUPPORTED, "custom ops are not scanned over ranks");
     return TALLY_OK;
 }
 

@@ -2,8 +2,7 @@
 /*
  * steps.c: a call under way. All ranks agree on op and items (agree.c). Each makes the record of
  * its share. A user-defined operation of MPI joins records that the host can join. Those of custom
- * operators are gathered, each rank's device folds them, and the statuses of the results are
- * exchanged.
+ * ops are gathered, each rank's device folds them, and the statuses of the results are exchanged.
  *
  * A failure after the agreement travels in place of the record.
  */

@@ -87,7 +87,7 @@ typedef struct tally_tunings {
 /* The launch that a tuning is searched for. */
 typedef struct tally_tuning_query {
     const char *ops;     /* "sum", "struct" or "pair" */
-    const char *op;      /* the op's name; "" for several and for operators of one's own */
+    const char *op;      /* the op's name; "" for several and for custom ops */
     uint64_t item_bytes; /* size of an item */
     uint64_t bytes;      /* size of one input */
     bool runs;           /* the variant's groups own runs; false: chunks */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of parts. Terms that the library has programs of are folded on the host, in the
- * floating-point environment that the programs need. Operators of one's own are folded by their
- * plan's device. */
+ * floating-point environment that the programs need. Custom ops are folded by their plan's
+ * device. */
 #include <fenv.h>
 #include <float.h>
 #include <string.h>

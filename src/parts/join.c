@@ -165,7 +165,7 @@ static void write_ops(const tally_part_view *view, char *text, size_t bytes) {
     size_t used = 0;
     for (uint32_t t = 0; t < view->head.term_count && used < bytes; t++) {
         const char *name = tally_op_name((tally_op)view->terms[t].op);
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", t ? ", " : "", name ? name : "an operator of one's own");
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", t ? ", " : "", name ? name : "a custom op");
     }
     if (used < bytes) snprintf(text + used, bytes - used, " of %s", tally_dtype_name((tally_dtype)view->head.in));
 }

@@ -189,7 +189,7 @@ tally_status tally_part_resolve(const char *name, const tally_part_view *view, t
     for (uint32_t t = 0; t < h->term_count; t++) {
         const tally_part_term *term = &view->terms[t];
         if (!term->op && term->custom)
-            return tally_fail(TALLY_E_ARGUMENT, "%s is of an operator of one's own: a plan of it is needed", name);
+            return tally_fail(TALLY_E_ARGUMENT, "%s is of a custom op: a plan of it is needed", name);
         list[t] = (tally_term_desc){.op = (tally_op)term->op,
                                     .out = (tally_dtype)term->out,
                                     .acc = (tally_dtype)term->acc,

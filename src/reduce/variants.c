@@ -59,7 +59,7 @@ static const tally_variant variants[] = {
     {
         .info = {.name = "group_tree",
                  .stem = "group_tree",
-                 .step = "chunk per 32 threads, 16-byte loads, tree per group, second stage",
+                 .step = "chunk per 8 to 32 threads, 16-byte loads, tree per group, second stage",
                  .source = "",
                  .why = "memory speed on GPUs in the canonical order",
                  .group_threads = 256,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of two files, and operators of one's own. */
+/* Operators of two files, and custom ops. */
 #include "cli.h"
 
 #include <math.h>

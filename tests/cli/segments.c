@@ -133,8 +133,7 @@ void test_many_rows(void **unused) {
     unlink(path);
 }
 
-/* Values of other types and of two numbers, an operator of one's own, parameters, and arrays
- * without items. */
+/* Values of other types and of two numbers, a custom op, parameters, and arrays without items. */
 void test_axes_of_ops(void **unused) {
     (void)unused;
     need_device();

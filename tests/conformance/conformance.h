@@ -24,7 +24,7 @@ extern const device_test thread_tests[];         /* thread.c: contexts shared by
 extern const device_test cache_tests[];          /* cache.c: the program cache on disk */
 extern const device_test arithmetic_tests[];     /* arithmetic.c: no contraction, no reassociation, denormals kept */
 extern const device_test custom_example_tests[]; /* custom_examples.c: the operators of docs/custom-ops.md */
-extern const device_test custom_tests[];         /* custom.c: operators of one's own: types, inputs, refusals */
+extern const device_test custom_tests[];         /* custom.c: custom ops: types, inputs, refusals */
 extern const device_test fused_tests[];          /* fused.c: several ops over one pass */
 extern const device_test accuracy_tests[];       /* accuracy.c: the accuracy of each level */
 extern const device_test moment_tests[];         /* moments.c: the accuracy of mean, variance and standard deviation */
@@ -42,7 +42,7 @@ extern const device_test segments_same_tests[]; /* segments_same.c: the same ite
 
 extern const device_test scan_tests[];       /* scan.c: scans: ops, types, variants, forms */
 extern const device_test scan_axis_tests[];  /* scan_axis.c: scans along an axis of an array */
-extern const device_test scan_use_tests[];   /* scan_use.c: scans in pieces, by operators of one's own; refusals */
+extern const device_test scan_use_tests[];   /* scan_use.c: scans in pieces, by custom ops; refusals */
 extern const device_test scan_block_tests[]; /* scan_blocks.c: scans whose blocks lie on several devices */
 
 extern const device_test golden_tests[]; /* golden.c: the bits of golden/bits.txt */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: every type of parameters and of items, an operator that
- * is not commutative, four inputs, an operator destroyed before its plan; messages about wrong
+ * Custom ops on a real device: every type of parameters and of items, an operator that is not
+ * commutative, four inputs, an operator destroyed before its plan; messages about wrong
  * expressions, and refusals.
  */
 #include <math.h>

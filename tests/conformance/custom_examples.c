@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators of one's own on a real device: the five of docs/custom-ops.md, compared with plain C in
- * the canonical order; with parameters, in feeds, by every variant.
+ * Custom ops on a real device: the five of docs/custom-ops.md, compared with plain C in the
+ * canonical order; with parameters, in feeds, by every variant.
  */
 #include <float.h>
 #include <math.h>

@@ -21,8 +21,8 @@ typedef struct direct_param {
 void direct_reduce(tally_context *context, const tally_reduce_desc *desc, const direct_param *params, const void *const *items,
                    uint64_t n, void *result);
 
-/* Creates an operator of one's own from a descriptor whose size is filled in, and the descriptor of
- * its reduction. */
+/* Creates a custom op from a descriptor whose size is filled in, and the descriptor of its
+ * reduction. */
 tally_custom_op *direct_op(const tally_op_desc *given);
 tally_reduce_desc direct_desc(tally_custom_op *op, tally_dtype in);
 

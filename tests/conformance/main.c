@@ -108,8 +108,8 @@ static void add(suite *s, const char *name, CMUnitTestFunction run, void *state)
     s->tests[s->count++] = (struct CMUnitTest){name, run, NULL, NULL, state};
 }
 
-/* Tests of compilation: of the cache, of the compiler's arithmetic and words, of operators of one's
- * own. */
+/* Tests of compilation: of the cache, of the compiler's arithmetic and words, of custom ops
+ *. */
 static const device_test *const compiler_lists[] = {cache_tests, arithmetic_tests, custom_example_tests, custom_tests};
 static const device_test *const lists[] = {
     api_tests,       host_tests,     feed_tests,          part_tests,          packet_tests,       devices_tests, thread_tests,

@@ -221,7 +221,7 @@ static void test_packet_ops(void **state) {
         }
 }
 
-/* Several ops of one and of two inputs; a parameter; operators of one's own. */
+/* Several ops of one and of two inputs; a parameter; custom ops. */
 static void test_packet_fused(void **state) {
     static const tally_term_desc one[] = {{.op = TALLY_VAR}, {.op = TALLY_ARGMAX}, {.op = TALLY_LOGSUMEXP}, {.op = TALLY_ANY}};
     static const tally_term_desc two[] = {{.op = TALLY_DOT}, {.op = TALLY_DIST2}};

@@ -340,7 +340,7 @@ static const tally_op_field map_fields[] = {
 static const tally_op_desc maps = {
     .size = sizeof maps, .name = "maps", .fields = map_fields, .field_count = 2, .finish = "a.m ^ a.c", .out = TALLY_U32};
 
-/* Operators of one's own: their plan joins them. */
+/* Custom ops: their plan joins them. */
 static void test_part_own(void **state) {
     static const tally_op_desc *const own[] = {&own_least, &own_twofold, &maps};
     tally_context *context = direct_context(state);

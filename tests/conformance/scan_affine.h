@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_affine.h: an operator of one's own for scans, and what the oracle computes for it. */
+/* scan_affine.h: a custom op for scans, and what the oracle computes for it. */
 #ifndef TALLY_TESTS_SCAN_AFFINE_H
 #define TALLY_TESTS_SCAN_AFFINE_H
 

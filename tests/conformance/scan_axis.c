@@ -293,7 +293,7 @@ static void test_forms(void **state) {
     assert_true(ran >= 1);
 }
 
-/* ---- operators of one's own ------------------------------------------------------------------ */
+/* ---- custom ops ------------------------------------------------------------------------------ */
 
 static void test_custom(void **state) {
     static const uint32_t flags[] = {0, TALLY_EXCLUSIVE, TALLY_REVERSE}, initial = 77777;

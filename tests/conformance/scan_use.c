@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses of scans: in pieces, by operators of one's own, with parameters; and refusals. */
+/* Uses of scans: in pieces, by custom ops, with parameters; and refusals. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void test_pieces_order(void **state) {
     scan_run_close(&r);
 }
 
-/* ---- an operator of one's own ---------------------------------------------------------------- */
+/* ---- a custom op ----------------------------------------------------------------------------- */
 
 static void expect_affine(scan_run *r, const uint32_t *x, const uint8_t *flags, uint64_t room) {
     const uint64_t sizes[] = {0, 1, 6, 129, 4097, BLOCK + 7, room};

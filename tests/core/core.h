@@ -26,7 +26,7 @@ extern const core_test spec_tests[];              /* spec.c: layouts, parameters
 extern const core_test selection_tests[];         /* selection.c: which device a context opens */
 extern const core_test handle_tests[];            /* handles.c: NULL, garbage and foreign handles */
 extern const core_test argument_tests[];          /* arguments.c: ranges and descriptors */
-extern const core_test custom_tests[];            /* custom.c: operators of one's own */
+extern const core_test custom_tests[];            /* custom.c: custom ops */
 extern const core_test custom_text_tests[];       /* custom_text.c: expressions that are refused */
 extern const core_test custom_refused_tests[];    /* custom_refused.c: descriptors that are refused */
 extern const core_test term_tests[];              /* terms.c: several ops over one pass */

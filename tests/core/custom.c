@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of one's own on the stub, which compiles them: results of plans and feeds.
- * custom_text.c and custom_refused.c test the refusals. */
+/* Custom ops on the stub, which compiles them: results of plans and feeds. custom_text.c and
+ * custom_refused.c test the refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* custom.h: shared by the tests of operators of one's own on the stub. */
+/* custom.h: shared by the tests of custom ops on the stub. */
 #ifndef TALLY_TESTS_CORE_CUSTOM_H
 #define TALLY_TESTS_CORE_CUSTOM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of operators of one's own that tally_op_create refuses: parts, names, types, results,
+/* Descriptors of custom ops that tally_op_create refuses: parts, names, types, results,
  * temporaries. */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of operators of one's own that tally_op_create refuses: expressions, their length and
- * nesting, control characters. */
+/* Texts of custom ops that tally_op_create refuses: expressions, their length and nesting, control
+ * characters. */
 #define _XOPEN_SOURCE 700 /* stpcpy */
 #include <stdio.h>
 #include <stdlib.h>

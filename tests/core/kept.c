@@ -438,7 +438,7 @@ const core_test kept_tests[] = {
     {"kept plans: every member of the descriptor", test_keys},
     {"kept plans: the same descriptor", test_same_keys},
     {"kept plans: refusals", test_refused},
-    {"kept plans: operators of one's own", test_custom_identity},
+    {"kept plans: custom ops", test_custom_identity},
     {"kept plans: eviction", test_eviction},
     {"kept plans: bytes", test_bytes},
     {"kept plans: tunings", test_tunings},

@@ -454,7 +454,7 @@ static void test_own_ops(void **state) {
     MUST(join(plans[0], &records[0], &records[1], &out));
     BAD(join(plans[0], &records[0], &records[2], &out), "other types, accuracy or texts");
     BAD(join(plans[2], &records[0], &records[1], &out), "not of the plan's ops");
-    BAD(join(NULL, &records[0], &records[1], &out), "operator of one's own", "plan");
+    BAD(join(NULL, &records[0], &records[1], &out), "custom op", "plan");
     for (int i = 0; i < 3; i++) {
         free(records[i].at);
         tally_plan_destroy(plans[i]);

@@ -141,7 +141,7 @@ static const char *default_variant(tally_device_class device_class) {
 }
 
 static void print_variants(FILE *out) {
-    fputs("| variant | the step it shows | documents | finishes by | items of a group | devices | canonical order | why it "
+    fputs("| variant | the step it shows | documents | finishes by | threads of a group | devices | canonical order | why it "
           "exists |\n"
           "|---|---|---|---|---|---|---|---|\n",
           out);
@@ -161,7 +161,7 @@ static void print_variants(FILE *out) {
 }
 
 static void print_scan_variants(FILE *out) {
-    fputs("| variant | how | documents | finishes by | items of a group | canonical order | why it exists "
+    fputs("| variant | how | documents | finishes by | threads of a group | canonical order | why it exists "
           "|\n|---|---|---|---|---|---|---|\n",
           out);
     for (size_t v = 0; v < tally_scan_variant_count(); v++) {

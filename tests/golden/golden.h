@@ -59,7 +59,7 @@ typedef struct golden_fusion {
     tally_op ops[TALLY_MAX_TERMS];
 } golden_fusion;
 
-/* An operator of one's own. */
+/* A custom op. */
 typedef struct golden_custom {
     tally_dtype in;
     tally_op twin; /* the built-in op with the same result; TALLY_OP_NONE: there is none */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * several.c: reductions that are under way at the same time, ended in another order on each rank.
- * Shares are in host memory, in buffers, or in both. An operator of one's own is gathered, in two
- * exchanges.
+ * Shares are in host memory, in buffers, or in both. A custom op is gathered, in two exchanges.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +115,7 @@ static tally_status open_buffer(const tester *t, several *s) {
     return status ? status : tally_queue_wait(t->queue);
 }
 
-/* Makes the reductions. On devices that compile, the second one has an operator of one's own. */
+/* Makes the reductions. On devices that compile, the second one has a custom op. */
 static bool open_all(const tester *t, several *s) {
     static const tally_op_desc own = {
         .size = sizeof(own), .name = "own_sum", .identity = "-0.0", .load = "x", .combine = "a + b"};

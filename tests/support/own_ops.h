@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own_ops.h: operators of one's own that several tests use: a minimum with its place, and a
- * compensated sum. */
+/* own_ops.h: custom ops that several tests use: a minimum with its place, and a compensated sum. */
 #ifndef TALLY_TESTS_OWN_OPS_H
 #define TALLY_TESTS_OWN_OPS_H
 

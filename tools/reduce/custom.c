@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* custom.c: a custom operator, from C expressions in options. */
+/* custom.c: a custom op, from C expressions in options. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r)
                           .finish = options->finish,
                           .out = r->types.out};
     if (!options->combine || !options->identity)
-        return cli_usage("--load: an operator of one's own needs %s%s%s too", options->combine ? "" : "--combine",
+        return cli_usage("--load: a custom op needs %s%s%s too", options->combine ? "" : "--combine",
                          options->combine || options->identity ? "" : " and ", options->identity ? "" : "--identity");
     if (options->accuracy) return cli_usage("--accuracy is of the operators sum, asum, sumsq, mean and dot, not of --load");
     uint64_t inputs = 1;

@@ -92,7 +92,7 @@ static cli_exit understand_ops(const cli_options *options, const char *list, red
                {"finish", options->finish},
                {"inputs", options->inputs}};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (own[i].value) return cli_usage("--%s belongs to an operator of one's own, and --load is missing", own[i].name);
+        if (own[i].value) return cli_usage("--%s belongs to a custom op, and --load is missing", own[i].name);
     cli_exit code = want_list(r, list);
     if (code == CLI_DONE) code = check_params(r, list);
     if (code == CLI_DONE && r->types.out && r->want_count > 1)

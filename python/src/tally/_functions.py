@@ -182,7 +182,7 @@ def iamax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fal
 
 
 def any(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
-    """Tells whether any item is nonzero. NaN is.
+    """Tells whether any item is nonzero. NaN counts as nonzero.
 
     >>> import numpy, tally
     >>> tally.any(numpy.array([[0, 0], [0, 3]]), axis=1)
@@ -192,7 +192,7 @@ def any(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False
 
 
 def all(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
-    """Tells whether all items are nonzero. NaN is.
+    """Tells whether all items are nonzero. NaN counts as nonzero.
 
     >>> import numpy, tally
     >>> bool(tally.all(numpy.array([1, 2, 0])))
@@ -202,7 +202,7 @@ def all(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False
 
 
 def count_nonzero(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = False, where: Any = None) -> Any:
-    """The number of nonzero items, as int64. NaN is nonzero.
+    """The number of nonzero items, as int64. NaN counts as nonzero.
 
     >>> import numpy, tally
     >>> int(tally.count_nonzero(numpy.array([1, 0, 3])))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators of one's own."""
+"""Custom ops."""
 
 from __future__ import annotations
 

@@ -35,13 +35,11 @@ typedef struct tally_mpi tally_mpi;
  * Makes a reduction over the ranks of `comm` by the descriptor, on this rank's device. It
  * duplicates the communicator, keeps the context alive and makes a plan. Collective; blocks. Each
  * rank destroys it with tally_mpi_destroy. Ranks may have different devices, and may differ in
- * max_n, variant, group_threads and factor. Custom operators are made by each rank from the same
- * texts.
- * A rank without a device passes the context NULL: that is E_NO_DEVICE on all ranks.
- * Errors, on all ranks: as tally_plan_create; E_ARGUMENT for ranks with another op, type or level
- * of accuracy; E_UNSUPPORTED for a variant that is not canonical, and for ranks with another
- * version of tally. On one rank: E_ARGUMENT for MPI_COMM_NULL, an intercommunicator, and without
- * MPI_Init.
+ * max_n, variant, group_threads and factor. Custom ops are made by each rank from the same texts. A
+ * rank without a device passes the context NULL: that is E_NO_DEVICE on all ranks. Errors, on all
+ * ranks: as tally_plan_create; E_ARGUMENT for ranks with another op, type or level of accuracy;
+ * E_UNSUPPORTED for a variant that is not canonical, and for ranks with another version of tally.
+ * On one rank: E_ARGUMENT for MPI_COMM_NULL, an intercommunicator, and without MPI_Init.
  */
 TALLY_API tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally_reduce_desc *desc, tally_mpi **out);
 
@@ -129,10 +127,10 @@ typedef struct tally_mpi_scanner tally_mpi_scanner;
 /*
  * Makes a scan over the ranks of `comm` by the descriptor, on this rank's device. It takes memory
  * there for 2^22 items and values, or max_n if that is less. Collective; blocks. Each rank destroys
- * it with tally_mpi_scanner_destroy. A rank without a device passes the context NULL.
- * Errors, on all ranks: as tally_scan_plan_create; E_UNSUPPORTED for a reverse scan, for segments,
- * for operators of one's own and for ranks with another version of tally; E_ARGUMENT for ranks with
- * another descriptor (but for max_n and variant). On one rank: as tally_mpi_create.
+ * it with tally_mpi_scanner_destroy. A rank without a device passes the context NULL. Errors, on
+ * all ranks: as tally_scan_plan_create; E_UNSUPPORTED for a reverse scan, for segments, for custom
+ * ops and for ranks with another version of tally; E_ARGUMENT for ranks with another descriptor
+ * (but for max_n and variant). On one rank: as tally_mpi_create.
  */
 TALLY_API tally_status tally_mpi_scanner_create(MPI_Comm comm, tally_context *context, const tally_scan_desc *desc,
                                                 tally_mpi_scanner **out);
