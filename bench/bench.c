@@ -257,43 +257,52 @@ static void run_device(bench_run *run, bench_device *device, const bench_pass *p
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static void open_device(bench_run *run, const char *select) {
+/* Opens a device, unless the run has it already. */
+static tally_status open_device(bench_run *run, const char *select) {
     bench_device *device = &run->devices[run->device_count];
     tally_context_info info;
-    if (tally_context_create(select, &device->context) || tally_context_get_info(device->context, &info)) {
-        fail_case(run);
-        return;
-    }
+    tally_status status = tally_context_create(select, &device->context);
+    if (!status) status = tally_context_get_info(device->context, &info);
+    if (status) return status;
     device->info = info.device;
     for (int d = 0; d < run->device_count; d++)
         if (!strcmp(run->infos[d]->backend, info.device.backend) && run->infos[d]->index == info.device.index) {
             tally_context_destroy(device->context);
-            return;
+            return TALLY_OK;
         }
     run->infos[run->device_count++] = &device->info;
+    return TALLY_OK;
 }
 
-/* Opens every device of every backend. */
-static void open_all(bench_run *run) {
+/* Opens every device of every backend. Returns an exit status. */
+static int open_all(bench_run *run) {
     for (size_t b = 0; b < tally_backend_count(); b++) {
         tally_backend_info info;
         char select[64];
         if (tally_backend_get(b, &info)) continue;
         for (int i = 0; i < info.devices && run->device_count < MAX_DEVICES; i++) {
             snprintf(select, sizeof(select), "%s:%d", info.name, i);
-            open_device(run, select);
+            if (open_device(run, select)) fail_case(run);
         }
     }
+    return 0;
 }
 
-static void open_listed(bench_run *run, const char *list) {
+/* Opens the devices of a list. Returns an exit status; at the first that is not here the error is
+ * printed. */
+static int open_listed(bench_run *run, const char *list) {
     while (*list && run->device_count < MAX_DEVICES) {
         char select[64];
         const size_t length = strcspn(list, ",");
         snprintf(select, sizeof(select), "%.*s", (int)length, list);
-        if (length) open_device(run, select);
+        const tally_status status = length ? open_device(run, select) : TALLY_OK;
+        /* The library's text is "CALL: argument 'SELECT': REASON". */
+        const char *reason = status ? strstr(tally_last_error(), "': ") : NULL;
+        if (status) fprintf(stderr, "tally_bench: --backend %s: %s\n", select, reason ? reason + 3 : tally_last_error());
+        if (status) return status == TALLY_E_ARGUMENT ? 2 : 1;
         list += length + (list[length] == ',');
     }
+    return 0;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -395,10 +404,8 @@ int main(int argc, char **argv) {
     run.options = &options;
     if (options.progress) progress_plain();
     if (options.grid) stop_prepare(options.seconds);
-    if (options.select)
-        open_listed(&run, options.select);
-    else
-        open_all(&run);
+    const int unopened = options.select ? open_listed(&run, options.select) : open_all(&run);
+    if (unopened) return unopened;
     if (!run.device_count) return fprintf(stderr, "tally_bench: no device to run on\n"), 1;
     if (!options.json && !options.grid) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/did_you_mean.h"
 #include "tools/print/progress.h"
 #include "tools/print/wrap.h"
@@ -124,8 +125,17 @@ bool cli_flush(void) {
     return reported = true, false;
 }
 
+cli_shown_name cli_shown(const char *name) {
+    cli_shown_name shown;
+    tally_text_print(shown.text, sizeof(shown.text), name);
+    return shown;
+}
+
+/* JSON is UTF-8, and escapes control characters itself. */
 json_object *cli_json_text(const char *text) {
-    return text ? json_object_new_string(text) : NULL;
+    bool ascii = true;
+    for (const char *c = text; c && *c; c++) ascii &= (unsigned char)*c < 0x80;
+    return text ? json_object_new_string(ascii ? text : cli_shown(text).text) : NULL;
 }
 
 void cli_json_device(json_object *o, const tally_device_info *device) {

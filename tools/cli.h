@@ -112,6 +112,11 @@ cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params
 void cli_print_json(json_object *object);
 /* Flushes stdout. Returns false, and reports the error, if some output was not written. */
 bool cli_flush(void);
+/* A file's name as it is printed: control characters and bytes that are no UTF-8 become \xNN. */
+typedef struct cli_shown_name {
+    char text[4096];
+} cli_shown_name;
+cli_shown_name cli_shown(const char *name);
 json_object *cli_json_text(const char *text); /* a string; null for NULL */
 /* Adds members that several commands have: backend, device and device_index, or seconds and
  * bytes_per_second. */

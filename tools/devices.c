@@ -93,7 +93,7 @@ static void print_backend(const tally_backend_info *backend, const choice *c) {
         char name[40];
         snprintf(name, sizeof(name), "%s:%d", backend->name, i);
         if (tally_device_get(backend->name, i, &d) != TALLY_OK)
-            wrap_printf(stdout, "  %-10s %s", name, tally_last_error());
+            wrap_printf(stdout, "  %-10s %s", name, cli_last_error().text);
         else
             print_row(&d, is_chosen(c, &d) ? '*' : ' ', name);
     }

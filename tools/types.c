@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* types.c: options that several commands take: types, the accuracy, parameters. */
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +37,9 @@ cli_exit cli_read_types(const cli_options *o, cli_types *t) {
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
+    errno = 0;
     const double value = equals ? strtod(equals + 1, &end) : 0;
-    if (!equals || equals == text || end == equals + 1 || *end)
+    if (!equals || equals == text || end == equals + 1 || *end || (errno == ERANGE && isinf(value)))
         return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
     char *name = strndup(text, (size_t)(equals - text)), *type = name ? strchr(name, ':') : NULL;
     if (!name) return cli_report("out of memory"), CLI_FAILED;

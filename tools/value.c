@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: items and results of all types as text and as JSON. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -234,6 +235,7 @@ static bool read_integer(tally_dtype dtype, const char *text, void *item) {
 static bool read_number(tally_dtype dtype, const char *text, void *item) {
     const tally_dtype part = cli_part_dtype(dtype);
     char *end;
+    errno = 0;
     const double re = strtod(text, &end);
     double im = 0;
     if (end == text) return false;
@@ -242,7 +244,7 @@ static bool read_number(tally_dtype dtype, const char *text, void *item) {
         im = strtod(imaginary, &end);
         if (end == imaginary || *end++ != 'j') return false;
     }
-    if (*end) return false;
+    if (*end || (errno == ERANGE && (isinf(re) || isinf(im)))) return false; /* 1e400 is no infinity */
     cli_part_store(part, re, item);
     if (dtype != part) cli_part_store(part, im, (char *)item + tally_dtype_bytes(part));
     return true;

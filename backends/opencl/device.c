@@ -65,8 +65,8 @@ static void find_devices(void) {
 
 tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes) {
     pthread_once(&found.once, find_devices);
-    *count = found.count;
-    snprintf(reason, reason_bytes, "%s", found.reason);
+    *count = tally_opencl.is_forked ? 0 : found.count;
+    snprintf(reason, reason_bytes, "%s", tally_opencl.is_forked ? OCL_FORKED : found.reason);
     return TALLY_OK;
 }
 
@@ -161,10 +161,11 @@ static tally_status adopt(ocl_device *device, cl_context context, cl_device_id i
 }
 
 tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **out) {
+    tally_status status = ocl_check_process();
+    if (status) return status;
     ocl_device *device = calloc(1, sizeof(*device));
     if (!device) return tally_fail(TALLY_E_MEMORY, "out of memory");
     cl_int error = CL_SUCCESS;
-    tally_status status = TALLY_OK;
     if (native_context) {
         status = adopt(device, native_context, native_device, &index);
     } else {

@@ -22,6 +22,10 @@ static const struct {
 #undef ROW
 };
 
+static void note_fork(void) {
+    tally_opencl.is_forked = 1;
+}
+
 static void open_library(void) {
     char *reason = tally_opencl.reason;
     /* A program that links an OpenCL library, or has one preloaded (oclgrind), keeps that one. */
@@ -41,6 +45,7 @@ static void open_library(void) {
         }
         memcpy((char *)&tally_opencl + calls[i].offset, &address, sizeof(address));
     }
+    pthread_atfork(NULL, NULL, note_fork);
     tally_opencl.is_open = 1;
 }
 
@@ -48,4 +53,8 @@ int tally_opencl_open(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_library);
     return tally_opencl.is_open;
+}
+
+tally_status ocl_check_process(void) {
+    return tally_opencl.is_forked ? tally_fail(TALLY_E_DEVICE, OCL_FORKED) : TALLY_OK;
 }

@@ -49,12 +49,13 @@ static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes
 tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
     const ocl_device *device = opaque;
     static atomic_uint_fast64_t last_number;
+    tally_status status = ocl_check_process();
+    if (status) return status;
     ocl_mem *mem = calloc(1, sizeof(*mem));
     if (!mem) return tally_fail(TALLY_E_MEMORY, "out of memory");
     mem->kind = kind;
     mem->number = atomic_fetch_add(&last_number, 1) + 1;
     cl_int error = CL_SUCCESS;
-    tally_status status = TALLY_OK;
     switch (kind) {
     case TALLY_MEM_DEVICE:
         mem->handle = create(device, CL_MEM_READ_WRITE, *bytes, NULL, &error);
@@ -82,7 +83,7 @@ tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint6
 void ocl_mem_close(void *opaque, void *closed) {
     const ocl_device *device = opaque;
     ocl_mem *mem = closed;
-    if (mem->kind == TALLY_MEM_STAGING && mem->handle && mem->host) {
+    if (mem->kind == TALLY_MEM_STAGING && mem->handle && mem->host && !tally_opencl.is_forked) {
         tally_opencl.clEnqueueUnmapMemObject(device->maps, mem->handle, mem->host, 0, NULL, NULL);
         tally_opencl.clFinish(device->maps);
     }

@@ -53,12 +53,18 @@ typedef struct tally_opencl_library {
     TALLY_OPENCL_CALLS(FIELD)
 #undef FIELD
     int is_open;
-    char reason[256]; /* why it is not */
+    int is_forked;    /* 1: the process is a child, forked after the library was opened */
+    char reason[256]; /* why it is not open */
 } tally_opencl_library;
 extern tally_opencl_library tally_opencl;
 
 /* Opens the library, once. Returns 1 if it is open. */
 int tally_opencl_open(void);
+
+/* Drivers do not survive a fork: their threads are the parent's. A call would wait for ever. */
+#define OCL_FORKED "the process was forked after OpenCL had been used: fork before that, spawn, or choose the backend host"
+/* Fails in a process that was forked after the library was opened. */
+tally_status ocl_check_process(void);
 
 typedef struct ocl_device {
     cl_context context;

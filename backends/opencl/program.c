@@ -93,6 +93,8 @@ tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, vo
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
     if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
+    const tally_status process = ocl_check_process();
+    if (process) return process;
     char options[160];
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;

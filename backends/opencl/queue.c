@@ -23,10 +23,11 @@ static tally_status check_native(const ocl_device *device, cl_command_queue nati
 
 tally_status ocl_queue_open(void *opaque, int wrap, void *native, void **out) {
     const ocl_device *device = opaque;
+    tally_status status = ocl_check_process();
+    if (status) return status;
     ocl_queue *queue = calloc(1, sizeof(*queue));
     if (!queue) return tally_fail(TALLY_E_MEMORY, "out of memory");
     queue->context = device->context;
-    tally_status status = TALLY_OK;
     cl_int error = CL_SUCCESS;
     if (wrap) {
         status = check_native(device, native);
@@ -52,6 +53,8 @@ void ocl_queue_close(void *device, void *opaque) {
 
 tally_status ocl_queue_wait(void *opaque) {
     const ocl_queue *queue = opaque;
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     const cl_int error = tally_opencl.clFinish(queue->handle);
     return error ? ocl_fail(error, "clFinish") : TALLY_OK;
 }
@@ -64,6 +67,8 @@ void *ocl_queue_native(void *opaque) {
 
 tally_status ocl_copy_in(void *opaque, void *mem, uint64_t offset, const void *host, uint64_t bytes) {
     const ocl_queue *queue = opaque;
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     const cl_int error = tally_opencl.clEnqueueWriteBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes,
                                                            host, 0, NULL, NULL);
     return error ? ocl_fail(error, "clEnqueueWriteBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
@@ -71,6 +76,8 @@ tally_status ocl_copy_in(void *opaque, void *mem, uint64_t offset, const void *h
 
 tally_status ocl_copy_out(void *opaque, void *mem, uint64_t offset, void *host, uint64_t bytes) {
     const ocl_queue *queue = opaque;
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     const cl_int error =
         tally_opencl.clEnqueueReadBuffer(queue->handle, ((ocl_mem *)mem)->handle, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
     return error ? ocl_fail(error, "clEnqueueReadBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
@@ -99,6 +106,8 @@ tally_status ocl_launch(void *opaque, void *opaque_kernel, uint64_t groups, uint
                         const tally_arg *args) {
     const ocl_queue *queue = opaque;
     ocl_kernel *kernel = opaque_kernel;
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     for (uint32_t i = 0; i < count; i++) {
         const cl_int error = set_arg(kernel, i, &args[i]);
         if (error) return ocl_fail(error, "clSetKernelArg(%u)", i);
@@ -130,6 +139,8 @@ void ocl_event_close(void *device, void *opaque) {
 tally_status ocl_event_record(void *opaque, void *event) {
     const ocl_queue *queue = opaque;
     cl_event *slot = event;
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     if (*slot) tally_opencl.clReleaseEvent(*slot);
     *slot = NULL;
     const cl_int error = tally_opencl.clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, slot);
@@ -144,6 +155,6 @@ tally_status ocl_event_seconds(void *from, void *to, double *seconds) {
     if (!error) error = tally_opencl.clGetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_END, sizeof(begin), &begin, NULL);
     if (!error) error = tally_opencl.clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL);
     if (error) return ocl_fail(error, "clGetEventProfilingInfo");
-    *seconds = (double)(end - begin) * 1e-9;
+    *seconds = (double)(int64_t)(end - begin) * 1e-9;
     return TALLY_OK;
 }

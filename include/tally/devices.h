@@ -25,9 +25,9 @@ typedef struct tally_devices tally_devices;
 /*
  * Makes a reduction over `count` contexts by the descriptor: a plan on each, and memory for their
  * records. Contexts may be of different backends; one may be named twice. Blocks. The caller
- * destroys it. Errors: as tally_plan_create; the text begins with the index of the device;
- * E_ARGUMENT for no contexts and for more than TALLY_MAX_DEVICES; E_UNSUPPORTED for a variant that
- * is not canonical.
+ * destroys it. Errors: as tally_plan_create; the text of one device's error names it; E_ARGUMENT
+ * for no contexts and for more than TALLY_MAX_DEVICES; E_UNSUPPORTED for a variant that is not
+ * canonical.
  */
 TALLY_API tally_status tally_devices_create(tally_context *const *contexts, uint32_t count, const tally_reduce_desc *desc,
                                             tally_devices **out);

@@ -30,6 +30,9 @@
  * feed serves one thread at a time. A plan serves one queue at a time: before it goes to another,
  * wait for the first.
  *
+ * Processes. After a fork the child may go on with objects of the backend `host`. Drivers do not
+ * survive a fork: with OpenCL calls in the child fail with E_DEVICE, with CUDA as its driver says.
+ *
  * Destruction. Every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context
  * alive, so they may be destroyed in any order. Before the plans and buffers of enqueued work are
  * destroyed, wait for the queue (tally_queue_wait).

@@ -117,9 +117,19 @@ static const char *take_operator(scan *s, const char *c) {
     return c + (is_pair && !is_prefix);
 }
 
+/* Other spellings of brackets, braces, # and \\. None begins where an expression may have its
+ * characters. */
+static bool is_digraph(const char *c) {
+    static const char *const all[] = {"<:", ":>", "<%", "%>", "%:", "??"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(all); i++)
+        if (!strncmp(c, all[i], 2)) return true;
+    return false;
+}
+
 /* The name of what begins here and is in no expression; NULL for the rest. */
 static const char *name_wrong(const char *c, char quoted[4]) {
     if (*c == '/' && (c[1] == '/' || c[1] == '*')) return "a comment";
+    if (is_digraph(c)) return "a digraph or a trigraph";
     if (*c == '\n' || *c == '\r') return "a line break";
     if (*c == 0x7f || ((unsigned char)*c < ' ' && *c != '\t')) return "a control character";
     if ((unsigned char)*c > '~') return "a character that is not ASCII";

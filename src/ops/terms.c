@@ -196,7 +196,10 @@ static tally_status check_acc(const asked *ask, const char *name) {
     const bool floats = ask->in->kind == TALLY_KIND_FLOAT || ask->in->kind == TALLY_KIND_COMPLEX;
     if (!acc || (floats && (acc == TALLY_F64 || acc == ask->in->compute))) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s.acc is %s: %s of %s accumulates in %s", ask->where, tally_dtype_name(acc), name,
-                      ask->in->name, floats ? "f32 or f64, no narrower than the items" : "the type that its row says");
+                      ask->in->name,
+                      !floats                         ? "the type that its row says"
+                      : ask->in->compute == TALLY_F64 ? "f64"
+                                                      : "f32 or f64");
 }
 
 static tally_status no_row(const asked *ask, tally_dtype in) {

@@ -79,7 +79,8 @@ static tally_status packet_fail(tally_plan *plan, tally_queue *queue, tally_stat
     tally_part_kit *kit;
     tally_status status = tally_part_check_plan(plan);
     if (!status) status = tally_check_queue(queue, plan->context);
-    if (!status && failed == TALLY_OK) status = tally_fail(TALLY_E_ARGUMENT, "failed is TALLY_OK");
+    if (!status && (failed <= TALLY_OK || failed >= TALLY_STATUS_END))
+        status = tally_fail(TALLY_E_ARGUMENT, "failed is %d: no status of a failure", (int)failed);
     if (!status) status = tally_check_buffer(out, plan->context, "out");
     if (!status) status = tally_part_check_out(plan, &place, packet_bytes(plan));
     if (!status) status = tally_part_kit_device((tally_reduce_plan *)plan, &kit);

@@ -150,6 +150,7 @@ extern const char *const all_commands[COMMANDS];
 char *read_output(const setup *how, const char *words, int *code);
 
 void test_lines(void **unused);
+void test_names(void **unused);
 void test_numbers(void **unused);
 void test_guesses(void **unused);
 void test_help_command(void **unused);

@@ -74,6 +74,21 @@ static void expect_lines(const setup *how, const char *words, unsigned names) {
     free(text);
 }
 
+/* A file's name stays on its line whatever it is, and JSON stays UTF-8. */
+void test_names(void **unused) {
+    (void)unused;
+    static const uint8_t x[3] = {1, 2, 3};
+    need_device();
+    write_file("a\nb\033\xff.raw", x, sizeof(x));
+    const result r = run(NULL, "reduce sum --dtype u8 a\nb\033\xff.raw");
+    assert_int_equal(r.code, 0);
+    assert_ptr_equal(strstr(r.out, "6  sum of 3 u8 in a b\\x1b\\xff.raw\n"), r.out);
+    const result again = run(NULL, "reduce sum --json --dtype u8 a\nb\033\xff.raw");
+    json_object *o = parse_line(&again, 0);
+    assert_string_equal(text_member(o, "file"), "a b\\x1b\\xff.raw");
+    json_object_put(o);
+}
+
 void test_lines(void **unused) {
     (void)unused;
     static const char *const plain[] = {"devices", "variants", "ops", "help", "--help", "--version"};

@@ -108,6 +108,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_numbers),
     cmocka_unit_test(test_quiet),
     cmocka_unit_test(test_lines),
+    cmocka_unit_test(test_names),
     cmocka_unit_test(test_progress),
     cmocka_unit_test(test_compiling),
     cmocka_unit_test(test_scan),

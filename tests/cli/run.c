@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,7 +149,9 @@ static void become_program(const setup *how, const char *words) {
     args[count++] = (char *)(uintptr_t)program;
     for (char *word = strtok_r(copy, " ", &rest); word && count < 31; word = strtok_r(NULL, " ", &rest)) args[count++] = word;
     args[count] = NULL;
-    signal(SIGINT, SIG_DFL); /* a shell ignores it for what runs in the background */
+    signal(SIGINT, SIG_DFL); /* a shell ignores both for what runs in the background */
+    signal(SIGQUIT, SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     execv(program, args);
     _exit(99);
 }

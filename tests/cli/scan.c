@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -225,6 +226,8 @@ static void write_inputs(void) {
     write_file("odd.raw", x, 31);
     path_of("a_folder", path, sizeof(path));
     mkdir(path, 0700);
+    path_of("dangling.npy", path, sizeof(path));
+    assert_true(symlink("a_folder/nothing.npy", path) == 0 || errno == EEXIST);
     /* More items than any machine holds at once, in a sparse file. */
     path_of("endless.raw", path, sizeof(path));
     const int fd = open(path, O_WRONLY | O_CREAT, 0600);
@@ -238,6 +241,8 @@ void test_scan_refused(void **unused) {
         {"scan sum x.npy -o nowhere/y.npy", {"nowhere/y.npy", "No such file"}, NULL, NULL},
         {"scan sum x.npy -o a_folder", {"a_folder", "directory"}, NULL, NULL},
         {"scan sum x.npy -o /dev/null", {"/dev/null", "no regular file"}, NULL, NULL},
+        {"scan sum x.npy -o dangling.npy", {"dangling.npy", "a link to a file that is not there"}, NULL, NULL},
+        {"scan sum --exclusive --initial 1e400 x.npy -o old.npy", {"--initial 1e400", "f64"}, NULL, NULL},
         {"scan max --dtype bf16 x.raw -o old.npy", {"old.npy", "bf16"}, NULL, NULL},
         {"scan band x.npy -o old.npy", {"x.npy", "band"}, NULL, NULL},
         {"scan sum --exclusive --initial 1.5x x.npy -o old.npy", {"--initial 1.5x", "f64"}, NULL, NULL},
@@ -246,8 +251,8 @@ void test_scan_refused(void **unused) {
         {"scan sum --exclusive --initial -129 --dtype i8 x.raw -o old.npy", {"--initial -129", "i8"}, NULL, NULL},
         {"scan sum --exclusive --initial 2^63 --dtype i64 x.raw -o old.npy", {"--initial 2^63", "i64"}, NULL, NULL},
         {"scan sum --exclusive --initial -1 --dtype u64 x.raw -o old.npy", {"--initial -1", "u64"}, NULL, NULL},
-        {"scan sum --axis 1 x.npy -o old.npy", {"x.npy", "--axis 1", "1 axes"}, NULL, NULL},
-        {"scan sum --axis -2 x.npy -o old.npy", {"x.npy", "--axis -2", "1 axes"}, NULL, NULL},
+        {"scan sum --axis 1 x.npy -o old.npy", {"x.npy", "--axis 1", "1 axis"}, NULL, NULL},
+        {"scan sum --axis -2 x.npy -o old.npy", {"x.npy", "--axis -2", "1 axis"}, NULL, NULL},
         {"scan sum --axis 0 missing.npy -o old.npy", {"missing.npy", "No such file"}, NULL, NULL},
         {"scan argmax --exclusive --initial 1 x.npy -o old.npy", {"x.npy", "argmax"}, NULL, NULL},
         {"scan sum short.npy -o old.npy", {"short.npy", "truncated"}, NULL, NULL},
@@ -285,7 +290,7 @@ static void await_scan(const char *name) {
  * stays. */
 void test_scan_interrupted(void **unused) {
     (void)unused;
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGQUIT};
     static const float x[BLOCK];
     const double old[2] = {1, 2};
     need_device();

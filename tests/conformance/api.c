@@ -363,6 +363,9 @@ static void test_events(void **state) {
     MUST(tally_event_seconds(marks[2], marks[3], &often)); /* this call waits */
     MUST(tally_event_seconds(marks[0], marks[3], &all));
     assert_true(nothing >= 0 && once > 0);
+    double back = 0;
+    MUST(tally_event_seconds(marks[2], marks[1], &back)); /* from the later mark to the earlier one */
+    assert_true(back == -once);
     if (often < 10 * least) fail_msg("%d reductions took %g s, one %g s", MANY, often, least);
     if (fabs(all - (nothing + once + often)) > 1e-3 * all) fail_msg("%g + %g + %g s are %g s", nothing, once, often, all);
     MUST(tally_event_record(marks[3], queue)); /* recorded again */

@@ -387,7 +387,10 @@ static void test_packet_arguments(void **state) {
     expect_refused(make(&w, 5, 0, MAX_N, 0), TALLY_E_UNSUPPORTED, "begins at item 5");
     expect_refused(make(&w, 0, 4096, 0, 0), TALLY_E_ARGUMENT, "total is 0");
     expect_refused(make(&w, 0, 4096, 4096, MOST_PACKETS + 1), TALLY_E_ARGUMENT, "out");
-    expect_refused(tally_packet_fail(w.plan, w.queue, TALLY_OK, w.packets, 0), TALLY_E_ARGUMENT, "failed is TALLY_OK");
+    static const int no_failures[] = {TALLY_OK, -1, TALLY_STATUS_END, 99};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(no_failures); i++)
+        expect_refused(tally_packet_fail(w.plan, w.queue, (tally_status)no_failures[i], w.packets, 0), TALLY_E_ARGUMENT,
+                       "no status of a failure");
     expect_refused(tally_packet_fail(w.plan, w.queue, TALLY_E_MEMORY, w.packets, 4), TALLY_E_ARGUMENT, "a multiple of 8");
     tally_packet_args args = {.size = sizeof args, .packets = w.packets, .count = 0, .out = w.out, .verdict = w.out};
     expect_refused(tally_packet_fold(w.plan, w.queue, &args), TALLY_E_ARGUMENT, "count is 0");

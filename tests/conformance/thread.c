@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "conformance.h"
 #include "oracle/oracle.h"
@@ -249,6 +251,49 @@ static void test_error_text_per_thread(void **state) {
     assert_non_null(strstr(theirs, "no such op in the other thread"));
 }
 
+/* Reduces in a child process. Returns 0 if its calls end as they should: host computes, and other
+ * backends, whose drivers do not survive a fork, fail at once with a reason. */
+static int reduce_in_child(const place *at, tally_plan *plan, tally_queue *queue, const tally_buffer *in, tally_buffer *out) {
+    const tally_status status = tally_reduce(plan, queue, in, 1000, out), waited = tally_queue_wait(queue);
+    const bool is_opencl = !strncmp(at->select, "opencl", 6);
+    tally_context *another = NULL;
+    if (!strncmp(at->select, "host", 4)) return status || waited;
+    if (!is_opencl) return !status;
+    if (status != TALLY_E_DEVICE || waited != TALLY_E_DEVICE || !strstr(tally_last_error(), "forked")) return 2;
+    if (tally_context_create(at->select, &another) != TALLY_E_NO_DEVICE || !strstr(tally_last_error(), "forked")) return 3;
+    return 0;
+}
+
+/* A child process never waits for what the parent's driver would have to do. */
+static void test_fork(void **state) {
+    const place *at = *state;
+    tally_context *context = at->context;
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_MAX, .in = TALLY_I32, .max_n = 1000};
+    tally_plan *plan;
+    tally_queue *queue;
+    tally_buffer *in, *out;
+    int status = -1;
+    MUST(tally_plan_create(context, &desc, &plan));
+    MUST(tally_queue_create(context, &queue));
+    MUST(tally_buffer_create(context, 4000, &in));
+    MUST(tally_buffer_create(context, 4, &out));
+    MUST(tally_reduce(plan, queue, in, 1000, out));
+    MUST(tally_queue_wait(queue));
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(reduce_in_child(at, plan, queue, in, out));
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the child ended with status 0x%x", status);
+    MUST(tally_reduce(plan, queue, in, 1000, out));
+    MUST(tally_queue_wait(queue));
+    tally_plan_destroy(plan);
+    tally_buffer_destroy(in);
+    tally_buffer_destroy(out);
+    tally_queue_destroy(queue);
+}
+
 const device_test thread_tests[] = {
     {"threads: two on one context", test_two_threads},
     {"threads: plans from four", test_plans_from_four_threads},
@@ -256,5 +301,6 @@ const device_test thread_tests[] = {
     {"threads: calls with host arrays", test_host_calls},
     {"threads: calls with host arrays, and tunings", test_host_calls_and_tunings},
     {"threads: error text", test_error_text_per_thread},
+    {"threads: a child process", test_fork},
     {NULL, NULL},
 };

@@ -169,6 +169,16 @@ static void test_control_characters(void **unused) {
     tally_plan *plan;
     BAD(try_load("x\x1b[31m"), "'x\\x1b[31m'", "a control character is in no expression");
     BAD(try_load("x\n+1"), "'x +1'", "a line break is in no expression");
+    static const char *const spelt[] = {"%:x",
+                                        "x<%1",
+                                        "x%>1",
+                                        "x<:0:>",
+                                        "x ?"
+                                        "?/ 1",
+                                        "?"
+                                        "?=x"};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(spelt); i++)
+        BAD(try_load(spelt[i]), spelt[i], "a digraph or a trigraph is in no expression");
     BAD(try_load("x\xc2\x9b"), "'x\\xc2\\x9b'", "not ASCII"); /* CSI */
     BAD(try_load("\xff\xc3"), "'\\xff\\xc3'", "not ASCII");
     d.fields = fields;

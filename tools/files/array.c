@@ -27,7 +27,7 @@ void array_free(array *a) {
 }
 
 static bool wrong(const char *path, int error) {
-    cli_report("%s: %s", path, strerror(error));
+    cli_report("%s: %s", *path ? path : "''", strerror(error));
     return false;
 }
 

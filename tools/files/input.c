@@ -28,7 +28,7 @@
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static bool wrong(const input *in, const char *problem) {
-    cli_report("%s: %s", in->name, problem);
+    cli_report("%s: %s", *in->name ? in->name : "''", problem);
     return false;
 }
 

@@ -38,7 +38,10 @@ static bool look_at(const npy_writer *w, mode_t *mode) {
     const mode_t mask = umask(0);
     umask(mask);
     *mode = 0666 & ~mask;
-    if (stat(w->place, &about)) return errno == ENOENT || failed(w, errno);
+    if (stat(w->place, &about)) {
+        if (errno != ENOENT) return failed(w, errno);
+        return lstat(w->place, &about) != 0 || (cli_report("%s: a link to a file that is not there", w->name), false);
+    }
     if (S_ISDIR(about.st_mode)) return failed(w, EISDIR);
     if (!S_ISREG(about.st_mode)) return cli_report("%s: no regular file: a .npy file cannot be written to it", w->name), false;
     if (access(w->place, W_OK)) return failed(w, errno);

@@ -194,8 +194,8 @@ static void print_json(const mover *m) {
 }
 
 static void print_text(const mover *m) {
-    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items\n", m->options->output, m->name, m->map.n,
-           tally_dtype_name(m->in.dtype), m->file, m->out.n);
+    printf("%s  %s of %" PRIu64 " %s in %s, %" PRIu64 " items\n", cli_shown(m->options->output).text, m->name, m->map.n,
+           tally_dtype_name(m->in.dtype), cli_shown(m->file).text, m->out.n);
     cli_print_run(NULL, &m->info.device, m->seconds, bytes_of(m));
 }
 

@@ -69,11 +69,15 @@ static void on_signal(int number) {
         before[i] = (struct sigaction){.sa_handler = SIG_DFL};
     }
     raise(number);
+    /* The earlier handler may return, as LLVM's of SIGQUIT does. */
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 static void catch_signals(void) {
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        const struct sigaction ours = {.sa_handler = on_signal};
+        /* SA_NODEFER: a signal that the handler raises comes at once. */
+        const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
         struct sigaction now;
         if (sigaction(endings[i], NULL, &now) || now.sa_handler == SIG_IGN || now.sa_handler == on_signal) continue;
         before[i] = now;
@@ -158,6 +162,7 @@ void progress_wait(const char *text) {
 
 void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_total) {
     progress_end();
+    catch_signals(); /* also where nothing is shown: LLVM's handlers let the program go on */
     label = has_terminal() ? new_label : NULL;
     unit = new_unit;
     total = new_total;

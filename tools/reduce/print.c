@@ -94,8 +94,8 @@ static void print_text(const reduce_request *r, char *const *files, const reduce
         printf(")");
     }
     printf(" of %" PRIu64 " %s in ", o->n, tally_dtype_name(o->in));
-    for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", files[k]);
-    printf("%s%s\n", r->where ? " where " : "", r->where ? r->where : "");
+    for (uint32_t k = 0; k < r->inputs; k++) printf("%s%s", k ? " and " : "", cli_shown(files[k]).text);
+    printf("%s%s\n", r->where ? " where " : "", r->where ? cli_shown(r->where).text : "");
 }
 
 /* Prints only the value, or only the index. */

@@ -64,8 +64,8 @@ static bool choose_axes(segments *s) {
     for (uint32_t i = 0; i < r->axis_count; i++) {
         const int axis = r->axes[i] < 0 ? r->axes[i] + dimensions : r->axes[i];
         if (axis < 0 || axis >= dimensions) {
-            cli_report("%s: --axis %d: its shape %s has %d axes", s->files[0], r->axes[i], shape_text(&s->shape).text,
-                       dimensions);
+            cli_report("%s: --axis %d: its shape %s has %d ax%s", s->files[0], r->axes[i], shape_text(&s->shape).text,
+                       dimensions, dimensions == 1 ? "is" : "es");
             return false;
         }
         if (s->reduced[axis]) return cli_report("%s: --axis: axis %d is named twice", s->files[0], axis), false;

@@ -125,7 +125,8 @@ static void print_table(const segments *s) {
 
 /* Puts a text that stays on one line: a file's name or a shape. */
 static void put_whole(FILE *to, const char *text) {
-    for (; *text; text++) putc(*text == ' ' ? WRAP_JOINT : *text, to);
+    const cli_shown_name shown = cli_shown(text);
+    for (const char *c = shown.text; *c; c++) putc(*c == ' ' ? WRAP_JOINT : *c, to);
 }
 
 /* Puts "sum, max along axis 0 of (3, 4) f32 in x.npy where mask.npy". */

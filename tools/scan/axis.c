@@ -41,7 +41,8 @@ static bool find_axes(axis_job *j) {
     const int dimensions = (int)shape->dimensions, axis = j->r->axis < 0 ? j->r->axis + dimensions : j->r->axis;
     uint64_t stride = 1; /* may wrap where the array has no items */
     if (axis < 0 || axis >= dimensions) {
-        cli_report("%s: --axis %d: its shape %s has %d axes", j->r->path, j->r->axis, shape_text(shape).text, dimensions);
+        cli_report("%s: --axis %d: its shape %s has %d ax%s", j->r->path, j->r->axis, shape_text(shape).text, dimensions,
+                   dimensions == 1 ? "is" : "es");
         return false;
     }
     if (dimensions > TALLY_MAX_AXES) {

@@ -27,9 +27,9 @@ void scan_print(const scan_request *r, const scan_outcome *o) {
         print_json(r, o);
         return;
     }
-    printf("%s: %s, the%s%s scan by %s", r->output, tally_dtype_name(o->out), r->flags & TALLY_EXCLUSIVE ? " exclusive" : "",
-           r->flags & TALLY_REVERSE ? " reverse" : "", tally_op_name(r->op));
+    printf("%s: %s, the%s%s scan by %s", cli_shown(r->output).text, tally_dtype_name(o->out),
+           r->flags & TALLY_EXCLUSIVE ? " exclusive" : "", r->flags & TALLY_REVERSE ? " reverse" : "", tally_op_name(r->op));
     if (r->has_axis) printf(" along axis %d", r->axis);
-    printf(" of %" PRIu64 " %s in %s\n", o->n, tally_dtype_name(o->in), r->path);
+    printf(" of %" PRIu64 " %s in %s\n", o->n, tally_dtype_name(o->in), cli_shown(r->path).text);
     cli_print_run(o->variant, &r->info.device, o->seconds, (double)o->bytes);
 }
