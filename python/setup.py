@@ -108,7 +108,8 @@ class Build(build_ext):
         folder.mkdir(parents=True, exist_ok=True)
         extension = self.extensions[0]
         ffi.emit_c_code(str(folder / "binding.c"))
-        extension.sources = [str(folder / "binding.c"), "shim/shim.c", "shim/dlpack.c"]
+        shim = sorted(str(part) for part in pathlib.Path("shim").glob("*.c"))
+        extension.sources = [str(folder / "binding.c"), *shim]
         extension.include_dirs = [str(include), str(HERE / "shim")]
         extension.extra_compile_args = ["-std=c11", "-O2"]
         extension.extra_link_args = [str(self.library), "-Wl,-rpath,$ORIGIN"]

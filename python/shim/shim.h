@@ -70,6 +70,14 @@ tally_status tally_python_form_run(tally_python_form *form, uintptr_t plan, uint
 /* Reduces n neighbouring host items. Blocks. Errors: as tally_reduce_host. */
 tally_status tally_python_whole(uintptr_t context, int op, int dtype, uintptr_t items, uint64_t n, uintptr_t result);
 
+/* Converts a host array to another item type, or copies it to memory of other strides. Each value
+ * is rounded once, to nearest even; an integer becomes another modulo its range; a float becomes an
+ * integer without its fraction; the values of a bool are 0 and 1. `numbers` has axis_count extents,
+ * then as many strides of the items and of the values, in bytes. No address needs an alignment.
+ * Errors: E_ARGUMENT for a float beyond the range of an integer, with which it ends. */
+tally_status tally_python_convert(int from, uintptr_t items, int to, uintptr_t values, uint32_t axis_count,
+                                  const int64_t *numbers);
+
 /* Wraps memory in a buffer. `address` is as in `numbers`. TALLY_PYTHON_COPIED allocates device
  * memory and leaves the copy to the caller. Errors: as the wrapping functions. */
 tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out);

@@ -242,6 +242,27 @@ def test_torch_plan_and_own_op(torch):
     assert low.tolist() == x.amin(0).tolist() and high.tolist() == x.amax(0).tolist()
 
 
+def test_torch_outputs_that_meet_inputs(torch):
+    x = torch.arange(20.0, device="cuda").reshape(5, 4)
+    expected, out = x.sum(1).tolist(), x[:, 3]
+    assert tally.sum(x, axis=1, out=out) is out and out.tolist() == expected
+    with pytest.raises(ValueError, match="overlaps an input"):
+        tally.Plan("sum", x, axis=1, out=out)
+
+
+def test_torch_plan_of_copies(torch):
+    x = torch.ones(3, device="cuda", dtype=torch.complex64) * 1j
+    plan = tally.Plan("sum", x.conj())
+    assert plan().item() == -3j
+    x *= 2
+    assert plan().item() == -6j
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x *= 2
+        plan()
+    torch.cuda.synchronize()
+    assert plan.out.item() == -12j
+
+
 def test_torch_memory_is_flat(torch):
     x = torch.ones((100, 100), device="cuda")
     for _ in range(100):
@@ -288,6 +309,20 @@ def test_jax():
     del total
     gc.collect()
     assert tally._library.lib.tally_python_exports() <= before + 1
+
+
+def test_jax_of_32_bits():
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu" or jax.config.jax_enable_x64:
+        pytest.skip("JAX sees no CUDA device, or has 64 bits")
+    x = jax.numpy.array([2**31 - 1, 1], dtype="int32")
+    with pytest.raises(OverflowError, match="jax_enable_x64"):
+        tally.sum(x)
+    plan = tally.Plan("sum", x[1:])
+    assert int(plan()) == int(plan()) == 1
+    assert tally.mean(x[1:]).dtype == "float32" and tally.mean(x[1:]).devices() == x.devices()
+    lengths = tally.reduce_by_key(x, x)[2]
+    assert lengths.tolist() == [1, 1] and lengths.dtype == "uint32"
 
 
 # ---- __cuda_array_interface__ --------------------------------------------------------------------

@@ -372,3 +372,8 @@ def test_pyopencl():
         tally.sum(x.with_queue(None))
     plan = tally.Plan("sum", x, axis=0)
     assert plan().get().tobytes() == out.get().tobytes()
+    assert tally.sum(x, axis=0, out=x[3]).get().tobytes() == out.get().tobytes(), "an out that meets the input"
+    with pytest.raises(ValueError, match="overlaps an input, and a pyopencl array is not copied"):
+        tally.sum(x, axis=1, out=x[:, 0])
+    with pytest.raises(ValueError, match="overlaps an input: give memory"):
+        tally.Plan("sum", x, axis=0, out=x[0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-from tally._view import BUFFER, CUDA, Kind, View, numpy_kind, numpy_kind_if_here, view_of_numpy
+from tally._view import BUFFER, CUDA, Kind, View, as_copy, numpy_kind, numpy_kind_if_here, view_of_numpy
 
 _importers: "dict[type, Callable[[Any], View]]" = {}
 
@@ -78,6 +78,8 @@ def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
 
     def view(value: Any) -> View:
         if own is not None:
+            if isinstance(own, JaxKind) and value.is_deleted():
+                raise ValueError("this JAX array has been deleted, or donated to a call")
             made = view_of_dlpack(value, own)
             made.readonly = made.readonly or isinstance(own, JaxKind)  # its capsules do not say so
             return made
@@ -108,9 +110,7 @@ def aligned(view: View) -> View:
     """The view itself, or that of a copy whose items are aligned."""
     if view.is_aligned():
         return view
-    copy = view.kind.contiguous(view)
-    copy.readonly = True
-    return copy
+    return as_copy(view.kind.contiguous(view))
 
 
 def way_of(x: Any) -> "tuple[str, Any]":

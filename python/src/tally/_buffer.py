@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from tally._library import BY_FORMAT
-from tally._view import BUFFER, View
+from tally._view import BUFFER, View, strides_of
 
 
 class _Buffer(ctypes.Structure):
@@ -59,12 +59,15 @@ def view_of_buffer(x: Any) -> View:
     if dtype is None or dtype.bytes != buffer.itemsize:
         raise TypeError(f"a buffer of items '{letters}' is not reduced: convert the array first")
     axes = range(buffer.ndim)
+    shape = tuple(buffer.shape[i] for i in axes)
+    # Without strides the items lie in C order (arrays of ctypes).
+    strides = tuple(buffer.strides[i] for i in axes) if buffer.strides else strides_of(shape, dtype.bytes)
     view = View(
         held,
         buffer.buf or 0,
         dtype,
-        tuple(buffer.shape[i] for i in axes),
-        tuple(buffer.strides[i] for i in axes),
+        shape,
+        strides,
         BUFFER,
         bool(buffer.readonly),
     )

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, List, Optional
 
-from tally._library import Bound, check, ffi, lib, text
+from tally._library import Bound, c_text, check, ffi, lib, text
 from tally._view import CUDA, HOST, View
 
 #: kinds of plans that a context keeps at once; the oldest goes
@@ -132,7 +132,7 @@ class Context(Bound):
             raise TypeError(f"select: a string such as 'cuda:0', not {type(select).__name__}")
         if _handle is None:
             made = ffi.new("tally_context **")
-            check(lib.tally_context_create(ffi.NULL if select is None else select.encode(), made))
+            check(lib.tally_context_create(ffi.NULL if select is None else c_text(select), made))
             _handle = made[0]
         self.handle = ffi.gc(_handle, lib.tally_context_destroy)
         self.address = int(ffi.cast("uintptr_t", _handle))

@@ -8,7 +8,7 @@ from typing import Any
 
 from tally._dlpack import CUDA_DEVICE, Exported, LEGACY_STREAM
 from tally._library import BY_NAME, BY_TYPESTR, DTYPES, Dtype, check, ffi, lib
-from tally._view import CUDA, HOST, Kind, OPENCL, View, strides_of
+from tally._view import CUDA, Kind, OPENCL, View, as_copy, strides_of
 
 # ---- PyTorch -------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ class TorchKind(Kind):
         if x.layout is not self.torch.strided:
             raise TypeError(f"a tensor of layout {x.layout} is not reduced: x.to_dense() gives one that is")
         if x.is_conj() or x.is_neg():
-            x = x.resolve_conj().resolve_neg()
+            return as_copy(self.view(x.resolve_conj().resolve_neg()))
         item = dtype.bytes
         strides = tuple(stride * item for stride in x.stride())
         where = x.device
@@ -76,6 +76,9 @@ class TorchKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return self.view(self._tensor(view).clone(memory_format=self.torch.contiguous_format))
+
+    def assign_on_device(self, to: View, results: View) -> None:
+        to.owner.copy_(results.owner)
 
     def convert(self, view: View, dtype: Dtype) -> Any:
         return self.view(self._tensor(view).to(self.to_torch[dtype.number])) if dtype.number in self.to_torch else None
@@ -124,6 +127,10 @@ class CupyKind(Kind):
 
     def contiguous(self, view: View) -> View:
         return self.view(self.cupy.array(self._array(view), order="C", copy=True))
+
+    def assign_on_device(self, to: View, results: View) -> None:
+        with self.cupy.cuda.Device(to.device):
+            to.owner[...] = results.owner
 
     def convert(self, view: View, dtype: Dtype) -> Any:
         with self.cupy.cuda.Device(view.device):
@@ -267,6 +274,11 @@ class OpenclKind(Kind):
         device = (queue.context.int_ptr, queue.device.int_ptr)
         address = x.base_data.int_ptr if x.base_data is not None else 0
         return View(x, address, dtype, x.shape, x.strides, self, False, OPENCL, device, queue.int_ptr, x.offset)
+
+    def assign_on_device(self, to: View, results: View) -> None:
+        if not to.is_contiguous():  # pyopencl does not copy between strides
+            super().assign_on_device(to, results)
+        to.owner.setitem(Ellipsis, results.owner, queue=to.owner.queue)
 
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
         from tally._view import numpy_kind

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Callable, Optional
 
-from tally._library import BY_DLPACK, Dtype, ffi, lib
-from tally._view import CUDA, HOST, Kind, View, numpy_kind_if_here, strides_of
+from tally._library import BY_DLPACK, BY_NAME, Dtype, check, ffi, lib
+from tally._view import CUDA, HOST, Kind, NumpyKind, View, fill, numpy_kind_if_here, strides_of
 
 CPU_DEVICE, CUDA_DEVICE, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 READ_ONLY = 1
@@ -232,6 +233,12 @@ class Exported:
         end = int(ffi.cast("intptr_t", ffi.addressof(lib, "tally_python_capsule_end")))
         return _new(int(ffi.cast("intptr_t", content)), _NAMES[versioned], end)
 
+    def read(self, address: int) -> None:
+        """Copies the memory to a host address, when the results are there."""
+        bytes = math.prod(self.shape) * self.dtype.bytes
+        check(lib.tally_buffer_read(self.queue.handle, self._owned[0], 0, ffi.cast("void *", address), bytes))
+        check(lib.tally_queue_wait(self.queue.handle))
+
     def hand_over(self, stream: Optional[int]) -> None:
         """Makes the consumer's stream see the results. The library has no wait of one stream for
         another, so the host waits, unless it is the same stream or none is to be waited for."""
@@ -239,8 +246,6 @@ class Exported:
             return
         own = self.stream or LEGACY_STREAM
         if (stream or LEGACY_STREAM) != own:
-            from tally._library import check
-
             check(lib.tally_queue_wait(self.queue.handle))
 
 
@@ -286,29 +291,67 @@ class NamespaceKind(Kind):
         return numpy.contiguous(view) if numpy and view.place == HOST else super().contiguous(view)
 
 
+#: types of 64 bits, and what JAX has instead of them unless it is told otherwise
+_NARROW = {"i64": BY_NAME["i32"], "u64": BY_NAME["u32"], "f64": BY_NAME["f32"], "c128": BY_NAME["c64"]}
+_X64 = 'jax.config.update("jax_enable_x64", True) gives it 64 bits'
+
+
 class JaxKind(Kind):
     """JAX's arrays, which nobody may write to: results are written elsewhere and handed over."""
 
     name = "JAX array"
+
+    def _host_kind(self) -> NumpyKind:
+        numpy = numpy_kind_if_here()
+        if numpy is None:
+            raise ImportError("JAX needs NumPy")
+        return numpy
 
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
         if like.place == CUDA:
             from tally._device import cuda_memory
 
             return cuda_memory(like, shape, dtype, self)
-        numpy = numpy_kind_if_here()
-        if numpy is None:
-            raise ImportError("JAX needs NumPy")
-        view = numpy.empty(like, shape, dtype)
+        view = self._host_kind().empty(like, shape, dtype)
         view.kind = self
         return view
 
     def finish(self, view: View) -> Any:
         import jax  # type: ignore[import-not-found, unused-ignore]
 
+        narrow = self._narrow(view.dtype)
+        if narrow is not None:
+            return self._narrowed(view, narrow)
         if isinstance(view.owner, Exported):
             return jax.dlpack.from_dlpack(view.owner)
-        return jax.numpy.asarray(view.owner)
+        return jax.numpy.array(view.owner)  # a copy: plans write to the memory again
+
+    def shares(self, view: View) -> bool:
+        return isinstance(view.owner, Exported) and self._narrow(view.dtype) is None
+
+    def _narrow(self, dtype: Dtype) -> Optional[Dtype]:
+        """The type that JAX has instead of one of 64 bits; None if it has the type."""
+        import jax
+
+        return None if jax.config.jax_enable_x64 else _NARROW.get(dtype.name)
+
+    def _narrowed(self, view: View, dtype: Dtype) -> Any:
+        """Results of 64 bits as JAX of 32 bits has them: floats rounded once, integers if they
+        fit. JAX would drop their upper bits silently. Waits for those on a device."""
+        import jax
+
+        numpy, items = self._host_kind(), view
+        if isinstance(view.owner, Exported):
+            items = numpy.empty(view, view.owner.shape, view.dtype)
+            view.owner.read(items.address)
+        made = fill(numpy.empty(items, items.shape, dtype), items).owner
+        if dtype.kind in "iu" and not (made == items.owner).all():
+            raise OverflowError(f"a result is beyond the range of {dtype}: {_X64}")
+        return jax.device_put(made, jax.devices("gpu")[view.device]) if items is not view else jax.numpy.array(made)
+
+    def check_dtype(self, dtype: Dtype) -> None:
+        if self._narrow(dtype) is not None:
+            raise TypeError(f"JAX has no {dtype} as it is set: {_X64}")
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         numpy = numpy_kind_if_here()

@@ -261,7 +261,7 @@ def reduce_axes(call: Call) -> None:
 def _copy_back(made: "Sequence[View]", given: "Sequence[View]") -> None:
     for view, to in zip(made, given):
         if view is not to:
-            to.owner[...] = view.owner
+            to.kind.assign(to, view)
 
 
 def _reduce_in_pieces(context: Context, call: Call) -> None:
@@ -294,14 +294,15 @@ def _reduce_in_pieces(context: Context, call: Call) -> None:
 _natural: "dict[tuple[int, int], tuple[Dtype, int]]" = {}
 
 
-def natural(op: int, items: Dtype) -> "tuple[Dtype, int]":
-    """The type that the op gives of these items, and how many values. Raises TypeError for none."""
+def natural(op: int, items: Dtype, name: str = "") -> "tuple[Dtype, int]":
+    """The type that the op gives of these items, and how many values. name: the function's, where it
+    is not the op's. Raises TypeError for items that the op does not take."""
     key = (op, items.number)
     found = _natural.get(key)
     if found is None:
         number = int(lib.tally_result_dtype(op, items.number))
         if not number:
-            raise TypeError(f"{text(lib.tally_op_name(op))} does not take items of type {items}")
+            raise TypeError(f"{name or text(lib.tally_op_name(op))} does not take items of type {items}")
         found = _natural[key] = (DTYPES[number], int(lib.tally_result_count(op, items.number)))
     return found
 

@@ -10,7 +10,7 @@ from tally._arrays import aligned, view_of, way_of
 from tally._context import Context, KeptPlan, context_of, current
 from tally._dlpack import CPU_DEVICE, CUDA_HOST, Consumed, hand_over, looker_of, view_of_held
 from tally._engine import MOST_AXES, Call, fill_plan, memory_of, numbers_of, plan_key
-from tally._library import Dtype, check, fail, ffi, lib, real_number
+from tally._library import Dtype, check, fail, ffi, lib
 from tally._reduce import (
     Axis,
     call_of,
@@ -302,7 +302,7 @@ def single(
     where: Any = None,
     initial: Any = None,
     accuracy: str = "default",
-    correction: Any = None,
+    correction: Optional[float] = None,
 ) -> Any:
     """An op of one array along axes; correction: that of var and std. A call of a known form takes the
     short way."""
@@ -358,12 +358,12 @@ def single(
     return result
 
 
-def _params(view: View, axis: Axis, correction: Any, where: Any) -> Params:
+def _params(view: View, axis: Axis, correction: Optional[float], where: Any) -> Params:
     """The ddof of var and std: NaN, which the result is then, where the array API says so. The
     number of items that a mask leaves is not known here."""
     if correction is None:
         return ()
-    ddof = real_number("correction", correction)
+    ddof: float = correction
     if ddof > 0 and (where is None or where is True):
         n = 1
         for extent, flag in zip(view.shape, reduced_axes(axis, len(view.shape))):
@@ -420,8 +420,8 @@ def _learn(
     if _is_whole(form, axis, keepdims, dtype, own, view, mask):
         form.whole = op, view.dtype.number, view.size
     elif memory_of(context, view) in (_IN_PLACE, _ON_CUDA):
-        call = call_of("", op, (view,), own, 1, wanted, reduced, mask, None, 0, params)
-        if call.inputs[0] is not view or written_by(call, wanted).number != wanted.number:
+        call = call_of("", op, (view,), wanted, reduced, mask, None, 0, params)
+        if call.inputs[0] is not view or written_by(call.terms[0], view.dtype, wanted).number != wanted.number:
             return
         call.outputs = (looker.kind.empty(view, shape, wanted),)
         form.bind(context, call)

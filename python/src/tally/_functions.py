@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from tally._arrays import view_of
-from tally._library import BY_NAME, OPS
+from tally._library import OPS, real_number
 from tally._forms import single
-from tally._plan import reduce as fused
+from tally._plan import fused
 from tally._reduce import Axis
 from tally._view import NumpyKind
 
@@ -127,7 +127,7 @@ def minmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> "tuple[An
     >>> tuple(int(value) for value in tally.minmax(numpy.array([3, 1, 2])))
     (1, 3)
     """
-    low, high = fused(["min", "max"], x, axis=axis, keepdims=keepdims)
+    low, high = fused("minmax", ["min", "max"], x, axis, keepdims)
     return low, high
 
 
@@ -141,7 +141,7 @@ def ptp(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
     view = view_of(x)
     if view.dtype.kind == "b":
         raise TypeError("ptp does not take items of type bool: there is no difference of truth values")
-    low, high = minmax(x, axis, keepdims=keepdims)
+    low, high = fused("ptp", ["min", "max"], x, axis, keepdims)
     if not hasattr(high, "__sub__"):
         raise TypeError(f"ptp: {type(high).__name__} has no subtraction: minmax gives both ends")
     if isinstance(view.kind, NumpyKind) and view.dtype.kind in "iu":
@@ -235,11 +235,9 @@ def _spread(
     name: str, x: Any, axis: Axis, correction: float, dtype: Any, out: Any, keepdims: bool, where: Any
 ) -> Any:
     """var or std. Without a correction the op needs no parameter."""
-    if correction.__class__ in (int, float) and correction == 0:
-        return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where)
-    if correction is None:
-        raise TypeError("correction=None is no number")
-    return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where, correction=correction)
+    number = real_number("correction", correction)
+    asked = None if number == 0 else number
+    return single(name, OPS[name], x, axis, keepdims, dtype=dtype, out=out, where=where, correction=asked)
 
 
 def var(

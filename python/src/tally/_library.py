@@ -42,6 +42,13 @@ def check(status: int) -> None:
         fail(status)
 
 
+def c_text(value: str) -> bytes:
+    """A name as C text. ValueError for one with a zero inside, where C would end it."""
+    if "\0" in value:
+        raise ValueError(f"{value!r} has a zero character")
+    return value.encode()
+
+
 def real_number(name: str, value: Any) -> float:
     """An argument as a float."""
     try:
@@ -184,6 +191,8 @@ def dtype_of_name(dtype: Any) -> Dtype:
             raise TypeError(f"dtype {dtype!r} is NumPy's long double, which tally has not: say 'float64'")
         if found is None and dtype[:1] == ">" and dtype[1:] in BY_CODE:
             raise TypeError(f"dtype {dtype!r} is byte-swapped: results have this machine's order, {dtype[1:]!r}")
+    elif getattr(dtype, "byteorder", "=") == ">":
+        raise TypeError(f"dtype {dtype!r} is byte-swapped: results have this machine's order, '{dtype.name}'")
     else:
         name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype).rpartition(".")[2]
         found = BY_LONG_NAME.get(str(name))

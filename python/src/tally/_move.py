@@ -8,13 +8,13 @@ from typing import Any, Callable, Hashable, Optional
 
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
-from tally._context import context_of
 from tally._dlpack import Exported
 from tally._engine import natural
 from tally._library import BY_NAME, Dtype, lib, op_number
-from tally._reduce import _COUNTS, converted, default_result, reduce, reduced_axes
+from tally._reduce import as_read, default_result, reduce, reduced_axes, term_of, written_by
+from tally._results import output_of
 from tally._scan import _size
-from tally._view import HOST, View, numpy_kind_if_here
+from tally._view import HOST, View, fill, numpy_kind_if_here
 
 _MAPS = ("i32", "u32", "i64", "u64")
 
@@ -173,33 +173,35 @@ def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool =
     )
 
 
+def _items(op: str, x: Any) -> View:
+    """The items of segments, where the library can read them."""
+    view = in_order(view_of(x))
+    return as_read((op_number(op),), (view,))[0]
+
+
 def _of_segments(op: str, view: View) -> "tuple[int, Dtype, int, Dtype]":
     """An op of segments: its number, the type that the library writes and the one to ask it for,
     and the type of the results."""
     number = op_number(op)
     if lib.tally_op_inputs(number) != 1:
         raise TypeError(f"{op} has two inputs: segments are of one")
-    own, values = natural(number, view.dtype)
+    values = natural(number, view.dtype)[1]
     if values > 1:
         raise TypeError(f"{op} gives {values} values a segment: take min and max")
     wanted = default_result(number, view.dtype)
-    if number in _COUNTS or own.number == wanted.number:
-        return number, wanted, 0, wanted
-    if view.place == HOST and context_of(view).is_host_backend:
-        return number, own, 0, wanted
-    return number, wanted, wanted.number, wanted
+    term, _ = term_of(op, number, view, wanted, 0)
+    return number, written_by(term, view.dtype, wanted), term.out, wanted
 
 
-def _finish(made: View, wanted: Dtype) -> Any:
-    return made.kind.finish(made if made.dtype.number == wanted.number else converted(made, wanted))
-
-
-def _first(made: View, runs: int, wanted: Optional[Dtype] = None) -> Any:
-    """The first values of an array that was made with room for more."""
+def _first(made: View, runs: int, wanted: Dtype) -> Any:
+    """The first values of an array that was made with room for more, as values of type `wanted`."""
+    if made.place == HOST:
+        cut = made.like((runs,), made.strides)
+        return made.kind.finish(fill(made.kind.empty(made, (runs,), wanted), cut))
     if isinstance(made.owner, Exported):
         made.owner.shape = (runs,)
         return made.kind.finish(made)
-    return _finish(made, wanted or made.dtype)[:runs]
+    return made.kind.finish(made)[:runs]
 
 
 def _segments_plan(
@@ -230,7 +232,7 @@ def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -
     >>> tally.segment_reduce(numpy.array([1, 2, 3, 4]), numpy.array([0, 1, 1, 4]))
     array([1, 0, 9])
     """
-    view, begins = in_order(view_of(x)), _map_view(offsets, "offsets")
+    view, begins = _items(op, x), _map_view(offsets, "offsets")
     stops = None if ends is None else _map_view(ends, "ends")
     if len(view.shape) != 1 or len(begins.shape) != 1:
         raise ValueError("segment_reduce: x and offsets are arrays of one axis")
@@ -240,7 +242,8 @@ def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -
         raise ValueError("segment_reduce: offsets needs one entry more than there are segments")
     count = begins.size - (stops is None)
     number, written, asked, wanted = _of_segments(op, view)
-    made = view.kind.empty(view, (count,), written)
+    output = output_of(view, (count,), written, wanted)
+    made = output.written
     if count:
         with Buffers([view, begins, made, *([stops] if stops is not None else ())]) as buffers:
             args = struct("tally_offsets_args", count=count, n=view.size)
@@ -250,7 +253,8 @@ def segment_reduce(x: Any, offsets: Any, op: str = "sum", *, ends: Any = None) -
             sizes = _size(max(view.size, 1)), _size(max(count, 1))
             key, make = _segments_plan(lib.TALLY_BY_OFFSETS, number, view, asked, sizes, offsets=begins.dtype.number)
             buffers.run(key, make, lambda plan, queue: lib.tally_reduce_offsets(plan, queue, args))
-    return _finish(made, wanted)
+    output.settle()
+    return view.kind.finish(output.results)
 
 
 def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
@@ -263,12 +267,13 @@ def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
     >>> keys, sums, lengths
     (array([7, 3]), array([3, 5]), array([2, 1], dtype=uint64))
     """
-    names, view = in_order(view_of(keys)), in_order(view_of(x))
+    names, view = in_order(view_of(keys)), _items(op, x)
     if len(view.shape) != 1 or names.shape != view.shape:
         raise ValueError("reduce_by_key: keys and x are arrays of one axis, of one length")
     n = view.size
     number, written, asked, wanted = _of_segments(op, view)
-    made = [view.kind.empty(view, (n,), dtype) for dtype in (names.dtype, written, BY_NAME["u64"])]
+    types = names.dtype, written, BY_NAME["u64"]
+    made = [view.kind.empty(view, (n,), dtype) for dtype in types]
     runs = 0
     if n:
         with Buffers([names, view, *made]) as buffers:
@@ -282,7 +287,8 @@ def reduce_by_key(keys: Any, x: Any, op: str = "sum") -> "tuple[Any, Any, Any]":
             key, make = _segments_plan(lib.TALLY_BY_KEYS, number, view, asked, sizes, key_bytes=names.dtype.bytes)
             buffers.run(key, make, lambda plan, queue: lib.tally_reduce_keys(plan, queue, args))
             runs = buffers.read_number(args.runs)
-    return _first(made[0], runs), _first(made[1], runs, wanted), _first(made[2], runs)
+    keys, values, lengths = (_first(one, runs, to) for one, to in zip(made, (names.dtype, wanted, types[2])))
+    return keys, values, lengths
 
 
 __all__ = ["put", "reduce_by_key", "segment_reduce", "take"]

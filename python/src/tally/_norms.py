@@ -62,7 +62,7 @@ def absmax(x: Any, /, axis: Axis = None, *, out: Any = None, keepdims: bool = Fa
     >>> float(tally.absmax(numpy.array([3.0, -4.0])))
     4.0
     """
-    return single("amax", OPS["amax"], x, axis, keepdims, out=out, where=where)
+    return single("absmax", OPS["amax"], x, axis, keepdims, out=out, where=where)
 
 
 def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, out: Any = None) -> Any:

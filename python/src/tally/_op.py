@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence
 
-from tally._library import Bound, check, dtype_of_name, ffi, lib
+from tally._library import Bound, c_text, check, dtype_of_name, ffi, lib
 
 _PARTS = {
     "load": int(lib.TALLY_PART_LOAD),
@@ -27,7 +27,7 @@ class _Texts:
     def __call__(self, value: Optional[str]) -> Any:
         if value is None:
             return ffi.NULL
-        self.held.append(ffi.new("char[]", str(value).encode()))
+        self.held.append(ffi.new("char[]", c_text(str(value))))
         return self.held[-1]
 
     def fields(self, fields: "Mapping[str, Sequence[Any]]") -> Any:

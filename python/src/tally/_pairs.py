@@ -80,14 +80,14 @@ def dot(x: Any, y: Any, /, *, dtype: Any = None, out: Any = None, accuracy: str 
     >>> int(tally.dot(numpy.array([1, 2, 3]), numpy.array([4, 5, 6])))
     32
     """
-    first, second = pair("dot", x, y)
-    if first.dtype.kind == "b":
-        raise TypeError("dot does not take items of type bool: count_nonzero of x & y counts pairs")
     if len(view_of(y).shape) != 1 or view_of(x).shape[-1:] != view_of(y).shape:
         raise ValueError(
             "dot: the second array must be a vector as long as the first array's last axis; vecdot reduces one axis "
             "of two arrays, and a product of matrices is no reduction"
         )
+    first, second = pair("dot", x, y)
+    if first.dtype.kind == "b":
+        raise TypeError("dot does not take items of type bool: count_nonzero of x & y counts pairs")
     return reduce(
         "dot", OPS["dot"], (first, second), -1, False, dtype=dtype, out=out, accuracy=accuracy, default=first.dtype
     )

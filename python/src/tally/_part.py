@@ -12,8 +12,8 @@ from tally._context import Context, context_of, current
 from tally._engine import Term, natural, size_of_whole
 from tally._library import DTYPES, Dtype, check, ffi, lib, op_number, text
 from tally._op import Op
-from tally._plan import AnyOp, Params, _inputs, _packed
-from tally._reduce import _COUNTS, _INT64, ACCURACIES
+from tally._plan import AnyOp, Params, _inputs, _packed, accuracy_number, listed
+from tally._reduce import _COUNTS, _INT64
 from tally._view import BUFFER, HOST, numpy_kind_if_here
 
 Ops = Union[AnyOp, "Sequence[AnyOp]"]
@@ -25,13 +25,6 @@ def _count(name: str, value: Any) -> int:
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{name}: from 0 to 2^64 - 1, not {number}")
     return number
-
-
-def _listed(ops: Any) -> "list[AnyOp]":
-    """One op or several, as a list."""
-    if not isinstance(ops, (str, Op)) and not hasattr(ops, "__iter__"):
-        raise TypeError(f"op: a name or an Op, or several, not {type(ops).__name__}")
-    return [ops] if isinstance(ops, (str, Op)) else list(ops)
 
 
 def share(n: int, ranks: int, rank: int) -> "tuple[int, int]":
@@ -137,7 +130,7 @@ class Part:
     ) -> "tuple[_Desc, contextlib.AbstractContextManager[Any]]":
         """The descriptor of the part's ops, and the plan that folds those of one's own, else NULL."""
         info = self._info
-        own = iter([one for one in ([] if op is None else _listed(op)) if isinstance(one, Op)])
+        own = iter([one for one in ([] if op is None else listed(op)) if isinstance(one, Op)])
         terms = []
         for index in range(info.term_count):
             term = info.terms[index]
@@ -216,9 +209,7 @@ def _term(op: AnyOp, items: Dtype, accuracy: str) -> Term:
     if isinstance(op, Op):
         return Term(0, 0, 0, 0, op)
     natural(op_number(op), items)
-    if accuracy not in ACCURACIES:
-        raise ValueError(f"accuracy '{accuracy}' is none of {', '.join(ACCURACIES)}")
-    return Term(op_number(op), 0, 0, ACCURACIES[accuracy])
+    return Term(op_number(op), 0, 0, accuracy_number(accuracy))
 
 
 def reduce_part(
@@ -247,7 +238,7 @@ def reduce_part(
     >>> tally.Part.join(*parts).value() == (tally.sum(x), tally.var(x))
     True
     """
-    given = _listed(ops)
+    given = listed(ops)
     if not given:
         raise ValueError("no op: give one name or more")
     views = [in_order(view) for view in _inputs(given[0], (x, *more))]

@@ -4,63 +4,111 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from tally._arrays import view_of
 from tally._buffers import in_order
 from tally._context import KeptPlan, context_of, current
-from tally._engine import Call, Term, memory_of, natural, numbers_of, plan_of, queue_for, reduce_axes, same_place
-from tally._library import DTYPES, Bound, Dtype, check, dtype_of_name, ffi, lib, op_number, text
+from tally._engine import (
+    Call,
+    Term,
+    memory_of,
+    natural,
+    numbers_of,
+    plan_of,
+    queue_for,
+    reduce_axes,
+    same_place,
+    settle,
+)
+from tally._library import DTYPES, Bound, Dtype, c_text, check, dtype_of_name, ffi, lib, op_number, text
 from tally._op import Op
 from tally._reduce import (
     _COUNTS,
-    _FLOAT64,
     _INT64,
-    _KEEPS_FLOATS,
     _NO_VALUE_OF_NONE,
     ACCURACIES,
     Axis,
+    as_read,
     broadcast_shapes,
-    check_conversion,
+    cast_first,
+    casts_first,
     converted,
     default_result,
     mask_view,
-    output_view,
     reduced_axes,
     refuse_empty,
     result_shape,
+    term_of,
+    written_by,
 )
+from tally._results import Output, output_of, output_view
 from tally._view import BUFFER, HOST, View
 
 AnyOp = Union[str, Op]
 Params = Optional[Mapping[str, float]]
 
 
-def _term(op: AnyOp, items: Dtype, dtype: Any, accuracy: str, on_host: bool) -> "tuple[Term, Optional[Dtype]]":
-    """The term of an op, and the type of its result; None for an op of one's own."""
-    if isinstance(op, Op):
-        return Term(0, 0 if dtype is None else dtype_of_name(dtype).number, 0, 0, op), None
-    number = op_number(op)
-    own, values = natural(number, items)
-    if values > 1:
-        raise TypeError(f"{op} gives {values} values: take min and max, which share a pass too")
+class _Read(NamedTuple):
+    """The arrays of a call as the library reads them, and what it makes of them."""
+
+    views: "Sequence[View]"
+    terms: "tuple[Term, ...]"
+    types: "list[Optional[Dtype]]"  #: of the results; None: an op of one's own knows it
+
+
+def accuracy_number(accuracy: str) -> int:
+    """The library's number of an accuracy."""
     if accuracy not in ACCURACIES:
         raise ValueError(f"accuracy '{accuracy}' is none of {', '.join(ACCURACIES)}")
-    wanted = default_result(number, items) if dtype is None else dtype_of_name(dtype)
-    if number in _COUNTS and wanted.number == _INT64.number or own.number == wanted.number:
-        return Term(number, 0, 0, ACCURACIES[accuracy]), wanted
-    check_conversion(op, own, wanted)
-    if on_host and dtype is None:
-        return Term(number, 0, 0, ACCURACIES[accuracy]), own
-    wide = wanted.name in ("f64", "c128") and items.kind in "fc" and number in _KEEPS_FLOATS
-    return Term(number, wanted.number, _FLOAT64.number if wide else 0, ACCURACIES[accuracy]), wanted
+    return ACCURACIES[accuracy]
+
+
+def _read(ops: "Sequence[AnyOp]", arrays: "Sequence[Any]", dtype: Any, accuracy: int, name: str = "") -> _Read:
+    """Reads the arrays of some ops, which are converted where that comes before the reduction."""
+    views: "Sequence[View]" = _inputs(ops[0], arrays)
+    for op in ops[1:]:
+        _check_count(op, arrays)
+    numbers = [op_number(op) if isinstance(op, str) else 0 for op in ops]
+    views = as_read(numbers, views)
+    for number in numbers if dtype is not None else ():
+        if len(ops) == 1:
+            views = [cast_first(number, view, dtype) for view in views]
+        elif casts_first(number, views[0].dtype, dtype):
+            raise TypeError(f"{text(lib.tally_op_name(number))} casts its items to {dtype} first: reduce by it alone")
+    found = [_term(op, number, views[0], dtype, accuracy, name) for op, number in zip(ops, numbers)]
+    wide = next((to for _, to, _ in found if to is not None), None)
+    if wide is not None:
+        views = [converted(view, wide) for view in views]
+    return _Read(views, tuple(term for term, _, _ in found), [wanted for _, _, wanted in found])
+
+
+def _term(
+    op: AnyOp, number: int, view: View, dtype: Any, accuracy: int, name: str
+) -> "tuple[Term, Optional[Dtype], Optional[Dtype]]":
+    """The term of an op, the type that its items are to be converted to, and that of its result."""
+    asked = None if dtype is None else dtype_of_name(dtype)
+    if asked is not None:
+        view.kind.check_dtype(asked)
+    if isinstance(op, Op):
+        return Term(0, 0 if asked is None else asked.number, 0, 0, op), None, asked
+    values = natural(number, view.dtype, name)[1]
+    if values > 1:
+        raise TypeError(f"{op} gives {values} values: take min and max, which share a pass too")
+    wanted = default_result(number, view.dtype) if asked is None else asked
+    return (*term_of(name or op, number, view, wanted, accuracy), wanted)
+
+
+def _check_count(op: AnyOp, arrays: "Sequence[Any]") -> None:
+    """Raises TypeError unless the op takes as many arrays."""
+    count = op.inputs if isinstance(op, Op) else int(lib.tally_op_inputs(op_number(op)))
+    if len(arrays) != count:
+        raise TypeError(f"{op!r} takes {count} arrays: {len(arrays)} are given")
 
 
 def _inputs(op: AnyOp, arrays: "Sequence[Any]") -> "list[View]":
+    _check_count(op, arrays)
     views = [view_of(array) for array in arrays]
-    count = op.inputs if isinstance(op, Op) else int(lib.tally_op_inputs(op_number(op)))
-    if len(views) != count:
-        raise TypeError(f"{op!r} takes {count} arrays: {len(views)} are given")
     shape = views[0].shape
     for view in views[1:]:
         if view.dtype.number != views[0].dtype.number:
@@ -73,7 +121,7 @@ def _inputs(op: AnyOp, arrays: "Sequence[Any]") -> "list[View]":
 def _param(name: Any, value: Any) -> "tuple[bytes, float]":
     if not isinstance(name, str) or isinstance(value, str):
         raise TypeError(f"a parameter has a name and a number, not {name!r} and {value!r}")
-    return name.encode(), float(value)
+    return c_text(name), float(value)
 
 
 def _packed(params: Params) -> "tuple[tuple[bytes, float], ...]":
@@ -92,32 +140,30 @@ def _prepare(
     accuracy: str,
     params: Params,
     out: Any = None,
-) -> Call:
-    """The call of some ops, with its outputs."""
+    name: str = "",
+) -> "tuple[Call, list[Output]]":
+    """The call of some ops, and its outputs. name: a function's, where the caller named no ops."""
     if not ops:
         raise ValueError("no op: give one name or more")
-    views = _inputs(ops[0], arrays)
-    for op in ops[1:]:
-        _inputs(op, arrays)
-    items, context = views[0].dtype, context_of(views[0])
-    on_host = context.is_host_backend and views[0].place == HOST
-    reduced = reduced_axes(axis, len(views[0].shape))
+    views, terms, types = _read(ops, arrays, dtype, accuracy_number(accuracy), name)
+    first = views[0]
+    reduced = reduced_axes(axis, len(first.shape))
     for op in ops:
         if isinstance(op, str) and op_number(op) in _NO_VALUE_OF_NONE:
-            refuse_empty(op, views[0].shape, reduced)
-    shape = result_shape(views[0].shape, reduced, keepdims)
-    mask = mask_view(where, views[0])
-    found = [_term(op, items, dtype, accuracy, on_host) for op in ops]
-    call = Call(tuple(term for term, _ in found), views, reduced, mask, None, _packed(params), (), 1)
-    types = [wanted or DTYPES[_own_type(call, index)] for index, (_, wanted) in enumerate(found)]
-    if out is not None:
-        given = output_view(out, shape, (*views, mask))
-        if given.dtype.number != types[0].number:
-            raise TypeError(f"out has items of type {given.dtype}: the results have {types[0]}")
-        call.outputs = (given,)
-    else:
-        call.outputs = tuple(views[0].kind.empty(views[0], shape, wanted) for wanted in types)
-    return call
+            refuse_empty(name or op, first.shape, reduced)
+    shape = result_shape(first.shape, reduced, keepdims)
+    mask = mask_view(where, first)
+    given = None if out is None else output_view(out, shape)
+    call = Call(terms, views, reduced, mask, None, _packed(params), (), 1)
+    outputs = []
+    for index, (term, known) in enumerate(zip(terms, types)):
+        wanted = known or DTYPES[_own_type(call, index)]
+        if given is not None and given.dtype.number != wanted.number:
+            raise TypeError(f"out has items of type {given.dtype}: the results have {wanted}")
+        written = written_by(term, first.dtype, wanted) if term.op else wanted
+        outputs.append(output_of(first, shape, written, wanted, given, (*views, mask)))
+    call.outputs = tuple(output.written for output in outputs)
+    return call, outputs
 
 
 def _own_type(call: Call, index: int) -> int:
@@ -134,11 +180,27 @@ def _own_type(call: Call, index: int) -> int:
     return int(info.dtype)
 
 
-def _finished(op: AnyOp, view: View, items: Dtype, dtype: Any) -> Any:
-    """The results for the caller. The backend host writes an op's own type, which is converted."""
-    wanted = view.dtype if isinstance(op, Op) or dtype is not None else default_result(op_number(op), items)
-    made = view if view.dtype.number == wanted.number else converted(view, wanted)
-    return made.kind.finish(made)
+def listed(ops: Any) -> "list[AnyOp]":
+    """One op or several, as a list. What is neither raises TypeError as an op."""
+    is_one = isinstance(ops, (str, bytes, bytearray, Op)) or not hasattr(ops, "__iter__")
+    given = [ops] if is_one else list(ops)
+    for op in given:
+        if not isinstance(op, Op):
+            op_number(op)
+    return given
+
+
+def fused(name: str, ops: "Sequence[AnyOp]", x: Any, axis: Axis, keepdims: bool) -> "tuple[Any, ...]":
+    """Reduces by several ops in one pass, for the function `name`."""
+    return _reduced(*_prepare(ops, (x,), axis, keepdims, None, None, "default", None, None, name))
+
+
+def _reduced(call: Call, outputs: "list[Output]") -> "tuple[Any, ...]":
+    """Runs a call. Returns its results."""
+    reduce_axes(call)
+    for output in outputs:
+        output.settle()
+    return tuple(output.results.kind.finish(output.results) for output in outputs)
 
 
 def reduce(
@@ -162,24 +224,9 @@ def reduce(
     >>> total
     array([6, 6])
     """
-    several = not isinstance(ops, (str, Op))
-    if not hasattr(ops, "__iter__") and several:
-        raise TypeError(f"op: a name or an Op, or several, not {type(ops).__name__}")
-    given = list(ops) if not isinstance(ops, (str, Op)) else [ops]
-    call = _prepare(
-        given,
-        (x, *more),
-        axis,
-        keepdims,
-        where,
-        dtype,
-        accuracy,
-        params,
-    )
-    reduce_axes(call)
-    items = call.inputs[0].dtype
-    results = tuple(_finished(op, view, items, dtype) for op, view in zip(given, call.outputs))
-    return results if several else results[0]
+    given = listed(ops)
+    results = _reduced(*_prepare(given, (x, *more), axis, keepdims, where, dtype, accuracy, params))
+    return results[0] if isinstance(ops, (str, Op)) else results
 
 
 class Plan(Bound):
@@ -211,26 +258,49 @@ class Plan(Bound):
         params: Params = None,
         out: Any = None,
     ) -> None:
-        call = _prepare([op], (x, *more), axis, keepdims, where, dtype, accuracy, params, out)
+        arrays = (x, *more)
+        call, outputs = _prepare([op], arrays, axis, keepdims, where, dtype, accuracy, params, out)
         context = context_of(call.inputs[0])
-        memory = memory_of(context, call.inputs[0])
+        self._memory = memory_of(context, call.inputs[0])
         shape = call.inputs[0].shape
         if len(shape) > int(lib.TALLY_MAX_AXES):
             raise ValueError(f"an array of {len(shape)} axes: {int(lib.TALLY_MAX_AXES)} at most: reshape it")
-        if memory == int(lib.TALLY_PYTHON_COPIED):
+        if self._memory == int(lib.TALLY_PYTHON_COPIED):
             raise tally_error(context.device.select)
         self.context = context
         self._queue, key = queue_for(context, call.inputs)
         self._plan: KeptPlan = plan_of(context, call, ("bound", key, id(self)))
-        self._call, self._op, self._axis = call, op, axis
+        self._op, self._axis = op, axis
+        self._output = outputs[0]
+        if call.inputs[0].place != HOST and self._output.results is not self._output.written:
+            raise ValueError("out overlaps an input: give memory of its own")
+        self._bind(call)
+        #: the arrays of a call whose inputs are copies, which are made anew each time
+        self._given: Any = None
+        if any(view is not None and view.is_copy for view in (*call.inputs, call.where)):
+            self._given = arrays, where, dtype, accuracy_number(accuracy)
+        results = self._output.results
+        self._is_shared = out is not None or results.kind.shares(results)
+        #: the array that the results go to; or the last call's, None before one, which are new
+        #: objects where the kind's results do not share memory: numbers, and JAX's arrays
+        self.out: Any = out
+        if out is None and self._is_shared:
+            self.out = results.kind.finish(results)
+        self._run = lib.tally_python_run
+        self._lock = threading.Lock()
+        self._is_running = self._lock.locked
+        self._is_direct = self._given is None and self._output.written is results and self._is_shared
+
+    def _bind(self, call: Call) -> None:
+        """Gives the library the arrays of a call."""
         arrays = ffi.new(
             "tally_python_arrays *",
             {
-                "context": context.address,
+                "context": self.context.address,
                 "plan": self._plan.address,
                 "queue": self._queue.address,
-                "memory": memory,
-                "axis_count": len(shape),
+                "memory": self._memory,
+                "axis_count": len(call.inputs[0].shape),
                 "inputs": len(call.inputs),
                 "masks": call.where is not None,
                 "outputs": 1,
@@ -240,13 +310,18 @@ class Plan(Bound):
         made = ffi.new("tally_python_bound **")
         check(lib.tally_python_bind(arrays, ffi.new("int64_t[]", numbers_of(call)), made))
         self._bound = ffi.gc(made[0], lib.tally_python_unbind)
-        output = call.outputs[0]
-        #: the array that the results go to
-        self.out: Any = out if out is not None else output.owner if output.place == HOST else output.kind.finish(output)
-        self._run = lib.tally_python_run
-        self._lock = threading.Lock()
-        self._is_running = self._lock.locked
-        self._finish = None if shape_of(call) or out is not None else (output.kind.finish, output)
+        self._call = call
+
+    def _copy_anew(self) -> None:
+        """Binds new copies of the inputs that the library cannot read in place."""
+        arrays, where, dtype, accuracy = self._given
+        old = self._call
+        with self.context:  # which tells what is converted, and need not be the current one
+            views = _read([self._op], arrays, dtype, accuracy).views
+        mask = mask_view(where, views[0])
+        if views[0].place != HOST:  # copies are made on the current stream
+            queue_for(self.context, [view for view in (*old.outputs, *views, mask) if view is not None])
+        self._bind(Call(old.terms, views, old.reduced, mask, None, old.params, old.outputs, 1))
 
     def __call__(self) -> Any:
         """Reduces. Returns `out`, which the next call overwrites, or a scalar where there are no
@@ -254,10 +329,20 @@ class Plan(Bound):
         if self._is_running():
             raise RuntimeError("this Plan is running in another thread")
         with self._lock:  # `with` lets no signal come between the lock and what it guards
+            if self._given is not None:
+                self._copy_anew()
             status = self._run(self._bound)
             if status:
                 check(status)
-            return self.out if self._finish is None else self._finish[0](self._finish[1])
+            return self.out if self._is_direct else self._settled()
+
+    def _settled(self) -> Any:
+        """The results, brought to where the caller has them."""
+        settle(self._queue, (*self._call.outputs, *self._call.inputs))
+        self._output.settle()
+        if not self._is_shared:
+            self.out = self._output.results.kind.finish(self._output.results)
+        return self.out
 
     def set_param(self, name: str, value: float) -> None:
         """Changes a parameter of the op, for the calls that follow. RuntimeError if another thread
@@ -273,11 +358,6 @@ class Plan(Bound):
             f"<tally.Plan {self._op} of {self._call.inputs[0].dtype} {self._call.inputs[0].shape}, axis {self._axis}: variant "
             f"{variant} on {self.context.device.select} ({self.context.device.name})>"
         )
-
-
-def shape_of(call: Call) -> "tuple[int, ...]":
-    """The shape of a call's results."""
-    return call.outputs[0].shape
 
 
 def tally_error(select: str) -> Exception:
@@ -306,12 +386,10 @@ class Feed(Bound):
         self._op = op
         self._inputs = op.inputs if isinstance(op, Op) else int(lib.tally_op_inputs(op_number(op)))
         desc = ffi.new("tally_reduce_desc *", {"size": ffi.sizeof("tally_reduce_desc"), "in": self.items.number})
-        term, _ = (
-            _term(op, self.items, None, accuracy, True)
-            if isinstance(op, Op) or natural(op_number(op), self.items)[1] == 1
-            else (Term(op_number(op), 0, 0, 0), None)
-        )
-        term.fill(desc)
+        number = 0 if isinstance(op, Op) else op_number(op)
+        if number:
+            natural(number, self.items)
+        Term(number, 0, 0, accuracy_number(accuracy), op if isinstance(op, Op) else None).fill(desc)
         made = ffi.new("tally_feed **")
         check(lib.tally_feed_create(self.context.handle, desc, made))
         self._feed = ffi.gc(made[0], lib.tally_feed_destroy)

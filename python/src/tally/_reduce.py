@@ -10,7 +10,8 @@ from tally._arrays import view_of
 from tally._context import context_of
 from tally._engine import Call, Term, natural, reduce_axes
 from tally._library import BY_NAME, DTYPES, AxisError, Dtype, check, dtype_of_name, ffi, lib, op_number
-from tally._view import BUFFER, HOST, Kind, View, numpy_kind, pack, strides_of
+from tally._results import initial_bytes, is_wider_float, output_of, output_view
+from tally._view import BUFFER, HOST, View, as_copy
 
 Axis = Union[None, int, "tuple[int, ...]"]
 _INDEX_OPS = frozenset(op_number(name) for name in ("argmin", "argmax", "iamax"))
@@ -86,7 +87,7 @@ def default_result(op: int, items: Dtype) -> Dtype:
 _types_kept: "dict[Any, tuple[Dtype, int, Dtype]]" = {}
 
 
-def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
+def types_of(op: int, items: Dtype, dtype: Any, name: str = "") -> "tuple[Dtype, int, Dtype]":
     """The op's own type of result, the number of its values, and the type that the caller wants."""
     key = (op, items.number, dtype)
     try:
@@ -95,7 +96,7 @@ def types_of(op: int, items: Dtype, dtype: Any) -> "tuple[Dtype, int, Dtype]":
         dtype_of_name(dtype)
         raise
     if found is None:
-        own, values = natural(op, items)
+        own, values = natural(op, items, name)
         found = _types_kept[key] = own, values, default_result(op, items) if dtype is None else dtype_of_name(dtype)
     return found
 
@@ -133,6 +134,14 @@ def cast_first(op: int, view: View, dtype: Any) -> View:
     return converted(view, dtype_of_name(dtype)) if casts_first(op, view.dtype, dtype) else view
 
 
+def as_read(ops: "Sequence[int]", views: "Sequence[View]") -> "Sequence[View]":
+    """The arrays as the library's ops read them. Ops of truth take real items: complex ones become
+    truth values, if all ops of the call are such."""
+    if views[0].dtype.kind == "c" and all(op in _TRUTHS for op in ops):
+        return [converted(view, BY_NAME["bool"]) for view in views]
+    return views
+
+
 def mask_view(where: Any, view: View) -> Optional[View]:
     """The mask, repeated to the array's shape. None for True."""
     if where is None or where is True:
@@ -148,53 +157,23 @@ def mask_view(where: Any, view: View) -> Optional[View]:
     return mask.broadcast(view.shape, "where")
 
 
-def output_view(out: Any, shape: "tuple[int, ...]", inputs: "Sequence[Optional[View]]") -> View:
-    """The view of an output of the caller's."""
-    if isinstance(out, tuple) and len(out) == 1:
-        out = out[0]
-    view = view_of(out, "out")
-    if view.readonly:
-        raise ValueError(
-            "out cannot be written in place: it is read-only, or its items are byte-swapped or not aligned"
-        )
-    if view.shape != shape:
-        raise ValueError(f"out has the shape {view.shape}: the results have {shape}")
-    for other in inputs:
-        if other is not None and _meet(view, other):
-            raise ValueError("out overlaps an input: give memory of its own")
-    return view
-
-
-def _is_wider_float(dtype: Dtype, than: Dtype) -> bool:
-    """Tells whether floats of the type hold those of the other and are larger."""
-    return dtype.kind == than.kind == "f" and dtype.bytes > than.bytes
-
-
-def span(view: View) -> "tuple[int, int]":
-    """The first byte of a view and the one behind its last."""
-    first = last = view.address + view.offset
-    if 0 in view.shape:
-        return first, first
-    for extent, stride in zip(view.shape, view.strides):
-        if stride < 0:
-            first += stride * (extent - 1)
-        else:
-            last += stride * (extent - 1)
-    return first, last + view.dtype.bytes
-
-
-def _meet(a: View, b: View) -> bool:
-    a_first, a_last = span(a)
-    b_first, b_last = span(b)
-    return a.place == b.place and a_first < b_last and b_first < a_last
-
-
 def refuse_empty(name: str, shape: "tuple[int, ...]", reduced: "Sequence[int]") -> None:
     """Raises ValueError, as NumPy, where a reduced axis has no items: also where there are no results."""
     if any(flag and not extent for flag, extent in zip(reduced, shape)):
         if name.startswith(("arg", "iamax")):
             raise ValueError(f"attempt to get {name} of an empty sequence")
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+
+
+def _refuse_none(name: str, op: int, view: View, reduced: "Sequence[int]", mask: Optional[View]) -> None:
+    """Raises ValueError, as NumPy, where an op without a value for no items may have none."""
+    if 0 in view.shape:
+        refuse_empty(name, view.shape, reduced)
+    if mask is not None and op not in _INDEX_OPS:
+        raise ValueError(
+            f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify "
+            "'initial'"
+        )
 
 
 def reduce(
@@ -213,15 +192,14 @@ def reduce(
     default: Any = None,
 ) -> Any:
     """One built-in op along axes. default: the results' type without `dtype`; None: the op's."""
-    view = inputs[0]
+    inputs = as_read((op,), inputs)
     if dtype is not None and op in _CASTS:
-        view = cast_first(op, view, dtype)
-        inputs = (view,)
-    if view.dtype.kind == "c" and op in _TRUTHS:  # the library's ops of truth take real items
-        view = converted(view, BY_NAME["bool"])
-        inputs = (view,)
+        inputs = (cast_first(op, inputs[0], dtype),)
+    view = inputs[0]
     items = view.dtype
-    own, values, wanted = types_of(op, items, default if dtype is None else dtype)
+    own, values, wanted = types_of(op, items, default if dtype is None else dtype, name)
+    if dtype is not None:
+        view.kind.check_dtype(wanted)
     reduced = reduced_axes(axis, len(view.shape))
     if (
         (axis is None or 0 not in reduced)
@@ -244,22 +222,45 @@ def reduce(
     shape = result_shape(view.shape, reduced, keepdims)
     mask = mask_view(where, view)
     if op in _NO_VALUE_OF_NONE and initial is None:
-        if 0 in view.shape:
-            refuse_empty(name, view.shape, reduced)
-        if mask is not None and op not in _INDEX_OPS:
-            raise ValueError(
-                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify "
-                "'initial'"
-            )
-    given = None if out is None else output_view(out, shape, (*inputs, mask))
-    if given is not None and dtype is None and _is_wider_float(given.dtype, wanted):
+        _refuse_none(name, op, view, reduced, mask)
+    given = None if out is None else output_view(out, shape)
+    if given is not None and dtype is None and is_wider_float(given.dtype, wanted):
         wanted = given.dtype
     if given is not None and given.dtype.number != wanted.number:
         raise TypeError(f"out has items of type {given.dtype}: the results have {wanted}")
     if accuracy not in ACCURACIES:
         raise ValueError(f"accuracy '{accuracy}' is none of {', '.join(ACCURACIES)}")
-    call = call_of(name, op, inputs, own, values, wanted, reduced, mask, initial, ACCURACIES[accuracy], params)
-    return _run(call, shape, wanted, given, out)
+    call = call_of(name, op, inputs, wanted, reduced, mask, initial, ACCURACIES[accuracy], params, values)
+    written = written_by(call.terms[0], call.inputs[0].dtype, wanted)
+    full = (*shape, values) if values > 1 else shape
+    output = output_of(view, full, written, wanted, given, (*call.inputs, mask))
+    call.outputs = (output.written,)
+    reduce_axes(call)
+    output.settle()
+    return view.kind.finish(output.results) if given is None else out
+
+
+def call_of(
+    name: str,
+    op: int,
+    inputs: "Sequence[View]",
+    wanted: Dtype,
+    reduced: "Sequence[int]",
+    mask: Optional[View],
+    initial: Any,
+    accuracy: int,
+    params: "tuple[tuple[bytes, float], ...]",
+    values: int = 1,
+) -> Call:
+    """The call of one op, whose output is still to be made."""
+    term, wide = term_of(name, op, inputs[0], wanted, accuracy)
+    if wide is not None:
+        inputs = [converted(view, wide) for view in inputs]
+    packed = None
+    if initial is not None:
+        items = inputs[0].dtype
+        packed = initial_bytes(initial, wanted, natural(op, items)[0], written_by(term, items, wanted))
+    return Call((term,), inputs, reduced, mask, packed, params, (), values)
 
 
 def _whole(op: int, view: View, wanted: Dtype) -> Any:
@@ -281,44 +282,33 @@ def _whole(op: int, view: View, wanted: Dtype) -> Any:
     return view.kind.scalar(result, wanted)
 
 
-def call_of(
-    name: str,
-    op: int,
-    inputs: "Sequence[View]",
-    own: Dtype,
-    values: int,
-    wanted: Dtype,
-    reduced: "Sequence[int]",
-    mask: Optional[View],
-    initial: Any,
-    accuracy: int,
-    params: "tuple[tuple[bytes, float], ...]",
-) -> Call:
-    """The call, whose output is still to be made. On the backend host, which has no other types
-    than an op's own, the items are converted instead."""
-    items = inputs[0].dtype
-    is_same = own.number == wanted.number or (op in _COUNTS and wanted.number == _INT64.number)
-    acc = 0
-    if not is_same:
-        check_conversion(name, own, wanted)
-        # float64 sums of float32 accumulate in float64, as NumPy's.
-        if wanted.name in ("f64", "c128") and items.kind in "fc" and op in _KEEPS_FLOATS:
-            acc = _FLOAT64.number
-    if not is_same and context_of(inputs[0]).is_host_backend and inputs[0].place == HOST:
-        if acc:
-            inputs = [converted(view, wanted) for view in inputs]
-        acc, is_same = 0, True
-    term = Term(op, 0 if is_same else wanted.number, acc, accuracy)
-    packed = None if initial is None else pack(initial, wanted if term.out else natural(op, inputs[0].dtype)[0])
-    return Call((term,), inputs, reduced, mask, packed, params, (), values)
+def is_on_host(view: View) -> bool:
+    """Tells whether the backend host reduces the array. It has no other types than an op's own:
+    items are converted before, results afterwards."""
+    return view.place == HOST and context_of(view).is_host_backend
 
 
-def written_by(call: Call, wanted: Dtype) -> Dtype:
-    """The type of result that the library writes."""
-    op = call.terms[0].op
-    if op in _COUNTS and wanted.number == _INT64.number:
+def term_of(name: str, op: int, view: View, wanted: Dtype, accuracy: int) -> "tuple[Term, Optional[Dtype]]":
+    """The term of an op whose results are to be `wanted`, and the type that its items are to be
+    converted to, None for their own. Raises TypeError unless there are such results."""
+    items = view.dtype
+    own = natural(op, items, name)[0]
+    if own.number == wanted.number or (op in _COUNTS and wanted.number == _INT64.number):
+        return Term(op, 0, 0, accuracy), None
+    check_conversion(name, own, wanted)
+    # float64 sums of float32 accumulate in float64, as NumPy's.
+    is_wide = wanted.name in ("f64", "c128") and items.kind in "fc" and op in _KEEPS_FLOATS
+    if is_on_host(view):
+        wide = BY_NAME["f64" if items.kind == "f" else "c128"]
+        return Term(op, 0, 0, accuracy), wide if is_wide and items.number != wide.number else None
+    return Term(op, wanted.number, _FLOAT64.number if is_wide else 0, accuracy), None
+
+
+def written_by(term: Term, items: Dtype, wanted: Dtype) -> Dtype:
+    """The type of result that the library writes for a built-in op."""
+    if term.op in _COUNTS and wanted.number == _INT64.number:
         return wanted  # the same bytes: 2^64 - 1 is -1
-    return DTYPES[call.terms[0].out] if call.terms[0].out else natural(op, call.inputs[0].dtype)[0]
+    return DTYPES[term.out] if term.out else natural(term.op, items)[0]
 
 
 def converted(view: View, dtype: Dtype) -> View:
@@ -326,52 +316,7 @@ def converted(view: View, dtype: Dtype) -> View:
     made = view.kind.convert(view, dtype)
     if made is None:
         raise TypeError(f"a {view.kind.name} of {view.dtype} is not converted to {dtype} here: convert it first")
-    return made
+    return as_copy(made)
 
 
-def _run(call: Call, shape: "tuple[int, ...]", wanted: Dtype, given: Optional[View], out: Any) -> Any:
-    """Makes the outputs and runs the call."""
-    kind: Kind = call.inputs[0].kind
-    own = written_by(call, wanted)
-    full = (*shape, call.values) if call.values > 1 else shape
-    if own.number == wanted.number:
-        made = given or kind.empty(call.inputs[0], full, wanted)
-        call.outputs = (made,)
-        reduce_axes(call)
-        return out if given is not None else kind.finish(made)
-    # The backend host: converted afterwards.
-    made = kind.empty(call.inputs[0], full, own)
-    call.outputs = (made,)
-    reduce_axes(call)
-    last = converted(made, wanted)
-    if given is None:
-        return kind.finish(last)
-    if given.is_contiguous():
-        ffi.memmove(ffi.cast("void *", given.address), ffi.cast("void *", last.address), given.size * wanted.bytes)
-    else:
-        numpy_kind().array_of(given, True)[...] = numpy_kind().array_of(last, True)
-    return out
-
-
-def reduce_terms(
-    terms: "Sequence[Term]",
-    types: "Sequence[Dtype]",
-    inputs: "Sequence[View]",
-    axis: Axis,
-    keepdims: bool,
-    where: Any = None,
-    values: int = 1,
-    params: "tuple[tuple[bytes, float], ...]" = (),
-    initial: Optional[bytes] = None,
-) -> "list[Any]":
-    """Several ops, or one's own, in one pass: a result for each."""
-    view = inputs[0]
-    reduced = reduced_axes(axis, len(view.shape))
-    shape = result_shape(view.shape, reduced, keepdims)
-    mask = mask_view(where, view)
-    outputs = [view.kind.empty(view, (*shape, values) if values > 1 else shape, dtype) for dtype in types]
-    reduce_axes(Call(tuple(terms), inputs, reduced, mask, initial, params, outputs, values))
-    return [view.kind.finish(output) for output in outputs]
-
-
-__all__ = ["Axis", "pack", "reduce", "reduce_terms", "view_of", "strides_of"]
+__all__ = ["Axis", "reduce"]

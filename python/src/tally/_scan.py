@@ -9,22 +9,19 @@ from typing import Any, NamedTuple, Optional
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
-from tally._engine import MOST_AXES, natural
-from tally._library import AxisError, Dtype, dtype_of_name, ffi, lib, op_number
+from tally._engine import MOST_AXES, Term, natural
+from tally._library import AxisError, dtype_of_name, ffi, lib, op_number
 from tally._reduce import (
-    _COUNTS,
-    _FLOAT64,
-    _INT64,
-    _KEEPS_FLOATS,
+    as_read,
     axis_number,
     cast_first,
-    check_conversion,
     converted,
     default_result,
-    pack,
+    term_of,
+    written_by,
 )
+from tally._results import initial_bytes, output_of
 from tally._view import HOST, View, strides_of
-
 
 #: the value before the first item
 _FIRST = {"sum": 0, "prod": 1}
@@ -73,15 +70,14 @@ def scan(
     array([1, 3, 3, 5])
     """
     number = op_number(op)
-    view = cast_first(number, view_of(x), dtype)
+    view = as_read((number,), (cast_first(number, view_of(x), dtype),))[0]
     at = _axis(axis, len(view.shape))
-    own, values = natural(number, view.dtype)
+    values = natural(number, view.dtype)[1]
     if lib.tally_op_inputs(number) != 1:
         raise TypeError(f"scan: {op} has two inputs: no scan exists")
     wanted = default_result(number, view.dtype) if dtype is None else dtype_of_name(dtype)
-    is_same = own.number == wanted.number or (number in _COUNTS and wanted.number == _INT64.number)
-    if not is_same:
-        check_conversion(op, own, wanted)
+    if dtype is not None:
+        view.kind.check_dtype(wanted)
     if include_initial and (exclusive or reverse or op not in _FIRST):
         raise ValueError("include_initial is for inclusive scans, forward, by sum or prod")
     segments = view_of(flags if flags is not None else offsets) if flags is not None or offsets is not None else None
@@ -89,12 +85,14 @@ def scan(
     mode = lib.TALLY_SEGMENTS_FLAGS if flags is not None else lib.TALLY_SEGMENTS_OFFSETS
     mode = int(lib.TALLY_SEGMENTS_NONE if segments is None else mode)
     bits = (lib.TALLY_EXCLUSIVE if exclusive else 0) | (lib.TALLY_REVERSE if reverse else 0)
-    work, items, written = _prepare(number, view, mode, own if is_same else wanted, wanted, bits, initial)
+    term, wide = term_of(op, number, view, wanted, 0)
+    work, items = _prepare(term, view, view if wide is None else converted(view, wide), mode, bits, initial)
     shape = tuple(extent + (include_initial and i == at) for i, extent in enumerate(items.shape))
-    made = items.kind.empty(items, (*shape, *((values,) if values > 1 else ())), written)
-    _run(work, items, at, made, shape, values, segments, flags is not None)
-    if made.dtype.number != wanted.number:
-        made = converted(made, wanted)
+    full = (*shape, values) if values > 1 else shape
+    output = output_of(items, full, written_by(term, items.dtype, wanted), wanted)
+    _run(work, items, at, output.written, shape, values, segments, flags is not None)
+    output.settle()
+    made = output.results
     if include_initial and made.place == HOST:
         _put_first(made, _FIRST[op], at)
     array = made.kind.finish(made)
@@ -108,7 +106,7 @@ def scan(
 
 def _put_first(made: View, value: int, axis: int) -> None:
     """Writes a value before each list along the axis of a host array in C order."""
-    items = pack(value, made.dtype) * math.prod(made.shape[axis + 1 :])
+    items = initial_bytes(value, *[made.dtype] * 3) * math.prod(made.shape[axis + 1 :])
     pitch = len(items) * made.shape[axis]
     for number in range(math.prod(made.shape[:axis])):
         ffi.memmove(ffi.cast("char *", made.address + number * pitch), items, len(items))
@@ -147,30 +145,17 @@ class _Scan(NamedTuple):
         return int(lib.tally_scan_plan_create(context, desc, plan))
 
 
-def _prepare(
-    op: int, items: View, mode: int, out: Dtype, wanted: Dtype, bits: int, initial: Any
-) -> "tuple[_Scan, View, Dtype]":
-    """The scan, its items where the library can read them, and the type that the library writes.
-    The backend host has no other types than an op's own: items are converted before, values
-    afterwards."""
-    is_wide = (
-        wanted.name in ("f64", "c128") and op in _KEEPS_FLOATS and items.dtype.name in ("f16", "bf16", "f32", "c64")
-    )
-    on_host = items.place == HOST and context_of(items).is_host_backend
-    if is_wide and on_host:
-        items, is_wide = converted(items, wanted), False
+def _prepare(term: Term, given: View, items: View, mode: int, bits: int, initial: Any) -> "tuple[_Scan, View]":
+    """The scan, and its items where the library can read them. given: the items before they were
+    converted, of whose type an initial value is."""
+    packed = None if initial is None else initial_bytes(initial, given.dtype, items.dtype, items.dtype)
     is_copied = items.place == HOST and not context_of(items).device.host_memory
     if is_copied or mode or len(items.shape) > MOST_AXES or not items.is_aligned():
         items = in_order(items)
-    own = natural(op, items.dtype)[0]
-    is_count = op in _COUNTS and wanted.number == _INT64.number
-    written = wanted if is_count else own if on_host else out
-    asked = 0 if is_count or written.number == own.number else written.number
-    packed = None if initial is None else pack(initial, items.dtype)
     if not _is_line(items):
         bits |= lib.TALLY_ALONG_AXIS
-    acc = _FLOAT64.number if is_wide else 0
-    return _Scan(op, items.dtype.number, asked, acc, bits, mode, packed, _size(max(items.size, 1))), items, written
+    size = _size(max(items.size, 1))
+    return _Scan(term.op, items.dtype.number, term.out, term.acc, bits, mode, packed, size), items
 
 
 def _is_line(items: View) -> bool:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import operator
 import struct
 import sys
 from typing import Any, Optional
 
-from tally._library import BY_NAME, BY_NUMBER, BY_TYPESTR, Dtype, ffi
+from tally._library import BY_NAME, BY_NUMBER, BY_TYPESTR, Dtype, check, ffi, lib
 
 #: where memory is
 HOST, CUDA, OPENCL = "host", "cuda", "opencl"
@@ -29,6 +28,7 @@ class View:
         "stream",
         "readonly",
         "kind",
+        "is_copy",
     )
 
     def __init__(
@@ -56,6 +56,8 @@ class View:
         self.stream = stream
         self.readonly = readonly
         self.kind = kind
+        #: the items are a copy of an array's, which is not written to
+        self.is_copy = False
 
     @property
     def size(self) -> int:
@@ -127,7 +129,23 @@ class View:
             view.offset += offset
         else:
             view.address += offset
+        view.is_copy = self.is_copy
         return view
+
+
+def as_copy(view: View) -> View:
+    """The view, marked as one of a copy. A plan makes the copy anew at each call."""
+    view.is_copy = view.readonly = True
+    return view
+
+
+def fill(to: View, items: View) -> View:
+    """Writes the items of one host array to another of the same shape, as items of its type,
+    rounded once. ValueError for a float that is beyond the range of an integer."""
+    numbers = ffi.new("int64_t[]", [*to.shape, *items.strides, *to.strides])
+    types = items.dtype.number, to.dtype.number
+    check(lib.tally_python_convert(types[0], items.address, types[1], to.address, len(to.shape), numbers))
+    return to
 
 
 def strides_of(shape: "tuple[int, ...]", item: int) -> "tuple[int, ...]":
@@ -159,6 +177,24 @@ class Kind:
         """A value in host memory as Python's number, or the kind's scalar."""
         return python_scalar(memory, dtype)
 
+    def shares(self, view: View) -> bool:
+        """Tells whether the object that `finish` gives has the view's memory."""
+        return bool(view.shape) or not self.has_scalars
+
+    def check_dtype(self, dtype: Dtype) -> None:
+        """Raises TypeError for a result type that the caller named and the kind does not have."""
+
+    def assign(self, to: View, results: View) -> None:
+        """Writes results, in an array of this kind, to the caller's array, of any strides."""
+        if to.place == HOST:
+            fill(to, results)
+        else:
+            self.assign_on_device(to, results)
+
+    def assign_on_device(self, to: View, results: View) -> None:
+        """The same in memory of a device, of one type."""
+        raise ValueError(f"out overlaps an input, and a {self.name} is not copied here: give memory of its own")
+
     def contiguous(self, view: View) -> View:
         """A copy in C order, aligned."""
         raise ValueError(
@@ -177,7 +213,6 @@ class Kind:
         )
 
 
-
 def python_scalar(memory: Any, dtype: Dtype) -> Any:
     """The first value at `memory`, as Python's int, float, complex or bool."""
     raw = bytes(ffi.buffer(ffi.cast("char *", memory), dtype.bytes))
@@ -186,39 +221,6 @@ def python_scalar(memory: Any, dtype: Dtype) -> Any:
     if dtype.name == "bf16":
         return struct.unpack("f", b"\0\0" + raw)[0]
     return struct.unpack(dtype.format, raw)[0]
-
-
-def pack(value: Any, dtype: Dtype) -> bytes:
-    """A number as the bytes of an item. Raises TypeError or ValueError if it is none."""
-    try:
-        if isinstance(value, (str, bytes, bytearray)):  # float() reads text
-            raise TypeError("it is text")
-        if dtype.kind == "c":
-            number = complex(value)
-            return struct.pack("ff" if dtype.bytes == 8 else "dd", number.real, number.imag)
-        if dtype.kind == "b":
-            return struct.pack("?", bool(value))
-        if dtype.kind != "f":
-            return struct.pack(dtype.format, operator.index(value))
-        number = float(value)
-        if dtype.name == "bf16":
-            bits = struct.unpack("I", struct.pack("f", number))[0]
-            rounded = bits if number != number else bits + 0x7FFF + (bits >> 16 & 1)
-            return struct.pack("H", rounded >> 16 & 0xFFFF)
-        return struct.pack(dtype.format, number)
-    except (struct.error, OverflowError) as error:
-        raise ValueError(f"initial {value!r} is no {dtype}: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"initial {value!r} is no {dtype}: {error}") from None
-
-
-def _in_range(value: Any, dtype: Dtype) -> Any:
-    """The number, or an infinity where a float of the type would be one."""
-    try:
-        pack(value, dtype)
-    except ValueError:
-        return float("inf") if value > 0 else float("-inf")
-    return value
 
 
 # ---- the buffer protocol -------------------------------------------------------------------------
@@ -238,19 +240,7 @@ class BufferKind(Kind):
         return View(memory, address, dtype, shape, strides_of(shape, dtype.bytes), self)
 
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
-        made = self.empty(view, view.shape, dtype)
-        if not view.is_contiguous():
-            return None
-        for i in range(view.size):
-            value = python_scalar(view.address + i * view.dtype.bytes, view.dtype)
-            if dtype.kind in "iu" and view.dtype.kind in "iub":
-                value = int(value) & ((1 << 8 * dtype.bytes) - 1)
-                raw = value.to_bytes(dtype.bytes, sys.byteorder)
-            else:
-                value = int(value) if dtype.kind in "iu" else _in_range(value, dtype)
-                raw = pack(value, dtype)
-            made.owner[i * dtype.bytes : (i + 1) * dtype.bytes] = raw
-        return made
+        return fill(self.empty(view, view.shape, dtype), view)
 
     def finish(self, view: View) -> Any:
         if not view.shape:
@@ -369,9 +359,7 @@ def view_of_numpy(x: Any) -> View:
         dtype = BY_NAME["bf16"]
     if dtype is None:
         if x.dtype.byteorder == ">" and "<" + interface["typestr"][1:] in BY_TYPESTR:
-            copy = view_of_numpy(x.astype(x.dtype.newbyteorder("=")))
-            copy.readonly = True
-            return copy
+            return as_copy(view_of_numpy(x.astype(x.dtype.newbyteorder("="))))
         raise TypeError(f"items of type {x.dtype} are not reduced: convert the array first")
     address, readonly = interface["data"]
     return View(x, address, dtype, x.shape, x.strides, kind, readonly)
