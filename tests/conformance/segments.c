@@ -264,9 +264,10 @@ typedef struct rows_array {
     uint32_t skew;
 } rows_array;
 
-/* Reduces the rows of each array, by the same plan, so that each call finds its memory as the last
- * one left it. A device that compiles has some of the descriptors in turn. */
-static void expect_rows(void **state, const rows_array *arrays, size_t count) {
+/* Reduces the rows of each array, by the same plan for up to max_n items (0: the usual), so that
+ * each call finds its memory as the last one left it. A device that compiles has some of the
+ * descriptors in turn. */
+static void expect_rows(void **state, const rows_array *arrays, size_t count, uint64_t max_n) {
     static const tally_term_desc all[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}, {.op = TALLY_NRM2}};
     static const tally_segments_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},
@@ -291,6 +292,7 @@ static void expect_rows(void **state, const rows_array *arrays, size_t count) {
             if ((v || k) && !has_turn(*state, k + v)) continue;
             desc.by = TALLY_BY_AXES;
             desc.variant = segments_variants[v];
+            desc.max_n = max_n;
             if (desc.op && !segments_is_here(state, &of)) continue;
             if (!segments_open(&r, direct_context(state), &desc, NULL)) continue;
             for (size_t a = 0; a < count; a++) {
@@ -314,7 +316,18 @@ static void test_few_rows(void **state) {
                                         {3, 8193, 5, 1, ALIGNED},  {1, 65537, 0, 1, 0},       {2, 16000, 0, -1, 3},
                                         {3, 12289, 7, 2, 1},       {8, 12288, 0, 1, ALIGNED}, {2, 65536, 0, 1, ALIGNED},
                                         {5, 20001, 0, 1, ALIGNED}, {15, 8191, 1, 1, 0},       {31, 4200, 0, 1, 5}};
-    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays));
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), 0);
+}
+
+/* Rows of up to a chunk: of few of them 128 threads share one, of many a warp has one. The numbers
+ * are near the limits of an H200. */
+static void test_rows_of_a_chunk(void **state) {
+    static const rows_array arrays[] = {{1, 4096, 0, 1, ALIGNED},   {37, 3000, 1, 1, 2},        {130, 768, 0, 1, ALIGNED},
+                                        {264, 1028, 0, -1, 1},      {265, 1028, 0, 1, ALIGNED}, {528, 4095, 0, 1, 3},
+                                        {528, 4096, 0, 1, ALIGNED}, {529, 4096, 0, 1, ALIGNED}, {560, 2052, 4, 1, ALIGNED},
+                                        {530, 3001, 0, 1, 1},       {70, 4095, 7, 2, 0},        {2000, 513, 0, 1, ALIGNED}};
+    if (segments_on_cpu(state)) test_skip("a CPU has no such limits");
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 22);
 }
 
 /* Rows of quads of every size of team and number of slots (kernels/segment_quads.h): aligned, at an
@@ -334,7 +347,7 @@ static void test_quads(void **state) {
         arrays[k].length = length;
         if (arrays[k].rows * length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / length;
     }
-    expect_rows(state, arrays, 2 * LENGTHS);
+    expect_rows(state, arrays, 2 * LENGTHS, 0);
 }
 
 /* Rows that follow each other, of every size of team and number of lanes (kernels/segment_dense.h):
@@ -352,7 +365,7 @@ static void test_dense_rows(void **state) {
         arrays[k].length = lengths[k % LENGTHS];
         if (arrays[k].rows * arrays[k].length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / arrays[k].length;
     }
-    expect_rows(state, arrays, 2 * LENGTHS);
+    expect_rows(state, arrays, 2 * LENGTHS, 0);
 }
 
 #define ROW(dtype, name)                                                                                                       \
@@ -383,6 +396,7 @@ const device_test segments_tests[] = {
     {"segments: low columns", test_low_columns},
     {"segments: flat columns", test_flat_columns},
     {"segments: few long rows", test_few_rows},
+    {"segments: rows of a chunk", test_rows_of_a_chunk},
     {"segments: rows of quads", test_quads},
     {"segments: rows without gaps", test_dense_rows},
     {NULL, NULL},
