@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The devices that are here: the same bits on each, copies to a device, custom ops. Each
-op and type is a program that a device has to compile, so there are few."""
+"""The devices that are here: the same bits on each, copies to a device, custom ops. Each op and type
+is a program that a device has to compile, so there are few."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -132,6 +134,15 @@ def test_own_ops(device):
         assert tally.Plan(limit, x, axis=0)().tolist() == (x > 20).sum(0).tolist()
         with pytest.raises(tally.DeviceError, match="nosuch"):
             tally.reduce(tally.Op(load="nosuch(x)", combine="a + b", identity="0"), x)
+
+
+def test_threads_that_are_no_number():
+    """A wrong TALLY_THREADS is an error of host alone."""
+    script = "import tally; print('host' in [d.backend for d in tally.devices()], tally.missing()['host'])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "TALLY_THREADS": "many"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "True" not in done.stdout and "TALLY_THREADS is 'many'" in done.stdout
 
 
 def test_context(device):

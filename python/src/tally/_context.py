@@ -7,7 +7,7 @@ import contextvars
 import itertools
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Hashable, List, Optional
+from typing import Any, Callable, Hashable, Iterator, List, Optional
 
 from tally._library import Bound, c_text, check, ffi, lib, text
 from tally._view import CUDA, HOST, View
@@ -52,6 +52,19 @@ def _device(info: Any) -> Device:
     )
 
 
+def _found() -> "Iterator[tuple[str, Optional[Device], str]]":
+    """Each backend's devices; None and the reason where there is none, or one cannot be used."""
+    backend, device = ffi.new("tally_backend_info *"), ffi.new("tally_device_info *")
+    for number in range(lib.tally_backend_count()):
+        check(lib.tally_backend_get(number, backend))
+        name = text(backend.name)
+        if not backend.devices:
+            yield name, None, text(backend.reason)
+        for index in range(backend.devices):
+            failed = lib.tally_device_get(backend.name, index, device)
+            yield (name, None, text(lib.tally_last_error())) if failed else (name, _device(device), "")
+
+
 def devices() -> "List[Device]":
     """The devices that are here.
 
@@ -59,25 +72,12 @@ def devices() -> "List[Device]":
     >>> any(device.backend == "host" for device in tally.devices())
     True
     """
-    found = []
-    backend, device = ffi.new("tally_backend_info *"), ffi.new("tally_device_info *")
-    for number in range(lib.tally_backend_count()):
-        check(lib.tally_backend_get(number, backend))
-        for index in range(backend.devices):
-            check(lib.tally_device_get(backend.name, index, device))
-            found.append(_device(device))
-    return found
+    return [device for _, device, _ in _found() if device]
 
 
 def missing() -> "dict[str, str]":
     """The backends without a device, and why."""
-    reasons = {}
-    backend = ffi.new("tally_backend_info *")
-    for number in range(lib.tally_backend_count()):
-        check(lib.tally_backend_get(number, backend))
-        if not backend.devices:
-            reasons[text(backend.name)] = text(backend.reason)
-    return reasons
+    return {name: reason for name, device, reason in _found() if not device}
 
 
 class KeptPlan:
