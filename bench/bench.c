@@ -263,7 +263,10 @@ static tally_status open_device(bench_run *run, const char *select) {
     tally_context_info info;
     tally_status status = tally_context_create(select, &device->context);
     if (!status) status = tally_context_get_info(device->context, &info);
-    if (status) return status;
+    if (status) {
+        tally_context_destroy(device->context);
+        return status;
+    }
     device->info = info.device;
     for (int d = 0; d < run->device_count; d++)
         if (!strcmp(run->infos[d]->backend, info.device.backend) && run->infos[d]->index == info.device.index) {
@@ -274,8 +277,8 @@ static tally_status open_device(bench_run *run, const char *select) {
     return TALLY_OK;
 }
 
-/* Opens every device of every backend. Returns an exit status. */
-static int open_all(bench_run *run) {
+/* Opens every device of every backend. */
+static void open_all(bench_run *run) {
     for (size_t b = 0; b < tally_backend_count(); b++) {
         tally_backend_info info;
         char select[64];
@@ -285,7 +288,6 @@ static int open_all(bench_run *run) {
             if (open_device(run, select)) fail_case(run);
         }
     }
-    return 0;
 }
 
 /* Opens the devices of a list. Returns an exit status; at the first that is not here the error is
@@ -404,8 +406,9 @@ int main(int argc, char **argv) {
     run.options = &options;
     if (options.progress) progress_plain();
     if (options.grid) stop_prepare(options.seconds);
-    const int unopened = options.select ? open_listed(&run, options.select) : open_all(&run);
+    const int unopened = options.select ? open_listed(&run, options.select) : 0;
     if (unopened) return unopened;
+    if (!options.select) open_all(&run);
     if (!run.device_count) return fprintf(stderr, "tally_bench: no device to run on\n"), 1;
     if (!options.json && !options.grid) {
         printf("medians of %d alternating blocks; OpenMP: %d threads; \"tally is\": our speed / the engine's\n", options.blocks,

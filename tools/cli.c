@@ -131,11 +131,13 @@ cli_shown_name cli_shown(const char *name) {
     return shown;
 }
 
-/* JSON is UTF-8, and escapes control characters itself. */
+/* JSON is UTF-8, and escapes control characters itself: what else is escaped by cli_shown is
+ * none. */
 json_object *cli_json_text(const char *text) {
-    bool ascii = true;
-    for (const char *c = text; c && *c; c++) ascii &= (unsigned char)*c < 0x80;
-    return text ? json_object_new_string(ascii ? text : cli_shown(text).text) : NULL;
+    size_t bytes = 1;
+    for (const char *c = text; c && *c && bytes; c += bytes)
+        if (!(bytes = tally_character_bytes(c)) && (unsigned char)*c < 0x80) bytes = 1;
+    return text ? json_object_new_string(bytes ? text : cli_shown(text).text) : NULL;
 }
 
 void cli_json_device(json_object *o, const tally_device_info *device) {

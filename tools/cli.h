@@ -112,7 +112,7 @@ cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params
 void cli_print_json(json_object *object);
 /* Flushes stdout. Returns false, and reports the error, if some output was not written. */
 bool cli_flush(void);
-/* A file's name as it is printed: control characters and bytes that are no UTF-8 become \xNN. */
+/* A file's name as it is printed (tally_text_print): on one line, as UTF-8. */
 typedef struct cli_shown_name {
     char text[4096];
 } cli_shown_name;

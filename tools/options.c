@@ -51,7 +51,7 @@ const option_row option_table[OPTION_COUNT] = {
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
      "takes a list, and else all; scan has ways of its own; study of gather and scatter: the maps, of segments: the shapes"},
     {'a', "acc", "TYPE", AT(acc),
-     "what is accumulated in: f64 for narrower floats; of one's own operator any of f32, f64, i32, u32, "
+     "what is accumulated in: f64 for narrower floats; of a custom op any of f32, f64, i32, u32, "
      "i64, u64"},
     {'y', "accuracy", "LEVEL", AT(accuracy),
      "of sum, asum, sumsq, mean and dot of floats: default, or compensated, whose error does "
@@ -77,7 +77,7 @@ const option_row option_table[OPTION_COUNT] = {
      "scan, with --exclusive: an item X comes before the first; reduce: a value X comes before each segment, or a list X,X of "
      "several values"},
     {'L', "load", "EXPR", AT(load),
-     "one's own operator, in C: the value of the item x, whose index is i (y, z, w: items of further "
+     "a custom op, in C: the value of the item x, whose index is i (y, z, w: items of further "
      "inputs)"},
     {'C', "combine", "EXPR", AT(combine), "the value of the values a and b of earlier and later items"},
     {'I', "identity", "EXPR", AT(identity), "the value that changes nothing when combined"},

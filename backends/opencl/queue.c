@@ -149,6 +149,8 @@ tally_status ocl_event_record(void *opaque, void *event) {
 
 tally_status ocl_event_seconds(void *from, void *to, double *seconds) {
     cl_event events[] = {*(cl_event *)from, *(cl_event *)to};
+    const tally_status status = ocl_check_process();
+    if (status) return status;
     if (!events[0] || !events[1]) return tally_fail(TALLY_E_ARGUMENT, "event: not recorded");
     cl_ulong begin = 0, end = 0;
     cl_int error = tally_opencl.clWaitForEvents(2, events);

@@ -15,9 +15,10 @@
  * is a list of items that gives one value: a row, a column, the items between two offsets, a run of
  * equal keys.
  *
- * Structs. The first member of a struct that a call reads is `size`: set it to the struct's sizeof,
- * and the members that you do not need to 0. A descriptor (of a reduction, of segments, of a scan,
- * of a custom op) may come from an older header: a member beyond `size` is then as if 0.
+ * Structs. The first member of a descriptor and of a call's arguments is `size`: set it to the
+ * struct's sizeof, and the members that you do not need to 0. A descriptor (of a reduction, of
+ * segments, of a scan, of a custom op) may come from an older header: a member beyond `size` is
+ * then as if 0.
  *
  * Queues. Calls that "enqueue" return before the device has done the work; on the backend `host`
  * they return after it. Where a call "blocks", it returns when the work is done.
@@ -31,7 +32,8 @@
  * wait for the first.
  *
  * Processes. After a fork the child may go on with objects of the backend `host`. Drivers do not
- * survive a fork: with OpenCL calls in the child fail with E_DEVICE, with CUDA as its driver says.
+ * survive a fork: in the child calls with the parent's OpenCL objects fail with E_DEVICE, and there
+ * are no OpenCL devices; with CUDA calls fail as its driver says.
  *
  * Destruction. Every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context
  * alive, so they may be destroyed in any order. Before the plans and buffers of enqueued work are

@@ -70,9 +70,10 @@ static value read_value(const part *of, const char *from) {
 
 /* Rounds an integer to odd: a later rounding to 24 digits or fewer is then the only one. */
 static double odd_of_whole(value v) {
-    const uint64_t size = v.is_signed && v.whole >> 63 ? 0 - v.whole : v.whole;
+    const int is_negative = v.is_signed && v.whole >> 63;
+    const uint64_t size = is_negative ? 0 - v.whole : v.whole;
     const uint64_t odd = size >> 53 ? (size & ~UINT64_C(0x7ff)) | (size & 0x7ffU ? 0x800U : 0U) : size;
-    return size != v.whole ? -(double)odd : (double)odd;
+    return is_negative ? -(double)odd : (double)odd;
 }
 
 /* Rounds to float by rounding to odd. */

@@ -41,6 +41,7 @@ def test_conversions_are_numpys(of, to):
         x = rng.integers(0, 2, 20000).astype(bool)
     if np.dtype(of).kind in "iu":
         x = x >> rng.integers(0, 8 * x.itemsize, 20000).astype(of)
+        x = np.append(x, np.array([np.iinfo(of).min, np.iinfo(of).max, 0], of))
     with np.errstate(all="ignore"):
         if np.dtype(of).kind == "f":
             halves = np.arange(0x7C00, dtype="u2").view("f2").astype("f8")
@@ -50,6 +51,11 @@ def test_conversions_are_numpys(of, to):
                 wide, limits = x.astype("f8"), np.iinfo(to)
                 x = x[(wide > (limits.min or -1)) & (wide < limits.max)]
         np.testing.assert_array_equal(filled(x[::-1], to), x[::-1].astype(to))
+
+
+def test_an_index_stays_one(backend):
+    with pytest.raises(TypeError, match="an index"):
+        tally.reduce("argmax", np.ones(3), dtype="float64")
 
 
 def test_a_float_beyond_an_integer():

@@ -20,6 +20,10 @@
 tally_status tally_named(const char *call, tally_status status);
 #define TALLY_NAMED(status) tally_named(__func__, status)
 
+/* Returns the bytes of a text's first character; 0 for a control character and for bytes that are
+ * no UTF-8. */
+size_t tally_character_bytes(const char *text);
+
 /* Copies a text as one printable line into `bytes` bytes. Control characters and bytes that are no
  * UTF-8 become \xNN; line breaks and tabs become spaces. */
 void tally_text_print(char *to, size_t bytes, const char *text);

@@ -13,8 +13,7 @@ static _Thread_local struct {
     char whole[2048 + 64];
 } last;
 
-/* Returns the bytes of the character; 0 for a control character and for bytes that are no UTF-8. */
-static size_t printable_bytes(const char *text) {
+size_t tally_character_bytes(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     if (c[0] < 0x80) return c[0] >= ' ' && c[0] != 0x7f;
     const size_t bytes = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
@@ -30,7 +29,7 @@ void tally_text_print(char *to, size_t bytes, const char *text) {
     for (size_t n; *text; text += n) {
         char escaped[5];
         const char *from = text;
-        size_t length = n = printable_bytes(text);
+        size_t length = n = tally_character_bytes(text);
         if (!n) {
             snprintf(escaped, sizeof(escaped), strchr(breaks, *text) ? " " : "\\x%02x", (unsigned char)*text);
             from = escaped, length = strlen(escaped), n = 1;

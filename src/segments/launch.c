@@ -181,17 +181,16 @@ static tally_status run_slices(launch *l, const tally_way *by, uint64_t leaves) 
     return status;
 }
 
-/* The fewest bytes of a row of up to a chunk that is long, and the bytes of it for each such row of
- * a compute unit, at most 4. A warp takes such a row of few alone, with one round trip to memory
- * after another: 256 rows of 4,096 f32 took 3.4 us, and take 2.0 as long ones; but 1,024 rows 3.9
- * and 4.0 (H200, November 2026). */
+/* Rows of up to a chunk are long from LONG_BYTES on, if they are few: at most a row a compute unit
+ * for each LONG_UNIT_BYTES of its bytes, and at most LONG_UNIT_ROWS. A warp would take each row
+ * alone, with one round trip to memory after another: 256 rows of 4,096 f32 took 3.4 us, and take
+ * 2.0 as long ones; but 1,024 rows 3.9 and 4.0 (H200, November 2026). */
 #define LONG_BYTES 3072
 #define LONG_UNIT_BYTES 1536
 #define LONG_UNIT_ROWS 4
 
 /* Returns the runs of chunks that groups take of each segment in one launch, or 0 for calls that
- * are no few long rows. Of rows of more than a chunk few are as many as there are groups for
- * without a loop. */
+ * are no few long rows. Rows of more than a chunk are few if no group has more than one run. */
 static uint64_t runs_of_long(const tally_segments_plan *plan, const tally_array_shape *shape, uint64_t leaves) {
     if (!plan->longs || !tally_are_rows(shape, plan->base.terms.inputs)) return 0;
     const uint64_t runs = tally_ceil_div(leaves, plan->group_threads / TALLY_LANES), groups = shape->count * runs;

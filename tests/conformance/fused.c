@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Several terms over one pass give the bits of each term alone, with the layout of
- * tally_plan_result: for every type of items, up to sixteen ops, built-in ones and one's own, in
+ * tally_plan_result: for every type of items, up to sixteen ops, built-in and custom ones, in
  * feeds, at each level of accuracy, and where local memory makes the groups smaller.
  */
 #include <stdio.h>
@@ -238,7 +238,7 @@ static void test_fused_levels(void **state) {
     assert_non_null(strstr(tally_last_error(), "min of f32"));
 }
 
-/* Ops of one's own beside the library's, one of them twice. */
+/* Custom ops beside the library's, one of them twice. */
 static void test_fused_own(void **state) {
     need_compiler(*state);
     static const uint64_t sizes[] = {0, 1, 4097, N};
@@ -250,9 +250,9 @@ static void test_fused_own(void **state) {
     const fusion small = {TALLY_F16, TERMS({.custom = twofold}, OP(MIN))};
     for (size_t s = 0; s < TALLY_ARRAY_LENGTH(sizes); s++) {
         tally_reduce_desc desc = fused_desc(&mixed);
-        run(context, &mixed, &desc, sizes[s], PATTERN_RAMP, "fused with one's own");
+        run(context, &mixed, &desc, sizes[s], PATTERN_RAMP, "fused with custom ops");
         desc = fused_desc(&small);
-        run(context, &small, &desc, sizes[s], PATTERN_WIDE, "fused with one's own");
+        run(context, &small, &desc, sizes[s], PATTERN_WIDE, "fused with custom ops");
     }
     tally_op_destroy(least);
     tally_op_destroy(twofold);
@@ -335,7 +335,7 @@ const device_test fused_tests[] = {
     {"fused: host call", test_fused_host},
     {"fused: feeds", test_fused_feed},
     {"fused: levels of accuracy", test_fused_levels},
-    {"fused: with one's own", test_fused_own},
+    {"fused: with custom ops", test_fused_own},
     {"fused: parameters", test_fused_params},
     {"fused: local memory", test_fused_local_memory},
     {"fused: refused", test_fused_refused},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments by axes with all that a plan may have besides its op: masks, initial results,
- * accumulators, parameters, several terms, ops of one's own. */
+ * accumulators, parameters, several terms, custom ops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,7 +203,7 @@ static void test_params(void **state) {
     }
 }
 
-/* ---- several terms, and ops of one's own ----------------------------------------------------- */
+/* ---- several terms, and custom ops ----------------------------------------------------- */
 
 #define OP(op_)                                                                                                                \
     { .op = TALLY_##op_ }
@@ -328,7 +328,7 @@ const device_test segments_form_tests[] = {
     {"segments: parameters", test_params},
     {"segments: several terms", test_terms},
     {"segments: several terms, initial", test_terms_initial},
-    {"segments: one's own ops", test_own},
-    {"segments: one's own fields", test_own_fields},
+    {"segments: custom ops", test_own},
+    {"segments: custom fields", test_own_fields},
     {NULL, NULL},
 };

@@ -253,13 +253,16 @@ static void test_error_text_per_thread(void **state) {
 
 /* Reduces in a child process. Returns 0 if its calls end as they should: host computes, and other
  * backends, whose drivers do not survive a fork, fail at once with a reason. */
-static int reduce_in_child(const place *at, tally_plan *plan, tally_queue *queue, const tally_buffer *in, tally_buffer *out) {
+static int reduce_in_child(const place *at, tally_plan *plan, tally_queue *queue, const tally_buffer *in, tally_buffer *out,
+                           tally_event *const *marks) {
+    double seconds;
     const tally_status status = tally_reduce(plan, queue, in, 1000, out), waited = tally_queue_wait(queue);
     const bool is_opencl = !strncmp(at->select, "opencl", 6);
     tally_context *another = NULL;
     if (!strncmp(at->select, "host", 4)) return status || waited;
     if (!is_opencl) return !status;
     if (status != TALLY_E_DEVICE || waited != TALLY_E_DEVICE || !strstr(tally_last_error(), "forked")) return 2;
+    if (tally_event_seconds(marks[0], marks[1], &seconds) != TALLY_E_DEVICE) return 4;
     if (tally_context_create(at->select, &another) != TALLY_E_NO_DEVICE || !strstr(tally_last_error(), "forked")) return 3;
     return 0;
 }
@@ -272,22 +275,33 @@ static void test_fork(void **state) {
     tally_plan *plan;
     tally_queue *queue;
     tally_buffer *in, *out;
+    tally_event *marks[2];
     int status = -1;
     MUST(tally_plan_create(context, &desc, &plan));
     MUST(tally_queue_create(context, &queue));
     MUST(tally_buffer_create(context, 4000, &in));
     MUST(tally_buffer_create(context, 4, &out));
+    for (int m = 0; m < 2; m++) MUST(tally_event_create(context, &marks[m]));
+    MUST(tally_event_record(marks[0], queue));
     MUST(tally_reduce(plan, queue, in, 1000, out));
+    MUST(tally_event_record(marks[1], queue));
     MUST(tally_queue_wait(queue));
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        _exit(reduce_in_child(at, plan, queue, in, out));
+        status = reduce_in_child(at, plan, queue, in, out, marks);
+        if (strncmp(at->select, "cuda", 4)) {
+            tally_plan_destroy(plan);
+            tally_buffer_destroy(in);
+            tally_queue_destroy(queue);
+        }
+        _exit(status);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the child ended with status 0x%x", status);
     MUST(tally_reduce(plan, queue, in, 1000, out));
     MUST(tally_queue_wait(queue));
+    for (int m = 0; m < 2; m++) tally_event_destroy(marks[m]);
     tally_plan_destroy(plan);
     tally_buffer_destroy(in);
     tally_buffer_destroy(out);

@@ -210,7 +210,7 @@ static tally_status use_feed_in_place(void) {
     return use_feed("stub:beta");
 }
 
-/* An op of one's own with two inputs, destroyed before its plan; then a feed of it, in pieces. */
+/* A custom op with two inputs, destroyed before its plan; then a feed of it, in pieces. */
 static tally_status use_custom(const char *select) {
     static const tally_op_field fields[] = {{"s", TALLY_F64, "0", "(f64)x * y * p.k", "a.s + b.s"},
                                             {"n", TALLY_U64, "0", "1", "a.n + b.n"}};
@@ -368,9 +368,9 @@ const core_test failure_tests[] = {
     {"each call fails: reduce_host in place, warm cache", test_host_in_place_CACHE_WARM},
     {"each call fails: feed", test_feed_copied_CACHE_OFF},
     {"each call fails: CPU feed", test_feed_in_place_CACHE_OFF},
-    {"each call fails: an op of one's own", test_custom_copied_CACHE_OFF},
-    {"each call fails: an op of one's own, warm cache", test_custom_copied_CACHE_WARM},
-    {"each call fails: an op of one's own on a CPU", test_custom_in_place_CACHE_OFF},
+    {"each call fails: a custom op", test_custom_copied_CACHE_OFF},
+    {"each call fails: a custom op, warm cache", test_custom_copied_CACHE_WARM},
+    {"each call fails: a custom op on a CPU", test_custom_in_place_CACHE_OFF},
     {"each call fails: two inputs", test_pairs_copied_CACHE_OFF},
     {"each call fails: two inputs in place", test_pairs_in_place_CACHE_OFF},
     {"the items are freed", test_free_items},

@@ -69,7 +69,9 @@ static void on_signal(int number) {
         before[i] = (struct sigaction){.sa_handler = SIG_DFL};
     }
     raise(number);
-    /* The earlier handler may return, as LLVM's of SIGQUIT does. */
+    /* The earlier handler may return: LLVM's of SIGQUIT does, and the bench's, which stops a grid.
+     * Without what was cleaned away the program cannot go on. */
+    if (!cleaner) return;
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -162,7 +164,6 @@ void progress_wait(const char *text) {
 
 void progress_begin(const char *new_label, progress_unit new_unit, uint64_t new_total) {
     progress_end();
-    catch_signals(); /* also where nothing is shown: LLVM's handlers let the program go on */
     label = has_terminal() ? new_label : NULL;
     unit = new_unit;
     total = new_total;

@@ -62,7 +62,8 @@ def _found() -> "Iterator[tuple[str, Optional[Device], str]]":
             yield name, None, text(backend.reason)
         for index in range(backend.devices):
             failed = lib.tally_device_get(backend.name, index, device)
-            yield (name, None, text(lib.tally_last_error())) if failed else (name, _device(device), "")
+            one = f"{name}:{index}"
+            yield (one, None, text(lib.tally_last_error())) if failed else (one, _device(device), "")
 
 
 def devices() -> "List[Device]":
@@ -76,7 +77,7 @@ def devices() -> "List[Device]":
 
 
 def missing() -> "dict[str, str]":
-    """The backends without a device, and why."""
+    """The backends without a device, and the devices that cannot be used, by "host:0", say; and why."""
     return {name: reason for name, device, reason in _found() if not device}
 
 

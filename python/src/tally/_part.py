@@ -86,7 +86,7 @@ class Part:
     def join(self, *right: Part, op: "Optional[Ops]" = None, params: Params = None) -> Part:
         """Joins parts, each the next one's left neighbour: Part.join(*parts) too. Any association gives
         the same record. ValueError for parts that are not neighbours or not of one reduction. op,
-        params: as the parts were made, for ops of one's own alone; the current context folds those.
+        params: as the parts were made, for custom ops alone; the current context folds those.
 
         >>> import numpy, tally
         >>> parts = [tally.reduce_part("max", numpy.array([i, -i]), first=2 * i) for i in range(4)]
@@ -128,7 +128,7 @@ class Part:
     def _joiner(
         self, op: "Optional[Ops]", params: Params
     ) -> "tuple[_Desc, contextlib.AbstractContextManager[Any]]":
-        """The descriptor of the part's ops, and the plan that folds those of one's own, else NULL."""
+        """The descriptor of the part's ops, and the plan that folds custom ones, else NULL."""
         info = self._info
         own = iter([one for one in ([] if op is None else listed(op)) if isinstance(one, Op)])
         terms = []
@@ -136,7 +136,7 @@ class Part:
             term = info.terms[index]
             custom = None if term.op else next(own, None)
             if not term.op and custom is None:
-                raise ValueError("a part of an op of one's own: give the Op that made it as op=")
+                raise ValueError("a part of a custom op: give the Op that made it as op=")
             terms.append(Term(term.op, term.out, term.acc, term.accuracy, custom))
         desc = _Desc(tuple(terms), DTYPES[getattr(info, "in")], 1)
         if all(term.op for term in terms):

@@ -54,7 +54,7 @@ class _Read(NamedTuple):
 
     views: "Sequence[View]"
     terms: "tuple[Term, ...]"
-    types: "list[Optional[Dtype]]"  #: of the results; None: an op of one's own knows it
+    types: "list[Optional[Dtype]]"  #: of the results; None: a custom op knows it
 
 
 def accuracy_number(accuracy: str) -> int:
@@ -167,7 +167,7 @@ def _prepare(
 
 
 def _own_type(call: Call, index: int) -> int:
-    """The type of the result of an op of one's own: the plan knows it."""
+    """The type of the result of a custom op: the plan knows it."""
     context = context_of(call.inputs[0])
     alone = call.alone(index)
     queue, key = queue_for(context, call.inputs)
@@ -216,7 +216,7 @@ def reduce(
     params: Params = None,
 ) -> Any:
     """Reduces by one op, or by several in one pass over the items: names, or an Op. A tuple of
-    results for several. params: numbers that ops of one's own, var, std and allclose read by name.
+    results for several. params: numbers that custom ops, var, std and allclose read by name.
 
     >>> import numpy, tally
     >>> x = numpy.array([[1, 5], [4, 2]])

@@ -295,6 +295,8 @@ def term_of(name: str, op: int, view: View, wanted: Dtype, accuracy: int) -> "tu
     own = natural(op, items, name)[0]
     if own.number == wanted.number or (op in _COUNTS and wanted.number == _INT64.number):
         return Term(op, 0, 0, accuracy), None
+    if op in _INDEX_OPS:
+        raise TypeError(f"{name} gives an index, which is uint64 or int64, not {wanted}")
     check_conversion(name, own, wanted)
     # float64 sums of float32 accumulate in float64, as NumPy's.
     is_wide = wanted.name in ("f64", "c128") and items.kind in "fc" and op in _KEEPS_FLOATS

@@ -104,12 +104,14 @@ def initial_bytes(value: Any, wanted: Dtype, own: Dtype, written: Dtype) -> byte
 
 def _packed(value: Any, dtype: Dtype) -> View:
     """A number as an item, rounded once; beyond a float's range it is infinity. TypeError for what
-    is no number, ValueError for one that an integer or a bool does not hold."""
+    is no number, ValueError for an integer beyond float64, and for one that an integer or a bool does
+    not hold."""
     try:
         if isinstance(value, (str, bytes, bytearray)):  # float() reads text
             raise TypeError("it is text")
         if dtype.kind == "c":
-            number = complex(value)
+            is_whole = dtype.name == "c64" and hasattr(value, "__index__")
+            number = complex(_odd(value) if is_whole else value)
             return _item(struct.pack("dd", number.real, number.imag), BY_NAME["c128"], dtype)
         if dtype.kind in "iu":
             raw = operator.index(value).to_bytes(dtype.bytes, sys.byteorder, signed=dtype.kind == "i")
