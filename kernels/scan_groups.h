@@ -106,19 +106,31 @@ typedef struct {
  * `SHARED SHARED_TILES staged` and `u32 at_once`.
  */
 
-/* Rows that a warp scans at once. 2^28 f64, H200, CUDA: one 1,345 us, two 1,339, four 1,390, which
- * leaves too few registers. */
-#define MOST_AT_ONCE (ITEM_BYTES < 8 ? 4 : 2)
-#define AT_ONCE (ROWS_EACH < MOST_AT_ONCE ? ROWS_EACH : MOST_AT_ONCE)
+/*
+ * Rows that a warp scans at once, in SCAN_TILE and in STORE_TILE. More rows hide more of each
+ * other's waits, but need more registers, and a longer text: of var of f32 NVRTC makes 11,800
+ * instructions in 1.5 s with four rows everywhere, 6,900 in 0.7 s with these. Where cells are not
+ * whole or not aligned, one row at a time is about as fast. 2^28 items, H200, November 2026, us
+ * with one, two and four rows to store: sum of f32 660, 638, 631; var of f32 5,950, 6,150, 6,266.
+ * NVIDIA's OpenCL scans wide accumulators one row at a time: argmax of f32 1,505 us, two 2,049.
+ */
+#define AT_MOST(rows) (ROWS_EACH < (rows) ? ROWS_EACH : (rows))
+#if defined(PTX) && ACC_BYTES >= 16
+#define FOLDED_ROWS 1
+#define STORED_ROWS 1
+#else
+#define FOLDED_ROWS AT_MOST(ITEM_BYTES < 8 ? 4 : 2)
+#define STORED_ROWS AT_MOST(sizeof(SCAN) > 4 || ITEM_BYTES > 4 ? 2 : 4)
+#endif
 #define RAW(w) shared_cell(&staged, (ROW(w) * WIDTH + t) * CELL)
-/* For the rows from w on, AT_ONCE at a time: thread t's cells[i] becomes the combination of the
- * cells of row w + i up to its own. Then DO(w + i, cells[i]) is done for each. */
-#define EACH_ROW(DO)                                                                                                           \
-    _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += AT_ONCE) {                                                         \
-        SCAN cells[AT_ONCE];                                                                                                   \
-        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) TAKE_CELL(cells[i], w + i);                                        \
-        scan_rows_across(cells, AT_ONCE, t);                                                                                   \
-        _Pragma("unroll") for (int i = 0; i < AT_ONCE; i++) {                                                                  \
+/* For `rows` rows at a time of the warp's: thread t's cells[i] becomes the combination of the cells
+ * of row w + i up to its own. Then DO(w + i, cells[i]) is done for each. */
+#define EACH_ROW(rows, DO)                                                                                                     \
+    _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += (int)(rows)) {                                                     \
+        SCAN cells[rows];                                                                                                      \
+        _Pragma("unroll") for (int i = 0; i < (int)(rows); i++) TAKE_CELL(cells[i], w + i);                                    \
+        scan_rows_across(cells, rows, t);                                                                                      \
+        _Pragma("unroll") for (int i = 0; i < (int)(rows); i++) {                                                              \
             DO(w + i, cells[i])                                                                                                \
         }                                                                                                                      \
     }
@@ -127,16 +139,16 @@ typedef struct {
     if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = a;
 #define SCAN_TILE                                                                                                              \
     end_copy(&staged, at_once);                                                                                                \
-    EACH_ROW(LEAVE_AGGREGATE)                                                                                                  \
+    EACH_ROW(FOLDED_ROWS, LEAVE_AGGREGATE)                                                                                     \
     BARRIER
 #define STORE_PLAIN(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, 1, 1, &shared);
 #define STORE_ANY(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
 /* The first branch serves most groups: their tiles are whole, and something stands before them. */
 #define STORE_TILE                                                                                                             \
     if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
-        EACH_ROW(STORE_PLAIN)                                                                                                  \
+        EACH_ROW(STORED_ROWS, STORE_PLAIN)                                                                                     \
     } else {                                                                                                                   \
-        EACH_ROW(STORE_ANY)                                                                                                    \
+        EACH_ROW(1, STORE_ANY)                                                                                                 \
     }
 #else
 /*

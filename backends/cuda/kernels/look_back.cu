@@ -18,6 +18,6 @@
 #elif defined(SEGMENTED)
 #define RESIDENT (ACC_BYTES <= 8 ? 1024 : GROUP)
 #else
-#define RESIDENT (ACC_BYTES <= 4 ? 1536 : ACC_BYTES <= 8 ? 1280 : ACC_BYTES <= 16 ? 1024 : GROUP)
+#define RESIDENT (ACC_BYTES <= 4 ? 1536 : ACC_BYTES <= 8 ? 1280 : ACC_BYTES <= 16 ? 1024 : ACC_BYTES <= 24 ? 768 : GROUP)
 #endif
 #define LOOK_BACK_BOUNDS __launch_bounds__(GROUP, RESIDENT / GROUP)
